@@ -1,0 +1,48 @@
+// The floors of ARCHITECTURE.md as a failing build: imports go down only, a circle is an error.
+const floors = [['platform'], ['jobs', 'models', 'auth'], ['tools'], ['chat'], ['workflows'], ['triggers']];
+const below = (level) => floors.slice(0, level).flat();
+const floorRules = floors.flatMap((libs, level) =>
+  libs.map((lib) => ({
+    name: `floor-${lib}`,
+    severity: 'error',
+    from: { path: `^libs/${lib}/` },
+    to: { path: '^(libs|apps|packages)/', pathNot: `^libs/(${[lib, ...below(level)].join('|')})/` },
+  })),
+);
+const rule = (name, from, to) => ({ name, severity: 'error', from, to });
+// Clients of the public API: they may use the graphql-ws client like any user of Nightshift.
+const clients = ['^test/', '^bench/', '^apps/launcher/src/sample/'];
+module.exports = {
+  forbidden: [
+    ...floorRules,
+    rule('no-circle', {}, { circular: true }),
+    rule(
+      'front-door-only',
+      { path: '^(libs|apps|packages)/([^/]+)/' },
+      { path: '^libs/', pathNot: ['^$1/$2/', '^libs/[^/]+/src/index\\.ts$'] },
+    ),
+    rule('own-door-unused', { path: '^libs/([^/]+)/' }, { path: '^libs/$1/src/index\\.ts$' }),
+    rule('apps-apart', { path: '^apps/([^/]+)/' }, { path: '^apps/', pathNot: '^apps/$1/' }),
+    rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps)/' }),
+    rule(
+      'doors-in-api',
+      { pathNot: ['^apps/api/', ...clients] },
+      { path: 'node_modules/(@nestjs/(graphql|apollo|platform-express)|@apollo|express|graphql-(ws|sse))/' },
+    ),
+    rule(
+      'sql-in-repositories',
+      { pathNot: ['\\.repository\\.ts$', '^libs/platform/src/(prisma|postgres|bus)/', '^test/', '^bench/'] },
+      { path: ['/generated/prisma/', 'node_modules/(pg|@prisma/[^/]+)/'], dependencyTypesNot: ['type-only'] },
+    ),
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: ['node_modules', '/generated/'] },
+    exclude: { path: '(^|/)dist/' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['nightshift-source', 'import', 'types', 'default'],
+    },
+  },
+};

@@ -1,0 +1,43 @@
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+
+import { type Auth, AuthModule } from '#auth';
+import { ChatModule } from '#chat';
+import { JobsModule } from '#jobs';
+import { type Platform, PlatformModule } from '#platform';
+import { ToolsModule } from '#tools';
+
+import { ErrorFilter } from './errors/error.filter.js';
+import { GraphqlModule } from './graphql/graphql.module.js';
+import { HealthModule } from './health/health.module.js';
+import { JobsDoorModule } from './jobs/jobs-door.module.js';
+
+/** What an API is made of besides its own features. */
+export interface ApiParts {
+  readonly platform: Platform;
+  readonly auth: Auth;
+  /** More of the same application, such as the worker's module: one container, so that services are shared. */
+  readonly modules: readonly (DynamicModule | Type)[];
+}
+
+/** The doors. A feature adds its module here. */
+@Module({})
+export class ApiModule {
+  static with({ platform, auth, modules }: ApiParts): DynamicModule {
+    return {
+      module: ApiModule,
+      imports: [
+        PlatformModule.with(platform),
+        // Opened once by the launcher, so handed in like the platform, and visible to every feature.
+        { ...AuthModule.with(auth), global: true },
+        JobsModule,
+        ToolsModule,
+        ChatModule,
+        HealthModule,
+        JobsDoorModule,
+        GraphqlModule,
+        ...modules,
+      ],
+      providers: [ErrorFilter],
+    };
+  }
+}

@@ -1,0 +1,48 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+
+import { abilityOf, Authenticator, type MemberPrincipal } from '#auth';
+import { AppError } from '#platform';
+
+import { type Asked, askedKey } from './asks.js';
+import { credentialsOf } from './credentials-of.js';
+import { rememberPrincipal } from './current-principal.js';
+
+/** Lets nobody in without a credential that holds, and no route without a named right. */
+@Injectable()
+export class PrincipalGuard implements CanActivate {
+  constructor(
+    protected readonly authenticator: Authenticator,
+    private readonly reflector: Reflector,
+  ) {}
+
+  /** Throws `unauthenticated`, `not_found` (workspace), `bad_request` (which workspace?), `forbidden`, `rate_limited`. */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const asked = this.reflector.get<Asked | undefined>(askedKey, context.getHandler());
+    if (asked === undefined) throw new Error(`${context.getHandler().name} does not say what it asks for`);
+    const request = context.switchToHttp().getRequest<Request>();
+    const principal = await this.authenticate(request, asked);
+    // Rows decide about reading and changing (absent and forbidden look the same); for a new row there is nothing to look at.
+    if (asked.action === 'create' && !abilityOf(principal).can('create', asked.subject)) {
+      throw new AppError({ code: 'forbidden', message: 'Forbidden' });
+    }
+    rememberPrincipal(request, principal);
+    return true;
+  }
+
+  /** In which workspace, and as whom: the one that the request names, or the only one. */
+  protected enter(request: Request): Promise<MemberPrincipal> {
+    return this.authenticator.authenticate(credentialsOf(request.headers));
+  }
+
+  private async authenticate(request: Request, { unauthenticatedText }: Asked): Promise<MemberPrincipal> {
+    try {
+      return await this.enter(request);
+    } catch (error) {
+      const isNobody = error instanceof AppError && error.code === 'unauthenticated';
+      if (!isNobody || unauthenticatedText === undefined) throw error;
+      throw new AppError({ code: 'unauthenticated', message: unauthenticatedText });
+    }
+  }
+}

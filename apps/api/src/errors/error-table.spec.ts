@@ -1,0 +1,74 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { AppError } from '#platform';
+
+import { errorRowOf, errorTable, isExpected } from './error-table.js';
+
+/** Codes that end a job, a start of the server or a tool, and never a request. */
+const neverAtADoor = new Set([
+  'OUTPUT_LIMIT',
+  'aborted',
+  'already_running',
+  'data_dir_version',
+  'database_role_not_ready',
+  'embedded_postgres_unavailable',
+  'invalid_arguments',
+  'invalid_schema',
+  'invalid_tool',
+  'migration_changed',
+  'migration_failed',
+  'migration_not_allowed',
+  'orphan_postgres',
+  'port_taken',
+  'round_limit',
+  'secret_unreadable',
+  'tool_call_changed',
+]);
+
+/** Every `code: '…'` in the error files of libraries and doors. */
+function codesInSource(): string[] {
+  const files = ['libs', 'apps/api'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.errors.ts') && !name.includes('generated'))
+      .map((name) => join(folder, name)),
+  );
+  return files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/code: '([A-Za-z_]+)'/g)].map((match) => match[1] ?? ''),
+  );
+}
+
+describe('the error table', () => {
+  it('has a row for every code that a library throws at a door', () => {
+    const unknown = codesInSource().filter((code) => !neverAtADoor.has(code) && !code.startsWith('model_'));
+    expect(unknown.filter((code) => !errorRowOf(code).isKnown)).toEqual([]);
+  });
+
+  it('reads a code that nobody planned for as internal', () => {
+    expect(errorRowOf('toString')).toEqual({ status: 500, graphql: 'INTERNAL', isKnown: false });
+  });
+
+  it('lets only planned failures speak for themselves', () => {
+    expect(isExpected(new AppError({ code: 'not_found', message: 'x' }))).toBe(true);
+    expect(isExpected(new AppError({ code: 'surprise', message: 'x' }))).toBe(false);
+    expect(isExpected(new AppError({ code: 'internal', message: 'x' }))).toBe(false);
+    expect(isExpected(new Error('x'))).toBe(false);
+  });
+
+  it('answers with the statuses of the contract', () => {
+    const statusOf = (code: keyof typeof errorTable) => errorTable[code].status;
+    expect(statusOf('bad_request')).toBe(400);
+    expect(statusOf('unauthenticated')).toBe(401);
+    expect(statusOf('forbidden')).toBe(403);
+    expect(statusOf('not_found')).toBe(404);
+    expect(statusOf('thread_busy')).toBe(409);
+    expect(statusOf('admission_cancelled')).toBe(409);
+    expect(statusOf('start_in_flight')).toBe(409);
+    expect(statusOf('too_large')).toBe(413);
+    expect(statusOf('idempotency_key_mismatch')).toBe(422);
+    expect(statusOf('rate_limited')).toBe(429);
+    expect(statusOf('job_limit_reached')).toBe(503);
+  });
+});

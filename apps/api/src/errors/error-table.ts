@@ -1,0 +1,69 @@
+import { AppError } from '#platform';
+
+/** How one code looks from outside. */
+export interface ErrorRow {
+  readonly status: number;
+  /** `extensions.code` in GraphQL. */
+  readonly graphql: GraphqlErrorCode;
+}
+
+export type GraphqlErrorCode =
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'BAD_USER_INPUT'
+  | 'CONFLICT'
+  | 'RATE_LIMITED'
+  | 'QUOTA_EXCEEDED'
+  | 'UNAVAILABLE'
+  | 'INTERNAL';
+
+const badInput: ErrorRow = { status: 400, graphql: 'BAD_USER_INPUT' };
+const unprocessable: ErrorRow = { status: 422, graphql: 'BAD_USER_INPUT' };
+const conflict: ErrorRow = { status: 409, graphql: 'CONFLICT' };
+const tooMany: ErrorRow = { status: 429, graphql: 'RATE_LIMITED' };
+const unavailable: ErrorRow = { status: 503, graphql: 'UNAVAILABLE' };
+
+/** THE table: every code that a library or a door throws on purpose. A code that is not here is a bug and reads `internal`. */
+export const errorTable = {
+  bad_request: badInput,
+  invalid_cursor: badInput,
+  not_storable: badInput,
+  missing_model_key: badInput,
+  invalid_base_url: badInput,
+  model_url_refused: badInput,
+  unauthenticated: { status: 401, graphql: 'UNAUTHENTICATED' },
+  forbidden: { status: 403, graphql: 'FORBIDDEN' },
+  scope_exceeds_role: { status: 403, graphql: 'FORBIDDEN' },
+  not_found: { status: 404, graphql: 'NOT_FOUND' },
+  method_not_allowed: { status: 405, graphql: 'BAD_USER_INPUT' },
+  conflict,
+  thread_busy: conflict,
+  admission_cancelled: conflict,
+  start_in_flight: conflict,
+  last_owner: conflict,
+  already_member: conflict,
+  too_large: { status: 413, graphql: 'BAD_USER_INPUT' },
+  unsupported_media_type: { status: 415, graphql: 'BAD_USER_INPUT' },
+  idempotency_key_mismatch: unprocessable,
+  rate_limited: tooMany,
+  job_limit_reached: { status: 503, graphql: 'QUOTA_EXCEEDED' },
+  unavailable,
+  internal: { status: 500, graphql: 'INTERNAL' },
+} as const satisfies Readonly<Record<string, ErrorRow>>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The row of a code, or of `internal` for codes nobody planned for. */
+export function errorRowOf(code: string): ErrorRow & { readonly isKnown: boolean } {
+  return isErrorCode(code) ? { ...errorTable[code], isKnown: true } : { ...errorTable.internal, isKnown: false };
+}
+
+/** Whether a thrown value is an expected failure, whose code and message may be shown to the caller. */
+export function isExpected(error: unknown): error is AppError {
+  return error instanceof AppError && isErrorCode(error.code) && error.code !== 'internal';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorTable, code);
+}

@@ -1,0 +1,31 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import type { Response } from 'express';
+
+import { Config, LOGGER, type Logger } from '#platform';
+
+import { requestIdOf } from './request-id.js';
+import { toErrorReply } from './to-error-reply.js';
+
+/** Writes every error of the REST doors in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(
+    private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): unknown {
+    if (host.getType<string>() !== 'http') return thrown;
+    const response = host.switchToHttp().getResponse<Response>();
+    const requestId = requestIdOf(response);
+    const reply = toErrorReply(thrown, { requestId, maxBodyBytes: this.config.values.MAX_BODY_BYTES });
+    if (reply.unexpected !== undefined) this.logger.error({ err: reply.unexpected, requestId }, 'a request failed');
+    if (response.headersSent) {
+      // Half a reply cannot be taken back; a broken connection at least does not look like a whole one.
+      response.destroy();
+      return undefined;
+    }
+    response.status(reply.status).set(reply.headers).json(reply.body);
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import { AppError } from '#platform';
+
+/** A field that must be there is not. `field` as the client names it. */
+export const missing = (field: string) => new AppError({ code: 'bad_request', message: `Missing ${field}`, field });
+
+/** The body as a whole, or a known field of it, has a wrong type. */
+export const invalidBody = (field?: string) =>
+  new AppError({ code: 'bad_request', message: 'Invalid request body', ...(field === undefined ? {} : { field }) });
+
+/** A cursor that was never ours: negative, fractional, or no number. */
+export const invalidCursor = (field: string) =>
+  new AppError({ code: 'invalid_cursor', message: 'Invalid cursor: expected the number of an event', field });
+
+export const tooLarge = (limitBytes: number) =>
+  new AppError({ code: 'too_large', message: `Request body exceeds ${limitBytes} bytes` });
+
+export const crossOriginRefused = () => new AppError({ code: 'forbidden', message: 'Cross-origin request refused' });
+
+/** `limit`: how much would have been allowed. */
+export const rateLimited = (retryAfterSeconds: number, limit: number) =>
+  new AppError({
+    code: 'rate_limited',
+    message: `Rate limit exceeded. Retry after ${retryAfterSeconds}s`,
+    retryable: true,
+    retryAfterSeconds,
+    details: { limit },
+  });
+
+/** This process is shutting down: try another one, or again in a moment. */
+export const shuttingDown = () =>
+  new AppError({
+    code: 'unavailable',
+    message: 'The server is shutting down, try again',
+    retryable: true,
+    retryAfterSeconds: 2,
+  });

@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { HttpException, NotFoundException } from '@nestjs/common';
+
+import { AppError } from '#platform';
+
+import { rateLimited } from './http.errors.js';
+import { toErrorReply } from './to-error-reply.js';
+
+const context = { requestId: 'r1', maxBodyBytes: 1_000 };
+
+describe('toErrorReply', () => {
+  it('shows code, text and field of a planned failure', () => {
+    const error = new AppError({ code: 'bad_request', message: 'Missing _threadId', field: '_threadId' });
+    expect(toErrorReply(error, context)).toEqual({
+      status: 400,
+      headers: {},
+      body: { error: 'Missing _threadId', code: 'bad_request', requestId: 'r1', field: '_threadId' },
+    });
+  });
+
+  it('says nothing about a bug, and hands it to the operators', () => {
+    const bug = new Error('password=hunter2 at db.internal');
+    expect(toErrorReply(bug, context)).toEqual({
+      status: 500,
+      headers: {},
+      body: { error: 'Internal error', code: 'internal', requestId: 'r1' },
+      unexpected: bug,
+    });
+  });
+
+  it('treats a code without a row as a bug', () => {
+    const reply = toErrorReply(new AppError({ code: 'migration_failed', message: 'secret file name' }), context);
+    expect(reply.body).toEqual({ error: 'Internal error', code: 'internal', requestId: 'r1' });
+  });
+
+  it('tells when to come back, and how much was allowed', () => {
+    const reply = toErrorReply(rateLimited(7, 600), context);
+    expect(reply.status).toBe(429);
+    expect(reply.headers).toEqual({ 'Retry-After': '7', 'X-RateLimit-Limit': '600', 'X-RateLimit-Remaining': '0' });
+    expect(reply.body).toEqual({
+      error: 'Rate limit exceeded. Retry after 7s',
+      code: 'rate_limited',
+      requestId: 'r1',
+    });
+  });
+
+  it('carries the details that a contract promises beside the text', () => {
+    const error = new AppError({ code: 'conflict', message: 'x', details: { callStatus: 'running' } });
+    expect(toErrorReply(error, context).body).toMatchObject({ callStatus: 'running', code: 'conflict' });
+  });
+
+  it.each([
+    [new HttpException('request entity too large', 413), 413, 'too_large', 'Request body exceeds 1000 bytes'],
+    [new HttpException('Unexpected token } in JSON', 400), 400, 'bad_request', 'Invalid request body'],
+    [new NotFoundException('Cannot GET /secret'), 404, 'not_found', 'Not found'],
+    [new HttpException('encoding', 415), 415, 'unsupported_media_type', 'Unsupported encoding of the request body'],
+  ])('words the refusals of the framework itself', (thrown, ...expected) => {
+    const reply = toErrorReply(thrown, context);
+    expect([reply.status, reply.body.code, reply.body.error]).toEqual(expected);
+  });
+
+  it('treats a fault of the framework as a bug', () => {
+    expect(toErrorReply(new HttpException('stack', 500), context).body.error).toBe('Internal error');
+  });
+});

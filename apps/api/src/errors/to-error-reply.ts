@@ -1,0 +1,75 @@
+import { HttpException } from '@nestjs/common';
+
+import { AppError, type Storable, toStorable } from '#platform';
+
+import { errorRowOf, isExpected } from './error-table.js';
+import { tooLarge } from './http.errors.js';
+
+/** An error as REST callers read it. */
+export interface ErrorReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly error: string; readonly code: string; readonly requestId: string; readonly field?: string };
+  /** The thrown value, when it is a bug or an outage that operators must see. */
+  readonly unexpected?: unknown;
+}
+
+/** Turns whatever was thrown into a reply. Only expected failures speak for themselves; the rest is `internal`. */
+export function toErrorReply(thrown: unknown, context: { requestId: string; maxBodyBytes: number }): ErrorReply {
+  const { requestId } = context;
+  const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : thrown;
+  if (!isExpected(error)) {
+    return {
+      status: 500,
+      headers: {},
+      body: { error: 'Internal error', code: 'internal', requestId },
+      unexpected: thrown,
+    };
+  }
+  return {
+    status: errorRowOf(error.code).status,
+    headers: headersOf(error),
+    body: {
+      ...publicDetails(error),
+      error: error.message,
+      code: error.code,
+      requestId,
+      ...(error.field === undefined ? {} : { field: error.field }),
+    },
+  };
+}
+
+function headersOf({ code, retryAfterSeconds, details }: AppError): Record<string, string> {
+  const { limit } = details as { limit?: unknown }; // only read; absent for other codes
+  return {
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+    ...(code === 'rate_limited' && typeof limit === 'number'
+      ? { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': '0' }
+      : {}),
+  };
+}
+
+/** What contracts promise next to an error (`callStatus`, `issues` …). */
+function publicDetails({ code, details }: AppError): Record<string, Storable> {
+  if (code === 'rate_limited') return {}; // said by headers
+  return Object.fromEntries(Object.entries(details).map(([name, value]) => [name, toStorable(value)]));
+}
+
+/** Express and Nest refuse by themselves: a body that is too large or no JSON, a route that does not exist. */
+function fromFramework(exception: HttpException, maxBodyBytes: number): AppError | HttpException {
+  const status = exception.getStatus();
+  switch (status) {
+    case 404:
+      return new AppError({ code: 'not_found', message: 'Not found' });
+    case 405:
+      return new AppError({ code: 'method_not_allowed', message: 'Method not allowed' });
+    case 413:
+      return tooLarge(maxBodyBytes);
+    case 415:
+      return new AppError({ code: 'unsupported_media_type', message: 'Unsupported encoding of the request body' });
+    default:
+      return status >= 400 && status < 500
+        ? new AppError({ code: 'bad_request', message: 'Invalid request body' })
+        : exception;
+  }
+}

@@ -1,0 +1,46 @@
+import type { Type } from '@nestjs/common';
+import { Field, Int, ObjectType } from '@nestjs/graphql';
+
+/** Where a page stands in its list. */
+@ObjectType({ description: 'Where a page stands in its list (GraphQL Cursor Connections).' })
+export class PageInfo {
+  @Field(() => Boolean, { description: 'Whether entries follow this page.' })
+  hasNextPage!: boolean;
+
+  @Field(() => Boolean, { description: 'Whether entries come before this page.' })
+  hasPreviousPage!: boolean;
+
+  @Field(() => String, { nullable: true, description: 'Cursor of the first entry; null for an empty page.' })
+  startCursor!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'Cursor of the last entry; null for an empty page.' })
+  endCursor!: string | null;
+}
+
+/** Makes the connection type of a node type: `edges`, `nodes`, `pageInfo`, `totalCount`. */
+export function connectionOf<T>(node: Type<T>, name: string): Type<object> {
+  @ObjectType(`${name}Edge`, { description: `An entry of a list of ${name}.` })
+  class Edge {
+    @Field(() => String, { description: 'Opaque; goes into `after` or `before`.' })
+    cursor!: string;
+
+    @Field(() => node, { description: 'The entry itself.' })
+    node!: T;
+  }
+
+  @ObjectType(`${name}Connection`, { description: `A page of a list of ${name}.` })
+  class Connection {
+    @Field(() => [Edge], { description: 'The entries with their cursors.' })
+    edges!: Edge[];
+
+    @Field(() => [node], { description: 'The entries without cursors.' })
+    nodes!: T[];
+
+    @Field(() => PageInfo, { description: 'Where this page stands in the list.' })
+    pageInfo!: PageInfo;
+
+    @Field(() => Int, { nullable: true, description: 'Length of the whole list; counted only when asked for.' })
+    totalCount!: number | null;
+  }
+  return Connection;
+}

@@ -1,0 +1,78 @@
+import { type Identity, type MemberPrincipal, scopeOf } from '#auth';
+import type { AppError, Scope } from '#platform';
+
+import type { CloseReason } from '../streams/open-streams.js';
+import type { Loaders } from './loaders.js';
+
+/** What a context is made of. */
+export interface ContextInit {
+  readonly requestId: string;
+  readonly identity: Identity;
+  /** Who asks, in which workspace; or why the credentials enter none. */
+  readonly entrance: MemberPrincipal | AppError;
+  readonly makeLoaders: (scope: Scope) => Loaders;
+  /** Ends the connection that carries the operation. */
+  readonly close: (reason: CloseReason) => void;
+}
+
+/** One for all: the reason an abort makes for itself costs more than the rest of it. */
+const ended = new DOMException('The operation has ended', 'AbortError');
+
+/** Everything resolvers know about one operation. Made fresh for each, never shared between two. */
+export class GraphqlContext {
+  readonly requestId: string;
+  readonly identity: Identity;
+  readonly close: (reason: CloseReason) => void;
+  /** Set by a subscription: asked before each batch; why the viewer may see no more, or null. */
+  lostAccess: () => Promise<CloseReason | null> | null = () => null;
+  private knownEnding: AbortController | undefined;
+  private knownScope: Scope | undefined;
+  private knownLoaders: Loaders | undefined;
+
+  constructor(private readonly init: ContextInit) {
+    this.requestId = init.requestId;
+    this.identity = init.identity;
+    this.close = init.close;
+  }
+
+  /** Aborts when nobody waits for the answer any more. */
+  get signal(): AbortSignal {
+    return this.ending.signal;
+  }
+
+  /** Frees what the operation holds; may be called again. */
+  end(): void {
+    this.ending.abort(ended);
+  }
+
+  /** Runs `free` once when the operation ends, at once if it has. */
+  onEnd(free: () => void): void {
+    if (this.signal.aborted) free();
+    else this.signal.addEventListener('abort', free, { once: true });
+  }
+
+  /** Most operations never ask for a signal. */
+  private get ending(): AbortController {
+    this.knownEnding ??= new AbortController();
+    return this.knownEnding;
+  }
+
+  /** Who asks. Throws why the credentials enter no workspace. */
+  get member(): MemberPrincipal {
+    const { entrance } = this.init;
+    if ('kind' in entrance) return entrance;
+    throw entrance;
+  }
+
+  /** What may be read. Throws as `member` does. */
+  get scope(): Scope {
+    this.knownScope ??= scopeOf(this.member);
+    return this.knownScope;
+  }
+
+  /** Batches the reads of this operation. Throws as `member` does. */
+  get loaders(): Loaders {
+    this.knownLoaders ??= this.init.makeLoaders(this.scope);
+    return this.knownLoaders;
+  }
+}

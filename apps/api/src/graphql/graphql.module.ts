@@ -1,0 +1,89 @@
+import { Module } from '@nestjs/common';
+import { AbstractGraphQLDriver, GraphQLModule } from '@nestjs/graphql';
+
+import { ChatModule } from '#chat';
+import { JobsModule } from '#jobs';
+import { ModelsModule } from '#models';
+import { ToolsModule } from '#tools';
+
+import { JobEventsResolver } from '../jobs/job-events.resolver.js';
+import { JobFieldsResolver, RoundFieldsResolver, ToolCallFieldsResolver } from '../jobs/job-fields.resolver.js';
+import { JobMutationsResolver } from '../jobs/job-mutations.resolver.js';
+import { JobsResolver } from '../jobs/jobs.resolver.js';
+import { WorkspaceActivity } from '../jobs/workspace-activity.js';
+import { WorkspaceActivityResolver } from '../jobs/workspace-activity.resolver.js';
+import { LimitsModule } from '../limits/limits.module.js';
+import { ModelProvidersResolver } from '../providers/model-providers.resolver.js';
+import { StreamsModule } from '../streams/streams.module.js';
+import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
+import { ThreadPages } from '../threads/thread-pages.js';
+import { ThreadsResolver } from '../threads/threads.resolver.js';
+import { ToolsResolver } from '../tools/tools.resolver.js';
+import { MembersResolver } from '../workspaces/members.resolver.js';
+import { WorkspacesResolver } from '../workspaces/workspaces.resolver.js';
+import { ContextFactory } from './context-factory.js';
+import { GraphqlExecutor } from './documents/graphql-executor.js';
+import { GraphqlHttpDoor } from './graphql-http.door.js';
+import { LoadersFactory } from './loaders.js';
+import { NodeResolver } from './node/node.resolver.js';
+import { GraphqlSocketDoor } from './sockets/graphql-socket.door.js';
+import { SocketProtocol } from './sockets/socket-protocol.js';
+import { SocketSeats } from './sockets/socket-seats.js';
+import { Viewers } from './sockets/viewers.js';
+
+/** Nest makes the schema from the resolvers and serves nothing: the doors are ours, one pipeline behind both. */
+class SchemaDriver extends AbstractGraphQLDriver {
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Everything the schema is made from. */
+export const graphqlResolvers = [
+  JobEventsResolver,
+  JobFieldsResolver,
+  JobMutationsResolver,
+  JobsResolver,
+  MembersResolver,
+  MessageFieldsResolver,
+  ModelProvidersResolver,
+  NodeResolver,
+  RoundFieldsResolver,
+  ThreadFieldsResolver,
+  ThreadsResolver,
+  ToolCallFieldsResolver,
+  ToolsResolver,
+  WorkspaceActivityResolver,
+  WorkspacesResolver,
+];
+
+/** GraphQL over HTTP and WebSocket. Expects the platform and `AuthModule` to be global. */
+@Module({
+  imports: [
+    GraphQLModule.forRoot({ driver: SchemaDriver, autoSchemaFile: true, sortSchema: true }),
+    ChatModule,
+    JobsModule,
+    LimitsModule,
+    ModelsModule,
+    StreamsModule,
+    ToolsModule,
+  ],
+  providers: [
+    ContextFactory,
+    GraphqlExecutor,
+    GraphqlHttpDoor,
+    GraphqlSocketDoor,
+    LoadersFactory,
+    SocketProtocol,
+    SocketSeats,
+    ThreadPages,
+    Viewers,
+    WorkspaceActivity,
+    ...graphqlResolvers,
+  ],
+})
+export class GraphqlModule {}

@@ -1,0 +1,6 @@
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+
+/** The schema as it is committed in `apps/api/schema.gql`. */
+export function toSchemaFile(schema: GraphQLSchema): string {
+  return `# Written by \`npm run schema\` from the resolvers; a test holds the two together.\n\n${printSchema(lexicographicSortSchema(schema))}\n`;
+}

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { NestFactory } from '@nestjs/core';
+import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
+import {
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from 'graphql';
+
+import { graphqlResolvers } from './graphql.module.js';
+import { toSchemaFile } from './schema-file.js';
+
+let schema: GraphQLSchema;
+
+beforeAll(async () => {
+  const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: false });
+  schema = await app.get(GraphQLSchemaFactory).create([...graphqlResolvers]);
+  await app.close();
+});
+
+/** Every description of a type and its members, by coordinate. */
+function descriptionsOf(type: GraphQLNamedType): (readonly [string, string | null | undefined])[] {
+  const isRoot = ['Query', 'Mutation', 'Subscription'].includes(type.name);
+  const own = isRoot ? [] : [[type.name, type.description] as const];
+  if (isInputObjectType(type)) {
+    const fields = Object.values(type.getFields()).map(
+      (field) => [`${type.name}.${field.name}`, field.description] as const,
+    );
+    return [...own, ...fields];
+  }
+  if (!isObjectType(type) && !isInterfaceType(type)) return own;
+  const fields = Object.values(type.getFields()).flatMap((field) => {
+    const name = `${type.name}.${field.name}`;
+    return [
+      [name, field.description] as const,
+      ...field.args.map((arg) => [`${name}(${arg.name}:)`, arg.description] as const),
+    ];
+  });
+  return [...own, ...fields];
+}
+
+describe('the schema', () => {
+  it('is the committed one (else: npm run schema)', () => {
+    expect(toSchemaFile(schema)).toBe(readFileSync('apps/api/schema.gql', 'utf8'));
+  });
+
+  it('describes every type, field and argument', () => {
+    const types = Object.values(schema.getTypeMap()).filter(
+      (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+    );
+    const silent = types.flatMap(descriptionsOf).filter(([, text]) => text == null || text === '');
+    expect(silent.map(([name]) => name)).toEqual([]);
+  });
+
+  it('changes things by one input, and answers with userErrors', () => {
+    for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+      expect([field.name, field.args.map(({ name }) => name)]).toEqual([field.name, ['input']]);
+      expect(String(field.type)).toMatch(/Payload!$/);
+    }
+  });
+});

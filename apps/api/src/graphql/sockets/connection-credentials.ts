@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http';
+
+import type { Credentials } from '#auth';
+
+import { credentialsOf } from '../../auth/credentials-of.js';
+
+/**
+ * What `connection_init` says about who asks: `authorization` ("Bearer …") or `apiKey`, and `workspaceId`. Browsers cannot set
+ * headers on a WebSocket; others may, and then the headers of the upgrade count where the payload is silent.
+ */
+export function connectionCredentials(
+  params: Readonly<Record<string, unknown>>,
+  request: IncomingMessage,
+): Credentials {
+  const headers = credentialsOf(request.headers);
+  const authorization = textOf(params['authorization']) ?? textOf(params['Authorization']);
+  const apiKey = textOf(params['apiKey']);
+  return {
+    authorization: authorization ?? (apiKey === undefined ? headers.authorization : `Bearer ${apiKey}`),
+    workspaceId: textOf(params['workspaceId']) ?? headers.workspaceId,
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

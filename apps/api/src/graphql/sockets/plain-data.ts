@@ -1,0 +1,15 @@
+import { Extensions } from '@nestjs/graphql';
+import type { GraphQLField } from 'graphql';
+
+const key = 'plainData';
+
+/**
+ * Says of a subscription that what it sends is plain data: no field below it has a resolver of its own, none depends on who
+ * looks. Its messages are then written by a compiled selection, once for all viewers with the same document.
+ */
+export const PlainData = () => Extensions({ [key]: true });
+
+/** Whether a field was declared with `PlainData`. */
+export function isPlainData(field: GraphQLField<unknown, unknown>): boolean {
+  return field.extensions[key] === true;
+}

@@ -1,0 +1,83 @@
+import type { Duplex } from 'node:stream';
+
+import type { WebSocket } from 'ws';
+
+import { AppError, type Clock } from '#platform';
+
+/** How long, and how far, a viewer may be behind. */
+export interface SlowLimits {
+  /** Unsent bytes from which on nothing more is pulled for the viewer. */
+  readonly bytes: number;
+  readonly ms: number;
+}
+
+/** Writes text to a socket and knows when the other side has taken it. */
+export class SocketOutlet {
+  private isGathering = false;
+
+  /** `stream` is what `socket` writes to. */
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly stream: Duplex,
+    private readonly clock: Clock,
+    private readonly limits: SlowLimits,
+  ) {}
+
+  get isOpen(): boolean {
+    return this.socket.readyState === this.socket.OPEN;
+  }
+
+  write(text: string): void {
+    if (!this.isOpen) return;
+    this.gather();
+    this.socket.send(text, ignore);
+  }
+
+  /** The frames of one turn leave in one system call, which costs more than all else about a frame. */
+  private gather(): void {
+    if (this.isGathering) return;
+    this.isGathering = true;
+    this.stream.cork();
+    process.nextTick(() => {
+      this.isGathering = false;
+      this.stream.uncork();
+    });
+  }
+
+  /**
+   * Undefined while less than the limit is unsent; else resolves when the socket has drained or closed. A viewer that does not
+   * drain in time is cut off: it can come back with its cursor.
+   */
+  drained(): Promise<void> | undefined {
+    return this.socket.bufferedAmount <= this.limits.bytes ? undefined : this.waitForDrain();
+  }
+
+  private waitForDrain(): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const giveUpAt = this.clock.monotonic() + this.limits.ms;
+      const look = () => {
+        if (!this.isOpen || this.socket.bufferedAmount <= this.limits.bytes / 2) resolve();
+        else if (this.clock.monotonic() >= giveUpAt) reject(this.cutOff());
+        else this.clock.after(pollMs, look);
+      };
+      look();
+    });
+  }
+
+  private cutOff(): AppError {
+    // No close frame would get through: the other side does not read.
+    this.socket.terminate();
+    return new AppError({
+      code: 'unavailable',
+      message: 'This viewer was too slow, come back with its cursor',
+      retryable: true,
+    });
+  }
+}
+
+const pollMs = 50;
+
+/** A failed send shows as the socket's own close; there is nobody to tell here. */
+function ignore(): void {
+  return undefined;
+}

@@ -1,0 +1,157 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, type GraphQLError } from 'graphql';
+import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
+
+import { AppError, Config, LOGGER, type Logger, newId, systemClock } from '#platform';
+
+import { rateLimited } from '../../errors/http.errors.js';
+import { ContextFactory } from '../context-factory.js';
+import { argsOf, GraphqlExecutor, type PreparedOperation } from '../documents/graphql-executor.js';
+import type { GraphqlContext } from '../graphql-context.js';
+import { toPublicError, toRequestError } from '../to-public-error.js';
+import { connectionCredentials } from './connection-credentials.js';
+import { encoderOf } from './event-encoder.js';
+import { SocketOutlet } from './socket-outlet.js';
+import { SocketSeats } from './socket-seats.js';
+import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
+import { SubscriptionRun } from './subscription-run.js';
+
+type SocketContext = Context<Record<string, unknown>, SocketSession>;
+
+interface Running {
+  readonly prepared: PreparedOperation;
+  readonly context: GraphqlContext;
+}
+
+/** graphql-ws and graphql-js type the same object a little differently. */
+interface GraphqlResult {
+  readonly data?: ExecutionResult['data'] | undefined;
+  readonly errors?: readonly GraphQLError[] | undefined;
+}
+
+/** Operations under way on one connection; more end it. */
+const maxOperations = 100;
+const retryAfterSeconds = 5;
+
+/**
+ * What graphql-ws asks us: who may connect, what may run, and how it is answered. The same preparation as over HTTP;
+ * subscriptions are run by `SubscriptionRun`.
+ */
+@Injectable()
+export class SocketProtocol {
+  private readonly running = new WeakMap<object, Running>();
+
+  constructor(
+    private readonly contexts: ContextFactory,
+    private readonly executor: GraphqlExecutor,
+    private readonly seats: SocketSeats,
+    private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** The options of graphql-ws. */
+  options(): ServerOptions<Record<string, unknown>, SocketSession> {
+    return {
+      connectionInitWaitTimeout: 3_000,
+      onConnect: (context) => this.connect(context),
+      onClose: ({ extra }) => {
+        extra.leave?.();
+      },
+      onSubscribe: (context, _, payload) => this.prepare(context, payload),
+      execute: (args) => this.executor.runArgs(args),
+      subscribe: (args) => this.subscribe(args),
+      onOperation: (...[context, id, , args, result]) => this.operate(context, { id, args, result }),
+      onNext: (...[, , , args, result]) => this.toPublic(this.requestIdOf(args), result),
+      onError: (...[, , , errors]) => this.publicErrors(newId(), errors),
+    };
+  }
+
+  private async connect({ extra, connectionParams }: SocketContext): Promise<boolean> {
+    try {
+      const who = await this.contexts.enter(connectionCredentials(connectionParams ?? {}, extra.request));
+      extra.leave = this.seats.take(who.identity.id);
+      extra.who = who;
+      return true;
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : 'internal';
+      if (code === 'rate_limited') extra.socket.close(closeCodes.tooMany, 'Too many connections or attempts');
+      else if (code === 'unauthenticated') extra.socket.close(closeCodes.unauthenticated, 'Unauthorized');
+      else if (code === 'unavailable') extra.socket.close(1013, 'Try again later');
+      else extra.socket.close(closeCodes.forbidden, 'Forbidden');
+      return false;
+    }
+  }
+
+  private async prepare(
+    { extra, subscriptions }: SocketContext,
+    payload: SubscribePayload,
+  ): Promise<ExecutionArgs | readonly GraphQLError[]> {
+    const who = extra.who === undefined ? null : await this.contexts.refresh(extra.who);
+    if (who === null) {
+      closeFor(extra.socket, 'unauthorized');
+      return [toRequestError(new AppError({ code: 'unauthenticated', message: 'Authentication required' }))];
+    }
+    extra.who = who;
+    if (Object.keys(subscriptions).length > maxOperations)
+      return [toRequestError(rateLimited(retryAfterSeconds, maxOperations))];
+    const { query, operationName, variables } = payload;
+    const prepared = this.executor.prepare({
+      query,
+      operationName: operationName ?? undefined,
+      variables: variables ?? undefined,
+    });
+    if (!('operation' in prepared)) return prepared;
+    const close = closeFor.bind(undefined, extra.socket);
+    const context = this.contexts.make(who, { requestId: newId(), close });
+    const args = argsOf(prepared, context);
+    this.running.set(args, { prepared, context });
+    return args;
+  }
+
+  /** The source of events; `operate` wraps it before anything is read from it. */
+  private async subscribe(args: ExecutionArgs): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
+    return (await createSourceEventStream(args)) as AsyncIterable<ExecutionResult> | ExecutionResult;
+  }
+
+  private operate(
+    { extra }: SocketContext,
+    { id, args, result }: { readonly id: string; readonly args: ExecutionArgs; readonly result: OperationResult },
+  ): OperationResult | undefined {
+    const running = this.running.get(args);
+    if (running === undefined || !(Symbol.asyncIterator in result)) {
+      running?.context.end();
+      return undefined;
+    }
+    const { SLOW_VIEWER_BYTES: bytes, SLOW_VIEWER_MS: ms } = this.config.values;
+    const socket = new SocketOutlet(extra.socket, extra.request.socket, systemClock, { bytes, ms });
+    const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+    // Our subscription resolvers give batches of events, see `PlainData`.
+    const source = result as unknown as AsyncIterable<readonly object[]>;
+    const requestId = running.context.requestId;
+    return new SubscriptionRun({
+      ...running,
+      source,
+      encoder: encoderOf(running.prepared),
+      outlet: {
+        next: (text) => {
+          socket.write(`${before}${text}}`);
+        },
+        drained: () => socket.drained(),
+        toText: (executed) => JSON.stringify(this.toPublic(requestId, executed)),
+      },
+    });
+  }
+
+  private requestIdOf(args: ExecutionArgs): string {
+    return this.running.get(args)?.context.requestId ?? newId();
+  }
+
+  private toPublic(requestId: string, { data, errors }: GraphqlResult) {
+    const some = data === undefined ? {} : { data };
+    return errors === undefined ? some : { ...some, errors: this.publicErrors(requestId, errors) };
+  }
+
+  private publicErrors(requestId: string, errors: readonly GraphQLError[]) {
+    return errors.map((error) => toPublicError(error, { requestId, logger: this.logger }));
+  }
+}

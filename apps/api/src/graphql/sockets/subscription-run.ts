@@ -1,0 +1,98 @@
+import { execute, type ExecutionResult, Kind } from 'graphql';
+
+import { argsOf, type PreparedOperation } from '../documents/graphql-executor.js';
+import type { GraphqlContext } from '../graphql-context.js';
+import type { EventEncoder } from './event-encoder.js';
+
+/** Where the messages of one subscription go. */
+export interface Outlet {
+  /** Sends one execution result, as JSON text. */
+  next(payload: string): void;
+  /** Undefined: go on. Else resolves when the viewer has taken most of what was sent, rejects when it does not in time. */
+  drained(): Promise<void> | undefined;
+  /** An execution result as the viewer may see it. */
+  toText(result: ExecutionResult): string;
+}
+
+/** One subscription on one socket. */
+export interface SubscriptionInit {
+  readonly prepared: PreparedOperation;
+  readonly context: GraphqlContext;
+  /** Batches of events, pulled only when the viewer has taken what was before. */
+  readonly source: AsyncIterable<readonly object[]>;
+  readonly encoder: EventEncoder | null;
+  readonly outlet: Outlet;
+}
+
+/**
+ * Runs a subscription by itself: it pulls batches, asks whether the viewer may still see them, and writes each event as a
+ * message. To graphql-ws it is an iterator without values that ends when the subscription does. There is no queue: while a
+ * viewer is slow, nothing is pulled for it.
+ */
+export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
+  private running: Promise<void> | undefined;
+
+  constructor(private readonly init: SubscriptionInit) {}
+
+  /** Resolves when the subscription has ended; rejects with why it failed. */
+  async next(): Promise<IteratorResult<never, void>> {
+    this.running ??= this.run();
+    await this.running;
+    return { done: true, value: undefined };
+  }
+
+  /** The viewer has left: what waits is woken and freed. */
+  return(): Promise<IteratorResult<never, void>> {
+    this.init.context.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  throw(error: unknown): Promise<IteratorResult<never, void>> {
+    this.init.context.end();
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  private async run(): Promise<void> {
+    const { context, source, outlet } = this.init;
+    // Nothing on the way of an event is awaited unless it must be: with many viewers each turn of the loop counts.
+    try {
+      for await (const batch of source) {
+        const asked = context.lostAccess();
+        const lost = asked instanceof Promise ? await asked : asked;
+        if (lost !== null) {
+          context.close(lost);
+          return;
+        }
+        for (const event of batch) {
+          if (context.signal.aborted) return;
+          // Awaiting a text that is there already would cost a turn of the loop for each event.
+          const text = this.encode(event);
+          outlet.next(typeof text === 'string' ? text : await text);
+        }
+        const draining = outlet.drained();
+        if (draining !== undefined) await draining;
+      }
+    } finally {
+      context.end();
+    }
+  }
+
+  private encode(event: object): string | Promise<string> {
+    return this.init.encoder?.encode(event) ?? this.executeOn(event);
+  }
+
+  private async executeOn(event: object): Promise<string> {
+    const { prepared, context, outlet } = this.init;
+    const [root] = prepared.operation.selectionSet.selections;
+    const name = root?.kind === Kind.FIELD ? root.name.value : '';
+    return outlet.toText(await execute({ ...argsOf(prepared, context), rootValue: { [name]: event } }));
+  }
+}

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+
+import { systemClock } from '#platform';
+
+import { OpenStreams } from '../../streams/open-streams.js';
+import { ViewerAccess } from '../../streams/viewer-access.js';
+import type { GraphqlContext } from '../graphql-context.js';
+
+/** What a subscription shows. */
+export interface Viewed {
+  /** The job, or a name that stands for a whole workspace. */
+  readonly jobId: string;
+  readonly createdBy: string | null;
+}
+
+/** A granted access is not asked about again for this long; the answer itself may be a second old. */
+const reuseMs = 200;
+
+/** Seats the viewers of subscriptions among all live streams, and watches their right to be there. */
+@Injectable()
+export class Viewers {
+  constructor(
+    private readonly open: OpenStreams,
+    private readonly access: ViewerAccess,
+  ) {}
+
+  /**
+   * Takes a seat for the operation until it ends. Throws `rate_limited` when principal or job has its most viewers. The
+   * connection is closed when the token ends or the right to read is lost; before each batch `lostAccess` asks again.
+   */
+  enter(context: GraphqlContext, { jobId, createdBy }: Viewed): void {
+    const { member } = context;
+    const { id: principal, workspaceId } = member;
+    const seat = this.open.enter({ principal, workspaceId, jobId }, context.close);
+    const watch = this.access.watch({ principal: member, workspaceId, createdBy }, context.close);
+    context.onEnd(() => {
+      watch.stop();
+      seat.leave();
+    });
+    let askedAt = -Infinity;
+    context.lostAccess = () => {
+      const now = systemClock.monotonic();
+      if (now - askedAt < reuseMs) return null;
+      return watch.check().then((lost) => {
+        if (lost === null) askedAt = now;
+        return lost;
+      });
+    };
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { buildSchema, GraphQLError, graphqlSync } from 'graphql';
+
+import { AppError, createLogger } from '#platform';
+
+import { statusOf, toPublicError, toRequestError } from './to-public-error.js';
+
+const context = { requestId: 'req-1', logger: createLogger({ level: 'silent' }) };
+const schema = buildSchema('type Query { a(n: Int): String! }');
+
+function failWith(thrown: unknown) {
+  const { errors = [] } = graphqlSync({
+    schema,
+    source: '{ a }',
+    rootValue: {
+      a: () => {
+        throw thrown;
+      },
+    },
+  });
+  return errors.map((error) => toPublicError(error, context))[0];
+}
+
+describe('a GraphQL error', () => {
+  it('speaks for itself when it was expected', () => {
+    const thrown = new AppError({ code: 'rate_limited', message: 'Slow down', retryAfterSeconds: 3 });
+    expect(failWith(thrown)).toMatchObject({
+      message: 'Slow down',
+      path: ['a'],
+      extensions: { code: 'RATE_LIMITED', reason: 'rate_limited', retryAfterSeconds: 3, requestId: 'req-1' },
+    });
+  });
+
+  it('says nothing of bugs', () => {
+    const hidden = { message: 'Internal error', extensions: { code: 'INTERNAL', requestId: 'req-1' } };
+    expect(failWith(new Error('password=hunter2'))).toMatchObject(hidden);
+    expect(failWith(new AppError({ code: 'nobody_knows', message: 'secret' }))).toMatchObject(hidden);
+    expect(failWith('text')).toMatchObject(hidden);
+    expect(JSON.stringify(failWith(new Error('x')))).not.toMatch(/stack|\.ts:/);
+  });
+
+  it('explains what is wrong with a request, but not what else there is', () => {
+    const { errors = [] } = graphqlSync({ schema, source: '{ aa }' });
+    const [shown] = errors.map((error) => toPublicError(error, context));
+    expect(shown?.message).toBe('Cannot query field "aa" on type "Query".');
+    expect(shown?.extensions).toEqual({ code: 'BAD_USER_INPUT', requestId: 'req-1' });
+    const wrong =
+      graphqlSync({ schema, source: 'query($n: Int) { a(n: $n) }', variableValues: { n: 'x' } }).errors ?? [];
+    expect(wrong.map((error) => toPublicError(error, context).extensions?.['code'])).toEqual(['BAD_USER_INPUT']);
+  });
+
+  it('has the HTTP status of what was refused', () => {
+    expect(statusOf(toRequestError(new AppError({ code: 'unauthenticated', message: 'x' })))).toBe(401);
+    expect(statusOf(new GraphQLError('x'))).toBe(400);
+    expect(statusOf(toRequestError(new Error('x')))).toBe(500);
+  });
+});

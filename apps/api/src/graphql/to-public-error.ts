@@ -1,0 +1,63 @@
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+
+import { AppError, type Logger } from '#platform';
+
+import { errorRowOf, isExpected } from '../errors/error-table.js';
+
+/** Where an error goes, and who is told of bugs. */
+export interface ErrorContext {
+  readonly requestId: string;
+  readonly logger: Logger;
+}
+
+const suggestion = / ?Did you mean .+\?/gs;
+
+/**
+ * An error as callers read it: expected failures speak for themselves, mistakes in the document are explained without
+ * naming what else there is, and everything else is `INTERNAL` and logged. Always with `code` and `requestId`.
+ */
+export function toPublicError(error: GraphQLError, { requestId, logger }: ErrorContext): GraphQLFormattedError {
+  const where = {
+    ...(error.locations === undefined ? {} : { locations: error.locations }),
+    ...(error.path === undefined ? {} : { path: error.path }),
+  };
+  const cause = rootCause(error);
+  if (isExpected(cause)) return { message: cause.message, ...where, extensions: { ...extensionsOf(cause), requestId } };
+  // Fields fail with a path; without one it is the request itself that is wrong.
+  if (error.path === undefined && !(cause instanceof AppError) && (cause === error || cause instanceof GraphQLError)) {
+    const message = error.message.replace(suggestion, '');
+    return { message, ...where, extensions: { code: 'BAD_USER_INPUT', ...error.extensions, requestId } };
+  }
+  logger.error({ err: cause, requestId, path: error.path?.join('.') }, 'a GraphQL field failed');
+  return { message: 'Internal error', ...where, extensions: { code: 'INTERNAL', requestId } };
+}
+
+/** An error thrown before anything ran, such as missing credentials, in GraphQL's shape. */
+export function toRequestError(thrown: unknown): GraphQLError {
+  if (thrown instanceof GraphQLError) return thrown;
+  const originalError = thrown instanceof Error ? thrown : new Error(String(thrown));
+  return new GraphQLError(originalError.message, { originalError });
+}
+
+/** The HTTP status of a request that was refused as a whole. */
+export function statusOf(error: GraphQLError): number {
+  const cause = rootCause(error);
+  if (isExpected(cause)) return errorRowOf(cause.code).status;
+  return cause === error || cause instanceof GraphQLError ? 400 : 500;
+}
+
+function extensionsOf(error: AppError): Record<string, unknown> {
+  return {
+    code: errorRowOf(error.code).graphql,
+    reason: error.code,
+    ...(error.field === undefined ? {} : { field: error.field }),
+    ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+  };
+}
+
+/** graphql-js wraps what a resolver threw, sometimes twice. */
+function rootCause(error: GraphQLError): unknown {
+  let cause: unknown = error;
+  while (cause instanceof GraphQLError && cause.originalError != null) cause = cause.originalError;
+  return cause;
+}

@@ -1,0 +1,47 @@
+import { Field, ObjectType } from '@nestjs/graphql';
+
+import { AppError } from '#platform';
+
+import { isExpected } from '../errors/error-table.js';
+
+/** Why a mutation changed nothing, in words for the person who asked for it. */
+@ObjectType({ description: 'Why a mutation changed nothing. Branch on `code`; the list of codes grows.' })
+export class UserError {
+  @Field(() => String, { description: 'Stable and snake_case, such as `thread_busy` or `not_found`.' })
+  code!: string;
+
+  @Field(() => String, { description: 'A sentence for a person.' })
+  message!: string;
+
+  @Field(() => String, { nullable: true, description: 'The member of the input at fault, if it is one.' })
+  field!: string | null;
+}
+
+/** Who may not, who must wait, and what is broken, is not the user's mistake: these go to `errors`. */
+const notTheUsers = new Set([
+  'unauthenticated',
+  'forbidden',
+  'rate_limited',
+  'job_limit_reached',
+  'unavailable',
+  'internal',
+]);
+
+/** Runs a mutation: expected failures become `userErrors`, everything else is thrown on. */
+export async function toPayload<T extends object>(
+  run: () => Promise<T>,
+): Promise<Partial<T> & { userErrors: UserError[] }> {
+  try {
+    return { ...(await run()), userErrors: [] };
+  } catch (error) {
+    if (!isUserError(error)) throw error;
+    // Every other member of a payload is nullable, and absent here.
+    return { userErrors: [{ code: error.code, message: error.message, field: error.field ?? null }] } as Partial<T> & {
+      userErrors: UserError[];
+    };
+  }
+}
+
+function isUserError(error: unknown): error is AppError {
+  return isExpected(error) && !notTheUsers.has(error.code);
+}

@@ -1,0 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, newId, systemClock } from '#platform';
+
+const patienceMs = 1_000;
+/** No workspace and no job: nobody listens for it but the probe. */
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** Asks whether hints still come through. */
+@Injectable()
+export class BusProbe {
+  constructor(@Inject(BUS) private readonly bus: Bus) {}
+
+  /** Sends a hint about no job and waits up to a second for it to come back. */
+  async isAlive(): Promise<boolean> {
+    const jobId = newId();
+    return new Promise((resolve) => {
+      const finish = (alive: boolean) => {
+        timer.cancel();
+        off();
+        resolve(alive);
+      };
+      const off = this.bus.subscribe('job-cancel', (hint) => {
+        if (hint.jobId === jobId) finish(true);
+      });
+      const timer = systemClock.after(patienceMs, () => {
+        finish(false);
+      });
+      this.bus.publish('job-cancel', { workspaceId: nobody, jobId, why: 'probe' });
+    });
+  }
+}

@@ -1,0 +1,68 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { LOGGER, type Logger, systemClock } from '#platform';
+
+import { BusProbe } from './bus-probe.js';
+import { HealthRepository } from './health.repository.js';
+
+/** What `/readyz` says. */
+export interface ReadinessReport {
+  readonly status: 'ready' | 'not_ready';
+  readonly draining: boolean;
+  /** Reachable, with the tables of this build. */
+  readonly database: boolean;
+  readonly bus: boolean;
+}
+
+/** Answers are remembered this long, so that asking often costs the database nothing. */
+const rememberedMs = 1_000;
+
+/** Whether this process wants requests. */
+@Injectable()
+export class Readiness {
+  private draining = false;
+  private known: { readonly at: number; readonly parts: Promise<Parts> } | undefined;
+
+  constructor(
+    private readonly database: HealthRepository,
+    private readonly bus: BusProbe,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** From now on the answer is no. There is no way back. */
+  drain(): void {
+    this.draining = true;
+  }
+
+  async report(): Promise<ReadinessReport> {
+    if (this.draining) return { status: 'not_ready', draining: true, database: true, bus: true };
+    const parts = await this.parts();
+    return { status: parts.database && parts.bus ? 'ready' : 'not_ready', draining: this.draining, ...parts };
+  }
+
+  private parts(): Promise<Parts> {
+    const now = systemClock.monotonic();
+    if (this.known === undefined || now - this.known.at >= rememberedMs) this.known = { at: now, parts: this.ask() };
+    return this.known.parts;
+  }
+
+  private async ask(): Promise<Parts> {
+    const [database, bus] = await Promise.all([this.isDatabaseUsable(), this.bus.isAlive()]);
+    return { database, bus };
+  }
+
+  private async isDatabaseUsable(): Promise<boolean> {
+    try {
+      await this.database.assertUsable();
+      return true;
+    } catch (err) {
+      this.logger.warn({ err }, 'the database cannot be used');
+      return false;
+    }
+  }
+}
+
+interface Parts {
+  readonly database: boolean;
+  readonly bus: boolean;
+}

@@ -1,0 +1,262 @@
+import { createUnionType, Field, ID, Int, InterfaceType, ObjectType } from '@nestjs/graphql';
+
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { JobStatusEnum } from './job.enums.js';
+import { JobError } from './job.model.js';
+import { OpenInterrupt, SnapshotRoundState, ToolCallState } from './job-snapshot.model.js';
+import { Usage } from './round.model.js';
+
+interface Typed {
+  readonly __typename: string;
+}
+
+/** What every entry of a job's log has. */
+@InterfaceType({
+  description: "What every entry of a job's log has. Numbers go 1, 2, 3 … without a gap.",
+  resolveType: (value: Typed) => value.__typename,
+})
+export abstract class JobEventEntry {
+  @Field(() => Int, { description: 'Its number in the log of the job; the cursor to come back with.' })
+  seq!: number;
+
+  @Field(() => ID, { description: 'The job.' })
+  jobId!: string;
+
+  @Field(() => DateTime, { description: 'When it was stored.' })
+  at!: number;
+
+  @Field(() => Int, { description: 'How often shown text had been withdrawn by then.' })
+  attempt!: number;
+}
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'The job as it stood at number `seq`: begin with this; numbers go on after it.',
+})
+class JobSnapshotEvent extends JobEventEntry {
+  @Field(() => Boolean, {
+    description: 'Whether what the viewer had is void: the events since its cursor are no longer kept.',
+  })
+  reset!: boolean;
+
+  @Field(() => JobStatusEnum, { description: 'Where the job stood.' })
+  status!: string;
+
+  @Field(() => String, { description: 'The text so far.' })
+  content!: string;
+
+  @Field(() => String, { description: 'The reasoning so far.' })
+  reasoning!: string;
+
+  @Field(() => [SnapshotRoundState], { description: 'The complete rounds.' })
+  rounds!: SnapshotRoundState[];
+
+  @Field(() => [ToolCallState], { description: 'The tool calls so far.' })
+  toolCalls!: ToolCallState[];
+
+  @Field(() => [OpenInterrupt], { description: 'What the job waits for.' })
+  interrupts!: OpenInterrupt[];
+
+  @Field(() => JobError, { nullable: true, description: 'Why it failed, if it did.' })
+  error!: JobError | null;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The job was accepted.' })
+class JobQueuedEvent extends JobEventEntry {
+  @Field(() => String, { nullable: true, description: 'The thread, as the starter names it.' })
+  threadId!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The message it will write, as the starter names it.' })
+  messageId!: string | null;
+
+  @Field(() => Int, { nullable: true, description: 'Its place behind the active job of the thread: 1 is next.' })
+  queuePosition!: number | null;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'A worker took the job.' })
+class JobStartedEvent extends JobEventEntry {
+  @Field(() => Int, { description: 'Which lease of the job this is: 1, 2, 3 …' })
+  epoch!: number;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The model is asked.' })
+class RoundStartedEvent extends JobEventEntry {
+  @Field(() => Int, { description: 'The round.' })
+  round!: number;
+
+  @Field(() => String, { description: 'The model.' })
+  model!: string;
+}
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'Text of the answer. Several pieces of the model may be in one.',
+})
+class TextDeltaEvent extends JobEventEntry {
+  @Field(() => Int, { description: 'The round.' })
+  round!: number;
+
+  @Field(() => Int, { description: "Where the text begins in the job's content, in UTF-16 units." })
+  offset!: number;
+
+  @Field(() => String, { description: 'The text.' })
+  text!: string;
+}
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'Reasoning of the model, as far as the provider shows it.',
+})
+class ReasoningDeltaEvent extends JobEventEntry {
+  @Field(() => Int, { description: 'The round.' })
+  round!: number;
+
+  @Field(() => Int, { description: "Where the text begins in the job's reasoning, in UTF-16 units." })
+  offset!: number;
+
+  @Field(() => String, { description: 'The text.' })
+  text!: string;
+}
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'The round begins anew: text beyond the lengths given is withdrawn.',
+})
+class RoundRestartedEvent extends JobEventEntry {
+  @Field(() => Int, { description: 'The round.' })
+  round!: number;
+
+  @Field(() => String, { description: 'Why.' })
+  reason!: string;
+
+  @Field(() => Int, { description: 'How much of the content stays, in UTF-16 units.' })
+  contentLength!: number;
+
+  @Field(() => Int, { description: 'How much of the reasoning stays, in UTF-16 units.' })
+  reasoningLength!: number;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The round is complete and recorded.' })
+class RoundFinishedEvent extends JobEventEntry {
+  @Field(() => Int, { description: 'The round.' })
+  round!: number;
+
+  @Field(() => String, { description: 'Why the model stopped.' })
+  finishReason!: string;
+
+  @Field(() => Usage, { description: 'Tokens of the round.' })
+  usage!: Usage;
+
+  @Field(() => [String], { description: 'The calls it asked for.' })
+  toolCallIds!: string[];
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The model asked for a tool.' })
+class ToolCallEvent extends JobEventEntry {
+  @Field(() => ToolCallState, { description: 'The call.' })
+  toolCall!: ToolCallState;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'A tool call moved on.' })
+class ToolCallUpdatedEvent extends JobEventEntry {
+  @Field(() => ToolCallState, { description: 'The call as it stands now.' })
+  toolCall!: ToolCallState;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something from outside.' })
+class JobWaitingEvent extends JobEventEntry {
+  @Field(() => [ID], { description: 'What it waits for.' })
+  interruptIds!: string[];
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The job is queued again.' })
+class JobRequeuedEvent extends JobEventEntry {
+  @Field(() => String, { description: 'Why.' })
+  reason!: string;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'Something a person should know; the job goes on.' })
+class JobWarningEvent extends JobEventEntry {
+  @Field(() => String, { description: 'Stable, snake_case.' })
+  code!: string;
+
+  @Field(() => String, { description: 'A sentence for a person.' })
+  text!: string;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'Somebody asked the job to stop.' })
+class JobCancelRequestedEvent extends JobEventEntry {
+  @Field(() => String, { description: 'Who: `user:<id>`, `key:<id>` or `system`.' })
+  by!: string;
+
+  @Field(() => String, { description: 'Why.' })
+  reason!: string;
+}
+
+@ObjectType({ implements: () => [JobEventEntry], description: 'The job is over. Always the last entry of its log.' })
+class JobFinishedEvent extends JobEventEntry {
+  @Field(() => JobStatusEnum, { description: 'COMPLETED, FAILED or CANCELLED.' })
+  status!: string;
+
+  @Field(() => String, { description: 'Why it ended.' })
+  reason!: string;
+
+  @Field(() => JobError, { nullable: true, description: 'Why it failed, if it did.' })
+  error!: JobError | null;
+
+  @Field(() => Int, { description: 'Length of its content in UTF-16 units.' })
+  contentLength!: number;
+
+  @Field(() => Usage, { description: 'Tokens of all rounds.' })
+  usage!: Usage;
+
+  @Field(() => Int, { description: 'From acceptance to end, in ms.' })
+  durationMs!: number;
+
+  @Field(() => Int, { description: 'How many rounds it took.' })
+  rounds!: number;
+
+  @Field(() => Int, { description: 'How many tool calls it made.' })
+  toolCalls!: number;
+}
+
+/** The members of the union, by their GraphQL names. */
+export const jobEventModels = {
+  JobSnapshotEvent,
+  JobQueuedEvent,
+  JobStartedEvent,
+  RoundStartedEvent,
+  TextDeltaEvent,
+  ReasoningDeltaEvent,
+  RoundRestartedEvent,
+  RoundFinishedEvent,
+  ToolCallEvent,
+  ToolCallUpdatedEvent,
+  JobWaitingEvent,
+  JobRequeuedEvent,
+  JobWarningEvent,
+  JobCancelRequestedEvent,
+  JobFinishedEvent,
+} as const;
+
+/** What `jobEvents` sends. */
+export const JobEventUnion = createUnionType({
+  name: 'JobEvent',
+  description:
+    'An entry of the log of a job, or a snapshot that stands for all entries up to its number. The list grows.',
+  types: () => Object.values(jobEventModels),
+  resolveType: (value: Typed) => value.__typename,
+});
+
+/** What `workspaceActivity` sends. */
+@ObjectType({ description: 'A job has moved to another status.' })
+export class JobActivity {
+  @Field(() => ID, { description: 'The job.' })
+  jobId!: string;
+
+  @Field(() => JobStatusEnum, { description: 'Where it stands now. Statuses in between may be left out.' })
+  status!: string;
+
+  @Field(() => Int, { description: 'Number of the newest event in its log.' })
+  lastSeq!: number;
+}

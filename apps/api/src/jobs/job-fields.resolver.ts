@@ -1,0 +1,91 @@
+import { ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { RoundRecord, Thread, ToolCallRecord } from '#chat';
+import type { Job } from '#jobs';
+import { projectResult } from '#tools';
+
+import { listCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toNodeId } from '../graphql/node/node-id.js';
+import { ThreadModel } from '../threads/thread.model.js';
+import { JobModel } from './job.model.js';
+import { Round, Usage } from './round.model.js';
+import { ToolCall } from './tool-call.model.js';
+
+/**
+ * What a job shows beyond its own row. Methods take (parent, args, context) as graphql-js hands them: without parameter
+ * decorators Nest binds them directly, which costs nothing per field.
+ */
+@Resolver(() => JobModel)
+export class JobFieldsResolver {
+  @ResolveField(() => String)
+  nodeId(job: Job): string {
+    return toNodeId('Job', job.id);
+  }
+
+  @ResolveField(() => Number)
+  attempt(job: Job): number {
+    return job.restarts;
+  }
+
+  @ResolveField(() => Usage, { description: 'Tokens of all its rounds.' })
+  usage({ promptTokens, completionTokens }: Job): Usage {
+    return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+  }
+
+  @ResolveField(() => ThreadModel, { nullable: true, description: 'The thread it answers in.' })
+  thread({ threadId }: Job, _: unknown, { loaders }: GraphqlContext): Promise<Thread | null> | null {
+    return threadId === null ? null : loaders.threads.load(threadId);
+  }
+
+  @ResolveField(() => [Round], { description: 'The rounds that are complete, in order.', complexity: listCost(10) })
+  rounds({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly RoundRecord[]> {
+    return loaders.roundsOfJob.load(id);
+  }
+
+  @ResolveField(() => [ToolCall], {
+    description: 'Its tool calls, in the order in which they were asked for.',
+    complexity: listCost(20),
+  })
+  toolCalls({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly ToolCallRecord[]> {
+    return loaders.toolCallsOfJob.load(id);
+  }
+
+  @ResolveField(() => String, {
+    description: 'Its text: that of the complete rounds, then of the one under way.',
+    complexity: 10,
+  })
+  async content({ id, finishedAt }: Job, _: unknown, { loaders }: GraphqlContext): Promise<string> {
+    const open = finishedAt === null ? loaders.openTextOfJob.load(id) : '';
+    const rounds = await loaders.roundsOfJob.load(id);
+    return rounds.map(({ text }) => text).join('') + (await open);
+  }
+}
+
+/** What a round shows that is computed. */
+@Resolver(() => Round)
+export class RoundFieldsResolver {
+  @ResolveField(() => Usage)
+  usage({ promptTokens, completionTokens }: RoundRecord): Usage {
+    return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+  }
+}
+
+/** What a tool call shows that is computed. */
+@Resolver(() => ToolCall)
+export class ToolCallFieldsResolver {
+  @ResolveField(() => String)
+  nodeId({ id }: ToolCallRecord): string {
+    return toNodeId('ToolCall', id);
+  }
+
+  @ResolveField(() => String, { nullable: true })
+  result({ result }: ToolCallRecord): string | null {
+    return result === null ? null : projectResult(result, 'ui');
+  }
+
+  @ResolveField(() => Number, { nullable: true })
+  durationMs({ startedAt, finishedAt }: ToolCallRecord): number | null {
+    return startedAt === null || finishedAt === null ? null : finishedAt - startedAt;
+  }
+}

@@ -1,0 +1,77 @@
+import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { abilityOf, assertCan } from '#auth';
+import { ChatService } from '#chat';
+import { type Job, jobNotFound, JobsRepository, JobStopper, type StartedJob } from '#jobs';
+import { isId } from '#platform';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload, type UserError } from '../graphql/user-error.model.js';
+import { StartLimiter } from '../limits/start-limiter.js';
+import { fromStartChatInput, toIdempotency } from './from-start-chat-input.js';
+import { JobModel } from './job.model.js';
+import { CancelJobPayload, StartJobPayload } from './job-payloads.model.js';
+import { CancelJobInput, RetryJobInput, StartChatInput } from './start-chat.input.js';
+
+type StartPayload = Partial<StartedJob> & { readonly userErrors: readonly UserError[] };
+
+/** Starts, stops and repeats jobs. */
+@Resolver(() => StartJobPayload)
+export class JobMutationsResolver {
+  constructor(
+    private readonly chat: ChatService,
+    private readonly jobs: JobsRepository,
+    private readonly stopper: JobStopper,
+    private readonly limiter: StartLimiter,
+  ) {}
+
+  @Mutation(() => StartJobPayload, {
+    description: 'Answers in a thread, in the background. On return the job is stored.',
+  })
+  startChat(
+    @Args('input', { type: () => StartChatInput, description: 'What to answer.' }) input: StartChatInput,
+    @Context() { member }: GraphqlContext,
+  ): Promise<StartPayload> {
+    return toPayload(() => this.limited(member.id, () => this.chat.start(member, fromStartChatInput(input))));
+  }
+
+  @Mutation(() => StartJobPayload, { description: "Asks a failed or cancelled job's question again, as a new job." })
+  retryJob(
+    @Args('input', { type: () => RetryJobInput, description: 'Which job.' }) input: RetryJobInput,
+    @Context() { member }: GraphqlContext,
+  ): Promise<StartPayload> {
+    return toPayload(() => {
+      if (!isId(input.jobId)) throw jobNotFound();
+      const idempotency = toIdempotency(input.idempotencyKey, input);
+      return this.limited(member.id, () => this.chat.retry(member, input.jobId, idempotency));
+    });
+  }
+
+  @Mutation(() => CancelJobPayload, {
+    description: 'Stops a job: at once if nobody runs it, else its worker gets up to 5 s. May be repeated.',
+  })
+  cancelJob(
+    @Args('input', { type: () => CancelJobInput, description: 'Which job.' }) input: CancelJobInput,
+    @Context() { member, scope }: GraphqlContext,
+  ) {
+    return toPayload(async () => {
+      const job = isId(input.jobId) ? await this.jobs.findInScope(scope, input.jobId) : null;
+      if (job === null) throw jobNotFound();
+      assertCan(abilityOf(member), { action: 'cancel', subject: 'Job', row: job });
+      const state = await this.stopper.stop(scope, job.id);
+      return { state, job: await this.jobs.findInScope(scope, job.id) };
+    });
+  }
+
+  @ResolveField(() => JobModel, { nullable: true, description: 'The whole job; costs a read.' })
+  job({ jobId }: StartPayload, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
+    return jobId === undefined ? null : loaders.jobs.load(jobId);
+  }
+
+  private async limited(principal: string, start: () => Promise<StartedJob>): Promise<StartedJob> {
+    this.limiter.take(principal);
+    const started = await start();
+    if (started.replayed) this.limiter.giveBack(principal);
+    return started;
+  }
+}

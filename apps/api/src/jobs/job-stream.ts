@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+
+import type { Principal } from '#auth';
+import { isTerminal, type Job, SnapshotRepository } from '#jobs';
+import { AppError, systemClock } from '#platform';
+
+import { toCursor } from '../streams/cursor.js';
+import { JobStreams } from '../streams/job-streams.js';
+import { nativeEncoder } from '../streams/native-encoder.js';
+import { or3Encoder } from '../streams/or3-encoder.js';
+import type { StreamEncoder } from '../streams/stream-encoder.js';
+import { JobAccess } from './job-access.js';
+import { toStatusQuery } from './to-status.js';
+
+/** Where a stream begins, and in which words. */
+interface Start {
+  readonly cursor: number | undefined;
+  readonly encoder: StreamEncoder;
+}
+
+/** Opens streams of jobs for the REST door. */
+@Injectable()
+export class JobStream {
+  constructor(
+    private readonly access: JobAccess,
+    private readonly snapshots: SnapshotRepository,
+    private readonly streams: JobStreams,
+  ) {}
+
+  /**
+   * Serves until the job, the connection or the right ends. Throws before anything is written: `bad_request`,
+   * `invalid_cursor`, `not_found`, `rate_limited`. A client that has it all of a finished job gets 204 and stays away.
+   */
+  async open(principal: Principal, request: Request<{ id: string }>, response: Response): Promise<void> {
+    const cursor = toCursor(request.get('last-event-id'), request.query['after']);
+    const isOr3 = toFormat(request.query['format']) === 'or3';
+    const job = await this.access.read(principal, request.params.id);
+    if (cursor === job.lastSeq && isTerminal(job.status)) {
+      response.status(204).end();
+      return;
+    }
+    if (request.method === 'HEAD') {
+      // Nobody reads the body of a HEAD: it would only hold a seat until the job ends.
+      response.type('text/event-stream').end();
+      return;
+    }
+    const { workspaceId, id: jobId, createdBy } = job;
+    const start = isOr3 ? await this.or3Start(job, cursor, request.query) : nativeStart(cursor);
+    await this.streams.serve({ principal, workspaceId, jobId, createdBy, ...start }, response);
+  }
+
+  /** A client that comes back with a number has no snapshot to build on, so the job is read as it is now. */
+  private async or3Start(job: Job, cursor: number | undefined, query: Request['query']): Promise<Start> {
+    if (cursor === undefined) return { cursor, encoder: or3Encoder({ query: toStatusQuery(query) }) };
+    const base = await this.snapshots.read(job.workspaceId, job.id);
+    // Of an ended job there is nothing to follow: all of it again is the short way to its end.
+    if (base === null || base.ended) return { cursor: undefined, encoder: or3Encoder({ query: {} }) };
+    return { cursor, encoder: or3Encoder({ query: {}, base }) };
+  }
+}
+
+function nativeStart(cursor: number | undefined): Start {
+  return { cursor, encoder: nativeEncoder(() => systemClock.now()) };
+}
+
+function toFormat(value: unknown): 'native' | 'or3' {
+  if (value === undefined) return 'native';
+  if (value === 'or3') return value;
+  throw new AppError({ code: 'bad_request', message: 'Unknown format: leave it out, or use "or3"', field: 'format' });
+}

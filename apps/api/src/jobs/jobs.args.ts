@@ -1,0 +1,77 @@
+import { ArgsType, Field, ID, InputType, Int } from '@nestjs/graphql';
+
+import { PageArgs } from '../graphql/connections/page.args.js';
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { JobKindEnum, JobStatusEnum } from './job.enums.js';
+
+@InputType({ description: 'Compares a status.' })
+class JobStatusFilter {
+  @Field(() => JobStatusEnum, { nullable: true, description: 'Is this one.' })
+  eq?: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled' | null;
+
+  @Field(() => [JobStatusEnum], { nullable: true, description: 'Is one of these.' })
+  in?: ('queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled')[] | null;
+}
+
+@InputType({ description: 'Compares a kind.' })
+class JobKindFilter {
+  @Field(() => JobKindEnum, { nullable: true, description: 'Is this one.' })
+  eq?: 'chat' | 'workflow' | null;
+
+  @Field(() => [JobKindEnum], { nullable: true, description: 'Is one of these.' })
+  in?: ('chat' | 'workflow')[] | null;
+}
+
+@InputType({ description: 'Compares an id.' })
+class IdFilter {
+  @Field(() => ID, { description: 'Is this one.' })
+  eq!: string;
+}
+
+@InputType({ description: 'Compares an instant.' })
+class DateTimeFilter {
+  @Field(() => DateTime, { nullable: true, description: 'At this instant or later.' })
+  gte?: number | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'Before this instant.' })
+  lt?: number | null;
+}
+
+/** Which jobs. */
+@InputType({ description: 'Which jobs a list shows; every member narrows it.' })
+export class JobFilterInput {
+  @Field(() => JobStatusFilter, { nullable: true, description: 'By status.' })
+  status?: JobStatusFilter | null;
+
+  @Field(() => JobKindFilter, { nullable: true, description: 'By kind.' })
+  kind?: JobKindFilter | null;
+
+  @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
+  threadId?: IdFilter | null;
+
+  @Field(() => IdFilter, { nullable: true, description: 'By the user who started it.' })
+  createdBy?: IdFilter | null;
+
+  @Field(() => DateTimeFilter, { nullable: true, description: 'By the instant of acceptance.' })
+  createdAt?: DateTimeFilter | null;
+}
+
+/** Arguments of `jobs`. */
+@ArgsType()
+export class JobsArgs extends PageArgs {
+  @Field(() => JobFilterInput, { nullable: true, description: 'Which jobs; absent: all that one may see.' })
+  filter?: JobFilterInput | null;
+}
+
+/** Arguments of `jobEvents`. */
+@ArgsType()
+export class JobEventsArgs {
+  @Field(() => ID, { description: 'The job.' })
+  jobId!: string;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The last `seq` the viewer has; absent: it has nothing and begins with a snapshot.',
+  })
+  after?: number | null;
+}

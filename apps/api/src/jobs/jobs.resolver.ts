@@ -1,0 +1,40 @@
+import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
+
+import { type Job, JobsRepository } from '#jobs';
+import { isId } from '#platform';
+
+import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
+import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { JobConnection, JobModel } from './job.model.js';
+import { JobsArgs } from './jobs.args.js';
+import { toJobFilter } from './to-job-filter.js';
+
+/** Reads jobs. */
+@Resolver(() => JobModel)
+export class JobsResolver {
+  constructor(private readonly jobs: JobsRepository) {}
+
+  @Query(() => JobModel, { nullable: true, description: 'A job; null when there is none that one may see.' })
+  job(
+    @Args('id', { type: () => ID, description: 'The id of the job.' }) id: string,
+    @Context() { loaders }: GraphqlContext,
+  ): Promise<Job | null> | null {
+    return isId(id) ? loaders.jobs.load(id) : null;
+  }
+
+  @Query(() => JobConnection, {
+    name: 'jobs',
+    description: 'Jobs that one may see, newest first.',
+    complexity: pageCost,
+  })
+  async list(@Args() args: JobsArgs, @Context() { scope }: GraphqlContext): Promise<ConnectionOf<Job>> {
+    const page = toWantedPage(args);
+    const filter = toJobFilter(args.filter);
+    const after = page.cursor === undefined ? {} : { after: idOfCursor(page.cursor, 'jobs', page.field) };
+    const rows = await this.jobs.listInScope(scope, filter, { limit: page.limit, reverse: page.reverse, ...after });
+    const count = () => this.jobs.countInScope(scope, filter);
+    return toConnection(rows, { page, count, cursorOf: ({ id }) => toCursor('jobs', id) });
+  }
+}

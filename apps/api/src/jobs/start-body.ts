@@ -1,0 +1,86 @@
+import { z } from 'zod';
+
+import { whenBusyChoices } from '#jobs';
+
+/** Control fields of a start, by their plain name; each is accepted with a leading underscore too. */
+export const controlFields = [
+  'background',
+  'threadId',
+  'messageId',
+  'backgroundMode',
+  'toolRuntime',
+  'clientDeviceId',
+  'clientTools',
+  'admissionId',
+  'whenBusy',
+] as const;
+
+/** Sampling and routing fields that go to the provider as they are. Only those whose type OpenAI fixes are checked. */
+const parameters = {
+  temperature: z.number(),
+  top_p: z.number(),
+  max_tokens: z.int().positive(),
+  max_completion_tokens: z.int().positive(),
+  seed: z.int(),
+  stop: z.union([z.string(), z.array(z.string())]),
+  presence_penalty: z.number(),
+  frequency_penalty: z.number(),
+  parallel_tool_calls: z.boolean(),
+  response_format: z.record(z.string(), z.unknown()),
+  reasoning_effort: z.string(),
+  logit_bias: z.record(z.string(), z.number()),
+  top_k: z.number(),
+  min_p: z.number(),
+  top_a: z.number(),
+  repetition_penalty: z.number(),
+  verbosity: z.string(),
+  user: z.string(),
+  include_reasoning: z.boolean(),
+  modalities: z.array(z.string()),
+  transforms: z.array(z.string()),
+  models: z.array(z.string()),
+  reasoning: z.record(z.string(), z.unknown()),
+  provider: z.record(z.string(), z.unknown()),
+  prediction: z.record(z.string(), z.unknown()),
+  plugins: z.array(z.unknown()),
+};
+
+/** Names of the fields that go to the provider. */
+export const parameterNames = Object.keys(parameters);
+
+const tool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name: z.string().min(1).max(256),
+    description: z.string().optional(),
+    parameters: z.record(z.string(), z.unknown()).optional(),
+    strict: z.boolean().nullish(),
+  }),
+});
+
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) }),
+]);
+
+/** Ids that clients make: short enough to be a key. */
+const clientId = z.string().min(1).max(256);
+
+/** The body of a start once control fields have lost their underscore. Null counts as absent; unknown fields fall away. */
+export const startBody = z.object({
+  threadId: clientId,
+  messageId: clientId,
+  backgroundMode: z.unknown().optional(),
+  toolRuntime: z.record(z.string(), z.enum(['client', 'server', 'hybrid'])).optional(),
+  clientDeviceId: z.string().max(256).optional(),
+  clientTools: z.boolean().optional(),
+  admissionId: z.string().optional(),
+  whenBusy: z.enum(whenBusyChoices).optional(),
+  model: z.string().min(1).max(256).optional(),
+  messages: z.array(z.looseObject({ role: z.string() })),
+  tools: z.array(tool).optional(),
+  tool_choice: toolChoice.optional(),
+  ...z.object(parameters).partial().shape,
+});
+
+export type StartBody = z.infer<typeof startBody>;

@@ -1,0 +1,63 @@
+import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
+import type { Request, Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+
+import { Asks } from '../auth/asks.js';
+import { CurrentPrincipal } from '../auth/current-principal.js';
+import { PrincipalGuard } from '../auth/principal.guard.js';
+import type { AdmittedJob } from './job-read.js';
+import { JobStart } from './job-start.js';
+import { toWireStatus } from './to-status.js';
+
+const words = { unauthenticatedText: 'Authentication required for background streaming' };
+
+/** Starting chat jobs, by our route and by the one that OR3 clients know. */
+@Controller('api')
+@UseGuards(PrincipalGuard)
+export class StartController {
+  constructor(private readonly jobStart: JobStart) {}
+
+  @Post('jobs')
+  @Asks('create', 'Job', words)
+  start(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<AdmittedJob> {
+    return this.answer(principal, { request, response, accepted: 202, mustSayBackground: false });
+  }
+
+  @Post('openrouter/stream')
+  @Asks('create', 'Job', words)
+  startOr3(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<AdmittedJob> {
+    return this.answer(principal, { request, response, accepted: 200, mustSayBackground: true });
+  }
+
+  private async answer(principal: MemberPrincipal, route: Route): Promise<AdmittedJob> {
+    const { request, response, accepted, mustSayBackground } = route;
+    const body: unknown = request.body;
+    const { job, allowance } = await this.jobStart.start(principal, {
+      body,
+      headers: request.headers,
+      mustSayBackground,
+    });
+    response.status(job.replayed ? 200 : accepted);
+    if (job.replayed) response.setHeader('Idempotent-Replayed', 'true');
+    response.setHeader('X-RateLimit-Limit', String(allowance.limit));
+    response.setHeader('X-RateLimit-Remaining', String(allowance.remaining));
+    const { jobId, status, threadId, messageId } = job;
+    return { jobId, status: toWireStatus(status), threadId, messageId };
+  }
+}
+
+interface Route {
+  readonly request: Request;
+  readonly response: Response;
+  readonly accepted: 200 | 202;
+  readonly mustSayBackground: boolean;
+}

@@ -1,0 +1,201 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { AppError } from '#platform';
+
+import { type StartInput, toStartChat } from './to-start-chat.js';
+
+const plain = { threadId: 't1', messageId: 'm1', messages: [{ role: 'user', content: 'hi' }] };
+
+function start(body: unknown, change: Partial<StartInput> = {}) {
+  return toStartChat({ body, headers: {}, mayCreateThread: true, mustSayBackground: false, ...change });
+}
+
+function refusal(body: unknown, change: Partial<StartInput> = {}): unknown {
+  try {
+    start(body, change);
+  } catch (error) {
+    return error instanceof AppError ? [error.code, error.message, error.field] : error;
+  }
+  return 'accepted';
+}
+
+function hashOf(body: unknown): string | undefined {
+  return start(body, { headers: { 'idempotency-key': 'k' } }).idempotency?.requestHash;
+}
+
+describe('control fields', () => {
+  it('are taken with and without underscore', () => {
+    const marked = Object.fromEntries(Object.entries(plain).map(([k, v]) => [k === 'messages' ? k : `_${k}`, v]));
+    expect(start(marked)).toEqual(start(plain));
+    expect(start(plain)).toMatchObject({ threadRef: 't1', messageClientId: 'm1', createThread: true });
+  });
+
+  it('with underscore win over those without', () => {
+    expect(start({ ...plain, _threadId: 't2' }).threadRef).toBe('t2');
+  });
+
+  it('never reach the model', () => {
+    const body = { ...plain, _clientDeviceId: 'd', clientTools: true, _background: true, stream: true, metadata: {} };
+    expect(start(body).parameters).toEqual({});
+  });
+
+  it('create a thread only for those who may', () => {
+    expect(start(plain, { mayCreateThread: false }).createThread).toBe(false);
+  });
+});
+
+describe('a request', () => {
+  it('hands on model, tools, choice, runtimes and sampling fields', () => {
+    const tools = [{ type: 'function', function: { name: 'calculate', parameters: { type: 'object' } } }];
+    const request = start({
+      ...plain,
+      model: 'm',
+      tools,
+      tool_choice: 'required',
+      _toolRuntime: { calculate: 'server' },
+      temperature: 0.2,
+      max_tokens: 100,
+      provider: { order: ['a'] },
+      _whenBusy: 'enqueue',
+      _backgroundMode: { any: ['thing'] },
+    });
+    expect(request).toMatchObject({
+      model: 'm',
+      tools,
+      toolChoice: 'required',
+      toolRuntimes: { calculate: 'server' },
+      parameters: { temperature: 0.2, max_tokens: 100, provider: { order: ['a'] } },
+      whenBusy: 'enqueue',
+      backgroundMode: { any: ['thing'] },
+      history: 'request',
+    });
+  });
+
+  it('counts null as absent', () => {
+    expect(start({ ...plain, model: null, tools: null, temperature: null })).toEqual(start(plain));
+  });
+
+  it('keeps the pieces of a message and its calls', () => {
+    const messages = [
+      { role: 'user', content: [{ type: 'text', text: 'look' }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: 'r' },
+    ];
+    expect(start({ ...plain, messages }).messages).toEqual(messages);
+  });
+
+  it('makes text storable before anything reads it', () => {
+    const [message] = start({ ...plain, messages: [{ role: 'user', content: 'a\0b\ud800' }] }).messages;
+    expect(message).toEqual({ role: 'user', content: 'a\uFFFDb\uFFFD' });
+  });
+
+  it('does not let a body reach a prototype', () => {
+    start(
+      JSON.parse(
+        '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'.replace(
+          '}}}',
+          '}},"threadId":"t","messageId":"m","messages":[]}',
+        ),
+      ),
+    );
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    [null, undefined, 'Invalid request body', undefined],
+    [undefined, undefined, 'Invalid request body', undefined],
+    [[plain], undefined, 'Invalid request body', undefined],
+    ['text', undefined, 'Invalid request body', undefined],
+    [{ ...plain, threadId: undefined }, undefined, 'Missing _threadId', '_threadId'],
+    [{ ...plain, threadId: '' }, undefined, 'Missing _threadId', '_threadId'],
+    [{ ...plain, messageId: null }, undefined, 'Missing _messageId', '_messageId'],
+    [{ ...plain, messages: undefined }, undefined, 'Missing messages', 'messages'],
+    [{ ...plain, threadId: 5 }, undefined, 'Invalid request body', '_threadId'],
+    [{ ...plain, threadId: 'x'.repeat(257) }, undefined, 'Invalid request body', '_threadId'],
+    [{ ...plain, messages: 'hi' }, undefined, 'Invalid request body', 'messages'],
+    [{ ...plain, messages: [{ content: 'hi' }] }, undefined, 'Invalid request body', 'messages'],
+    [{ ...plain, messages: [{ role: 'wizard', content: 'hi' }] }, undefined, 'Invalid request body', 'messages'],
+    [{ ...plain, model: 7 }, undefined, 'Invalid request body', 'model'],
+    [{ ...plain, temperature: 'hot' }, undefined, 'Invalid request body', 'temperature'],
+    [{ ...plain, max_tokens: -1 }, undefined, 'Invalid request body', 'max_tokens'],
+    [{ ...plain, tools: [{ type: 'function' }] }, undefined, 'Invalid request body', 'tools'],
+    [{ ...plain, tool_choice: 'maybe' }, undefined, 'Invalid request body', 'tool_choice'],
+    [{ ...plain, toolRuntime: { a: 'moon' } }, undefined, 'Invalid request body', '_toolRuntime'],
+    [{ ...plain, clientDeviceId: 'x'.repeat(257) }, undefined, 'Invalid request body', '_clientDeviceId'],
+    [{ ...plain, clientTools: 'yes' }, undefined, 'Invalid request body', '_clientTools'],
+    [{ ...plain, whenBusy: 'wait' }, undefined, 'Invalid request body', '_whenBusy'],
+    [{ ...plain, temperature: Number.POSITIVE_INFINITY }, undefined, 'Invalid request body', undefined],
+    [plain, { mustSayBackground: true }, 'Only background requests are served here', '_background'],
+    [
+      { ...plain, _background: 'true' },
+      { mustSayBackground: true },
+      'Only background requests are served here',
+      '_background',
+    ],
+    [{}, { mustSayBackground: true }, 'Only background requests are served here', '_background'],
+  ])('of %j with %j: %s', (body, change, ...expected) => {
+    expect(refusal(body, change)).toEqual(['bad_request', ...expected]);
+  });
+
+  it('of nesting beyond what is stored', () => {
+    const deep: unknown = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
+    expect(refusal({ ...plain, backgroundMode: deep })).toEqual(['bad_request', 'Invalid request body', undefined]);
+  });
+});
+
+describe('the idempotency key', () => {
+  it('comes from the header, else from the body, else there is none', () => {
+    expect(start(plain).idempotency).toBeNull();
+    expect(start({ ...plain, _admissionId: 'a' }).idempotency?.key).toBe('a');
+    expect(start({ ...plain, admissionId: 'a' }, { headers: { 'idempotency-key': 'h' } }).idempotency?.key).toBe('h');
+  });
+
+  it.each(['', 'a b', 'ä', 'x'.repeat(256), 'a\nb'])('is refused when it is %j', (key) => {
+    expect(refusal(plain, { headers: { 'idempotency-key': key } })).toMatchObject([
+      'bad_request',
+      expect.any(String),
+      '_admissionId',
+    ]);
+  });
+
+  it('goes with a hash that does not know the order of members', () => {
+    const { threadId, messageId, messages } = plain;
+    expect(hashOf({ messages, messageId, threadId })).toBe(hashOf(plain));
+  });
+
+  it('goes with a hash of everything but the background mode', () => {
+    expect(hashOf({ ...plain, _backgroundMode: 1, backgroundMode: 2 })).toBe(hashOf(plain));
+    expect(hashOf({ ...plain, temperature: 1 })).not.toBe(hashOf(plain));
+    expect(hashOf({ ...plain, unknown: 1 })).not.toBe(hashOf(plain));
+  });
+});
+
+describe('the provider key', () => {
+  it.each([
+    [{ 'x-or3-openrouter-key': 'sk-or3-key-000' }, 'sk-or3-key-000'],
+    [{ 'x-provider-key': 'sk-other-key-0' }, 'sk-other-key-0'],
+    [{ 'x-or3-openrouter-key': 'first', 'x-provider-key': 'second' }, 'first'],
+    [{ 'x-or3-openrouter-key': '', 'x-provider-key': 'second' }, 'second'],
+  ])('of %j is %s', (headers, key) => {
+    expect(start(plain, { headers }).providerKey?.reveal()).toBe(key);
+  });
+
+  it('is none without a header, and is never printed', () => {
+    expect(start(plain).providerKey).toBeNull();
+    expect(JSON.stringify(start(plain, { headers: { 'x-provider-key': 'sk-canary' } }))).not.toContain('canary');
+  });
+
+  it('is refused when no header could carry it on', () => {
+    expect(refusal(plain, { headers: { 'x-provider-key': 'a b' } })).toMatchObject([
+      'bad_request',
+      'Invalid model API key',
+      'x-provider-key',
+    ]);
+  });
+});

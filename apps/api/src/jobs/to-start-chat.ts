@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { type StartChat, toChatMessage } from '#chat';
+import type { ToolDefinition } from '#models';
+import { AppError, Secret, type Storable, toStorable } from '#platform';
+import { canonicalJson } from '#tools';
+
+import { invalidBody, missing } from '../errors/http.errors.js';
+import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
+import { parseKey } from './to-admission-key.js';
+
+/** What a start request says, and what its caller may do about it. */
+export interface StartInput {
+  readonly body: unknown;
+  readonly headers: IncomingHttpHeaders;
+  readonly mayCreateThread: boolean;
+  /** The OR3 route serves background requests only, and they must say that they are. */
+  readonly mustSayBackground: boolean;
+}
+
+type Fields = Readonly<Record<string, Storable>>;
+
+/**
+ * Reads a start request. Throws `bad_request`: `Missing <field>` (as the contract spells it), `Invalid request body` with the
+ * field at fault, or a sentence about the key. Unknown fields are ignored. Pure.
+ */
+export function toStartChat({ body, headers, mayCreateThread, mustSayBackground }: StartInput): StartChat {
+  const given = storableFields(body);
+  const fields = withoutUnderscores(given);
+  if (mustSayBackground && fields['background'] !== true) {
+    throw new AppError({
+      code: 'bad_request',
+      message: 'Only background requests are served here',
+      field: '_background',
+    });
+  }
+  for (const name of ['threadId', 'messageId']) if (isAbsent(fields[name])) throw missing(`_${name}`);
+  if (isAbsent(fields['messages'])) throw missing('messages');
+  const start = parse(fields);
+  const key = toIdempotencyKey(headers['idempotency-key'] ?? start.admissionId);
+  return {
+    threadRef: start.threadId,
+    createThread: mayCreateThread,
+    messageClientId: start.messageId,
+    model: start.model ?? null,
+    messages: toMessages(start.messages),
+    history: 'request',
+    tools: (start.tools ?? []).map(toDefinition),
+    toolRuntimes: start.toolRuntime ?? {},
+    toolChoice: start.tool_choice ?? null,
+    parameters: Object.fromEntries(Object.entries(start).filter(([name]) => parameterNames.includes(name))),
+    whenBusy: start.whenBusy ?? null,
+    idempotency: key === null ? null : { key, requestHash: hashOf(given) },
+    providerKey: toProviderKey(headers),
+    backgroundMode: start.backgroundMode ?? null,
+  };
+}
+
+/** Normalised once, here: what is hashed is what is stored. */
+function storableFields(body: unknown): Fields {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
+  try {
+    return toStorable(body) as Fields; // an object in, an object out
+  } catch (error) {
+    throw error instanceof AppError ? invalidBody() : error;
+  }
+}
+
+function withoutUnderscores(given: Fields): Fields {
+  const fields = new Map(Object.entries(given).filter(([, value]) => value !== null));
+  for (const name of controlFields) {
+    const marked = fields.get(`_${name}`);
+    if (marked !== undefined) fields.set(name, marked);
+  }
+  return Object.fromEntries(fields);
+}
+
+function isAbsent(value: Storable | undefined): boolean {
+  return value === undefined || value === '';
+}
+
+function parse(fields: Fields): StartBody {
+  const parsed = startBody.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  const [name] = parsed.error.issues[0]?.path ?? [];
+  if (typeof name !== 'string') throw invalidBody();
+  const isControl = controlFields.some((field) => field === name);
+  throw invalidBody(isControl ? `_${name}` : name);
+}
+
+function toMessages(messages: StartBody['messages']): StartChat['messages'] {
+  return messages.map((message) => {
+    const read = toChatMessage(message.role, message);
+    if (read === null) throw invalidBody('messages');
+    return read;
+  });
+}
+
+function toDefinition({
+  function: { name, description, parameters, strict },
+}: NonNullable<StartBody['tools']>[number]): ToolDefinition {
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      ...(parameters === undefined ? {} : { parameters }),
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    },
+  };
+}
+
+function toIdempotencyKey(given: string | string[] | undefined): string | null {
+  if (given === undefined) return null;
+  const key = parseKey(given);
+  if (key !== null) return key;
+  throw new AppError({
+    code: 'bad_request',
+    message: 'An idempotency key is 1 to 255 visible ASCII characters',
+    field: '_admissionId',
+  });
+}
+
+/** Of the whole body but `_backgroundMode`, which says how to show a job, not what it is. */
+function hashOf(given: Fields): string {
+  const covered = Object.entries(given).filter(([name]) => name !== 'backgroundMode' && name !== '_backgroundMode');
+  return createHash('sha256')
+    .update(canonicalJson(Object.fromEntries(covered)))
+    .digest('hex');
+}
+
+function toProviderKey(headers: IncomingHttpHeaders): Secret | null {
+  const given = [headers['x-or3-openrouter-key'], headers['x-provider-key']].find(
+    (value) => value !== undefined && value !== '',
+  );
+  if (given === undefined) return null;
+  if (typeof given === 'string' && /^[\x21-\x7e]{1,512}$/.test(given)) return new Secret(given);
+  throw new AppError({ code: 'bad_request', message: 'Invalid model API key', field: 'x-provider-key' });
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { JobSnapshot } from '#jobs';
+
+import { toStatus, toStatusQuery } from './to-status.js';
+
+function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
+  return {
+    jobId: 'j',
+    kind: 'chat',
+    status: 'running',
+    seq: 9,
+    ended: false,
+    attempt: 1,
+    threadId: 't',
+    messageId: 'm',
+    model: 'x',
+    startedAt: 1_000,
+    completedAt: null,
+    error: null,
+    content: 'Hello 👋 there',
+    reasoning: 'thinking',
+    rounds: [],
+    calls: [],
+    interrupts: [],
+    ...change,
+  };
+}
+
+function texts(query: Record<string, string>) {
+  const { content, content_delta, content_reset } = toStatus(snapshot(), toStatusQuery(query));
+  return { content, content_delta, content_reset };
+}
+
+const full = { content: 'Hello 👋 there', content_delta: undefined, content_reset: undefined };
+const reset = { ...full, content_reset: true };
+const delta = (content_delta: string) => ({ content: undefined, content_delta, content_reset: undefined });
+
+describe('the text of a status', () => {
+  it.each<[Record<string, string>, object]>([
+    [{}, full],
+    [{ offset: '0' }, delta('Hello 👋 there')],
+    [{ offset: '6' }, delta('👋 there')],
+    [{ offset: '6', attempt: '1' }, delta('👋 there')],
+    [{ offset: '14' }, delta('')],
+    [{ offset: '15' }, reset],
+    [{ offset: '6', attempt: '0' }, reset],
+    [{ offset: '6', attempt: '2' }, reset],
+    [{ offset: '0', attempt: '0' }, delta('Hello 👋 there')],
+    [{ attempt: '0' }, full],
+    [{ offset: '6', attempt: 'x' }, delta('👋 there')],
+    [{ offset: '-1' }, full],
+    [{ offset: '1.5' }, full],
+    [{ offset: 'abc' }, full],
+    [{ offset: '' }, full],
+    [{ offset: '9'.repeat(16) }, full],
+    // Half a character: whoever holds it has miscounted.
+    [{ offset: '7' }, reset],
+  ])('for %j', (query, expected) => {
+    expect(texts(query)).toEqual(expected);
+  });
+
+  it('obeys the same rules for reasoning, by its own offset', () => {
+    expect(toStatus(snapshot(), toStatusQuery({ reasoning_offset: '5' }))).toMatchObject({
+      content: 'Hello 👋 there',
+      reasoning_delta: 'ing',
+      reasoning_length: 8,
+    });
+    expect(toStatus(snapshot(), toStatusQuery({ reasoning_offset: '9' }))).toMatchObject({ reasoning_reset: true });
+  });
+
+  it('always brings a reader who follows the rules to the whole text, never through half a character', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '👋', 'é', '\ud83d', '\n') });
+    const step = fc.record({ text, attempt: fc.nat({ max: 2 }), wrong: fc.option(fc.nat({ max: 20 })) });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1 }), (steps) => {
+        let known = '';
+        let attempt = '';
+        for (const { text: content, attempt: now, wrong } of steps) {
+          const offset = String(wrong ?? known.length);
+          const reply = toStatus(snapshot({ content, attempt: now }), toStatusQuery({ offset, attempt }));
+          expect(reply.content_length).toBe(content.length);
+          expect(reply.content === undefined).not.toBe(reply.content_delta === undefined);
+          const held = content.slice(0, Number(offset));
+          expect(reply.content ?? held + (reply.content_delta ?? '')).toBe(content);
+          if (reply.content_delta !== undefined && content.isWellFormed())
+            expect(reply.content_delta.isWellFormed()).toBe(true);
+          known = content;
+          attempt = String(now);
+        }
+      }),
+    );
+  });
+});
+
+describe('the head of a status', () => {
+  it.each([
+    ['queued', 'streaming'],
+    ['running', 'streaming'],
+    ['waiting', 'streaming'],
+    ['completed', 'complete'],
+    ['failed', 'error'],
+    ['cancelled', 'aborted'],
+  ] as const)('shows %s as %s', (status, wire) => {
+    expect(toStatus(snapshot({ status }))).toMatchObject({ job_status: status, status: wire });
+  });
+
+  it('names an error only of a failed job', () => {
+    const error = { code: 'deadline', message: 'Job timed out' };
+    expect(toStatus(snapshot({ status: 'failed', error })).error).toBe('Job timed out');
+    expect(toStatus(snapshot({ status: 'cancelled', error })).error).toBeNull();
+    expect(toStatus(snapshot({ status: 'failed' })).error).toBe('Job failed');
+  });
+
+  it('shows calls at the size of a screen, the result under both its names', () => {
+    const call = { round: 1, ordinal: 1, callId: 'c', name: 'f', arguments: '{}', error: null };
+    const long = 'x'.repeat(40_000);
+    const { tool_calls } = toStatus(snapshot({ calls: [{ ...call, status: 'completed', result: long }] }));
+    expect(tool_calls[0]).toMatchObject({ id: 'c', name: 'f', status: 'complete', args: '{}' });
+    expect(tool_calls[0]?.result).toMatch(/\n\[truncated, 40000 bytes in total\]$/);
+    expect(tool_calls[0]?.output).toBe(tool_calls[0]?.result);
+    const failed = { ...call, status: 'timed_out', result: null, error: { message: 'Handler timeout after 5ms' } };
+    expect(toStatus(snapshot({ calls: [failed] })).tool_calls[0]).toEqual({
+      id: 'c',
+      name: 'f',
+      status: 'error',
+      args: '{}',
+      error: 'Handler timeout after 5ms',
+    });
+  });
+
+  it('has exactly the fields of the contract', () => {
+    expect(Object.keys(toStatus(snapshot())).sort()).toEqual(
+      [
+        ...['id', 'status', 'job_status', 'threadId', 'messageId', 'model', 'kind', 'chunksReceived', 'attempt', 'seq'],
+        ...['startedAt', 'completedAt', 'error', 'tool_calls', 'workflow_state', 'content', 'content_length'],
+        ...['reasoning', 'reasoning_length'],
+      ].sort(),
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import type { JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
+import { type ToolCallStatus, toToolCallItem } from '#tools';
+
+/** What a reader has already; absent: nothing, or not worth trusting. */
+export interface StatusQuery {
+  readonly offset?: number;
+  readonly reasoningOffset?: number;
+  readonly attempt?: number;
+}
+
+export type WireStatus = 'streaming' | 'complete' | 'error' | 'aborted';
+
+/** A job on the wire, without its texts. */
+export interface StatusHead {
+  readonly id: string;
+  readonly status: WireStatus;
+  readonly job_status: JobStatus;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+  readonly model: string;
+  readonly kind: string;
+  /** How often the job's log grew: only ever more. */
+  readonly chunksReceived: number;
+  readonly attempt: number;
+  readonly seq: number;
+  readonly startedAt: number;
+  readonly completedAt: number | null;
+  readonly error: string | null;
+  readonly tool_calls: readonly ToolCallItem[];
+  /** Of workflow jobs. */
+  readonly workflow_state: null;
+  readonly content_length: number;
+  readonly reasoning_length: number;
+}
+
+/** The texts, as much of them as the reader lacks. */
+export interface StatusTexts {
+  readonly content?: string;
+  readonly content_delta?: string;
+  readonly content_reset?: true;
+  readonly reasoning?: string;
+  readonly reasoning_delta?: string;
+  readonly reasoning_reset?: true;
+}
+
+export type StatusReply = StatusHead & StatusTexts;
+
+const wireStatuses: Readonly<Record<JobStatus, WireStatus>> = {
+  queued: 'streaming',
+  running: 'streaming',
+  waiting: 'streaming',
+  completed: 'complete',
+  failed: 'error',
+  cancelled: 'aborted',
+};
+
+/** The status that OR3 clients know. */
+export function toWireStatus(status: JobStatus): WireStatus {
+  return wireStatuses[status];
+}
+
+/** Reads `?offset`, `?reasoning_offset` and `?attempt`: whole numbers from 0; anything else counts as not sent. */
+export function toStatusQuery(query: Readonly<Record<string, unknown>>): StatusQuery {
+  const offset = wholeNumber(query['offset']);
+  const reasoningOffset = wholeNumber(query['reasoning_offset']);
+  const attempt = wholeNumber(query['attempt']);
+  return {
+    ...(offset === undefined ? {} : { offset }),
+    ...(reasoningOffset === undefined ? {} : { reasoningOffset }),
+    ...(attempt === undefined ? {} : { attempt }),
+  };
+}
+
+/** A snapshot as the status door shows it to somebody who has `query` already. Pure. */
+export function toStatus(snapshot: JobSnapshot, query: StatusQuery = {}): StatusReply {
+  const { attempt } = snapshot;
+  const content = missingPart(snapshot.content, { attempt, has: query.offset, hasAttempt: query.attempt });
+  const reasoning = missingPart(snapshot.reasoning, { attempt, has: query.reasoningOffset, hasAttempt: query.attempt });
+  return {
+    ...toStatusHead(snapshot),
+    ...(content.full === undefined ? {} : { content: content.full }),
+    ...(content.delta === undefined ? {} : { content_delta: content.delta }),
+    ...(content.reset === undefined ? {} : { content_reset: content.reset }),
+    ...(reasoning.full === undefined ? {} : { reasoning: reasoning.full }),
+    ...(reasoning.delta === undefined ? {} : { reasoning_delta: reasoning.delta }),
+    ...(reasoning.reset === undefined ? {} : { reasoning_reset: reasoning.reset }),
+  };
+}
+
+export function toStatusHead(snapshot: JobSnapshot): StatusHead {
+  return {
+    id: snapshot.jobId,
+    status: toWireStatus(snapshot.status),
+    job_status: snapshot.status,
+    threadId: snapshot.threadId,
+    messageId: snapshot.messageId,
+    model: snapshot.model,
+    kind: snapshot.kind,
+    chunksReceived: snapshot.seq,
+    attempt: snapshot.attempt,
+    seq: snapshot.seq,
+    startedAt: snapshot.startedAt,
+    completedAt: snapshot.completedAt,
+    error: snapshot.status === 'failed' ? (snapshot.error?.message ?? 'Job failed') : null,
+    tool_calls: snapshot.calls.map(toItem),
+    workflow_state: null,
+    content_length: snapshot.content.length,
+    reasoning_length: snapshot.reasoning.length,
+  };
+}
+
+/** A call of the ledger as the wire shows it: `output` repeats `result` there. */
+export function toItem(call: SnapshotCall): ToolCallItem {
+  const status = call.status as ToolCallStatus; // the table's CHECK allows no other
+  return withOutput(toToolCallItem({ ...call, status }));
+}
+
+/** Adds the wire's second name of the result. */
+export function withOutput(item: ToolCallItem): ToolCallItem {
+  return item.result === undefined ? item : { ...item, output: item.result };
+}
+
+interface Had {
+  readonly attempt: number;
+  readonly has: number | undefined;
+  readonly hasAttempt: number | undefined;
+}
+
+interface Part {
+  readonly full?: string;
+  readonly delta?: string;
+  readonly reset?: true;
+}
+
+/** The table of section 4: everything to somebody new, the rest to somebody in step, everything again to somebody who is not. */
+function missingPart(text: string, { attempt, has, hasAttempt }: Had): Part {
+  if (has === undefined) return { full: text };
+  const isOtherAttempt = hasAttempt !== undefined && hasAttempt !== attempt && has > 0;
+  // Whoever holds half a character has miscounted, and would keep the broken half.
+  if (isOtherAttempt || has > text.length || isInsidePair(text, has)) return { full: text, reset: true };
+  return { delta: text.slice(has) };
+}
+
+function isInsidePair(text: string, at: number): boolean {
+  return at > 0 && at < text.length && isSurrogate(text, at - 1, 0xd800) && isSurrogate(text, at, 0xdc00);
+}
+
+function isSurrogate(text: string, at: number, first: number): boolean {
+  const unit = text.charCodeAt(at);
+  return unit >= first && unit < first + 0x400;
+}
+
+function wholeNumber(value: unknown): number | undefined {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}

@@ -1,0 +1,37 @@
+import { Context, Resolver, Subscription } from '@nestjs/graphql';
+
+import { JobsRepository } from '#jobs';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { PlainData } from '../graphql/sockets/plain-data.js';
+import { Viewers } from '../graphql/sockets/viewers.js';
+import { JobActivity } from './job-event.model.js';
+import { WorkspaceActivity } from './workspace-activity.js';
+
+/** A live view of all jobs of a workspace. */
+@Resolver()
+export class WorkspaceActivityResolver {
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly activity: WorkspaceActivity,
+    private readonly viewers: Viewers,
+  ) {}
+
+  @PlainData()
+  @Subscription(() => JobActivity, {
+    description:
+      'Jobs that one may see, each time they move to another status. Coalesced: a slow viewer sees where a job stands, not each step. Begin by reading `jobs`.',
+  })
+  workspaceActivity(@Context() context: GraphqlContext): AsyncIterable<readonly object[]> {
+    const { workspaceId } = context.member;
+    this.viewers.enter(context, { jobId: `workspace:${workspaceId}`, createdBy: null });
+    return this.follow(context);
+  }
+
+  private async *follow({ member, scope, signal }: GraphqlContext): AsyncGenerator<readonly object[], void, undefined> {
+    for await (const ids of this.activity.changes(member.workspaceId, signal)) {
+      const moved = await this.jobs.findManyInScope(scope, ids);
+      yield moved.map(({ id, status, lastSeq }) => ({ __typename: 'JobActivity', jobId: id, status, lastSeq }));
+    }
+  }
+}

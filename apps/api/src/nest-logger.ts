@@ -1,0 +1,32 @@
+import type { LoggerService } from '@nestjs/common';
+
+import type { Logger } from '#platform';
+
+/** Nest's own messages as lines of our log; what it says while starting is of no interest to operators. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown): void {
+    this.logger.debug({ nest: toText(message) }, 'nest');
+  }
+
+  debug(message: unknown): void {
+    this.logger.trace({ nest: toText(message) }, 'nest');
+  }
+
+  warn(message: unknown): void {
+    this.logger.warn({ nest: toText(message) }, 'nest');
+  }
+
+  error(message: unknown): void {
+    this.logger.error(message instanceof Error ? { err: message } : { nest: toText(message) }, 'nest');
+  }
+
+  fatal(message: unknown): void {
+    this.error(message);
+  }
+}
+
+function toText(message: unknown): string {
+  return typeof message === 'string' ? message : String(message);
+}

@@ -1,0 +1,79 @@
+import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
+import { type ModelProvider, ModelProvidersService } from '#models';
+import { Secret } from '#platform';
+
+import { listCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { WorkspaceModel } from '../workspaces/workspace.model.js';
+import {
+  CreateModelProviderInput,
+  ModelProviderModel,
+  ModelProviderPayload,
+  ModelProviderRefInput,
+  UpdateModelProviderInput,
+} from './model-provider.model.js';
+
+/** Shows and changes where a workspace asks for models. */
+@Resolver(() => WorkspaceModel)
+export class ModelProvidersResolver {
+  constructor(private readonly providers: ModelProvidersService) {}
+
+  @ResolveField(() => [ModelProviderModel], {
+    description: 'Its model providers, oldest first.',
+    complexity: listCost(10),
+  })
+  modelProviders(_: unknown, __: unknown, { scope }: GraphqlContext): Promise<readonly ModelProvider[]> {
+    return this.providers.list(scope);
+  }
+
+  @Mutation(() => ModelProviderPayload, { description: 'Sets up a model provider.' })
+  createModelProvider(
+    @Args('input', { type: () => CreateModelProviderInput, description: 'The provider.' })
+    input: CreateModelProviderInput,
+    @Context() { member, scope }: GraphqlContext,
+  ) {
+    const { apiKey, isDefault, ...texts } = input;
+    const fresh = { ...texts, apiKey: apiKey == null ? null : new Secret(apiKey), isDefault: isDefault ?? undefined };
+    return changed(member, () => this.providers.create(scope, fresh));
+  }
+
+  @Mutation(() => ModelProviderPayload, { description: 'Changes a model provider.' })
+  updateModelProvider(
+    @Args('input', { type: () => UpdateModelProviderInput, description: 'What changes.' })
+    input: UpdateModelProviderInput,
+    @Context() { member, scope }: GraphqlContext,
+  ) {
+    const { id, name, baseUrl, defaultModel, apiKey } = input;
+    const texts = { name: name ?? undefined, baseUrl: baseUrl ?? undefined, defaultModel: defaultModel ?? undefined };
+    const key = apiKey == null ? apiKey : new Secret(apiKey);
+    return changed(member, () => this.providers.update(scope, id, { ...texts, apiKey: key }));
+  }
+
+  @Mutation(() => ModelProviderPayload, { description: 'Deletes a model provider, and its key with it.' })
+  deleteModelProvider(
+    @Args('input', { type: () => ModelProviderRefInput, description: 'Which provider.' }) { id }: ModelProviderRefInput,
+    @Context() { member, scope }: GraphqlContext,
+  ) {
+    return changed(member, () => this.providers.delete(scope, id));
+  }
+
+  @Mutation(() => ModelProviderPayload, { description: "Makes a provider the one that the workspace's jobs use." })
+  setDefaultModelProvider(
+    @Args('input', { type: () => ModelProviderRefInput, description: 'Which provider.' }) { id }: ModelProviderRefInput,
+    @Context() { member, scope }: GraphqlContext,
+  ) {
+    return changed(member, () => this.providers.setDefault(scope, id));
+  }
+}
+
+/** Writes for those who may manage providers. */
+function changed(member: MemberPrincipal, write: () => Promise<ModelProvider>) {
+  return toPayload(async () => {
+    const { workspaceId } = member;
+    assertCan(abilityOf(member), { action: 'manage', subject: 'ModelProvider', row: { workspaceId } });
+    return { modelProvider: await write() };
+  });
+}

@@ -1,0 +1,96 @@
+import type { AddressInfo } from 'node:net';
+
+import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import helmet from 'helmet';
+
+import type { Auth } from '#auth';
+import type { Platform } from '#platform';
+
+import { ApiModule } from './api.module.js';
+import { crossOriginMiddleware } from './auth/cross-origin.js';
+import { ErrorFilter } from './errors/error.filter.js';
+import { requestIdMiddleware } from './errors/request-id.js';
+import { Readiness } from './health/readiness.js';
+import { bodyLimitMiddleware } from './limits/body-limit.js';
+import { noStoreMiddleware } from './limits/no-store.js';
+import { NestLogger } from './nest-logger.js';
+import { serverExtensions } from './server-extensions.js';
+import { OpenStreams } from './streams/open-streams.js';
+
+export interface ApiOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Who may come in; the caller closes it after the API. */
+  readonly auth: Auth;
+  /** Modules of the same application, such as the worker's in role `all`. */
+  readonly modules?: readonly (DynamicModule | Type)[];
+}
+
+/** An API that serves. */
+export interface RunningApi {
+  readonly url: string;
+  readonly port: number;
+  readonly app: INestApplication;
+  /** Says "not ready", ends live streams with `shutdown`, lets open requests finish (10 s), frees everything but the platform. */
+  close(): Promise<void>;
+}
+
+/** Open requests get this long to finish once the server closes. */
+const closePatienceMs = 10_000;
+
+/**
+ * Serves REST, SSE and GraphQL. The platform and the auth stay the caller's: it opens them before and closes them after.
+ * Rejects when a module cannot start or the port is taken; then nothing is left open.
+ */
+export async function startApi(platform: Platform, options: ApiOptions): Promise<RunningApi> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    ApiModule.with({ platform, auth: options.auth, modules: options.modules ?? [] }),
+
+    { bodyParser: false, abortOnError: false, logger: new NestLogger(platform.logger) },
+  );
+  try {
+    return await serve(app, platform, options);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+async function serve(app: NestExpressApplication, platform: Platform, options: ApiOptions): Promise<RunningApi> {
+  const extensions = serverExtensions.map((create) => create());
+  prepare(app, platform.config.values.MAX_BODY_BYTES);
+  for (const extension of extensions) extension.beforeInit?.(app);
+  await app.init();
+  for (const extension of extensions) await extension.afterInit?.(app);
+  await app.listen(options.port, options.host);
+  const { port } = app.getHttpServer().address() as AddressInfo; // it listens on TCP, so the address is one
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    app.get(Readiness).drain();
+    await Promise.all([
+      app.get(OpenStreams).closeAll('shutdown'),
+      ...extensions.map((extension) => extension.close?.()),
+    ]);
+    const impatience = setTimeout(() => {
+      app.getHttpServer().closeAllConnections();
+    }, closePatienceMs);
+    await app.close();
+    clearTimeout(impatience);
+  };
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return { url: `http://${host}:${port}`, port, app, close: () => (closing ??= close()) };
+}
+
+function prepare(app: NestExpressApplication, maxBodyBytes: number): void {
+  const server = app.getHttpServer();
+  // A request line that never ends and a body that drips in must not hold a socket.
+  server.headersTimeout = 15_000;
+  server.requestTimeout = 60_000;
+  app.disable('x-powered-by').disable('etag');
+  app.use(requestIdMiddleware, noStoreMiddleware, helmet(), crossOriginMiddleware, bodyLimitMiddleware(maxBodyBytes));
+  app.useBodyParser('json', { limit: maxBodyBytes });
+  app.useGlobalFilters(app.get(ErrorFilter));
+}

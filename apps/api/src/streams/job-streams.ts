@@ -1,0 +1,77 @@
+import type { ServerResponse } from 'node:http';
+
+import { Inject, Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { EventFeed } from '#jobs';
+import { Config, LOGGER, type Logger, systemClock } from '#platform';
+
+import { JobViewer } from './job-viewer.js';
+import { OpenStreams } from './open-streams.js';
+import { SseWriter } from './sse-writer.js';
+import type { StreamEncoder } from './stream-encoder.js';
+import { ViewerAccess } from './viewer-access.js';
+
+/** Who watches what, from where on and in which words. The right to read the job has been checked. */
+export interface StreamRequest {
+  readonly principal: Principal;
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly createdBy: string | null;
+  readonly cursor: number | undefined;
+  readonly encoder: StreamEncoder;
+}
+
+const pingMs = 15_000;
+
+/** Serves jobs as event streams. */
+@Injectable()
+export class JobStreams {
+  constructor(
+    private readonly feed: EventFeed,
+    private readonly access: ViewerAccess,
+    private readonly open: OpenStreams,
+    private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Writes the stream until the job, the right to read, or the connection ends. Throws `rate_limited` before anything is
+   * written. All it holds is freed when it returns.
+   */
+  async serve(request: StreamRequest, response: ServerResponse): Promise<void> {
+    const { principal, workspaceId, jobId } = request;
+    const seat = this.open.enter({ principal: principal.id, workspaceId, jobId }, (reason) => {
+      viewer.close(reason);
+    });
+    const access = this.access.watch(request, (reason) => {
+      viewer.close(reason);
+    });
+    const writer = this.writerOn(response, () => {
+      // A lost hint must not keep a silent stream open.
+      access.check().then(
+        (lost) => {
+          if (lost !== null) viewer.close(lost);
+        },
+        () => undefined,
+      );
+    });
+    const viewer = new JobViewer({ ...request, writer, access, feed: this.feed, logger: this.logger });
+    response.once('close', () => {
+      viewer.dispose();
+    });
+    try {
+      if (writer.isOver) return;
+      writer.open();
+      await viewer.run();
+    } finally {
+      access.stop();
+      seat.leave();
+    }
+  }
+
+  private writerOn(response: ServerResponse, onPing: () => void): SseWriter {
+    const { SLOW_VIEWER_BYTES: slowBytes, SLOW_VIEWER_MS: slowMs } = this.config.values;
+    return new SseWriter(response, { clock: systemClock, pingMs, slowBytes, slowMs, onPing });
+  }
+}

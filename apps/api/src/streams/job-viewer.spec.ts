@@ -1,0 +1,163 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { EventFeed, FeedItem, FollowOptions } from '#jobs';
+import { createLogger } from '#platform';
+
+import { JobViewer } from './job-viewer.js';
+import type { CloseReason } from './open-streams.js';
+import type { SseWriter } from './sse-writer.js';
+import type { LostReason } from './viewer-access.js';
+
+/** A feed of numbered events: what it gives after each cursor is the test's to say. */
+function scene(options: {
+  readonly give: (after: number | undefined, signal: AbortSignal) => AsyncGenerator<number>;
+  readonly check?: () => Promise<LostReason | null>;
+  readonly congestedAfter?: number;
+  readonly drained?: 'drained' | 'slow';
+}) {
+  const said: string[] = [];
+  const follows: (number | undefined)[] = [];
+  let congested = false;
+  const feed = {
+    async *follow({ after, signal }: FollowOptions) {
+      follows.push(after);
+      for await (const seq of options.give(after, signal))
+        yield { type: 'events', events: [{ seq }] } as unknown as FeedItem; // the encoder below reads the number only
+    },
+  };
+  const writer = {
+    write: (text: string) => {
+      said.push(text);
+      congested = text === String(options.congestedAfter);
+    },
+    end: (text = '') => said.push(`end ${text}`),
+    cut: (text: string) => said.push(`cut ${text}`),
+    get isCongested() {
+      return congested;
+    },
+    drained: () => {
+      congested = false;
+      return Promise.resolve(options.drained ?? 'drained');
+    },
+  };
+  const encoder = {
+    encode: (item: FeedItem) => {
+      const after = item.type === 'events' ? (item.events[0]?.seq ?? 0) : 0;
+      return { text: String(after), after, needsSnapshot: after === 99 };
+    },
+  };
+  const viewer = new JobViewer({
+    ...{ workspaceId: 'w', jobId: 'j', cursor: undefined, encoder },
+    // Stand-ins for what the viewer calls of each.
+    feed: feed as unknown as EventFeed,
+    writer: writer as unknown as SseWriter,
+    access: { check: options.check ?? (() => Promise.resolve(null)) },
+    logger: createLogger({ level: 'silent' }),
+  });
+  return { viewer, said, follows };
+}
+
+async function* upTo(...numbers: number[]) {
+  for (const seq of numbers) yield await Promise.resolve(seq);
+}
+
+const closed = (reason: CloseReason, after: number) =>
+  `event: closed\ndata: {"reason":"${reason}","after":${after}}\n\n`;
+
+describe('JobViewer', () => {
+  it('writes what the feed gives, and ends with it', async () => {
+    const { viewer, said } = scene({ give: () => upTo(1, 2, 3) });
+    await viewer.run();
+    expect(said).toEqual(['1', '2', '3', 'end ']);
+  });
+
+  it('goes on from where the client is once a full socket has drained', async () => {
+    const { viewer, said, follows } = scene({
+      give: (after) => (after === undefined ? upTo(1, 2, 3, 4) : upTo(3, 4)),
+      congestedAfter: 2,
+    });
+    await viewer.run();
+    expect(follows).toEqual([undefined, 2]);
+    expect(said).toEqual(['1', '2', '3', '4', 'end ']);
+  });
+
+  it('cuts off a client that does not drain', async () => {
+    const { viewer, said } = scene({ give: () => upTo(1, 2, 3), congestedAfter: 2, drained: 'slow' });
+    await viewer.run();
+    expect(said).toEqual(['1', '2', `cut ${closed('slow_viewer', 2)}`]);
+  });
+
+  it('begins again with a snapshot when the encoder needs one', async () => {
+    const { viewer, follows } = scene({ give: () => (follows.length === 1 ? upTo(1, 99) : upTo(100)) });
+    await viewer.run();
+    expect(follows).toEqual([undefined, undefined]);
+  });
+
+  it('asks for the right before each batch, and shows nothing more once it is lost', async () => {
+    const answers: (LostReason | null)[] = [null, 'unauthorized'];
+    const { viewer, said } = scene({
+      give: () => upTo(1, 2, 3),
+      check: () => Promise.resolve(answers.shift() ?? null),
+    });
+    await viewer.run();
+    expect(said).toEqual(['1', `end ${closed('unauthorized', 1)}`]);
+  });
+
+  it('keeps the order while an answer about the right is late', async () => {
+    const gates = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
+    let asked = 0;
+    const { viewer, said } = scene({
+      give: () => upTo(1, 2),
+      check: () => gates[asked++]?.promise ?? Promise.resolve(null),
+    });
+    const running = viewer.run();
+    gates[1]?.resolve(null);
+    await Promise.resolve();
+    expect(said).toEqual([]);
+    gates[0]?.resolve(null);
+    await running;
+    expect(said).toEqual(['1', '2', 'end ']);
+  });
+
+  it('writes nothing that was read before it was closed', async () => {
+    const { viewer, said } = scene({
+      give: () => upTo(1, 2),
+      check: () => {
+        viewer.close('token_expired');
+        return Promise.resolve(null);
+      },
+    });
+    await viewer.run();
+    expect(said).toEqual([`end ${closed('token_expired', 0)}`]);
+  });
+
+  it('closes when the log or the right cannot be read', async () => {
+    const broken = scene({ give: () => upTo(1), check: () => Promise.reject(new Error('the database is away')) });
+    await broken.viewer.run();
+    expect(broken.said).toEqual([`end ${closed('shutdown', 0)}`]);
+  });
+
+  it('says why it closes once only', async () => {
+    const { viewer, said } = scene({ give: () => upTo() });
+    viewer.close('shutdown');
+    viewer.close('unauthorized');
+    await viewer.run();
+    expect(said).toEqual([`end ${closed('shutdown', 0)}`]);
+  });
+
+  it('stops reading for a client that is gone, without a word', async () => {
+    const { viewer, said } = scene({
+      async *give(_, signal) {
+        yield 1;
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve);
+        });
+      },
+    });
+    const running = viewer.run();
+    await new Promise(setImmediate);
+    viewer.dispose();
+    await running;
+    expect(said).toEqual(['1']);
+  });
+});

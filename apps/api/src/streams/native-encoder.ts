@@ -1,0 +1,46 @@
+import type { FeedItem, JobEvent, JobSnapshot } from '#jobs';
+
+import { toStatus, withOutput } from '../jobs/to-status.js';
+import { sseFrame } from './sse-frame.js';
+import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
+
+// Viewers of a job share its events, so each is written out once, however many watch.
+const frames = new WeakMap<JobEvent, string>();
+
+/** The stream of section 5: every event under its own name, snapshots where the log cannot answer. `now` stamps snapshots. */
+export function nativeEncoder(now: () => number): StreamEncoder {
+  return {
+    encode: (item: FeedItem): EncodedItem => {
+      if (item.type === 'events') {
+        const text = item.events.map(eventFrame).join('');
+        return { text, after: item.events.at(-1)?.seq ?? 0, needsSnapshot: false };
+      }
+      const { snapshot, reset } = item;
+      return { text: snapshotFrame(snapshot, { reset, at: now() }), after: snapshot.seq, needsSnapshot: false };
+    },
+  };
+}
+
+function eventFrame(event: JobEvent): string {
+  const known = frames.get(event);
+  if (known !== undefined) return known;
+  const { seq, jobId, at, attempt, type } = event;
+  const text = sseFrame({ id: seq, event: type, data: { seq, jobId, at, attempt, ...bodyOf(event) } });
+  frames.set(event, text);
+  return text;
+}
+
+function bodyOf(event: JobEvent): object {
+  const isCall = event.type === 'tool-call' || event.type === 'tool-call-updated';
+  return isCall ? { ...event.body, call: withOutput(event.body.call) } : event.body;
+}
+
+function snapshotFrame(snapshot: JobSnapshot, { reset, at }: { readonly reset: boolean; readonly at: number }): string {
+  const { seq, jobId, attempt } = snapshot;
+  const interrupts = snapshot.interrupts.map(({ id, ...shown }) => ({ interruptId: id, ...shown }));
+  return sseFrame({
+    id: seq,
+    event: 'snapshot',
+    data: { seq, jobId, at, attempt, reset, status: toStatus(snapshot), interrupts },
+  });
+}

@@ -1,0 +1,40 @@
+import { expect, it } from '@jest/globals';
+
+import { Config } from '#platform';
+
+import { type CloseReason, OpenStreams } from './open-streams.js';
+
+const config = Config.from({ STREAMS_PER_PRINCIPAL: '2', STREAMS_PER_JOB: '3' });
+const owner = (principal: string, jobId: string) => ({ principal, jobId, workspaceId: 'w' });
+const nothing = () => undefined;
+
+it('seats as many streams of a principal, and of a job, as is allowed', () => {
+  const streams = new OpenStreams(config);
+  streams.enter(owner('a', 'j'), nothing);
+  streams.enter(owner('a', 'k'), nothing);
+  expect(() => streams.enter(owner('a', 'l'), nothing)).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+  streams.enter(owner('b', 'j'), nothing);
+  streams.enter(owner('c', 'j'), nothing);
+  expect(() => streams.enter(owner('d', 'j'), nothing)).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+  expect(streams.size).toBe(4);
+});
+
+it('gives a seat back once, however often it is left', () => {
+  const streams = new OpenStreams(config);
+  const seat = streams.enter(owner('a', 'j'), nothing);
+  streams.enter(owner('a', 'j'), nothing);
+  seat.leave();
+  seat.leave();
+  expect(streams.size).toBe(1);
+  streams.enter(owner('a', 'j'), nothing);
+  expect(() => streams.enter(owner('a', 'j'), nothing)).toThrow();
+});
+
+it('tells every stream why it ends', async () => {
+  const streams = new OpenStreams(config);
+  const told: CloseReason[] = [];
+  for (const principal of ['a', 'b', 'c']) streams.enter(owner(principal, 'j'), (reason) => told.push(reason));
+  await streams.closeAll('shutdown');
+  expect(told).toEqual(['shutdown', 'shutdown', 'shutdown']);
+  expect(() => streams.enter(owner('d', 'j'), nothing)).toThrow(expect.objectContaining({ code: 'unavailable' }));
+});

@@ -1,0 +1,205 @@
+import { describe, expect, it } from '@jest/globals';
+import { createParser } from 'eventsource-parser';
+
+import type { JobEvent, JobSnapshot, NewJobEvent } from '#jobs';
+
+import { nativeEncoder } from './native-encoder.js';
+import { or3Encoder } from './or3-encoder.js';
+
+const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
+const finished = {
+  type: 'job-finished',
+  body: { status: 'completed', reason: 'stop', content_length: 2, usage, durationMs: 5, toolCalls: 1, rounds: 1 },
+} as const;
+
+function event(seq: number, fact: NewJobEvent, attempt = 0): JobEvent {
+  return { ...fact, seq, jobId: 'j', at: 100 + seq, attempt };
+}
+
+function text(seq: number, offset: number, said: string): JobEvent {
+  return event(seq, { type: 'text-delta', body: { round: 1, offset, text: said } });
+}
+
+function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
+  return {
+    jobId: 'j',
+    kind: 'chat',
+    status: 'running',
+    seq: 3,
+    ended: false,
+    attempt: 0,
+    threadId: 't',
+    messageId: 'm',
+    model: 'x',
+    startedAt: 1,
+    completedAt: null,
+    error: null,
+    content: 'ab',
+    reasoning: '',
+    rounds: [],
+    calls: [],
+    interrupts: [],
+    ...change,
+  };
+}
+
+interface Frame {
+  readonly id: string | undefined;
+  readonly event: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+function framesOf(text: string): Frame[] {
+  const frames: Frame[] = [];
+  const parser = createParser({
+    onEvent: ({ id, event, data }) => frames.push({ id, event, data: JSON.parse(data) as Frame['data'] }),
+  });
+  parser.feed(text);
+  return frames;
+}
+
+describe('the native encoder', () => {
+  const encoder = nativeEncoder(() => 777);
+
+  it('gives every event its number, its name and its stamps', () => {
+    const {
+      text: said,
+      after,
+      needsSnapshot,
+    } = encoder.encode({ type: 'events', events: [text(4, 2, 'cd'), event(5, finished)] });
+    expect([after, needsSnapshot]).toEqual([5, false]);
+    expect(framesOf(said)).toMatchObject([
+      {
+        id: '4',
+        event: 'text-delta',
+        data: { seq: 4, jobId: 'j', at: 104, attempt: 0, round: 1, offset: 2, text: 'cd' },
+      },
+      { id: '5', event: 'job-finished', data: { seq: 5, status: 'completed', content_length: 2 } },
+    ]);
+  });
+
+  it('gives a snapshot the number it was taken at, with the status and what is open', () => {
+    const open = { id: 'i', kind: 'human_input', title: 'Go?', request: { q: 1 }, expiresAt: 9 };
+    const item = { type: 'snapshot', snapshot: snapshot({ interrupts: [open] }), reset: true } as const;
+    expect(framesOf(encoder.encode(item).text)).toMatchObject([
+      {
+        id: '3',
+        event: 'snapshot',
+        data: {
+          ...{ seq: 3, at: 777, attempt: 0, reset: true },
+          status: { id: 'j', content: 'ab', content_length: 2 },
+          interrupts: [{ interruptId: 'i', kind: 'human_input', title: 'Go?', request: { q: 1 }, expiresAt: 9 }],
+        },
+      },
+    ]);
+  });
+
+  it('writes an event out once for all its viewers', () => {
+    const shared = text(4, 0, 'x');
+    let reads = 0;
+    Object.defineProperty(shared, 'body', { get: () => (reads++, { round: 1, offset: 0, text: 'x' }) });
+    for (let viewer = 0; viewer < 5; viewer++) nativeEncoder(() => 0).encode({ type: 'events', events: [shared] });
+    expect(reads).toBe(1);
+  });
+
+  it('shows the result of a call under both its names', () => {
+    const call = { id: 'c', name: 'f', status: 'complete', args: '{}', result: '4' } as const;
+    const updated = event(4, { type: 'tool-call-updated', body: { round: 1, internalStatus: 'completed', call } });
+    const [frame] = framesOf(encoder.encode({ type: 'events', events: [updated] }).text);
+    expect(frame?.data).toMatchObject({ internalStatus: 'completed', call: { result: '4', output: '4' } });
+  });
+});
+
+describe('the or3 encoder', () => {
+  const begin = (query = {}) => {
+    const encoder = or3Encoder({ query });
+    const first = encoder.encode({ type: 'snapshot', snapshot: snapshot(), reset: false });
+    return { encoder, first };
+  };
+  const shown = (frames: Frame[]) => frames.map(({ id, event, data }) => ({ id, event, ...data }));
+
+  it('begins with a snapshot of all text, or of what the client lacks', () => {
+    expect(shown(framesOf(begin().first.text))).toMatchObject([
+      { id: '3', event: 'snapshot', status: { content: 'ab', status: 'streaming' } },
+    ]);
+    const [frame] = framesOf(begin({ offset: 1 }).first.text);
+    expect(frame?.data['status']).toMatchObject({ content_delta: 'b', content_length: 2 });
+    expect(frame?.data['status']).not.toHaveProperty('content');
+  });
+
+  it('sends text as deltas and everything else as status, never with content', () => {
+    const { encoder } = begin();
+    const call = { id: 'c', name: 'f', status: 'loading', args: '{}' } as const;
+    const events = [
+      text(4, 2, 'cd'),
+      event(5, {
+        type: 'tool-call',
+        body: { round: 1, internalStatus: 'pending', call: { ...call, status: 'pending' } },
+      }),
+      event(6, { type: 'tool-call-updated', body: { round: 1, internalStatus: 'running', call } }),
+      event(7, { type: 'job-waiting', body: { interruptIds: [] } }),
+    ];
+    const frames = framesOf(encoder.encode({ type: 'events', events }).text);
+    expect(frames.map(({ id, data }) => [id, data['event']])).toEqual([
+      ['4', 'delta'],
+      ['5', 'status'],
+      ['6', 'status'],
+      ['7', 'status'],
+    ]);
+    expect(frames[0]?.data['status']).toMatchObject({ content_delta: 'cd', content_length: 4, seq: 4 });
+    expect(frames[2]?.data['status']).toMatchObject({ tool_calls: [call], job_status: 'running' });
+    expect(frames[3]?.data['status']).toMatchObject({ job_status: 'waiting', status: 'streaming' });
+    for (const { data } of frames) expect(data['status']).not.toHaveProperty('content');
+  });
+
+  it('asks for a snapshot when text is withdrawn, and shows it as a reset', () => {
+    const { encoder } = begin();
+    const body = { round: 1, reason: 'broken', contentLength: 0, reasoningLength: 0 };
+    const restarted = event(5, { type: 'round-restarted', body }, 1);
+    const encoded = encoder.encode({ type: 'events', events: [text(4, 2, 'c'), restarted, text(6, 0, 'z')] });
+    expect(encoded).toMatchObject({ needsSnapshot: true, after: 4 });
+    const again = encoder.encode({
+      type: 'snapshot',
+      snapshot: snapshot({ seq: 6, attempt: 1, content: 'z' }),
+      reset: false,
+    });
+    expect(shown(framesOf(again.text))).toMatchObject([
+      { id: '6', event: 'status', status: { content: 'z', content_reset: true, attempt: 1 } },
+    ]);
+  });
+
+  it('ends with one status that holds the whole text', () => {
+    const { encoder } = begin();
+    expect(encoder.encode({ type: 'events', events: [event(4, finished)] })).toMatchObject({ needsSnapshot: true });
+    const end = snapshot({ seq: 4, status: 'completed', ended: true, content: 'abcd' });
+    const frames = framesOf(encoder.encode({ type: 'snapshot', snapshot: end, reset: false }).text);
+    expect(shown(frames)).toMatchObject([{ event: 'status', status: { content: 'abcd', status: 'complete' } }]);
+    expect(frames[0]?.data['status']).not.toHaveProperty('content_reset');
+  });
+
+  it('shows a job that had ended before as snapshot and end', () => {
+    const end = snapshot({ status: 'failed', ended: true, error: { code: 'deadline', message: 'Job timed out' } });
+    const frames = framesOf(or3Encoder({ query: {} }).encode({ type: 'snapshot', snapshot: end, reset: false }).text);
+    expect(frames.map(({ data }) => data['event'])).toEqual(['snapshot', 'status']);
+    expect(frames[1]?.data['status']).toMatchObject({ status: 'error', error: 'Job timed out', content: 'ab' });
+  });
+
+  it('goes on from a number without showing what came later as earlier', () => {
+    const base = snapshot({ seq: 6, status: 'waiting', content: 'abcd' });
+    const encoder = or3Encoder({ query: {}, base });
+    const events = [
+      text(4, 2, 'cd'),
+      event(5, { type: 'job-started', body: { epoch: 2 } }),
+      event(7, { type: 'job-requeued', body: { reason: 'x' } }),
+    ];
+    const frames = framesOf(encoder.encode({ type: 'events', events }).text);
+    const statuses = frames.map(({ data }) => (data['status'] as { job_status: string }).job_status);
+    expect(statuses).toEqual(['waiting', 'waiting', 'queued']);
+  });
+
+  it('shows a lost cursor as a snapshot that replaces everything', () => {
+    const encoder = or3Encoder({ query: {}, base: snapshot() });
+    const frames = framesOf(encoder.encode({ type: 'snapshot', snapshot: snapshot({ seq: 9 }), reset: true }).text);
+    expect(shown(frames)).toMatchObject([{ event: 'snapshot', status: { content: 'ab', content_reset: true } }]);
+  });
+});

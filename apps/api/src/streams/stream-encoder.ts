@@ -1,0 +1,15 @@
+import type { FeedItem } from '#jobs';
+
+/** A piece of a stream, ready to be written. */
+export interface EncodedItem {
+  readonly text: string;
+  /** The last event number that the reader has once `text` has arrived. */
+  readonly after: number;
+  /** What follows cannot be told from events alone: begin again with a snapshot. */
+  readonly needsSnapshot: boolean;
+}
+
+/** Turns what the feed gives into the text of one viewer's stream. One for each viewer; pure but for what it remembers. */
+export interface StreamEncoder {
+  encode(item: FeedItem): EncodedItem;
+}

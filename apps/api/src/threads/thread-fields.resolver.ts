@@ -1,0 +1,55 @@
+import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { Message, Thread } from '#chat';
+import type { Job } from '#jobs';
+
+import { PageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toNodeId } from '../graphql/node/node-id.js';
+import { JobModel } from '../jobs/job.model.js';
+import { MessageConnection, MessageModel, ThreadModel } from './thread.model.js';
+import { ThreadPages } from './thread-pages.js';
+
+/** What a thread shows beyond its own row. */
+@Resolver(() => ThreadModel)
+export class ThreadFieldsResolver {
+  constructor(private readonly pages: ThreadPages) {}
+
+  @ResolveField(() => String)
+  nodeId({ id }: Thread): string {
+    return toNodeId('Thread', id);
+  }
+
+  @ResolveField(() => MessageConnection, { description: 'Its messages, oldest first.', complexity: pageCost })
+  messages(
+    @Parent() { id }: Thread,
+    @Args() args: PageArgs,
+    @Context() { loaders }: GraphqlContext,
+  ): Promise<ConnectionOf<Message>> {
+    return this.pages.messagesOf(loaders, id, args);
+  }
+}
+
+/** What a message shows beyond its own row. */
+@Resolver(() => MessageModel)
+export class MessageFieldsResolver {
+  @ResolveField(() => String)
+  nodeId({ id }: Message): string {
+    return toNodeId('Message', id);
+  }
+
+  @ResolveField(() => JobModel, { nullable: true, description: 'The job that writes, or wrote, this answer.' })
+  job({ jobId }: Message, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
+    return jobId === null ? null : loaders.jobs.load(jobId);
+  }
+
+  @ResolveField()
+  async content({ jobId, content }: Message, _: unknown, { loaders }: GraphqlContext): Promise<unknown> {
+    // The text of a job is written into its answer before retention deletes the job.
+    if (jobId === null || content !== null) return content;
+    const [rounds, open] = await Promise.all([loaders.roundsOfJob.load(jobId), loaders.openTextOfJob.load(jobId)]);
+    return rounds.map(({ text }) => text).join('') + open;
+  }
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Message, type Thread, ThreadsRepository } from '#chat';
+import { isId, type Scope } from '#platform';
+
+import { idOfCursor, positionOfCursor, toCursor } from '../graphql/connections/cursor.js';
+import type { PageArgs } from '../graphql/connections/page.args.js';
+import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
+import { toWantedPage } from '../graphql/connections/to-page.js';
+import type { Loaders } from '../graphql/loaders.js';
+
+/** Pages of threads and of their messages. */
+@Injectable()
+export class ThreadPages {
+  constructor(private readonly threads: ThreadsRepository) {}
+
+  /** Newest first. Throws `bad_request`, `invalid_cursor`. */
+  async threadsOf(scope: Scope, createdBy: string | null, args: PageArgs): Promise<ConnectionOf<Thread>> {
+    const page = toWantedPage(args);
+    const after = page.cursor === undefined ? {} : { after: idOfCursor(page.cursor, 'threads', page.field) };
+    if (createdBy !== null && !isId(createdBy))
+      return toConnection<Thread>([], { page, count: () => Promise.resolve(0), cursorOf: () => '' });
+    const filter = createdBy === null ? {} : { createdBy };
+    const rows = await this.threads.listInScope(scope, filter, { limit: page.limit, reverse: page.reverse, ...after });
+    const count = () => this.threads.countInScope(scope, filter);
+    return toConnection(rows, { page, count, cursorOf: ({ id }) => toCursor('threads', id) });
+  }
+
+  /** Oldest first; many threads of one operation share their statements. Throws `bad_request`, `invalid_cursor`. */
+  async messagesOf(loaders: Loaders, threadId: string, args: PageArgs): Promise<ConnectionOf<Message>> {
+    const page = toWantedPage(args);
+    const after = page.cursor === undefined ? {} : { after: positionOfCursor(page.cursor, 'messages', page.field) };
+    const wanted = { limit: page.limit, reverse: page.reverse, ...after };
+    const rows = await loaders.messagesOfThread.load({ threadId, page: wanted });
+    const count = () => loaders.messageCountOfThread.load(threadId);
+    return toConnection(rows, { page, count, cursorOf: ({ position }) => toCursor('messages', position) });
+  }
+}

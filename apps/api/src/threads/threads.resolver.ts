@@ -1,0 +1,72 @@
+import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
+
+import { type Message, type Thread, ThreadsRepository, ThreadsService } from '#chat';
+
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { CreateThreadInput, RenameThreadInput, ThreadPayload } from './thread.input.js';
+import { MessageConnection, ThreadConnection, ThreadModel } from './thread.model.js';
+import { ThreadPages } from './thread-pages.js';
+import { MessagesArgs, ThreadsArgs } from './threads.args.js';
+
+/** Reads conversations; begins and names them. */
+@Resolver(() => ThreadModel)
+export class ThreadsResolver {
+  constructor(
+    private readonly threads: ThreadsRepository,
+    private readonly pages: ThreadPages,
+    private readonly service: ThreadsService,
+  ) {}
+
+  @Query(() => ThreadModel, { nullable: true, description: 'A thread; null when there is none that one may see.' })
+  thread(
+    @Args('id', { type: () => ID, description: "Our id of the thread, or the client's own." }) id: string,
+    @Context() { scope }: GraphqlContext,
+  ): Promise<Thread | null> {
+    return this.threads.findInScope(scope, id);
+  }
+
+  @Query(() => ThreadConnection, {
+    name: 'threads',
+    description: 'Threads that one may see, newest first.',
+    complexity: pageCost,
+  })
+  list(@Args() args: ThreadsArgs, @Context() { scope }: GraphqlContext): Promise<ConnectionOf<Thread>> {
+    return this.pages.threadsOf(scope, args.filter?.createdBy ?? null, args);
+  }
+
+  @Query(() => MessageConnection, {
+    nullable: true,
+    description: 'The messages of a thread, oldest first; null when there is no such thread that one may see.',
+    complexity: pageCost,
+  })
+  async messages(
+    @Args() args: MessagesArgs,
+    @Context() { scope, loaders }: GraphqlContext,
+  ): Promise<ConnectionOf<Message> | null> {
+    const thread = await this.threads.findInScope(scope, args.threadId);
+    return thread === null ? null : this.pages.messagesOf(loaders, thread.id, args);
+  }
+
+  @Mutation(() => ThreadPayload, { description: 'Begins an empty thread. `startChat` begins one by itself.' })
+  createThread(
+    @Args('input', { type: () => CreateThreadInput, description: 'The thread.' })
+    { title, clientId }: CreateThreadInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({
+      thread: await this.service.create(member, { title: title ?? '', clientId: clientId ?? null }),
+    }));
+  }
+
+  @Mutation(() => ThreadPayload, { description: 'Gives a thread another name.' })
+  renameThread(
+    @Args('input', { type: () => RenameThreadInput, description: 'Which thread, and its name.' })
+    input: RenameThreadInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ thread: await this.service.rename(member, input.threadId, input.title) }));
+  }
+}

@@ -1,0 +1,72 @@
+import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
+
+import { ApiKeysService, MembersService } from '#auth';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  AddMemberInput,
+  ApiKeyPayload,
+  ChangeMemberRoleInput,
+  CreateApiKeyInput,
+  CreateApiKeyPayload,
+  MemberPayload,
+  RemoveMemberInput,
+  RevokeApiKeyInput,
+} from './workspace.input.js';
+
+/** Changes who is in the workspace, and what acts for them. */
+@Resolver()
+export class MembersResolver {
+  constructor(
+    private readonly members: MembersService,
+    private readonly keys: ApiKeysService,
+  ) {}
+
+  @Mutation(() => MemberPayload, { description: 'Makes somebody a member.' })
+  addMember(
+    @Args('input', { type: () => AddMemberInput, description: 'Who, as what.' }) { email, role }: AddMemberInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ member: await this.members.add(member, { email, role }) }));
+  }
+
+  @Mutation(() => MemberPayload, { description: 'Gives a member another role. A workspace keeps at least one owner.' })
+  changeMemberRole(
+    @Args('input', { type: () => ChangeMemberRoleInput, description: 'Who, as what.' })
+    { userId, role }: ChangeMemberRoleInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ member: await this.members.changeRole(member, { userId, role }) }));
+  }
+
+  @Mutation(() => MemberPayload, {
+    description: 'Removes a member; their keys are revoked and their live views closed within 2 s.',
+  })
+  removeMember(
+    @Args('input', { type: () => RemoveMemberInput, description: 'Who.' }) { userId }: RemoveMemberInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ member: await this.members.remove(member, userId) }));
+  }
+
+  @Mutation(() => CreateApiKeyPayload, { description: 'Makes an API key that acts as you in this workspace.' })
+  createApiKey(
+    @Args('input', { type: () => CreateApiKeyInput, description: 'The key.' })
+    { name, scopes, expiresAt }: CreateApiKeyInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => {
+      const { key, text } = await this.keys.create(member, { name, scopes, expiresAt });
+      return { apiKey: key, secret: text };
+    });
+  }
+
+  @Mutation(() => ApiKeyPayload, { description: 'Ends an API key, within a second everywhere. May be repeated.' })
+  revokeApiKey(
+    @Args('input', { type: () => RevokeApiKeyInput, description: 'Which key.' }) { id }: RevokeApiKeyInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ apiKey: await this.keys.revoke(member, id) }));
+  }
+}

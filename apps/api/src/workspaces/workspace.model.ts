@@ -1,0 +1,176 @@
+import { Field, Float, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
+
+import type { KeyScope, Role } from '#auth';
+
+import { connectionOf } from '../graphql/connections/connection.model.js';
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { WhenBusyEnum } from '../jobs/job.enums.js';
+
+/** GraphQL's names of member roles. */
+export const MemberRoleEnum = {
+  OWNER: 'owner',
+  ADMIN: 'admin',
+  MEMBER: 'member',
+  VIEWER: 'viewer',
+} as const satisfies Record<Uppercase<Role>, Role>;
+
+registerEnumType(MemberRoleEnum, {
+  name: 'MemberRole',
+  description: 'What a member may do in a workspace.',
+  valuesMap: {
+    OWNER: { description: 'Everything.' },
+    ADMIN: { description: 'Runs the workspace; owners are out of reach.' },
+    MEMBER: { description: 'Works: starts jobs, changes its own.' },
+    VIEWER: { description: 'Reads.' },
+  },
+});
+
+/** GraphQL's names of key scopes. */
+export const KeyScopeEnum = {
+  READ: 'read',
+  WRITE: 'write',
+  ADMIN: 'admin',
+  APPROVE: 'approve',
+} as const satisfies Record<Uppercase<KeyScope>, KeyScope>;
+
+registerEnumType(KeyScopeEnum, {
+  name: 'KeyScope',
+  description: 'What an API key may be used for. It only narrows the role of its user; none implies another.',
+  valuesMap: {
+    READ: { description: 'Reading.' },
+    WRITE: { description: 'Starting and changing work.' },
+    ADMIN: { description: 'Running the workspace.' },
+    APPROVE: { description: 'Decisions.' },
+  },
+});
+
+@ObjectType({ description: 'A person.' })
+export class User {
+  @Field(() => ID, { description: 'Their id.' })
+  id!: string;
+
+  @Field(() => String, { description: 'Their address.' })
+  email!: string;
+
+  @Field(() => String, { description: 'Their name; may be empty.' })
+  name!: string;
+}
+
+@ObjectType({ description: 'A workspace that one is a member of.' })
+export class MyMembership {
+  @Field(() => ID, { description: 'The workspace.' })
+  workspaceId!: string;
+
+  @Field(() => MemberRoleEnum, { description: 'As what.' })
+  role!: string;
+}
+
+@ObjectType({ description: 'Who asks.' })
+export class Me {
+  @Field(() => ID, { description: '`user:<id>` or `key:<id>`.' })
+  id!: string;
+
+  @Field(() => User, { description: 'The person; for an API key the one it acts as.' })
+  user!: User;
+
+  @Field(() => [MyMembership], { description: 'Where they are a member. An API key sees its own workspace only.' })
+  memberships!: MyMembership[];
+
+  @Field(() => ID, { nullable: true, description: 'The workspace this request has entered.' })
+  workspaceId!: string | null;
+
+  @Field(() => MemberRoleEnum, { nullable: true, description: 'As what it has entered it.' })
+  role!: string | null;
+
+  @Field(() => [KeyScopeEnum], { description: 'What the credential may be used for; a token has all scopes.' })
+  scopes!: string[];
+}
+
+@ObjectType('Workspace', { description: 'A tenant and its settings.' })
+export class WorkspaceModel {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+
+  @Field(() => Int, { description: 'Most jobs of one user that have not ended.' })
+  maxJobsPerUser!: number;
+
+  @Field(() => Int, { description: 'Most jobs of all that have not ended.' })
+  maxJobs!: number;
+
+  @Field(() => WhenBusyEnum, { description: 'What a start does when its thread is busy.' })
+  whenBusy!: string;
+
+  @Field(() => Boolean, { description: 'Whether each chat needs a provider key of its own.' })
+  requireUserKey!: boolean;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: "How long deltas of ended jobs are kept, in ms; null: the server's default.",
+  })
+  deltaRetentionMs!: number | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: "How long ended jobs are kept, in ms; null: the server's default.",
+  })
+  jobRetentionMs!: number | null;
+
+  @Field(() => DateTime, { description: 'When it was made.' })
+  createdAt!: number;
+}
+
+@ObjectType({ description: 'A user as a member of the workspace.' })
+export class Member {
+  @Field(() => ID, { description: 'The user.' })
+  userId!: string;
+
+  @Field(() => String, { description: 'Their address.' })
+  email!: string;
+
+  @Field(() => String, { description: 'Their name; may be empty.' })
+  name!: string;
+
+  @Field(() => MemberRoleEnum, { description: 'As what.' })
+  role!: string;
+
+  @Field(() => DateTime, { description: 'Since when.' })
+  createdAt!: number;
+}
+
+@ObjectType('ApiKey', { description: 'An API key, without its secret.' })
+export class ApiKeyModel {
+  @Field(() => ID, { description: 'Its id.' })
+  id!: string;
+
+  @Field(() => ID, { description: 'The user it acts as.' })
+  userId!: string;
+
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+
+  @Field(() => String, { description: 'Its public part: the key starts with `nsk_<prefix>_`.' })
+  prefix!: string;
+
+  @Field(() => [KeyScopeEnum], { description: 'What it may be used for.' })
+  scopes!: string[];
+
+  @Field(() => DateTime, { nullable: true, description: 'When it ends; null: when it is revoked.' })
+  expiresAt!: number | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'When it was last used, to about a minute.' })
+  lastUsedAt!: number | null;
+
+  @Field(() => DateTime, { nullable: true, description: 'When it was revoked.' })
+  revokedAt!: number | null;
+
+  @Field(() => DateTime, { description: 'When it was made.' })
+  createdAt!: number;
+}
+
+/** A page of members. */
+export const MemberConnection = connectionOf(Member, 'Member');
+/** A page of API keys. */
+export const ApiKeyConnection = connectionOf(ApiKeyModel, 'ApiKey');

@@ -1,0 +1,87 @@
+import { Args, Context, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import {
+  type ApiKey,
+  ApiKeysService,
+  type Member as MemberRow,
+  MembersService,
+  type Workspace,
+  WorkspacesService,
+} from '#auth';
+
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import { ForwardPageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { orNull } from '../graphql/or-null.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { toWorkspaceChanges } from './to-workspace-changes.js';
+import { CreateWorkspaceInput, UpdateWorkspaceInput, WorkspacePayload } from './workspace.input.js';
+import { ApiKeyConnection, Me, MemberConnection, WorkspaceModel } from './workspace.model.js';
+
+/** Who asks, and the workspace it has entered. */
+@Resolver(() => WorkspaceModel)
+export class WorkspacesResolver {
+  constructor(
+    private readonly workspaces: WorkspacesService,
+    private readonly members: MembersService,
+    private readonly keys: ApiKeysService,
+  ) {}
+
+  @Query(() => Me, { description: 'Who asks. Works without entering a workspace.' })
+  async me(@Context() { identity }: GraphqlContext): Promise<Me> {
+    const { id, user, memberships } = await this.workspaces.me(identity);
+    const { workspaceId, scopes } = identity;
+    const entered = memberships.find((membership) => membership.workspaceId === workspaceId);
+    const role = entered?.role ?? null;
+    return { id, user, memberships: [...memberships], workspaceId, role, scopes: [...scopes] };
+  }
+
+  @Query(() => WorkspaceModel, {
+    nullable: true,
+    description: 'The workspace this request has entered, for those who run it; else null.',
+  })
+  workspace(@Context() { member }: GraphqlContext): Promise<Workspace | null> {
+    return orNull(this.workspaces.get(member));
+  }
+
+  @ResolveField(() => MemberConnection, { name: 'members', description: 'Its members, by id.', complexity: pageCost })
+  async memberList(
+    @Parent() _: Workspace,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<MemberRow>> {
+    const page = await this.members.list(member, toForwardPage(args, 'members'));
+    return toForwardConnection(page, args, { kind: 'members', idOf: ({ userId }) => userId });
+  }
+
+  @ResolveField(() => ApiKeyConnection, {
+    description: 'Its API keys that one may see, oldest first.',
+    complexity: pageCost,
+  })
+  async apiKeys(
+    @Parent() _: Workspace,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<ApiKey>> {
+    const page = await this.keys.list(member, toForwardPage(args, 'apiKeys'));
+    return toForwardConnection(page, args, { kind: 'apiKeys', idOf: ({ id }) => id });
+  }
+
+  @Mutation(() => WorkspacePayload, { description: 'Makes a workspace and you its owner. Works without entering one.' })
+  createWorkspace(
+    @Args('input', { type: () => CreateWorkspaceInput, description: 'The workspace.' }) { name }: CreateWorkspaceInput,
+    @Context() { identity }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ workspace: await this.workspaces.create(identity, { name }) }));
+  }
+
+  @Mutation(() => WorkspacePayload, { description: 'Changes the workspace this request has entered.' })
+  updateWorkspace(
+    @Args('input', { type: () => UpdateWorkspaceInput, description: 'What changes.' }) input: UpdateWorkspaceInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ workspace: await this.workspaces.update(member, toWorkspaceChanges(input)) }));
+  }
+}

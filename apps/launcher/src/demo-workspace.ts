@@ -1,0 +1,55 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { type Auth, KEY_SCOPES } from '#auth';
+import { AppError } from '#platform';
+
+const seed = { email: 'demo@nightshift.local', userName: 'Demo', workspaceName: 'Demo' };
+
+/** The key of the demo workspace's owner. */
+export interface DemoKey {
+  readonly text: string;
+  /** Whether it was made by this start, and has not been shown yet. */
+  readonly isNew: boolean;
+  /** Where it is kept, readable by its owner only. */
+  readonly file: string;
+}
+
+/**
+ * Makes sure that the demo workspace, its owner and a key of that owner exist. The database holds the key's hash; the key
+ * itself is kept in `<dataDir>/demo-api-key` (mode 0600), so that later starts can run the sample job. When that file is
+ * gone, or its key was revoked or belongs to another database, a new key is made; the old one stays valid until revoked.
+ */
+export async function ensureDemoWorkspace(auth: Auth, dataDir: string): Promise<DemoKey> {
+  const { principal } = await auth.seeder.ensure(seed);
+  const file = join(dataDir, 'demo-api-key');
+  const kept = await keptKey(auth, file);
+  if (kept !== undefined) return { text: kept, isNew: false, file };
+  const { text } = await auth.apiKeys.create(principal, { name: 'Demo key', scopes: KEY_SCOPES });
+  await mkdir(dataDir, { recursive: true });
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${text}\n`, { mode: 0o600 });
+  await rename(draft, file);
+  return { text, isNew: true, file };
+}
+
+async function keptKey(auth: Auth, file: string): Promise<string | undefined> {
+  const text = (await readIfThere(file))?.trim();
+  if (text === undefined) return undefined;
+  try {
+    await auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
+    return text;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthenticated') return undefined;
+    throw error;
+  }
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,8 @@
+const TIME_LIMIT_MS = 5_000;
+
+/** Fetches the key set at JWT_JWKS_URL, an address the operator chose: without redirects, and not for ever. */
+export function fetchKeys(url: string, init: RequestInit): Promise<Response> {
+  const limit = AbortSignal.timeout(TIME_LIMIT_MS);
+  const signal = init.signal == null ? limit : AbortSignal.any([init.signal, limit]);
+  return fetch(url, { ...init, redirect: 'error', signal });
+}

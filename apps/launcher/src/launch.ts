@@ -1,0 +1,151 @@
+import { AppError, armCrashPoint, Config, ConfigError, createLogger, type Logger, Redactor, Secret } from '#platform';
+
+import { type LaunchArguments, parseArguments, UsageError } from './arguments.js';
+import type { RoleStarters } from './running-role.js';
+import { runSample } from './sample/run-sample.js';
+import type { SampleTimings } from './sample/sample-timings.js';
+import { start, type Started } from './start.js';
+import { StopRequest } from './stop-request.js';
+import { printSummary } from './summary.js';
+import type { Terminal } from './terminal.js';
+import { usage } from './usage.js';
+import { watchProcess } from './watch-process.js';
+
+/** What the entry point hands over. */
+export interface LaunchInput {
+  readonly words: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly roles: RoleStarters;
+  readonly out: Terminal;
+  readonly errors: Terminal;
+  /** Whether log lines land on somebody's screen. */
+  readonly logsAreWatched: boolean;
+}
+
+/** Beyond the job's own time limit, which should end it first. */
+const SAMPLE_SLACK_MS = 30_000;
+
+interface Plan {
+  readonly words: LaunchArguments;
+  readonly config: Config;
+}
+
+/**
+ * Runs Nightshift as the command line and the environment say, until it is told to stop. Resolves with the exit code:
+ * 0 stopped as asked (with --once: the sample job completed), 1 something failed, 2 wrong flags or settings.
+ */
+export async function launch(input: LaunchInput): Promise<number> {
+  let plan: Plan;
+  try {
+    const words = parseArguments(input.words);
+    if (words.help) {
+      input.out.write(usage);
+      return 0;
+    }
+    plan = { words, config: configOf(words, input) };
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
+    input.errors.line(input.errors.style('red', error.message));
+    input.errors.line('npm start -- --help lists the flags, docs/configuration.md the settings.');
+    return 2;
+  }
+  return serve(plan, input);
+}
+
+function configOf(words: LaunchArguments, { environment, logsAreWatched }: LaunchInput): Config {
+  const flags = { ROLE: words.role, PORT: words.port, DATA_DIR: words.dataDir };
+  const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+  const quiet = logsAreWatched && environment['LOG_LEVEL'] === undefined ? { LOG_LEVEL: 'warn' } : {};
+  try {
+    const config = Config.from({ ...environment, ...quiet, ...given });
+    armCrashPoint(config);
+    if (words.once && config.values.ROLE !== 'all') throw new UsageError('--once runs the sample job, in role all.');
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const named = (problem: string) =>
+      Object.keys(given).reduce((text, name) => text.replace(`${name} must`, `${flagOf(name)} must`), problem);
+    throw new ConfigError(error.problems.map(named));
+  }
+}
+
+function flagOf(name: string): string {
+  return `--${name.toLowerCase().replace('_', '-')}`;
+}
+
+async function serve(plan: Plan, input: LaunchInput): Promise<number> {
+  const redactor = new Redactor(secretsOf(plan.config));
+  const logger = createLogger({ level: plan.config.values.LOG_LEVEL, redact: (text) => redactor.redact(text) });
+  const stop = new StopRequest();
+  const unwatch = watchProcess(stop, logger, (answer) => {
+    const text = 'Stopping: rounds may reach their commit. Ctrl-C again skips the waiting.';
+    input.out.line(input.out.style('dim', answer === 'stop' ? `\n${text}` : 'Skipping the waiting.'));
+  });
+  let timings: SampleTimings | null = null;
+  try {
+    await using cleanUp = new AsyncDisposableStack();
+    const startedAt = performance.now();
+    const { config } = plan;
+    input.out.line(input.out.style('dim', `Nightshift starts, role ${config.values.ROLE} ...`));
+    const started = await start({ config, logger, redactor, roles: input.roles, stop }, cleanUp);
+    announce(started, { logger, out: input.out, startedInMs: performance.now() - startedAt });
+    if (plan.words.sample) timings = await trySample(started, stop, input.out);
+    if (!plan.words.once) await stop.requested();
+  } catch (error) {
+    if (!isStop(error, stop)) reportFailure(error, logger, input.errors);
+    return isStop(error, stop) && stop.failure === undefined && !plan.words.once ? 0 : 1;
+  } finally {
+    unwatch();
+  }
+  input.out.line(plan.words.once ? JSON.stringify({ sample: timings }) : input.out.style('dim', 'Stopped.'));
+  if (stop.failure !== undefined) {
+    input.errors.line(
+      input.errors.style('red', `Stopped by an unexpected error: ${redactor.redact(stop.failure.message)}`),
+    );
+    return 1;
+  }
+  return plan.words.once && timings?.status !== 'completed' ? 1 : 0;
+}
+
+function announce(
+  started: Started,
+  { logger, out, startedInMs }: { logger: Logger; out: Terminal; startedInMs: number },
+): void {
+  const { url, healthUrl } = started.running;
+  printSummary(out, { ...started, startedInMs });
+  logger.info({ role: started.config.values.ROLE, url, healthUrl, pid: process.pid }, 'ready');
+}
+
+/** A sample that fails says why; Nightshift serves all the same. */
+async function trySample(started: Started, stop: StopRequest, out: Terminal): Promise<SampleTimings | null> {
+  const { url } = started.running;
+  if (url === null || started.demoKey === null) return null;
+  try {
+    const patienceMs = started.config.values.JOB_TIMEOUT_MS + SAMPLE_SLACK_MS;
+    return await runSample({ url, apiKey: started.demoKey.text, signal: stop.signal, patienceMs, out });
+  } catch (error) {
+    if (stop.signal.aborted) return null;
+    const text = error instanceof Error ? error.message : String(error);
+    out.line(out.style('red', `The sample job could not be run: ${text}`));
+    return null;
+  }
+}
+
+function secretsOf(config: Config): Secret[] {
+  const { NIGHTSHIFT_SECRET, OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY, JWT_SECRET } = config.values;
+  const known = [NIGHTSHIFT_SECRET, OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY, JWT_SECRET];
+  return known.filter((text) => text !== undefined).map((text) => new Secret(text));
+}
+
+function isStop(error: unknown, stop: StopRequest): boolean {
+  return stop.signal.aborted && error === stop.signal.reason;
+}
+
+function reportFailure(thrown: unknown, logger: Logger, errors: Terminal): void {
+  // When undoing a failed start fails too, the start's own error is the one to read.
+  const error: unknown = thrown instanceof SuppressedError ? thrown.suppressed : thrown;
+  const isExpected = error instanceof AppError || error instanceof ConfigError;
+  if (!isExpected) logger.error({ err: error }, 'the start failed');
+  const text = error instanceof Error ? error.message : String(error);
+  errors.line(errors.style('red', isExpected ? text : `Nightshift could not start: ${text}`));
+}

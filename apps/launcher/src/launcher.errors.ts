@@ -1,0 +1,41 @@
+import { AppError } from '#platform';
+
+/** Roles that share a database cannot bring one along. */
+export function databaseNeeded(role: string): AppError {
+  return new AppError({
+    code: 'database_needed',
+    message:
+      `Role ${role} works with other processes on one Postgres: set DATABASE_URL. ` +
+      'To run everything in one process, with a Postgres of its own, leave --role away.',
+  });
+}
+
+/** Processes of one installation must have the same secret, so none may invent one. */
+export function secretNeeded(role: string): AppError {
+  return new AppError({
+    code: 'secret_needed',
+    message:
+      `Role ${role} needs NIGHTSHIFT_SECRET, the same one in all processes of this installation: API keys, stored provider ` +
+      'keys and database passwords depend on it. Make one with: openssl rand -base64 48',
+  });
+}
+
+/** Somebody else listens there. */
+export function portTaken(host: string, port: number, cause: unknown): AppError {
+  return new AppError({
+    code: 'port_taken',
+    message: `Port ${port} on ${host} is taken. Choose another with --port, or stop what uses it.`,
+    details: { host, port },
+    cause,
+  });
+}
+
+/** The Postgres that DATABASE_URL names does not let us in, or does not answer. `place` has no login in it. */
+export function databaseUnusable(place: string, cause: unknown): AppError {
+  const text = cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
+  return new AppError({
+    code: 'database_unusable',
+    message: `The ${place} (DATABASE_URL) cannot be used: ${text}.`,
+    cause,
+  });
+}

@@ -1,0 +1,56 @@
+import type { Terminal } from '../terminal.js';
+import { JobClient } from './job-client.js';
+import { SampleStopwatch, type SampleTimings } from './sample-timings.js';
+import { SampleView } from './sample-view.js';
+
+const QUESTION = 'What time is it in Tokyo, and what is 17 * 23?';
+const TOOLS = ['get_current_time', 'calculate'];
+
+/** Where and as whom the sample runs. */
+export interface SampleInit {
+  /** The api's base. */
+  readonly url: string;
+  readonly apiKey: string;
+  readonly signal: AbortSignal;
+  /** How long the sample is followed. */
+  readonly patienceMs: number;
+  readonly out: Terminal;
+}
+
+/**
+ * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription
+ * over WebSocket from event 0 on, and shows it live. Rejects when the job is refused, can no longer be followed or has not
+ * ended within `patienceMs`, and with the signal's reason on abort; the job itself goes on.
+ */
+export async function runSample({ url, apiKey, signal, patienceMs, out }: SampleInit): Promise<SampleTimings> {
+  const client = new JobClient(url, apiKey);
+  out.line(`${out.style('bold', 'A first sample job')}: ${QUESTION}`);
+  const startedAt = performance.now();
+  const elapsed = () => performance.now() - startedAt;
+  const patience = AbortSignal.timeout(patienceMs);
+  const watching = AbortSignal.any([signal, patience]);
+  const jobId = await client.startChat({ text: QUESTION, tools: TOOLS }, watching);
+  const stopwatch = new SampleStopwatch(jobId, elapsed());
+  const view = new SampleView(out);
+  for await (const event of client.follow(jobId, watching)) {
+    view.show(event, elapsed());
+    const timings = stopwatch.onEvent(event, elapsed());
+    if (timings !== undefined) {
+      out.line(endLine(timings, event.type === 'finished' ? event.reason : '', out));
+      return timings;
+    }
+  }
+  signal.throwIfAborted();
+  if (patience.aborted) throw new Error(`Job ${jobId} had not ended after ${patienceMs / 1_000} s.`);
+  throw new Error(`The stream of job ${jobId} ended before the job did.`);
+}
+
+function endLine(timings: SampleTimings, reason: string, out: Terminal): string {
+  const isGood = timings.status === 'completed';
+  const verdict = out.style(isGood ? 'green' : 'red', isGood ? timings.status : `${timings.status} (${reason})`);
+  const firstText = timings.firstTextMs === null ? '' : `, first text after ${Math.round(timings.firstTextMs)} ms`;
+  return (
+    `  ${verdict} in ${Math.round(timings.totalMs)} ms: ${timings.rounds} rounds, ${timings.toolCalls} tool calls, ` +
+    `accepted after ${Math.round(timings.acceptedMs)} ms${firstText}\n`
+  );
+}

@@ -1,0 +1,49 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { Terminal } from '../terminal.js';
+import type { SampleEvent } from './sample-event.js';
+import { SampleView } from './sample-view.js';
+
+function shown(...events: readonly (readonly [at: number, event: SampleEvent])[]): string {
+  const out = new PassThrough();
+  const view = new SampleView(new Terminal(out));
+  for (const [at, event] of events) view.show(event, at);
+  return String(out.read() ?? '');
+}
+
+const call = { type: 'tool-call', id: 'a', name: 'calculate', args: '{"expression":"17 * 23"}' } as const;
+
+describe('SampleView', () => {
+  it('shows a tool call once it is settled, and when', () => {
+    const text = shown(
+      [10, { ...call, isSettled: false, outcome: '' }],
+      [14, { ...call, isSettled: true, outcome: '391' }],
+    );
+
+    expect(text).toBe('    14 ms    calculate {"expression":"17 * 23"} -> 391\n');
+  });
+
+  it('streams text indented, and ends its line before anything else', () => {
+    const text = shown(
+      [1, { type: 'round-started', round: 2, model: 'demo' }],
+      [2, { type: 'text', text: 'It is' }],
+      [3, { type: 'text', text: ' noon.\nYes.' }],
+      [4, { type: 'finished', status: 'completed', reason: 'stop' }],
+    );
+
+    expect(text).toBe('     1 ms  round 2, demo\n     2 ms    It is noon.\n             Yes.\n');
+  });
+
+  it('shows no control characters of a model, and not more of a result than a line', () => {
+    const text = shown(
+      [1, { type: 'text', text: '\u001b[31mred' }],
+      [2, { ...call, isSettled: true, outcome: `one\ntwo${'x'.repeat(500)}` }],
+    );
+
+    expect(text).not.toContain('\u001b');
+    expect(text.split('\n')).toHaveLength(3);
+    expect(text.length).toBeLessThan(250);
+  });
+});

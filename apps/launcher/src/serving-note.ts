@@ -1,0 +1,17 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const fileOf = (dataDir: string) => join(dataDir, 'serving');
+
+/** Leaves word in the data directory of where this process serves, for whoever starts a second one. Returns its removal. */
+export async function leaveServingNote(dataDir: string, url: string): Promise<() => Promise<void>> {
+  await writeFile(fileOf(dataDir), `${process.pid} ${url}\n`);
+  return () => rm(fileOf(dataDir), { force: true });
+}
+
+/** Where process `pid` serves; undefined when it has not said so, or the note is of a process that is gone. */
+export async function readServingNote(dataDir: string, pid: unknown): Promise<string | undefined> {
+  const note = await readFile(fileOf(dataDir), 'utf8').catch(() => '');
+  const [owner, url] = note.trim().split(' ');
+  return owner === String(pid) ? url : undefined;
+}

@@ -1,0 +1,78 @@
+import { openAuth } from '#auth';
+import { type Config, type Logger, openPlatform, type Platform, type Redactor, Secret } from '#platform';
+
+import { chooseModel } from './choose-model.js';
+import { type DemoKey, ensureDemoWorkspace } from './demo-workspace.js';
+import { fetchKeys } from './fetch-keys.js';
+import { openInstallation } from './installation.js';
+import { portTaken } from './launcher.errors.js';
+import type { RoleStarters, RunningRole } from './running-role.js';
+import { leaveServingNote } from './serving-note.js';
+import type { StopRequest } from './stop-request.js';
+
+/** What a start is given. */
+export interface StartInit {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly redactor: Redactor;
+  readonly roles: RoleStarters;
+  readonly stop: StopRequest;
+}
+
+/** What a start has brought up. */
+export interface Started {
+  readonly config: Config;
+  readonly databaseLabel: string;
+  readonly modelLabel: string;
+  readonly running: RunningRole;
+  readonly demoKey: DemoKey | null;
+}
+
+/**
+ * Brings everything up, from the database to the doors. What was started so far is undone by `cleanUp`, in reverse: doors
+ * and jobs first, then identity, bus and pools, the model, Postgres last. A stop request ends the start at its next step.
+ */
+export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {
+  const { stop, roles, redactor } = init;
+  const installation = await openInstallation(init.config, cleanUp);
+  installation.embedded?.onUnexpectedExit((log) => {
+    stop.fail(new Error(`The embedded Postgres ended: ${log.trim().split('\n').at(-1) ?? ''}`));
+  });
+  stop.signal.throwIfAborted();
+  const { config, label: modelLabel } = await chooseModel(init.config, cleanUp);
+  redactor.add(new Secret(installation.secret));
+  const { urls, secret, databaseLabel, dataDir } = installation;
+  const platform = await openPlatform({ config, logger: init.logger, redactor, urls, secret });
+  cleanUp.defer(() => platform.close());
+  const { postgres, prisma, bus } = platform;
+  const auth = openAuth({ config, postgres, prisma, bus, secret, fetchKeys });
+  cleanUp.defer(() => {
+    auth.close();
+  });
+  const demoKey = config.values.ROLE === 'all' ? await ensureDemoWorkspace(auth, dataDir) : null;
+  if (demoKey !== null) redactor.add(new Secret(demoKey.text));
+  stop.signal.throwIfAborted();
+  const running = await startRole(platform, () =>
+    config.values.ROLE === 'worker' ? roles.worker(platform) : roles[config.values.ROLE](platform, auth),
+  );
+  cleanUp.defer(() => running.close());
+  if (installation.embedded !== null && running.url !== null) {
+    cleanUp.defer(await leaveServingNote(dataDir, running.url));
+  }
+  stop.hurrySignal.addEventListener('abort', () => {
+    running.hurry().catch((error: unknown) => {
+      init.logger.warn({ err: error }, 'hurrying failed');
+    });
+  });
+  return { config, databaseLabel, modelLabel, running, demoKey };
+}
+
+async function startRole(platform: Platform, run: () => Promise<RunningRole>): Promise<RunningRole> {
+  const { HOST, PORT, WORKER_PORT, ROLE } = platform.config.values;
+  try {
+    return await run();
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    throw isTaken ? portTaken(HOST, ROLE === 'worker' ? WORKER_PORT : PORT, error) : error;
+  }
+}

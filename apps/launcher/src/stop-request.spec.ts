@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import { StopRequest } from './stop-request.js';
+
+describe('StopRequest', () => {
+  it('stops at the first signal, hurries at the second, gives up at the third', () => {
+    const clock = new ManualClock();
+    const stop = new StopRequest(clock);
+    const answers = Array.from({ length: 3 }, () => {
+      clock.advance(1_000);
+      return stop.onSignal();
+    });
+
+    expect(answers).toEqual(['stop', 'hurry', 'exit']);
+    expect(stop.failure).toBeUndefined();
+  });
+
+  it('takes one key press that npm repeats for one', () => {
+    const clock = new ManualClock();
+    const stop = new StopRequest(clock);
+    stop.onSignal();
+    clock.advance(5);
+
+    expect(stop.onSignal()).toBe('echo');
+    expect(stop.hurrySignal.aborted).toBe(false);
+  });
+
+  it('resolves what waits for it, also when it was asked before', async () => {
+    const stop = new StopRequest(new ManualClock());
+    const before = stop.requested();
+    stop.onSignal();
+
+    await expect(Promise.all([before, stop.requested()])).resolves.toBeDefined();
+  });
+
+  it('drains only briefly after a failure, and keeps the first one', () => {
+    const clock = new ManualClock();
+    const stop = new StopRequest(clock);
+    stop.fail(new Error('first'));
+    stop.fail(new Error('second'));
+
+    expect(stop.signal.aborted).toBe(true);
+    expect(stop.hurrySignal.aborted).toBe(false);
+    clock.advance(2_000);
+    expect(stop.hurrySignal.aborted).toBe(true);
+    expect(stop.failure?.message).toBe('first');
+  });
+});

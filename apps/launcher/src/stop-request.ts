@@ -1,0 +1,72 @@
+import { type Clock, systemClock } from '#platform';
+
+/** One press of Ctrl-C can arrive twice: from the terminal, and again from npm, which passes it on. */
+const ECHO_MS = 300;
+/** After an error nobody expected, this much of the drain is still worth the waiting. */
+const SHORT_DRAIN_MS = 2_000;
+
+/**
+ * That this process shall stop, and how urgently.
+ * States: serving → stopping (first signal) → hurrying (second signal, or a while after a failure). There is no way back.
+ */
+export class StopRequest {
+  private readonly stopping = new AbortController();
+  private readonly hurrying = new AbortController();
+  private lastSignalAt = Number.NEGATIVE_INFINITY;
+  private cause: Error | undefined;
+
+  constructor(private readonly clock: Clock = systemClock) {}
+
+  /** Aborted from the first request on. */
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  /** Aborted when nothing shall be waited for any more. */
+  get hurrySignal(): AbortSignal {
+    return this.hurrying.signal;
+  }
+
+  /** The error that made this process stop, if one did. */
+  get failure(): Error | undefined {
+    return this.cause;
+  }
+
+  /** A SIGINT or SIGTERM. Answers `exit` when even hurrying was asked for before: the patience is over. */
+  onSignal(): 'stop' | 'hurry' | 'echo' | 'exit' {
+    const now = this.clock.monotonic();
+    const isEcho = now - this.lastSignalAt < ECHO_MS;
+    if (isEcho) return 'echo';
+    this.lastSignalAt = now;
+    if (this.hurrying.signal.aborted) return 'exit';
+    if (this.stopping.signal.aborted) {
+      this.hurrying.abort();
+      return 'hurry';
+    }
+    this.stopping.abort();
+    return 'stop';
+  }
+
+  /** Something went wrong that no code expected: drain briefly and end with an error. The first failure is kept. */
+  fail(cause: Error): void {
+    this.cause ??= cause;
+    this.stopping.abort();
+    this.clock.after(SHORT_DRAIN_MS, () => {
+      this.hurrying.abort();
+    });
+  }
+
+  /** Resolves once a stop was requested. */
+  requested(): Promise<void> {
+    if (this.stopping.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.stopping.signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
+    });
+  }
+}

@@ -1,0 +1,57 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { Config } from '#platform';
+
+import { printSummary, type SummaryFacts } from './summary.js';
+import { Terminal } from './terminal.js';
+
+const idle = { close: () => Promise.resolve(), hurry: () => Promise.resolve() };
+const facts: SummaryFacts = {
+  config: Config.from({}),
+  databaseLabel: 'Postgres at db.example:5432/nightshift',
+  modelLabel: 'gpt-x at OpenAI',
+  running: { url: 'https://127.0.0.1:4000', healthUrl: null, ...idle },
+  demoKey: { text: 'nsk_abcdefghijkl_0123456789', isNew: true, file: '/data/demo-api-key' },
+  startedInMs: 1_234,
+};
+
+function printed(changes: Partial<SummaryFacts>): string {
+  const out = new PassThrough();
+  printSummary(new Terminal(out), { ...facts, ...changes });
+  return String(out.read());
+}
+
+describe('printSummary', () => {
+  it('says what runs, on what, and where to reach it', () => {
+    expect(printed({})).toMatchInlineSnapshot(`
+"Nightshift is ready: role all, in 1.2 s
+  database  Postgres at db.example:5432/nightshift
+  bus       memory
+  model     gpt-x at OpenAI
+  limits    20 jobs at once, 10 rounds and 5 min a job, 20 tool calls a round, 10 s a tool
+  GraphQL   https://127.0.0.1:4000/graphql (and wss://127.0.0.1:4000/graphql)
+  REST      https://127.0.0.1:4000/api/jobs
+  API key   nsk_abcdefghijkl_0123456789  shown once; kept in /data/demo-api-key
+
+"
+`);
+  });
+
+  it('shows a key of an earlier start by its public part only', () => {
+    const text = printed({
+      demoKey: { text: 'nsk_abcdefghijkl_0123456789', isNew: false, file: '/data/demo-api-key' },
+    });
+
+    expect(text).toContain('nsk_abcdefghijkl…');
+    expect(text).not.toContain('0123456789');
+  });
+
+  it('has no doors to show for a worker', () => {
+    const text = printed({ running: { url: null, healthUrl: 'http://127.0.0.1:9400', ...idle }, demoKey: null });
+
+    expect(text).not.toContain('GraphQL');
+    expect(text).toContain('http://127.0.0.1:9400/healthz');
+  });
+});

@@ -1,0 +1,53 @@
+import { relative } from 'node:path';
+
+import type { Config } from '#platform';
+
+import type { DemoKey } from './demo-workspace.js';
+import type { RunningRole } from './running-role.js';
+import type { Terminal } from './terminal.js';
+
+/** What the summary tells. */
+export interface SummaryFacts {
+  readonly config: Config;
+  readonly databaseLabel: string;
+  readonly modelLabel: string;
+  readonly running: RunningRole;
+  readonly demoKey: DemoKey | null;
+  readonly startedInMs: number;
+}
+
+/** The few lines after a start: what runs, on what, within which limits, and where to reach it. */
+export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
+  const { values } = facts.config;
+  const bus = values.BUS ?? (values.ROLE === 'all' ? 'memory' : 'postgres');
+  const seconds = (ms: number) => (ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1_000} s`);
+  terminal.line(
+    `${terminal.style('bold', 'Nightshift')} is ready: role ${values.ROLE}, in ${(facts.startedInMs / 1_000).toFixed(1)} s`,
+  );
+  const row = (name: string, text: string) => {
+    terminal.line(`  ${terminal.style('dim', name.padEnd(9))} ${text}`);
+  };
+  row('database', facts.databaseLabel);
+  row('bus', bus);
+  row('model', facts.modelLabel);
+  row(
+    'limits',
+    `${values.WORKER_SLOTS} jobs at once, ${values.MAX_ROUNDS} rounds and ${seconds(values.JOB_TIMEOUT_MS)} a job, ` +
+      `${values.MAX_TOOL_CALLS_PER_ROUND} tool calls a round, ${seconds(values.TOOL_TIMEOUT_MS)} a tool`,
+  );
+  const { url, healthUrl } = facts.running;
+  if (url !== null) {
+    row('GraphQL', `${terminal.style('cyan', `${url}/graphql`)} (and ${url.replace('http', 'ws')}/graphql)`);
+    row('REST', terminal.style('cyan', `${url}/api/jobs`));
+  }
+  if (healthUrl !== null) row('health', `${healthUrl}/healthz, /readyz, /metrics`);
+  if (facts.demoKey !== null) row('API key', keyText(terminal, facts.demoKey));
+  terminal.line();
+}
+
+function keyText(terminal: Terminal, key: DemoKey): string {
+  const file = relative(process.cwd(), key.file);
+  const place = file.startsWith('..') ? key.file : file;
+  if (key.isNew) return `${terminal.style('green', key.text)}  shown once; kept in ${place}`;
+  return `${key.text.slice(0, 16)}…  in ${place} (delete the file and start again for a new one)`;
+}

@@ -1,0 +1,56 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+
+import { HealthServer } from './health-server.js';
+
+const opened: HealthServer[] = [];
+const source = { isReady: () => Promise.resolve(true), metrics: () => Promise.resolve('up 1\n') };
+
+async function listen(changes: Partial<typeof source> = {}): Promise<string> {
+  const server = await HealthServer.listen({ ...source, ...changes }, '127.0.0.1', 0);
+  opened.push(server);
+  return server.url;
+}
+
+describe('HealthServer', () => {
+  afterEach(async () => {
+    for (const server of opened.splice(0)) await server.close();
+  });
+
+  it('is alive as long as it answers', async () => {
+    expect((await fetch(`${await listen()}/healthz`)).status).toBe(200);
+  });
+
+  it.each([
+    [true, 200],
+    [false, 503],
+  ])('answers readiness %s with %i', async (ready, status) => {
+    const url = await listen({ isReady: () => Promise.resolve(ready) });
+
+    expect((await fetch(`${url}/readyz?x=1`)).status).toBe(status);
+  });
+
+  it('serves metrics in the Prometheus text format', async () => {
+    const response = await fetch(`${await listen()}/metrics`);
+
+    expect(response.headers.get('content-type')).toContain('version=0.0.4');
+    expect(await response.text()).toBe('up 1\n');
+  });
+
+  it('survives a source that fails', async () => {
+    const url = await listen({ metrics: () => Promise.reject(new Error('canary')) });
+    const response = await fetch(`${url}/metrics`);
+
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('canary');
+  });
+
+  it('knows nothing else', async () => {
+    expect((await fetch(`${await listen()}/secret`)).status).toBe(404);
+  });
+
+  it('says when its port is taken', async () => {
+    const { port } = new URL(await listen());
+
+    await expect(HealthServer.listen(source, '127.0.0.1', Number(port))).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  });
+});

@@ -1,0 +1,65 @@
+import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+
+import { type Platform, PlatformModule } from '#platform';
+
+import { DatabaseCheckRepository } from './database-check.repository.js';
+import { HealthServer } from './health-server.js';
+import { WorkerLifecycle } from './worker.lifecycle.js';
+import { WorkerModule } from './worker.module.js';
+
+/** A worker process at work. */
+export interface RunningWorker {
+  /** Base of /healthz, /readyz and /metrics; null without them. */
+  readonly healthUrl: string | null;
+  /** Drains within WORKER_DRAIN_MS and frees everything but the platform. */
+  close(): Promise<void>;
+  /** Ends the waiting of a `close` that is under way. */
+  hurry(): Promise<void>;
+}
+
+/** Where the health server listens. Null: nowhere. Port 0: any free one. */
+export type HealthPlace = { readonly host: string; readonly port: number } | null;
+
+@Module({})
+class WorkerRoot {
+  static with(platform: Platform): DynamicModule {
+    return { module: WorkerRoot, imports: [PlatformModule.with(platform), WorkerModule] };
+  }
+}
+
+/** Runs jobs until closed. The platform stays the caller's. Rejects when a module cannot start or the port is taken. */
+export async function startWorker(platform: Platform, health: HealthPlace): Promise<RunningWorker> {
+  const app = await NestFactory.createApplicationContext(WorkerRoot.with(platform), {
+    abortOnError: false,
+    logger: false,
+  });
+  const lifecycle = app.get(WorkerLifecycle);
+  const server = await openHealth(platform, lifecycle, health).catch(async (error: unknown) => {
+    await closeNow(app, lifecycle);
+    throw error;
+  });
+  return {
+    healthUrl: server?.url ?? null,
+    close: async () => {
+      await app.close();
+      await server?.close();
+    },
+    hurry: () => lifecycle.hurry(),
+  };
+}
+
+async function openHealth(platform: Platform, lifecycle: WorkerLifecycle, place: HealthPlace) {
+  if (place === null) return undefined;
+  const database = new DatabaseCheckRepository(platform.postgres);
+  const source = {
+    isReady: async () => !lifecycle.isDraining && (await database.answers()),
+    metrics: () => platform.metrics.registry.metrics(),
+  };
+  return HealthServer.listen(source, place.host, place.port);
+}
+
+async function closeNow(app: INestApplicationContext, lifecycle: WorkerLifecycle): Promise<void> {
+  await lifecycle.hurry();
+  await app.close();
+}

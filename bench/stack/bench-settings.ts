@@ -1,0 +1,13 @@
+/** The settings of a measured process: those of production, with the caps out of the way. */
+export function benchSettings(modelUrl: string): Record<string, string> {
+  return {
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'info', // the start is announced in the log; jobs are not
+    MODEL_BASE_URL: modelUrl,
+    MODEL_NAME: 'scripted',
+    WORKER_SLOTS: '500',
+    STARTS_PER_MINUTE: '1000000',
+    STREAMS_PER_PRINCIPAL: '100000',
+    STREAMS_PER_JOB: '100000',
+  };
+}

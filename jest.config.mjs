@@ -1,0 +1,15 @@
+export default {
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['nightshift-source', 'node', 'node-addons'] },
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '^.+\\.ts$': ['@swc/jest', { swcrc: true }] },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testMatch: ['<rootDir>/{apps,libs,test}/**/*.{spec,db-spec,e2e-spec,chaos-spec}.ts'],
+  globalSetup: '<rootDir>/test/harness/global-setup.ts',
+  globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
+  testTimeout: 30_000,
+  maxWorkers: 2,
+  setupFiles: ['<rootDir>/test/harness/property-seed.ts'],
+  globals: { propertySeed: Number(process.env.PROPERTY_SEED ?? 1) },
+};

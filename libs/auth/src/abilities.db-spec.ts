@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId, type PrismaTransaction, type Scope, type ScopedSubject } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
+import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
+import { type AppAbility, asSubject } from './abilities.js';
+import { abilityOf, scopeOf } from './ability.factory.js';
+import {
+  KEY_SCOPES,
+  keyPrincipal,
+  type MemberPrincipal,
+  type Principal,
+  type Role,
+  ROLES,
+  systemPrincipal,
+} from './principal.js';
+
+type Row = Record<string, unknown>;
+type Read = (tx: PrismaTransaction, where: object) => Promise<Row[]>;
+
+const READS: Record<ScopedSubject, Read> = {
+  Workspace: (tx, where) => tx.workspace.findMany({ where }),
+  Membership: (tx, where) => tx.membership.findMany({ where }),
+  ApiKey: (tx, where) => tx.apiKey.findMany({ where }),
+  ModelProvider: (tx, where) => tx.modelProvider.findMany({ where }),
+  Thread: (tx, where) => tx.thread.findMany({ where }),
+  Message: (tx, where) => tx.message.findMany({ where }),
+  Job: (tx, where) => tx.job.findMany({ where }),
+  ToolCall: (tx, where) => tx.toolCall.findMany({ where }),
+};
+const SUBJECTS = Object.keys(READS) as ScopedSubject[]; // the keys of a Record of exactly these
+
+let database: TestDatabase;
+let identities: TestIdentities;
+const worlds: Record<Role, MemberPrincipal>[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  for (const name of ['red', 'blue']) {
+    const world = await identities.workspaceOf(name);
+    worlds.push(world);
+    for (const creator of [world.owner, world.member]) await work(creator);
+  }
+});
+afterAll(async () => {
+  identities.auth.close();
+  await database.close();
+});
+
+/** One row of each kind of work, made by `creator`, and a key and a provider. */
+async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<void> {
+  const id = newId();
+  await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
+    await tx.thread.create({ data: { workspaceId, id, createdBy: userId } });
+    const job = {
+      workspaceId,
+      id,
+      kind: 'chat',
+      threadId: id,
+      createdBy: userId,
+      principal: `user:${userId}`,
+      model: 'm',
+      input: {},
+    };
+    await tx.job.create({ data: job });
+    await tx.message.create({ data: { workspaceId, id, threadId: id, position: 1, role: 'user', content: 'hello' } });
+    const call = {
+      workspaceId,
+      id,
+      jobId: id,
+      round: 1,
+      ordinal: 1,
+      callId: 'c',
+      name: 't',
+      arguments: '{}',
+      effect: 'pure',
+      idemKey: id,
+    };
+    await tx.toolCall.create({ data: call });
+    const key = { workspaceId, id, userId, name: role, prefix: id, hash: new Uint8Array(32), scopes: ['read'] };
+    await tx.apiKey.create({ data: key });
+    await tx.modelProvider.create({
+      data: { workspaceId, id, name: id, baseUrl: 'https://m.example', defaultModel: 'm' },
+    });
+  });
+}
+
+/** Every row of both workspaces, read without CASL. */
+async function everything(subject: ScopedSubject): Promise<Row[]> {
+  const halves = worlds.map(({ owner }) => database.prisma.withWorkspace(owner, (tx) => READS[subject](tx, {})));
+  return (await Promise.all(halves)).flat();
+}
+
+/** What the filter leaves of both workspaces, so that a filter too wide cannot hide behind row-level security. */
+async function filtered(subject: ScopedSubject, scope: Scope): Promise<Row[]> {
+  const where = { AND: [scope.where(subject)] };
+  const halves = worlds.map(({ owner }) => database.prisma.withWorkspace(owner, (tx) => READS[subject](tx, where)));
+  return (await Promise.all(halves)).flat();
+}
+
+function allowed(ability: AppAbility, subject: ScopedSubject, row: Row): boolean {
+  // Rows straight from their table have every column of that subject.
+  return ability.can('read', asSubject(subject, row as never));
+}
+
+const keyOf = (row: Row) => JSON.stringify([row['workspaceId'], row['id'] ?? row['userId']]);
+
+async function expectSame(principal: Principal): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const subject of SUBJECTS) {
+    const byCan = (await everything(subject)).filter((row) => allowed(abilityOf(principal), subject, row));
+    const byWhere = await filtered(subject, scopeOf(principal));
+    expect(byWhere.map(keyOf).sort()).toEqual(byCan.map(keyOf).sort());
+    expect(byWhere.every((row) => [row['workspaceId'], row['id']].includes(principal.workspaceId))).toBe(true);
+    counts[subject] = byWhere.length;
+  }
+  return counts;
+}
+
+const NONE = { Workspace: 0, Membership: 0, ApiKey: 0, ModelProvider: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0 };
+const WORK = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2 };
+const ALL = { ...WORK, Workspace: 1, Membership: 4, ApiKey: 2, ModelProvider: 2 };
+
+describe('one ability, two answers', () => {
+  it.each<[Role, Record<string, number>]>([
+    ['owner', ALL],
+    ['admin', ALL],
+    ['member', { ...WORK, ApiKey: 1 }],
+    ['viewer', WORK],
+  ])('can() and the Prisma filter agree row by row: %s', async (role, expected) => {
+    for (const world of worlds) expect(await expectSame(world[role])).toEqual(expected);
+  });
+
+  it('agree for the system', async () => {
+    expect(await expectSame(systemPrincipal(worlds[0]?.owner.workspaceId ?? ''))).toEqual(WORK);
+  });
+
+  it('agree for keys, and no permission means no rows', async () => {
+    for (const role of ROLES) {
+      const principal = worlds[0]?.[role];
+      if (principal === undefined) throw new Error('two worlds are made above');
+      const withScopes = (scopes: typeof principal.scopes) =>
+        expectSame(keyPrincipal({ ...principal, keyId: newId(), prefix: 'p', scopes, expiresAt: null }));
+      expect(await withScopes([])).toEqual(NONE);
+      expect(await withScopes(['write', 'approve'])).toEqual(NONE);
+      expect(await withScopes(['read'])).toEqual(WORK);
+      expect(await withScopes(KEY_SCOPES)).toEqual(await expectSame(principal));
+    }
+  });
+});
+
+describe('row-level security with CASL off', () => {
+  const TABLES = ['membership', 'api_key', 'model_provider', 'thread', 'message', 'job', 'tool_call', 'audit_entry'];
+  const [red, blue] = [() => worlds[0]?.owner.workspaceId ?? '', () => worlds[1]?.owner.workspaceId ?? ''];
+
+  it.each(TABLES)('shows one workspace no row of the other: %s', async (table) => {
+    const { postgres } = database;
+    const seen = await postgres.withWorkspaceSql(red(), (client) =>
+      client.query<{ workspace_id: string }>(`SELECT workspace_id FROM ${table}`),
+    );
+    expect(new Set(seen.rows.map((row) => row.workspace_id))).toEqual(new Set([red()]));
+    const asked = await postgres.withWorkspaceSql(red(), (client) =>
+      client.query(`SELECT FROM ${table} WHERE workspace_id = $1`, [blue()]),
+    );
+    expect(asked.rowCount).toBe(0);
+  });
+
+  it.each([...TABLES, 'workspace', 'app_user'])(
+    'shows nothing without a workspace, also on a used connection: %s',
+    async (table) => {
+      for (let i = 0; i < 12; i++) expect((await database.postgres.api.query(`SELECT FROM ${table}`)).rowCount).toBe(0);
+    },
+  );
+
+  it('refuses a write into the other workspace', async () => {
+    const insert = database.postgres.withWorkspaceSql(red(), (client) =>
+      client.query(`INSERT INTO membership (workspace_id, user_id, role) VALUES ($1, $2, 'owner')`, [
+        blue(),
+        worlds[0]?.owner.userId,
+      ]),
+    );
+    await expect(insert).rejects.toThrow(/row-level security/);
+    const update = await database.postgres.withWorkspaceSql(red(), (client) =>
+      client.query(`UPDATE api_key SET revoked_at = now() WHERE workspace_id = $1`, [blue()]),
+    );
+    expect(update.rowCount).toBe(0);
+  });
+
+  it('shows of users only those one shares a workspace with', async () => {
+    const { rows } = await database.postgres.withWorkspaceSql(red(), (client) =>
+      client.query<{ email: string }>('SELECT email FROM app_user'),
+    );
+    expect(rows.map(({ email }) => email).sort()).toEqual([...ROLES].map((role) => `red-${role}@example.org`).sort());
+  });
+});

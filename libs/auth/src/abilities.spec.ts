@@ -1,0 +1,183 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import type { Action, SubjectRow } from './abilities.js';
+import { abilityOf, assertCan, scopeOf } from './ability.factory.js';
+import {
+  KEY_SCOPES,
+  keyPrincipal,
+  type KeyScope,
+  type Principal,
+  type Role,
+  ROLES,
+  systemPrincipal,
+  userPrincipal,
+} from './principal.js';
+
+const here = newId();
+const elsewhere = newId();
+const me = newId();
+const other = newId();
+
+const as = (role: Role) => userPrincipal({ workspaceId: here, userId: me, role, expiresAt: 1 });
+const withKey = (role: Role, ...scopes: KeyScope[]) =>
+  keyPrincipal({ keyId: newId(), prefix: 'p', workspaceId: here, userId: me, role, scopes, expiresAt: null });
+
+function may<T extends keyof SubjectRow>(
+  who: Principal,
+  action: Action,
+  about: { type: T; row: SubjectRow[T] },
+): boolean {
+  try {
+    assertCan(abilityOf(who), { action, subject: about.type, row: about.row });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const thread = (workspaceId: string, createdBy: string) => ({
+  type: 'Thread' as const,
+  row: { workspaceId, createdBy },
+});
+const job = (workspaceId: string, createdBy: string | null) => ({
+  type: 'Job' as const,
+  row: { workspaceId, createdBy },
+});
+const member = (workspaceId: string, role: Role, userId = other) => ({
+  type: 'Membership' as const,
+  row: { workspaceId, userId, role },
+});
+const key = (workspaceId: string, userId: string) => ({ type: 'ApiKey' as const, row: { workspaceId, userId } });
+const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
+const plain = (type: 'Message' | 'ToolCall' | 'ModelProvider', workspaceId: string) => ({ type, row: { workspaceId } });
+
+/** Who may do it: the roles, of four. */
+function rolesThatMay<T extends keyof SubjectRow>(action: Action, about: { type: T; row: SubjectRow[T] }): Role[] {
+  return ROLES.filter((role) => may(as(role), action, about));
+}
+
+describe('what a role may', () => {
+  it.each<[string, Role[], Role[]]>([
+    ['reads the work of the workspace', rolesThatMay('read', thread(here, other)), [...ROLES]],
+    ['reads jobs of others', rolesThatMay('read', job(here, other)), [...ROLES]],
+    ['reads jobs that nobody started', rolesThatMay('read', job(here, null)), [...ROLES]],
+    ['reads messages', rolesThatMay('read', plain('Message', here)), [...ROLES]],
+    ['reads tool calls', rolesThatMay('read', plain('ToolCall', here)), [...ROLES]],
+    ['creates threads', rolesThatMay('create', thread(here, me)), ['owner', 'admin', 'member']],
+    ['creates threads in the name of others', rolesThatMay('create', thread(here, other)), []],
+    ['creates jobs', rolesThatMay('create', job(here, me)), ['owner', 'admin', 'member']],
+    ['cancels its own job', rolesThatMay('cancel', job(here, me)), ['owner', 'admin', 'member']],
+    ['retries its own job', rolesThatMay('retry', job(here, me)), ['owner', 'admin', 'member']],
+    ['renames its own thread', rolesThatMay('rename', thread(here, me)), ['owner', 'admin', 'member']],
+    ['cancels the job of another', rolesThatMay('cancel', job(here, other)), ['owner', 'admin']],
+    ['cancels a job that nobody started', rolesThatMay('cancel', job(here, null)), ['owner', 'admin']],
+    ['renames the thread of another', rolesThatMay('rename', thread(here, other)), ['owner', 'admin']],
+    ['chats in its own thread', rolesThatMay('chat', thread(here, me)), ['owner', 'admin', 'member']],
+    ['chats in the thread of another', rolesThatMay('chat', thread(here, other)), []],
+    ['approves', rolesThatMay('approve', plain('ToolCall', here)), ['owner', 'admin']],
+    ['makes keys of its own', rolesThatMay('create', key(here, me)), ['owner', 'admin', 'member']],
+    ['makes keys that act as another', rolesThatMay('create', key(here, other)), []],
+    ['revokes its own key', rolesThatMay('delete', key(here, me)), ['owner', 'admin', 'member']],
+    ['revokes the key of another', rolesThatMay('delete', key(here, other)), ['owner', 'admin']],
+    ['reads the keys of others', rolesThatMay('read', key(here, other)), ['owner', 'admin']],
+    ['manages providers', rolesThatMay('manage', plain('ModelProvider', here)), ['owner', 'admin']],
+    ['reads members', rolesThatMay('read', member(here, 'owner')), ['owner', 'admin']],
+    ['manages members below owner', rolesThatMay('manage', member(here, 'admin')), ['owner', 'admin']],
+    ['touches owners', rolesThatMay('change', member(here, 'owner')), ['owner']],
+    ['removes owners', rolesThatMay('delete', member(here, 'owner')), ['owner']],
+    ['raises itself to owner', rolesThatMay('change', member(here, 'owner', me)), ['owner']],
+    ['changes settings', rolesThatMay('change', workspace(here)), ['owner', 'admin']],
+    ['deletes the workspace', rolesThatMay('delete', workspace(here)), ['owner']],
+  ])('%s', (_fact, found, expected) => {
+    expect(found).toEqual(expected);
+  });
+
+  it('never reaches into another workspace, whatever the role and the verb', () => {
+    const verbs: Action[] = [
+      'read',
+      'create',
+      'change',
+      'cancel',
+      'retry',
+      'rename',
+      'chat',
+      'delete',
+      'approve',
+      'manage',
+    ];
+    const found = verbs.flatMap((verb) => [
+      ...rolesThatMay(verb, thread(elsewhere, me)),
+      ...rolesThatMay(verb, job(elsewhere, me)),
+      ...rolesThatMay(verb, member(elsewhere, 'viewer')),
+      ...rolesThatMay(verb, key(elsewhere, me)),
+      ...rolesThatMay(verb, workspace(elsewhere)),
+      ...rolesThatMay(verb, plain('Message', elsewhere)),
+      ...rolesThatMay(verb, plain('ToolCall', elsewhere)),
+      ...rolesThatMay(verb, plain('ModelProvider', elsewhere)),
+    ]);
+    expect(found).toEqual([]);
+  });
+
+  it('lets the system work and decide nothing', () => {
+    const system = systemPrincipal(here);
+    expect(may(system, 'read', thread(here, other))).toBe(true);
+    expect(may(system, 'cancel', job(here, other))).toBe(true);
+    expect(may(system, 'approve', plain('ToolCall', here))).toBe(false);
+    expect(may(system, 'chat', thread(here, other))).toBe(false);
+    expect(may(system, 'read', key(here, other))).toBe(false);
+    expect(may(system, 'read', thread(elsewhere, other))).toBe(false);
+  });
+});
+
+describe('what a key scope leaves of a role', () => {
+  it('reads only with the scope read', () => {
+    expect(may(withKey('owner', 'read'), 'read', job(here, other))).toBe(true);
+    expect(may(withKey('owner', 'write', 'admin', 'approve'), 'read', job(here, other))).toBe(false);
+  });
+
+  it('writes only with the scope write', () => {
+    expect(may(withKey('owner', 'write'), 'cancel', job(here, other))).toBe(true);
+    expect(may(withKey('owner', 'write'), 'chat', thread(here, me))).toBe(true);
+    expect(may(withKey('owner', 'read', 'admin', 'approve'), 'create', job(here, me))).toBe(false);
+  });
+
+  it('runs the workspace only with the scope admin', () => {
+    expect(may(withKey('owner', 'admin'), 'delete', workspace(here))).toBe(true);
+    expect(may(withKey('owner', 'read', 'write', 'approve'), 'create', key(here, me))).toBe(false);
+    expect(may(withKey('owner', 'read', 'write', 'approve'), 'read', member(here, 'viewer'))).toBe(false);
+  });
+
+  it('approves only with the scope approve', () => {
+    expect(may(withKey('admin', 'approve'), 'approve', plain('ToolCall', here))).toBe(true);
+    expect(may(withKey('admin', 'read', 'write', 'admin'), 'approve', plain('ToolCall', here))).toBe(false);
+  });
+
+  it('never adds to a role', () => {
+    for (const role of ROLES) {
+      const rules = abilityOf(withKey(role, ...KEY_SCOPES)).rules;
+      expect(rules).toEqual(abilityOf(as(role)).rules);
+    }
+    expect(abilityOf(withKey('owner')).rules).toEqual([]);
+  });
+});
+
+describe('a scope', () => {
+  it('names workspace, principal and user', () => {
+    const principal = withKey('member', 'read');
+    expect(scopeOf(principal)).toMatchObject({ workspaceId: here, principal: principal.id, userId: me });
+    expect(scopeOf(systemPrincipal(here))).toMatchObject({ workspaceId: here, principal: 'system', userId: null });
+  });
+
+  it('matches nothing without a right', () => {
+    expect(scopeOf(withKey('owner')).where('Job')).toEqual({ workspaceId: { in: [] } });
+    expect(scopeOf(as('viewer')).where('Workspace')).toEqual({ id: { in: [] } });
+  });
+
+  it('is made of the ability that also answers can', () => {
+    const principal = as('member');
+    expect(abilityOf(principal)).toBe(abilityOf(principal));
+    expect(scopeOf(principal).where('ApiKey')).toEqual({ OR: [{ workspaceId: here, userId: me }] });
+  });
+});

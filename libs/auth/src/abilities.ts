@@ -1,0 +1,135 @@
+import { type Ability, createAliasResolver, type RawRuleOf, subject } from '@casl/ability';
+import { createPrismaAbility, type Model, type PrismaQueryOf, type Subjects } from '@casl/prisma/runtime';
+
+import type { Prisma, ScopedSubject } from '#platform';
+
+import type { KeyScope, Principal, Role } from './principal.js';
+
+/** What a question about a row of each subject must bring along: the columns the rules below speak of. */
+export type SubjectRow = {
+  Workspace: { id: string };
+  Membership: { workspaceId: string; userId: string; role: string };
+  ApiKey: { workspaceId: string; userId: string };
+  ModelProvider: { workspaceId: string };
+  Thread: { workspaceId: string; createdBy: string };
+  Message: { workspaceId: string };
+  Job: { workspaceId: string; createdBy: string | null };
+  ToolCall: { workspaceId: string };
+};
+
+/**
+ * The verbs. `change` covers `cancel`, `retry` and `rename`; `manage` covers every verb; `chat` is to start a job that
+ * reads a thread's messages into a prompt.
+ */
+export type Action =
+  'read' | 'create' | 'change' | 'cancel' | 'retry' | 'rename' | 'chat' | 'delete' | 'approve' | 'manage';
+
+type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
+/** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
+export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditions>;
+
+const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall'];
+const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
+
+// ---- The rules, to be read aloud. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API
+// ---- key those it was given. What nobody is given, nobody may. Every condition names the workspace.
+
+function viewer({ read, here }: Grants): void {
+  read.can('read', WORK, here);
+}
+
+function member(grants: Grants): void {
+  const { write, admin, mine, myKeys } = grants;
+  viewer(grants);
+  write.can('create', ['Thread', 'Job'], mine);
+  write.can('change', ['Thread', 'Job'], mine);
+  write.can('chat', ['Thread'], mine); // what one member's threads hold enters another's prompt only by a grant
+  admin.can('manage', ['ApiKey'], myKeys);
+}
+
+function administrator(grants: Grants): void {
+  const { write, admin, approve, here, thisWorkspace } = grants;
+  member(grants); // so an admin, too, chats only in threads of its own
+  write.can('change', ['Thread', 'Job'], here);
+  approve.can('approve', ['ToolCall'], here);
+  admin.can('read', ['Workspace'], thisWorkspace);
+  admin.can('change', ['Workspace'], thisWorkspace);
+  admin.can('read', ['Membership'], here);
+  admin.can('manage', ['Membership'], { ...here, role: BELOW_OWNER });
+  admin.can('read', ['ApiKey'], here);
+  admin.can('delete', ['ApiKey'], here); // but making one for somebody else would be acting as them
+  admin.can('manage', ['ModelProvider'], here);
+}
+
+function owner(grants: Grants): void {
+  const { admin, here, thisWorkspace } = grants;
+  administrator(grants);
+  admin.can('manage', ['Workspace'], thisWorkspace);
+  admin.can('manage', ['Membership'], here);
+}
+
+function system({ read, write, here }: Grants): void {
+  read.can('read', WORK, here);
+  write.can('change', ['Thread', 'Job'], here);
+}
+
+const RULES_OF: Record<Role, (grants: Grants) => void> = { owner, admin: administrator, member, viewer };
+
+/** The scopes a role can make use of; a key asks for no more. */
+export const SCOPES_OF: Record<Role, readonly KeyScope[]> = {
+  owner: ['read', 'write', 'admin', 'approve'],
+  admin: ['read', 'write', 'admin', 'approve'],
+  member: ['read', 'write'],
+  viewer: ['read'],
+};
+
+// ---- The machinery behind the words above.
+
+type Where = Readonly<Record<string, unknown>>;
+
+interface Granter {
+  can(action: Action, subjects: ScopedSubject[], conditions: Where): void;
+}
+
+interface Grants extends Readonly<Record<KeyScope, Granter>> {
+  readonly here: Where;
+  readonly thisWorkspace: Where;
+  readonly mine: Where;
+  readonly myKeys: Where;
+}
+
+/** Makes the ability of a principal: a pure function of it. */
+export function defineAbility(principal: Principal): AppAbility {
+  const rules: RawRuleOf<AppAbility>[] = [];
+  const granter = (scope: KeyScope): Granter => ({
+    can: (action, subjects, conditions) => {
+      if (!principal.scopes.includes(scope)) return;
+      // The conditions are Prisma filters of these very subjects: a db-spec runs each against real rows.
+      rules.push({ action, subject: subjects, conditions });
+    },
+  });
+  const { workspaceId, userId } = principal;
+  const grants: Grants = {
+    read: granter('read'),
+    write: granter('write'),
+    admin: granter('admin'),
+    approve: granter('approve'),
+    here: { workspaceId },
+    thisWorkspace: { id: workspaceId },
+    mine: { workspaceId, createdBy: userId },
+    myKeys: { workspaceId, userId },
+  };
+  (principal.role === null ? system : RULES_OF[principal.role])(grants);
+  return createPrismaAbility<AppAbility>(rules, { resolveAction: CHANGE_COVERS });
+}
+
+const CHANGE_COVERS = createAliasResolver({ change: ['cancel', 'retry', 'rename'] });
+
+/** A row that says which subject it is. */
+export type NamedSubject = Exclude<Subjects<SubjectRow>, string>;
+
+/** Names the subject of a plain row for `ability.can`; the row itself is left as it is. */
+export function asSubject<T extends ScopedSubject>(type: T, row: SubjectRow[T]): NamedSubject {
+  // The row of a generic subject is one of the union's members, which TypeScript cannot see through the type parameter.
+  return subject(type, { ...row }) as unknown as NamedSubject;
+}

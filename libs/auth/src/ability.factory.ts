@@ -1,0 +1,46 @@
+import type { Scope, ScopedSubject } from '#platform';
+
+import { type Action, type AppAbility, asSubject, defineAbility, type SubjectRow } from './abilities.js';
+import { accessibleWhere } from './accessible-where.js';
+import { forbidden, notFound } from './auth.errors.js';
+import type { Principal } from './principal.js';
+
+// Principals are frozen, so an ability can be remembered for as long as its principal lives.
+const abilities = new WeakMap<Principal, AppAbility>();
+
+/** The ability of a principal, as it was when the principal was made. Cheap to ask again. */
+export function abilityOf(principal: Principal): AppAbility {
+  const known = abilities.get(principal);
+  if (known !== undefined) return known;
+  const ability = defineAbility(principal);
+  abilities.set(principal, ability);
+  return ability;
+}
+
+/** Makes the proof that read methods demand. The only maker of `Scope`; holds for the principal as it is now. */
+export function scopeOf(principal: Principal): Scope {
+  const ability = abilityOf(principal);
+  return Object.freeze({
+    workspaceId: principal.workspaceId,
+    principal: principal.id,
+    userId: principal.userId,
+    where: (subject: ScopedSubject) => accessibleWhere(ability, subject),
+  });
+}
+
+/** A question about one row. */
+export interface Question<T extends ScopedSubject> {
+  readonly action: Action;
+  readonly subject: T;
+  readonly row: SubjectRow[T];
+}
+
+/**
+ * Returns if the ability allows it. Else throws `forbidden` to somebody who may at least read the row, and `not_found` to
+ * everybody else, so that absent and forbidden look the same.
+ */
+export function assertCan<T extends ScopedSubject>(ability: AppAbility, question: Question<T>): void {
+  const about = asSubject(question.subject, question.row);
+  if (ability.can(question.action, about)) return;
+  throw ability.can('read', about) ? forbidden() : notFound(question.subject);
+}

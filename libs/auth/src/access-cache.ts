@@ -1,0 +1,66 @@
+import type { Bus, Clock } from '#platform';
+
+import type { IdentityRepository, KeyRecord, UserRecord } from './identity.repository.js';
+import type { VerifiedToken } from './jwt/jwt-verifier.js';
+import type { MemberPrincipal } from './principal.js';
+import { TimedCache } from './timed-cache.js';
+
+const TTL_MS = 1_000;
+const MOST = 10_000;
+
+/**
+ * Who may enter, remembered for at most a second, so that a burst of requests by one principal costs one look-up a second.
+ * A change of membership, role or key is told by the bus and forgets everything at once; without the hint the second is
+ * the floor. Keys are unique across workspaces (a prefix, a user id, a hash of the credential), so no answer is shared.
+ */
+export class AccessCache {
+  private readonly keys: TimedCache<KeyRecord | null>;
+  private readonly users: TimedCache<UserRecord | null>;
+  private readonly subjects: TimedCache<string>;
+  private readonly principals: TimedCache<MemberPrincipal>;
+  private readonly wayOut: (() => void)[];
+
+  constructor(
+    private readonly identities: IdentityRepository,
+    bus: Bus,
+    clock: Clock,
+  ) {
+    const options = { clock, ttlMs: TTL_MS, max: MOST };
+    this.keys = new TimedCache(options);
+    this.users = new TimedCache(options);
+    this.subjects = new TimedCache(options);
+    this.principals = new TimedCache(options);
+    const clear = () => {
+      this.clear();
+    };
+    this.wayOut = [bus.subscribe('access-changed', clear), bus.onGap(clear)];
+  }
+
+  keyByPrefix(prefix: string): Promise<KeyRecord | null> {
+    return this.keys.get(prefix, () => this.identities.keyByPrefix(prefix));
+  }
+
+  user(id: string): Promise<UserRecord | null> {
+    return this.users.get(id, () => this.identities.user(id));
+  }
+
+  userIdOf(token: VerifiedToken): Promise<string> {
+    return this.subjects.get(JSON.stringify([token.issuer, token.subject]), () => this.identities.userBySubject(token));
+  }
+
+  /** `fingerprint` stands for the credential and the workspace that was asked for. */
+  principal(fingerprint: string, load: () => Promise<MemberPrincipal>): Promise<MemberPrincipal> {
+    return this.principals.get(fingerprint, load);
+  }
+
+  /** Forgets everything; the next question goes to the database. */
+  clear(): void {
+    for (const cache of [this.keys, this.users, this.subjects, this.principals]) cache.clear();
+  }
+
+  /** Leaves the bus. */
+  close(): void {
+    for (const leave of this.wayOut.splice(0)) leave();
+    this.clear();
+  }
+}

@@ -1,0 +1,68 @@
+import type { Clock } from '#platform';
+
+import type { AccessCache } from '../access-cache.js';
+import { rateLimited, unauthenticated } from '../auth.errors.js';
+import type { IdentityRepository, KeyRecord } from '../identity.repository.js';
+import { type KeyPrincipal, keyPrincipal } from '../principal.js';
+import { TimedCache } from '../timed-cache.js';
+import { type ApiKeyCodec, prefixOf } from './api-key-codec.js';
+import { FailureLimiter } from './failure-limiter.js';
+
+/** What the check of a key needs. */
+export interface ApiKeyAuthenticatorParts {
+  readonly codec: ApiKeyCodec;
+  readonly access: AccessCache;
+  readonly identities: IdentityRepository;
+  readonly clock: Clock;
+}
+
+/** Turns the text of an API key into its principal. */
+export class ApiKeyAuthenticator {
+  private readonly failures: FailureLimiter;
+  private readonly touches: TimedCache<void>;
+
+  constructor(private readonly parts: ApiKeyAuthenticatorParts) {
+    const { clock } = parts;
+    this.failures = new FailureLimiter(clock);
+    this.touches = new TimedCache({ clock, ttlMs: 60_000, max: 10_000 });
+  }
+
+  /**
+   * Throws `unauthenticated` for a key that is malformed, unknown, wrong, expired, revoked or whose user left, and
+   * `rate_limited` for the same after 20 wrong tries with one prefix within a minute. A right key is never refused.
+   */
+  async authenticate(text: string): Promise<KeyPrincipal> {
+    const prefix = prefixOf(text);
+    if (prefix === null) throw unauthenticated();
+    const record = await this.parts.access.keyByPrefix(prefix);
+    const right = this.parts.codec.matches(text, record?.hash ?? null);
+    const principal = right && record !== null ? this.principalOf(record) : null;
+    if (record === null || principal === null) throw this.refusal(prefix);
+    await this.touch(record);
+    return principal;
+  }
+
+  /** The principal of a key as it stands now, or null if it opens nothing any more. */
+  async recheck(principal: KeyPrincipal): Promise<KeyPrincipal | null> {
+    const record = await this.parts.access.keyByPrefix(principal.prefix);
+    return record !== null && `key:${record.id}` === principal.id ? this.principalOf(record) : null;
+  }
+
+  private principalOf(record: KeyRecord): KeyPrincipal | null {
+    const { role, revokedAt, expiresAt, id, prefix, workspaceId, userId, scopes } = record;
+    if (role === null || revokedAt !== null) return null;
+    if (expiresAt !== null && expiresAt <= this.parts.clock.now()) return null;
+    return keyPrincipal({ keyId: id, prefix, workspaceId, userId, role, scopes, expiresAt });
+  }
+
+  private refusal(prefix: string) {
+    const wait = this.failures.fail(prefix);
+    return wait === null ? unauthenticated() : rateLimited(wait);
+  }
+
+  private async touch(record: KeyRecord): Promise<void> {
+    const { identities, clock } = this.parts;
+    // A note for people; not worth refusing a request whose key is right. A failed one is tried again at the next use.
+    await this.touches.get(record.id, () => identities.touchKey(record, clock.now())).catch(() => undefined);
+  }
+}

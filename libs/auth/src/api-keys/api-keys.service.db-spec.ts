@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import type { Auth } from '../auth.js';
+import { KEY_SCOPES, type KeyScope, type MemberPrincipal, type Role } from '../principal.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let auth: Auth;
+let world: Record<Role, MemberPrincipal>;
+let other: Record<Role, MemberPrincipal>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  auth = identities.auth;
+  world = await identities.workspaceOf('keys');
+  other = await identities.workspaceOf('others');
+});
+afterAll(() => database.close());
+
+const make = (who: MemberPrincipal, scopes: KeyScope[], expiresAt?: number) =>
+  auth.apiKeys.create(who, { name: 'k', scopes, expiresAt });
+const enter = (text: string) => auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
+
+describe('a new key', () => {
+  it('is shown once and stored as prefix and digest only', async () => {
+    const { key, text } = await make(world.owner, ['read']);
+    expect(text.startsWith(`nsk_${key.prefix}_`)).toBe(true);
+    expect(JSON.stringify(key)).not.toContain(text.slice(-43));
+    const { rows } = await database.postgres.withWorkspaceSql(world.owner.workspaceId, (client) =>
+      client.query<{ row: string }>(
+        `SELECT to_jsonb(k)::text AS row FROM api_key k UNION ALL SELECT to_jsonb(a)::text FROM audit_entry a`,
+      ),
+    );
+    expect(rows.map(({ row }) => row).join()).not.toContain(text.slice(-43));
+  });
+
+  it('is audited, and so is its end', async () => {
+    const { key } = await make(world.admin, ['read', 'write']);
+    await auth.apiKeys.revoke(world.admin, key.id);
+    await auth.apiKeys.revoke(world.admin, key.id);
+    const { items } = await auth.workspaces.listAudit(world.owner, { first: 2 });
+    expect(items.map(({ action, actor, subjectId }) => [action, actor, subjectId])).toEqual([
+      ['api-key-revoked', world.admin.id, key.id],
+      ['api-key-created', world.admin.id, key.id],
+    ]);
+    expect(items[1]?.details).toEqual({ name: 'k', prefix: key.prefix, scopes: ['read', 'write'] });
+  });
+
+  it.each<[Role, KeyScope[]]>([
+    ['owner', ['read', 'write', 'admin', 'approve']],
+    ['admin', ['read', 'write', 'admin', 'approve']],
+    ['member', ['read', 'write']],
+  ])('has no scope beyond its role: %s', async (role, usable) => {
+    for (const scope of KEY_SCOPES) {
+      const made = make(world[role], [scope]).then(
+        () => 'made',
+        (error: unknown) => (error as { code: string }).code, // every refusal is an AppError
+      );
+      expect(await made).toBe(usable.includes(scope) ? 'made' : 'scope_exceeds_role');
+    }
+  });
+
+  it('is not for viewers', async () => {
+    await expect(make(world.viewer, ['read'])).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('made by a key has no scope beyond it and does not outlive it', async () => {
+    const end = identities.clock.now() + 60_000;
+    const maker = await enter((await make(world.owner, ['read', 'admin'], end)).text);
+    await expect(make(maker, ['write'])).rejects.toMatchObject({ code: 'scope_exceeds_role' });
+    expect((await make(maker, ['read'])).key.expiresAt).toBe(end);
+    expect((await make(maker, ['read'], end + 1)).key.expiresAt).toBe(end);
+    expect((await make(maker, ['read'], end - 1)).key.expiresAt).toBe(end - 1);
+  });
+
+  it('cannot be made by a key without the scope admin', async () => {
+    const maker = await enter((await make(world.owner, ['read', 'write', 'approve'])).text);
+    await expect(make(maker, ['read'])).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it.each([
+    { name: '', scopes: ['read'] },
+    { name: 'k', scopes: [] },
+    { name: 'k', scopes: ['root'] },
+    { name: 'k', scopes: ['read'], expiresAt: 1 },
+    { name: 'k', scopes: ['read'], userId: newId() },
+  ])('is not made of %j', async (input) => {
+    const wrong = input as { name: string; scopes: KeyScope[] }; // on purpose
+    await expect(auth.apiKeys.create(world.owner, wrong)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+});
+
+describe('keys', () => {
+  it('of a member are listed to that member, all to admins, none to others', async () => {
+    const { key } = await make(world.member, ['read']);
+    const listed = async (who: MemberPrincipal) => (await auth.apiKeys.list(who, { first: 100 })).items;
+    expect((await listed(world.member)).every(({ userId }) => userId === world.member.userId)).toBe(true);
+    for (const who of [world.member, world.admin, world.owner])
+      expect((await listed(who)).map(({ id }) => id)).toContain(key.id);
+    expect(await listed(world.viewer)).toEqual([]);
+    expect(await listed(other.owner)).toEqual([]);
+  });
+
+  it('are revoked by their user and by admins; to everybody else they are absent', async () => {
+    const { key } = await make(world.member, ['read']);
+    const absent = { code: 'not_found', message: 'API key not found or unauthorized' };
+    for (const who of [world.viewer, other.owner])
+      await expect(auth.apiKeys.revoke(who, key.id)).rejects.toMatchObject(absent);
+    for (const id of [newId(), 'no id'])
+      await expect(auth.apiKeys.revoke(world.owner, id)).rejects.toMatchObject(absent);
+    const owners = await make(world.owner, ['read']);
+    await expect(auth.apiKeys.revoke(world.member, owners.key.id)).rejects.toMatchObject(absent);
+    const before = identities.bus.sent.length;
+    expect(await auth.apiKeys.revoke(world.admin, key.id)).toMatchObject({ revokedAt: identities.clock.now() });
+    expect(identities.bus.sent.slice(before)).toEqual([
+      { topic: 'access-changed', message: { workspaceId: world.owner.workspaceId } },
+    ]);
+  });
+
+  it('keep the instant at which they were first revoked', async () => {
+    const { key } = await make(world.owner, ['read']);
+    const first = await auth.apiKeys.revoke(world.owner, key.id);
+    identities.clock.advance(5_000);
+    expect((await auth.apiKeys.revoke(world.owner, key.id)).revokedAt).toBe(first.revokedAt);
+  });
+});

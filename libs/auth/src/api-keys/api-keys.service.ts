@@ -1,0 +1,122 @@
+import { z } from 'zod';
+
+import { type Bus, type Clock, isId, newId, type PrismaService } from '#platform';
+
+import { SCOPES_OF } from '../abilities.js';
+import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
+import type { AuditRepository } from '../audit/audit.repository.js';
+import { invalidInput, notFound, scopeExceedsRole } from '../auth.errors.js';
+import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
+import { parseInput } from '../parse-input.js';
+import { KEY_SCOPES, type KeyScope, type MemberPrincipal } from '../principal.js';
+import type { ApiKeyCodec } from './api-key-codec.js';
+import type { ApiKey, ApiKeysRepository } from './api-keys.repository.js';
+
+/** What a new key is to be. */
+export interface NewApiKeyInput {
+  readonly name: string;
+  readonly scopes: readonly KeyScope[];
+  /** In ms since the epoch; null or absent: until revoked. */
+  readonly expiresAt?: number | null | undefined;
+}
+
+const newApiKeyInput = z.strictObject({
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'contains characters that cannot be stored'),
+  scopes: z.array(z.enum(KEY_SCOPES)).min(1),
+  expiresAt: z.int().max(8_640_000_000_000_000).nullish(), // the last instant a Date can hold
+});
+
+/** What API keys are kept with. */
+export interface ApiKeysServiceParts {
+  readonly prisma: PrismaService;
+  readonly keys: ApiKeysRepository;
+  readonly audit: AuditRepository;
+  readonly codec: ApiKeyCodec;
+  readonly bus: Bus;
+  readonly clock: Clock;
+}
+
+/** Making, listing and revoking API keys. */
+export class ApiKeysService {
+  constructor(private readonly parts: ApiKeysServiceParts) {}
+
+  /**
+   * Makes a key that acts as the principal's user; `text` is the whole key and is never shown again. It can do no more than
+   * the principal: `scope_exceeds_role` for a scope beyond it, and a key made by a key does not outlive its maker.
+   */
+  async create(
+    principal: MemberPrincipal,
+    input: NewApiKeyInput,
+  ): Promise<{ readonly key: ApiKey; readonly text: string }> {
+    const { workspaceId, userId } = principal;
+    assertCan(abilityOf(principal), { action: 'create', subject: 'ApiKey', row: { workspaceId, userId } });
+    const { name, scopes, expiresAt } = parseInput(newApiKeyInput, input);
+    this.assertWithin(principal, scopes);
+    const { text, ...minted } = this.parts.codec.mint();
+    const end = this.endOf(principal, expiresAt ?? null);
+    const fresh = { workspaceId, id: newId(), userId, name, scopes: [...new Set(scopes)], expiresAt: end, minted };
+    const key = await this.parts.prisma.withWorkspace(principal, async (tx) => {
+      const stored = await this.parts.keys.insert(tx, fresh);
+      const subject = { subjectType: 'ApiKey', subjectId: stored.id };
+      const details = { name, prefix: stored.prefix, scopes: [...stored.scopes] };
+      await this.parts.audit.append(tx, {
+        workspaceId,
+        actor: principal.id,
+        action: 'api-key-created',
+        ...subject,
+        details,
+      });
+      return stored;
+    });
+    return { key, text };
+  }
+
+  /** The keys that the principal may read, revoked ones included, in the order of their making. */
+  async list(principal: MemberPrincipal, page: PageRequest): Promise<Page<ApiKey>> {
+    const rows = rowsFor(page);
+    const found = await this.parts.prisma.withWorkspace(principal, (tx) =>
+      this.parts.keys.list(tx, scopeOf(principal), rows),
+    );
+    return toPage(found, rows.take);
+  }
+
+  /** Ends a key within a second everywhere. Twice is once. Throws `not_found`, `forbidden`. */
+  async revoke(principal: MemberPrincipal, id: string): Promise<ApiKey> {
+    const { workspaceId } = principal;
+    const { prisma, keys, audit, bus, clock } = this.parts;
+    const revoked = await prisma.withWorkspace(principal, async (tx) => {
+      const key = isId(id) ? await keys.find(tx, scopeOf(principal), id) : null;
+      if (key === null) throw notFound('ApiKey');
+      assertCan(abilityOf(principal), {
+        action: 'delete',
+        subject: 'ApiKey',
+        row: { workspaceId, userId: key.userId },
+      });
+      const at = clock.now();
+      if (!(await keys.revoke(tx, { workspaceId, id: key.id }, at))) return key;
+      const subject = { subjectType: 'ApiKey', subjectId: key.id, details: { name: key.name, prefix: key.prefix } };
+      await audit.append(tx, { workspaceId, actor: principal.id, action: 'api-key-revoked', ...subject });
+      return { ...key, revokedAt: at };
+    });
+    bus.publish('access-changed', { workspaceId });
+    return revoked;
+  }
+
+  private assertWithin(principal: MemberPrincipal, scopes: readonly KeyScope[]): void {
+    const usable = SCOPES_OF[principal.role];
+    const beyond = scopes.find((scope) => !usable.includes(scope) || !principal.scopes.includes(scope));
+    if (beyond !== undefined) throw scopeExceedsRole(beyond);
+  }
+
+  private endOf(principal: MemberPrincipal, wanted: number | null): number | null {
+    if (wanted !== null && wanted <= this.parts.clock.now())
+      throw invalidInput('expiresAt', 'expiresAt: must be in the future');
+    const limit = principal.kind === 'key' ? principal.expiresAt : null;
+    return limit === null ? wanted : Math.min(wanted ?? limit, limit);
+  }
+}

@@ -1,0 +1,85 @@
+import { AppError, type ScopedSubject } from '#platform';
+
+/** Nobody, or nobody we know: no, wrong, expired and revoked credentials are one answer. */
+export function unauthenticated(): AppError {
+  return new AppError({ code: 'unauthenticated', message: 'Authentication required' });
+}
+
+/** For a principal who may read the row and may not do this to it. */
+export function forbidden(): AppError {
+  return new AppError({ code: 'forbidden', message: 'Forbidden' });
+}
+
+const NAMES: Record<ScopedSubject, string> = {
+  Workspace: 'Workspace',
+  Membership: 'Member',
+  ApiKey: 'API key',
+  ModelProvider: 'Provider',
+  Thread: 'Thread',
+  Message: 'Message',
+  Job: 'Job',
+  ToolCall: 'Tool call',
+};
+
+/** Absent and forbidden look the same. */
+export function notFound(subject: ScopedSubject): AppError {
+  return new AppError({ code: 'not_found', message: `${NAMES[subject]} not found or unauthorized` });
+}
+
+/** Too many wrong keys with one prefix. */
+export function rateLimited(seconds: number): AppError {
+  return new AppError({
+    code: 'rate_limited',
+    message: `Rate limit exceeded. Retry after ${seconds}s`,
+    retryable: true,
+    retryAfterSeconds: seconds,
+  });
+}
+
+/** The token issuer's keys cannot be fetched; says nothing about the token. */
+export function issuerUnavailable(cause: unknown): AppError {
+  return new AppError({
+    code: 'unavailable',
+    message: 'The sign-in service cannot be reached, try again later',
+    retryable: true,
+    retryAfterSeconds: 5,
+    cause,
+  });
+}
+
+/** An input that is wrong in itself; `field` as the client names it. */
+export function invalidInput(field: string, message: string): AppError {
+  return new AppError({ code: 'bad_request', message, field });
+}
+
+/** A workspace is never left without an owner. */
+export function lastOwner(): AppError {
+  return new AppError({ code: 'last_owner', message: 'A workspace needs an owner: make somebody else owner first' });
+}
+
+/** The user is in the workspace already. */
+export function alreadyMember(): AppError {
+  return new AppError({
+    code: 'already_member',
+    message: 'This user is a member already: change the role instead',
+    field: 'email',
+  });
+}
+
+/** A key can do no more than the principal that makes it. */
+export function scopeExceedsRole(scope: string): AppError {
+  return new AppError({
+    code: 'scope_exceeds_role',
+    message: `You cannot give the scope "${scope}": you do not have it`,
+    field: 'scopes',
+  });
+}
+
+/** A token does not say which of its user's workspaces is meant. */
+export function workspaceRequired(): AppError {
+  return new AppError({
+    code: 'bad_request',
+    message: 'Missing workspaceId: this user is a member of several workspaces',
+    field: 'workspaceId',
+  });
+}

@@ -1,0 +1,21 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+
+import { ApiKeysService } from './api-keys/api-keys.service.js';
+import type { Auth } from './auth.js';
+import { Authenticator } from './authenticator.service.js';
+import { MembersService } from './workspaces/members.service.js';
+import { WorkspacesService } from './workspaces/workspaces.service.js';
+
+/** Hands the services of `openAuth` to Nest, under their own names. */
+@Module({})
+export class AuthModule {
+  static with(auth: Auth): DynamicModule {
+    const providers = [
+      { provide: Authenticator, useValue: auth.authenticator },
+      { provide: WorkspacesService, useValue: auth.workspaces },
+      { provide: MembersService, useValue: auth.members },
+      { provide: ApiKeysService, useValue: auth.apiKeys },
+    ];
+    return { module: AuthModule, providers, exports: providers };
+  }
+}

@@ -1,0 +1,69 @@
+import { type Bus, type Clock, type Config, type Postgres, type PrismaService, systemClock } from '#platform';
+
+import { AccessCache } from './access-cache.js';
+import { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
+import { ApiKeyCodec } from './api-keys/api-key-codec.js';
+import { ApiKeysRepository } from './api-keys/api-keys.repository.js';
+import { ApiKeysService } from './api-keys/api-keys.service.js';
+import { AuditRepository } from './audit/audit.repository.js';
+import { Authenticator } from './authenticator.service.js';
+import { IdentityRepository } from './identity.repository.js';
+import { type FetchKeys, JwtVerifier } from './jwt/jwt-verifier.js';
+import { MembersService } from './workspaces/members.service.js';
+import { MembershipsRepository } from './workspaces/memberships.repository.js';
+import { WorkspaceSeeder } from './workspaces/workspace-seeder.js';
+import { WorkspacesRepository } from './workspaces/workspaces.repository.js';
+import { WorkspacesService } from './workspaces/workspaces.service.js';
+
+/** What identity is built on. `Platform` has most of it. */
+export interface AuthInit {
+  readonly config: Config;
+  readonly postgres: Postgres;
+  readonly prisma: PrismaService;
+  readonly bus: Bus;
+  /** NIGHTSHIFT_SECRET, given or generated: the same in every process, or their keys are strangers to each other. */
+  readonly secret: string;
+  /** Fetches JWT_JWKS_URL; the guarded outbound client in production. */
+  readonly fetchKeys: FetchKeys;
+  readonly clock?: Clock;
+}
+
+/** Everything that answers who asks and what they may. */
+export interface Auth {
+  readonly authenticator: Authenticator;
+  readonly workspaces: WorkspacesService;
+  readonly members: MembersService;
+  readonly apiKeys: ApiKeysService;
+  readonly seeder: WorkspaceSeeder;
+  /** Leaves the bus. */
+  close(): void;
+}
+
+/** Puts the parts of identity together. Throws `ConfigError` when the JWT settings contradict each other. */
+export function openAuth(init: AuthInit): Auth {
+  const { config, postgres, prisma, bus, secret, fetchKeys, clock = systemClock } = init;
+  const identities = new IdentityRepository(postgres);
+  const access = new AccessCache(identities, bus, clock);
+  const codec = new ApiKeyCodec(secret);
+  const audit = new AuditRepository();
+  const keys = new ApiKeysRepository();
+  const tables = {
+    workspaces: new WorkspacesRepository(),
+    memberships: new MembershipsRepository(),
+    audit,
+    apiKeys: keys,
+  };
+  const workspaces = new WorkspacesService(prisma, identities, tables);
+  const jwt = new JwtVerifier(config.values, fetchKeys, clock);
+  const keyAuthenticator = new ApiKeyAuthenticator({ codec, access, identities, clock });
+  return {
+    authenticator: new Authenticator({ access, keys: keyAuthenticator, jwt, clock }),
+    workspaces,
+    members: new MembersService(prisma, identities, tables, bus),
+    apiKeys: new ApiKeysService({ prisma, keys, audit, codec, bus, clock }),
+    seeder: new WorkspaceSeeder(identities, workspaces, clock),
+    close: () => {
+      access.close();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+
+import { type Clock, isId } from '#platform';
+
+import type { AccessCache } from './access-cache.js';
+import type { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
+import { notFound, unauthenticated, workspaceRequired } from './auth.errors.js';
+import { type Identity, tokenIdentity } from './identity.js';
+import type { JwtVerifier } from './jwt/jwt-verifier.js';
+import {
+  type KeyPrincipal,
+  type MemberPrincipal,
+  type Principal,
+  type UserPrincipal,
+  userPrincipal,
+} from './principal.js';
+
+/** What a door has in its hands: the `Authorization` header (or `connection_init`'s) and the workspace asked for. */
+export interface Credentials {
+  readonly authorization?: string | undefined;
+  readonly workspaceId?: string | undefined;
+}
+
+/** What the authenticator is made of. */
+export interface AuthenticatorParts {
+  readonly access: AccessCache;
+  readonly keys: ApiKeyAuthenticator;
+  readonly jwt: JwtVerifier;
+  readonly clock: Clock;
+}
+
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
+
+/** Answers who asks, for every door alike. */
+export class Authenticator {
+  constructor(private readonly parts: AuthenticatorParts) {}
+
+  /**
+   * The principal behind a bearer credential (RFC 6750, section 2.1). An API key brings its workspace; a token enters the
+   * one asked for, or its user's only one. Throws `unauthenticated` for no, wrong, expired or revoked credentials,
+   * `not_found` for a workspace that the user is not a member of (or that is absent), `bad_request` when the user must
+   * choose, `rate_limited`, `unavailable`. Answers are remembered for a second; see `AccessCache`.
+   */
+  async authenticate(credentials: Credentials): Promise<MemberPrincipal> {
+    const token = bearerOf(credentials.authorization);
+    const { workspaceId } = credentials;
+    const principal = await this.parts.access.principal(fingerprintOf(token, workspaceId), () =>
+      isKey(token) ? this.enterByKey(token, workspaceId) : this.enterByToken(token, workspaceId),
+    );
+    // A remembered answer must not outlive what it is about.
+    if (this.hasEnded(principal)) throw unauthenticated();
+    return principal;
+  }
+
+  /** Who it is, without entering a workspace: for `me` and for making one's own. Throws as `authenticate` does. */
+  async identify(credentials: Pick<Credentials, 'authorization'>): Promise<Identity> {
+    const token = bearerOf(credentials.authorization);
+    return isKey(token) ? this.parts.keys.authenticate(token) : this.identityOf(token);
+  }
+
+  /**
+   * The principal as it stands now (its role may have changed), or null when it opens nothing any more: ended, revoked,
+   * no longer a member. At most a second old, and fresh after an `access-changed` hint; cheap enough for every batch.
+   */
+  async recheck(principal: Principal): Promise<Principal | null> {
+    if (principal.kind === 'system') return principal;
+    if (this.hasEnded(principal)) return null;
+    return principal.kind === 'key' ? this.parts.keys.recheck(principal) : this.recheckUser(principal);
+  }
+
+  private async enterByKey(token: string, workspaceId: string | undefined): Promise<KeyPrincipal> {
+    const principal = await this.parts.keys.authenticate(token);
+    if (workspaceId !== undefined && workspaceId.toLowerCase() !== principal.workspaceId) throw notFound('Workspace');
+    return principal;
+  }
+
+  private async enterByToken(token: string, workspaceId: string | undefined): Promise<UserPrincipal> {
+    const { userId, expiresAt } = await this.identityOf(token);
+    if (workspaceId !== undefined && !isId(workspaceId)) throw notFound('Workspace');
+    const memberships = (await this.parts.access.user(userId))?.memberships ?? [];
+    if (workspaceId === undefined && memberships.length > 1) throw workspaceRequired();
+    const asked = workspaceId?.toLowerCase();
+    const entered = memberships.find((membership) => asked === undefined || membership.workspaceId === asked);
+    if (entered === undefined) throw notFound('Workspace');
+    return userPrincipal({ workspaceId: entered.workspaceId, userId, role: entered.role, expiresAt });
+  }
+
+  private async identityOf(token: string): Promise<Identity & { readonly expiresAt: number }> {
+    const verified = await this.parts.jwt.verify(token);
+    if (verified === null) throw unauthenticated();
+    return tokenIdentity(await this.parts.access.userIdOf(verified), verified.expiresAt);
+  }
+
+  private async recheckUser(principal: UserPrincipal): Promise<UserPrincipal | null> {
+    const { workspaceId, userId, expiresAt } = principal;
+    const user = await this.parts.access.user(userId);
+    const membership = user?.memberships.find((candidate) => candidate.workspaceId === workspaceId);
+    if (membership === undefined) return null;
+    const { role } = membership;
+    return role === principal.role ? principal : userPrincipal({ workspaceId, userId, role, expiresAt });
+  }
+
+  private hasEnded(principal: MemberPrincipal): boolean {
+    return principal.expiresAt !== null && principal.expiresAt <= this.parts.clock.now();
+  }
+}
+
+function bearerOf(authorization: string | undefined): string {
+  const token = authorization === undefined ? undefined : BEARER.exec(authorization.trim())?.[1];
+  if (token === undefined) throw unauthenticated();
+  return token;
+}
+
+function isKey(token: string): boolean {
+  return token.startsWith('nsk_');
+}
+
+/** The credential itself is not kept in memory longer than the request. */
+function fingerprintOf(token: string, workspaceId: string | undefined): string {
+  return `${createHash('sha256').update(token).digest('base64')}|${workspaceId ?? ''}`;
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
+import { IdentityRepository } from './identity.repository.js';
+
+let database: TestDatabase;
+let identities: IdentityRepository;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = new IdentityRepository(database.postgres);
+});
+afterAll(() => database.close());
+
+const token = (subject: string, email: string | null = null, issuer = 'https://issuer.example') => ({
+  issuer,
+  subject,
+  email,
+  name: subject,
+});
+
+describe('SECURITY DEFINER', () => {
+  it('is held by exactly the reviewed functions, pinned, owned by the owner and granted to the api alone', async () => {
+    const { rows } = await database.postgres.api.query(`
+      SELECT p.oid::regprocedure::text AS name, pg_get_userbyid(p.proowner) AS owner, p.proconfig AS settings,
+             (SELECT array_agg(coalesce(r.rolname, 'public') ORDER BY r.rolname) FROM aclexplode(p.proacl) a
+                LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.privilege_type = 'EXECUTE')::text[] AS granted
+        FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+       WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`);
+    const reviewed = [
+      'identity_key(text)',
+      'identity_memberships(uuid)',
+      'identity_user_by_email(uuid,text,text)',
+      'identity_user_by_subject(uuid,text,text,text,text)',
+    ];
+    const promise = {
+      owner: 'nightshift_owner',
+      settings: ['search_path=pg_catalog, pg_temp'],
+      granted: ['nightshift_api', 'nightshift_owner'],
+    };
+    expect(rows).toEqual(reviewed.map((name) => ({ name, ...promise })));
+  });
+
+  it('is closed to the engine', async () => {
+    await expect(database.postgres.engine.query('SELECT * FROM identity_memberships($1)', [newId()])).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+
+  it('is not led astray by a table of the same name in the caller’s temporary schema', async () => {
+    const id = await identities.userByEmail({ email: 'real@example.org', name: 'Real' });
+    const client = await database.postgres.api.connect();
+    try {
+      await client.query(
+        `CREATE TEMP TABLE app_user (id uuid, email text, name text); SET search_path = pg_temp, public`,
+      );
+      const { rows } = await client.query<{ name: string }>('SELECT name FROM identity_memberships($1)', [id]);
+      expect(rows).toEqual([{ name: 'Real' }]);
+    } finally {
+      client.release(true);
+    }
+  });
+});
+
+describe('the user of an address', () => {
+  it('is made once, also by many at once', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 8 }, () => identities.userByEmail({ email: 'one@example.org', name: 'One' })),
+    );
+    expect(new Set(made).size).toBe(1);
+    expect(await identities.user(made[0] ?? '')).toEqual({
+      id: made[0],
+      email: 'one@example.org',
+      name: 'One',
+      memberships: [],
+    });
+  });
+
+  it('keeps its name when asked for again', async () => {
+    const id = await identities.userByEmail({ email: 'two@example.org', name: 'Two' });
+    expect(await identities.userByEmail({ email: 'two@example.org', name: 'Somebody' })).toBe(id);
+    expect((await identities.user(id))?.name).toBe('Two');
+  });
+});
+
+describe('the user of a token', () => {
+  it('is made at first sight, once, also by many at once', async () => {
+    const made = await Promise.all(
+      Array.from({ length: 8 }, () => identities.userBySubject(token('s1', 's1@example.org'))),
+    );
+    expect(new Set(made).size).toBe(1);
+    expect(await identities.user(made[0] ?? '')).toMatchObject({
+      email: 's1@example.org',
+      name: 's1',
+      memberships: [],
+    });
+  });
+
+  it('is the one that was invited by its verified address', async () => {
+    const invited = await identities.userByEmail({ email: 'guest@example.org', name: '' });
+    expect(await identities.userBySubject(token('guest', 'guest@example.org'))).toBe(invited);
+    expect((await identities.user(invited))?.name).toBe('guest');
+  });
+
+  it('is a stranger to an invitation without a verified address', async () => {
+    const invited = await identities.userByEmail({ email: 'invited@example.org', name: '' });
+    const stranger = await identities.userBySubject(token('unverified'));
+    expect(stranger).not.toBe(invited);
+    expect((await identities.user(stranger))?.email).toMatch(/@unverified\.invalid$/);
+  });
+
+  it('never takes over the user of another token', async () => {
+    const first = await identities.userBySubject(token('first', 'shared@example.org'));
+    const second = await identities.userBySubject(token('second', 'shared@example.org'));
+    const elsewhere = await identities.userBySubject(token('first', 'shared@example.org', 'https://other.example'));
+    expect(new Set([first, second, elsewhere]).size).toBe(3);
+    expect(await identities.userBySubject(token('first', 'shared@example.org'))).toBe(first);
+  });
+
+  it('is not confused by where issuer and subject meet', async () => {
+    const one = await identities.userBySubject(token('b', null, 'https://a'));
+    const two = await identities.userBySubject(token('/b', null, 'https://a'));
+    expect(one).not.toBe(two);
+  });
+});

@@ -1,0 +1,130 @@
+import { newId, type Postgres } from '#platform';
+
+import type { VerifiedToken } from './jwt/jwt-verifier.js';
+import { isKeyScope, isRole, type KeyScope, type Role } from './principal.js';
+
+/** An API key as it stands, found by its prefix. */
+export interface KeyRecord {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly prefix: string;
+  readonly userId: string;
+  readonly hash: Uint8Array;
+  readonly scopes: readonly KeyScope[];
+  /** Both in ms since the epoch. */
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  /** The present role of the key's user in the key's workspace; null: no member any more. */
+  readonly role: Role | null;
+}
+
+/** A user and where that user is a member, in the order of workspace ids. */
+export interface UserRecord {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly memberships: readonly MembershipRecord[];
+}
+
+/** One membership of a user. */
+export interface MembershipRecord {
+  readonly workspaceId: string;
+  readonly workspaceName: string;
+  readonly role: Role;
+  /** In ms since the epoch. */
+  readonly createdAt: number;
+}
+
+interface KeyRow {
+  workspace_id: string;
+  id: string;
+  user_id: string;
+  hash: Buffer;
+  scopes: string[];
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  role: string | null;
+}
+
+interface UserRow {
+  email: string;
+  name: string;
+  workspace_id: string | null;
+  workspace_name: string;
+  role: string;
+  created_at: Date;
+}
+
+/**
+ * What is asked before a workspace is known: each read is one of the reviewed SECURITY DEFINER functions (see the identity
+ * migration). Everything else about identity goes through `withWorkspace`.
+ */
+export class IdentityRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  async keyByPrefix(prefix: string): Promise<KeyRecord | null> {
+    const { rows } = await this.postgres.api.query<KeyRow>('SELECT * FROM identity_key($1)', [prefix]);
+    const row = rows[0];
+    if (row === undefined) return null;
+    return {
+      workspaceId: row.workspace_id,
+      id: row.id,
+      prefix,
+      userId: row.user_id,
+      hash: row.hash,
+      scopes: row.scopes.filter(isKeyScope),
+      expiresAt: row.expires_at?.getTime() ?? null,
+      revokedAt: row.revoked_at?.getTime() ?? null,
+      role: row.role !== null && isRole(row.role) ? row.role : null,
+    };
+  }
+
+  async user(id: string): Promise<UserRecord | null> {
+    const { rows } = await this.postgres.api.query<UserRow>('SELECT * FROM identity_memberships($1)', [id]);
+    const first = rows[0];
+    if (first === undefined) return null;
+    const memberships = rows.flatMap((row) =>
+      row.workspace_id !== null && isRole(row.role)
+        ? [
+            {
+              workspaceId: row.workspace_id,
+              workspaceName: row.workspace_name,
+              role: row.role,
+              createdAt: row.created_at.getTime(),
+            },
+          ]
+        : [],
+    );
+    return { id, email: first.email, name: first.name, memberships };
+  }
+
+  /** The id of the user with this address, who is made without any membership if unknown. */
+  userByEmail(user: { readonly email: string; readonly name: string }): Promise<string> {
+    return this.userId('SELECT identity_user_by_email($1, $2, $3) AS id', [newId(), user.email, user.name]);
+  }
+
+  /** The id of the user of a verified token, who is made (or linked to an invitation by verified address) at first sight. */
+  userBySubject(token: Pick<VerifiedToken, 'issuer' | 'subject' | 'email' | 'name'>): Promise<string> {
+    const { issuer, subject, email, name } = token;
+    const values = [newId(), issuer, subject, email, name];
+    return this.userId('SELECT identity_user_by_subject($1, $2, $3, $4, $5) AS id', values);
+  }
+
+  /** Notes that a key was used, unless that was noted within the last minute. */
+  async touchKey(key: Pick<KeyRecord, 'workspaceId' | 'id'>, at: number): Promise<void> {
+    await this.postgres.withWorkspaceSql(key.workspaceId, (client) =>
+      client.query(
+        `UPDATE api_key SET last_used_at = $3 WHERE workspace_id = $1 AND id = $2
+            AND (last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')`,
+        [key.workspaceId, key.id, new Date(at)],
+      ),
+    );
+  }
+
+  private async userId(sql: string, values: readonly (string | null)[]): Promise<string> {
+    const { rows } = await this.postgres.api.query<{ id: string }>(sql, [...values]);
+    const row = rows[0];
+    if (row === undefined) throw new Error('an identity function answers with one row');
+    return row.id;
+  }
+}

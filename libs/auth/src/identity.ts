@@ -1,0 +1,17 @@
+import { KEY_SCOPES, type KeyScope } from './principal.js';
+
+/** Who somebody is, before (or without) entering a workspace. Every member's principal is one. */
+export interface Identity {
+  readonly id: `user:${string}` | `key:${string}`;
+  readonly userId: string;
+  readonly scopes: readonly KeyScope[];
+  /** The one workspace of an API key, or the one that was entered; null: a token that has entered none. */
+  readonly workspaceId: string | null;
+  /** In ms since the epoch; null: does not end by itself. */
+  readonly expiresAt: number | null;
+}
+
+/** The identity of a verified token. */
+export function tokenIdentity(userId: string, expiresAt: number): Identity & { readonly expiresAt: number } {
+  return Object.freeze({ id: `user:${userId}`, userId, scopes: KEY_SCOPES, workspaceId: null, expiresAt });
+}

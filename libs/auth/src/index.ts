@@ -1,0 +1,30 @@
+export { type Action, type AppAbility, asSubject, type SubjectRow } from './abilities.js';
+export { abilityOf, assertCan, type Question, scopeOf } from './ability.factory.js';
+export type { ApiKey } from './api-keys/api-keys.repository.js';
+export { ApiKeysService, type NewApiKeyInput } from './api-keys/api-keys.service.js';
+export type { AuditEntry } from './audit/audit.repository.js';
+export { type Auth, type AuthInit, openAuth } from './auth.js';
+export { unauthenticated } from './auth.errors.js';
+export { AuthModule } from './auth.module.js';
+export { Authenticator, type Credentials } from './authenticator.service.js';
+export type { Identity } from './identity.js';
+export type { MembershipRecord } from './identity.repository.js';
+export type { FetchKeys } from './jwt/jwt-verifier.js';
+export type { Page, PageRequest } from './page.js';
+export {
+  KEY_SCOPES,
+  type KeyPrincipal,
+  type KeyScope,
+  type MemberPrincipal,
+  type Principal,
+  type Role,
+  ROLES,
+  type SystemPrincipal,
+  systemPrincipal,
+  type UserPrincipal,
+} from './principal.js';
+export { MembersService } from './workspaces/members.service.js';
+export type { Member } from './workspaces/memberships.repository.js';
+export { WHEN_BUSY, type Workspace, type WorkspaceChanges } from './workspaces/workspace.js';
+export type { Seed } from './workspaces/workspace-seeder.js';
+export { type Me, WorkspacesService } from './workspaces/workspaces.service.js';

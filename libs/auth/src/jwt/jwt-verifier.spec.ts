@@ -1,0 +1,194 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+
+import { describe, expect, it, jest } from '@jest/globals';
+import { exportJWK, exportSPKI, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
+
+import { ConfigError, ManualClock } from '#platform';
+
+import { type FetchKeys, type JwtSettings, JwtVerifier } from './jwt-verifier.js';
+
+const SECRET = 'the shared secret of the token issuer';
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const clock = new ManualClock();
+const now = Math.floor(clock.now() / 1_000);
+const good: JWTPayload = {
+  iss: 'https://issuer.example',
+  aud: 'nightshift',
+  sub: 'subject-1',
+  exp: now + 600,
+  iat: now,
+};
+const keySet = async () => ({
+  keys: [
+    { ...(await exportJWK(rsa.publicKey)), kid: 'rsa-1', use: 'sig' },
+    { ...(await exportJWK(ec.publicKey)), kid: 'ec-1', use: 'sig' },
+  ],
+});
+
+const settings: JwtSettings = {
+  JWT_SECRET: SECRET,
+  JWT_JWKS_URL: 'https://issuer.example/keys',
+  JWT_ALGORITHMS: ['RS256'],
+  JWT_ISSUER: 'https://issuer.example',
+  JWT_AUDIENCE: 'nightshift',
+};
+
+function arrange(changes: Partial<JwtSettings> = {}) {
+  const fetchKeys = jest.fn<FetchKeys>(async () => Response.json(await keySet()));
+  return { fetchKeys, verifier: new JwtVerifier({ ...settings, ...changes }, fetchKeys, clock) };
+}
+
+const byRsa = (payload: JWTPayload, header: Partial<JWTHeaderParameters> = {}) =>
+  new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'rsa-1', ...header }).sign(rsa.privateKey);
+const bySecret = (payload: JWTPayload, header: Partial<JWTHeaderParameters> = {}) =>
+  new SignJWT(payload).setProtectedHeader({ alg: 'HS256', ...header }).sign(new TextEncoder().encode(SECRET));
+const raw = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
+const byHand = (header: { alg: string; [name: string]: unknown }, payload: unknown, key: string) => {
+  const signed = `${raw(header)}.${raw(payload)}`;
+  return `${signed}.${createHmac(header.alg === 'HS512' ? 'sha512' : 'sha256', key)
+    .update(signed)
+    .digest('base64url')}`;
+};
+const without = (claim: keyof JWTPayload) =>
+  Object.fromEntries(Object.entries(good).filter(([name]) => name !== claim));
+
+describe('a good token', () => {
+  it('is read, signed by the secret or by a key of the set', async () => {
+    const { verifier } = arrange();
+    const said = {
+      issuer: 'https://issuer.example',
+      subject: 'subject-1',
+      email: null,
+      name: '',
+      expiresAt: (now + 600) * 1_000,
+    };
+    expect(await verifier.verify(await bySecret(good))).toEqual(said);
+    expect(await verifier.verify(await byRsa(good))).toEqual(said);
+    expect(await verifier.verify(await byRsa(good, { typ: 'at+jwt' }))).toEqual(said);
+    expect(await verifier.verify(await byRsa(good, { typ: 'JWT' }))).toEqual(said);
+  });
+
+  it('brings an address only if the issuer verified it', async () => {
+    const { verifier } = arrange();
+    const email = async (claims: JWTPayload) => (await verifier.verify(await byRsa({ ...good, ...claims })))?.email;
+    expect(await email({ email: 'Ann@Example.org', email_verified: true })).toBe('ann@example.org');
+    expect(await email({ email: 'ann@example.org' })).toBeNull();
+    expect(await email({ email: 'ann@example.org', email_verified: 'true' })).toBeNull();
+    expect(await email({ email: 'no address', email_verified: true })).toBeNull();
+  });
+
+  it('is checked against a key set that is fetched once', async () => {
+    const { verifier, fetchKeys } = arrange();
+    for (let i = 0; i < 3; i++) await verifier.verify(await byRsa(good));
+    expect(fetchKeys.mock.calls.map(([url, init]) => [url, init.redirect])).toEqual([
+      ['https://issuer.example/keys', 'manual'],
+    ]);
+  });
+
+  it('is forgiven a few seconds of clock skew before it begins, none after it ends', async () => {
+    const { verifier } = arrange();
+    expect(await verifier.verify(await bySecret({ ...good, nbf: now + 3 }))).not.toBeNull();
+    expect(await verifier.verify(await bySecret({ ...good, iat: now + 3 }))).not.toBeNull();
+    expect(await verifier.verify(await bySecret({ ...good, exp: now }))).toBeNull();
+    expect(await verifier.verify(await bySecret({ ...good, exp: now + 1 }))).not.toBeNull();
+  });
+});
+
+describe('a token is refused', () => {
+  const publicPem = () => exportSPKI(rsa.publicKey);
+  it.each<[string, () => Promise<string> | string]>([
+    ['with alg none', () => `${raw({ alg: 'none' })}.${raw(good)}.`],
+    ['with alg None', () => `${raw({ alg: 'None' })}.${raw(good)}.`],
+    ['without alg', () => `${raw({})}.${raw(good)}.x`],
+    [
+      'signed with the public key as an HMAC secret',
+      async () => byHand({ alg: 'HS256', kid: 'rsa-1' }, good, await publicPem()),
+    ],
+    ['that says RS256 over an HMAC', async () => byHand({ alg: 'RS256', kid: 'rsa-1' }, good, await publicPem())],
+    ['by HS512 under the right secret', () => byHand({ alg: 'HS512' }, good, SECRET)],
+    [
+      'by an algorithm of the set that is not pinned',
+      () => new SignJWT(good).setProtectedHeader({ alg: 'ES256', kid: 'ec-1' }).sign(ec.privateKey),
+    ],
+    [
+      'by a stranger under a known kid',
+      () => new SignJWT(good).setProtectedHeader({ alg: 'RS256', kid: 'rsa-1' }).sign(stranger.privateKey),
+    ],
+    ['by a wrong secret', () => byHand({ alg: 'HS256' }, good, 'not the secret')],
+    ['by an empty secret', () => byHand({ alg: 'HS256' }, good, ' ')],
+    ['of another issuer', () => byRsa({ ...good, iss: 'https://evil.example' })],
+    ['for another audience', () => byRsa({ ...good, aud: 'another service' })],
+    ['without audience', () => byRsa(without('aud'))],
+    ['without issuer', () => byRsa(without('iss'))],
+    ['without subject', () => byRsa(without('sub'))],
+    ['with an empty subject', () => byRsa({ ...good, sub: '' })],
+    ['with a subject that is no text', () => byHand({ alg: 'HS256' }, { ...good, sub: 7 }, SECRET)],
+    ['with a subject that cannot be stored', () => bySecret({ ...good, sub: 'a\0b' })],
+    ['without expiry', () => byRsa(without('exp'))],
+    ['with an expiry that is no number', () => byHand({ alg: 'HS256' }, { ...good, exp: '9999999999' }, SECRET)],
+    ['expired', () => byRsa({ ...good, exp: now - 1 })],
+    ['not yet valid', () => byRsa({ ...good, nbf: now + 60 })],
+    ['issued in the future', () => byRsa({ ...good, iat: now + 60 })],
+    ['of the type logout', () => byRsa(good, { typ: 'logout+jwt' })],
+    ['of the type security event', () => byRsa(good, { typ: 'secevent+jwt' })],
+    ['with a critical header we do not know', () => byHand({ alg: 'HS256', crit: ['x'], x: 1 }, good, SECRET)],
+    ['with an unencoded payload', () => byHand({ alg: 'HS256', crit: ['b64'], b64: false }, good, SECRET)],
+    ['with a payload that is no object', () => byHand({ alg: 'HS256' }, [good], SECRET)],
+    [
+      'with a kid that reaches for a file',
+      () => new SignJWT(good).setProtectedHeader({ alg: 'RS256', kid: '../../dev/null' }).sign(stranger.privateKey),
+    ],
+    [
+      'with a kid that reaches for SQL',
+      () => new SignJWT(good).setProtectedHeader({ alg: 'RS256', kid: "x' UNION SELECT 'k" }).sign(stranger.privateKey),
+    ],
+    ['cut short', async () => (await byRsa(good)).slice(0, -3)],
+    [
+      'with a changed payload',
+      async () => {
+        const [header, , signature] = (await byRsa(good)).split('.');
+        return `${header ?? ''}.${raw({ ...good, sub: 'somebody else' })}.${signature ?? ''}`;
+      },
+    ],
+    ['that is oversized', () => bySecret({ ...good, filler: 'x'.repeat(9_000) })],
+    ['that is no token', () => 'not.a.token'],
+    ['that is empty', () => ''],
+  ])('%s', async (_fact, token) => {
+    expect(await arrange().verifier.verify(await token())).toBeNull();
+  });
+
+  it('with keys of its own, which are never fetched nor read', async () => {
+    const { verifier, fetchKeys } = arrange();
+    const jwk = await exportJWK(stranger.publicKey);
+    const evil = { jku: 'https://evil.example/keys', x5u: 'https://evil.example/cert', jwk };
+    for (const kid of ['rsa-1', 'evil']) {
+      const token = await new SignJWT(good)
+        .setProtectedHeader({ alg: 'RS256', kid, ...evil })
+        .sign(stranger.privateKey);
+      expect(await verifier.verify(token)).toBeNull();
+    }
+    expect(new Set(fetchKeys.mock.calls.map(([url]) => url))).toEqual(new Set(['https://issuer.example/keys']));
+  });
+
+  it('by a source that is not configured', async () => {
+    expect(await arrange({ JWT_SECRET: undefined }).verifier.verify(await bySecret(good))).toBeNull();
+    expect(await arrange({ JWT_JWKS_URL: undefined }).verifier.verify(await byRsa(good))).toBeNull();
+  });
+});
+
+describe('the key set', () => {
+  it('must name its issuer', () => {
+    expect(() => arrange({ JWT_ISSUER: undefined })).toThrow(ConfigError);
+  });
+
+  it('that cannot be had says nothing about the token', async () => {
+    const { verifier, fetchKeys } = arrange();
+    fetchKeys.mockRejectedValueOnce(new Error('refused'));
+    await expect(verifier.verify(await byRsa(good))).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+    fetchKeys.mockResolvedValueOnce(new Response('no', { status: 302 }));
+    await expect(verifier.verify(await byRsa(good))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await verifier.verify(await byRsa(good))).not.toBeNull();
+  });
+});

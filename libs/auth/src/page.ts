@@ -1,0 +1,27 @@
+import { isId } from '#platform';
+
+import { invalidInput } from './auth.errors.js';
+
+/** A keyset page: at most `first` (1 to 100, clamped) entries after the one whose id is `after`. */
+export interface PageRequest {
+  readonly first: number;
+  readonly after?: string | undefined;
+}
+
+/** One page; `hasMore` tells whether another follows. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly hasMore: boolean;
+}
+
+/** How many rows to read for a page: one more than wanted, to learn whether another follows. */
+export function rowsFor(page: PageRequest): { readonly take: number; readonly after: string | undefined } {
+  if (page.after !== undefined && !isId(page.after)) throw invalidInput('after', 'This cursor is not one of ours');
+  const wanted = Number.isFinite(page.first) ? Math.trunc(page.first) : 100;
+  return { take: Math.min(100, Math.max(1, wanted)) + 1, after: page.after };
+}
+
+/** Cuts the extra row off again. */
+export function toPage<T>(rows: readonly T[], take: number): Page<T> {
+  return { items: rows.slice(0, take - 1), hasMore: rows.length === take };
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import { TimedCache } from './timed-cache.js';
+
+function arrange(max = 100) {
+  const clock = new ManualClock();
+  let loads = 0;
+  const load = () => Promise.resolve(++loads);
+  return { clock, cache: new TimedCache<number>({ clock, ttlMs: 1_000, max }), load };
+}
+
+describe('TimedCache', () => {
+  it('remembers for its time and no longer', async () => {
+    const { clock, cache, load } = arrange();
+    expect(await cache.get('a', load)).toBe(1);
+    clock.advance(999);
+    expect(await cache.get('a', load)).toBe(1);
+    clock.advance(1);
+    expect(await cache.get('a', load)).toBe(2);
+  });
+
+  it('is not kept alive by being used', async () => {
+    const { clock, cache, load } = arrange();
+    for (let i = 0; i < 3; i++) {
+      await cache.get('a', load);
+      clock.advance(400);
+    }
+    expect(await cache.get('a', load)).toBe(2);
+  });
+
+  it('shares one load between callers at once', async () => {
+    const { cache, load } = arrange();
+    expect(await Promise.all([cache.get('a', load), cache.get('a', load)])).toEqual([1, 1]);
+  });
+
+  it('does not remember a failure', async () => {
+    const { cache, load } = arrange();
+    await expect(cache.get('a', () => Promise.reject(new Error('down')))).rejects.toThrow('down');
+    expect(await cache.get('a', load)).toBe(1);
+  });
+
+  it('holds no more than its bound and drops the least recently used', async () => {
+    const { cache, load } = arrange(2);
+    await cache.get('a', load);
+    await cache.get('b', load);
+    await cache.get('a', load);
+    await cache.get('c', load);
+    expect(cache.size).toBe(2);
+    expect(await cache.get('a', load)).toBe(1);
+    expect(await cache.get('b', load)).toBe(4);
+  });
+
+  it('hands nobody after a clear what began to load before it', async () => {
+    const { cache, load } = arrange();
+    let finish: (value: number) => void = () => undefined;
+    const early = cache.get('a', () => new Promise<number>((resolve) => (finish = resolve)));
+    cache.clear();
+    const late = cache.get('a', load);
+    finish(-1);
+    expect(await early).toBe(-1);
+    expect(await late).toBe(1);
+    expect(await cache.get('a', load)).toBe(1);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Clock } from '#platform';
+
+interface Entry<V> {
+  readonly value: Promise<V>;
+  readonly until: number;
+}
+
+/**
+ * Remembers answers for `ttlMs`, counted from when the asking began, and at most `max` of them (the least recently used
+ * goes first). Callers that ask at once share one load. A failed load is not remembered. After `clear` nobody is handed an
+ * answer whose load began before it, except those who were waiting for it already.
+ */
+export class TimedCache<V> {
+  private readonly entries = new Map<string, Entry<V>>();
+
+  constructor(private readonly options: { readonly clock: Clock; readonly ttlMs: number; readonly max: number }) {}
+
+  /** The remembered answer, or that of `load`. */
+  get(key: string, load: () => Promise<V>): Promise<V> {
+    const now = this.options.clock.monotonic();
+    const known = this.entries.get(key);
+    this.entries.delete(key);
+    const entry = known !== undefined && now < known.until ? known : this.load(key, load);
+    this.entries.set(key, entry);
+    if (this.entries.size > this.options.max) this.dropOldest();
+    return entry.value;
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.entries.clear();
+  }
+
+  /** How many answers are held. */
+  get size(): number {
+    return this.entries.size;
+  }
+
+  private load(key: string, load: () => Promise<V>): Entry<V> {
+    const until = this.options.clock.monotonic() + this.options.ttlMs;
+    const entry: Entry<V> = { value: load(), until };
+    entry.value.catch(() => {
+      if (this.entries.get(key) === entry) this.entries.delete(key);
+    });
+    return entry;
+  }
+
+  private dropOldest(): void {
+    for (const key of this.entries.keys()) {
+      this.entries.delete(key);
+      return;
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import type { Prisma, PrismaTransaction, Scope } from '#platform';
+
+import { isRole, type Role } from '../principal.js';
+
+/** A user as a member of one workspace. */
+export interface Member {
+  readonly userId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  /** In ms since the epoch. */
+  readonly createdAt: number;
+}
+
+/** The key of a membership. */
+export interface MembershipKey {
+  readonly workspaceId: string;
+  readonly userId: string;
+}
+
+const WITH_USER = { user: { select: { email: true, name: true } } } as const;
+type Row = Prisma.MembershipGetPayload<{ include: typeof WITH_USER }>;
+
+/** Who is in a workspace, as what. */
+export class MembershipsRepository {
+  /** Null: no such member. */
+  async find(tx: PrismaTransaction, key: MembershipKey): Promise<Member | null> {
+    const row = await tx.membership.findUnique({ where: { workspaceId_userId: pick(key) }, include: WITH_USER });
+    return row === null ? null : toMember(row);
+  }
+
+  /** In the order of user ids, after `after`; without the right to read members, nobody. */
+  async list(
+    tx: PrismaTransaction,
+    scope: Scope,
+    page: { take: number; after: string | undefined },
+  ): Promise<Member[]> {
+    // The scope's filter is made by the ability for exactly this table.
+    const accessible = scope.where('Membership') as Prisma.MembershipWhereInput;
+    const beyond = page.after === undefined ? {} : { userId: { gt: page.after } };
+    const rows = await tx.membership.findMany({
+      where: { AND: [accessible, { workspaceId: scope.workspaceId }, beyond] },
+      orderBy: { userId: 'asc' },
+      take: page.take,
+      include: WITH_USER,
+    });
+    return rows.map(toMember);
+  }
+
+  async insert(tx: PrismaTransaction, key: MembershipKey, role: Role): Promise<Member> {
+    await tx.membership.create({ data: { ...pick(key), role } });
+    return this.findOrFail(tx, key);
+  }
+
+  async changeRole(tx: PrismaTransaction, key: MembershipKey, role: Role): Promise<Member> {
+    await tx.membership.update({ where: { workspaceId_userId: pick(key) }, data: { role, updatedAt: new Date() } });
+    return this.findOrFail(tx, key);
+  }
+
+  async delete(tx: PrismaTransaction, key: MembershipKey): Promise<void> {
+    await tx.membership.delete({ where: { workspaceId_userId: pick(key) } });
+  }
+
+  countOwners(tx: PrismaTransaction, workspaceId: string): Promise<number> {
+    return tx.membership.count({ where: { workspaceId, role: 'owner' } });
+  }
+
+  // Two statements: a user becomes visible (row-level security) only by the membership that was just written.
+  private async findOrFail(tx: PrismaTransaction, key: MembershipKey): Promise<Member> {
+    const member = await this.find(tx, key);
+    if (member === null) throw new Error('a membership that was just written is there');
+    return member;
+  }
+}
+
+function pick({ workspaceId, userId }: MembershipKey): MembershipKey {
+  return { workspaceId, userId };
+}
+
+function toMember(row: Row): Member {
+  const { userId, createdAt, user } = row;
+  // The table's check allows roles only.
+  return {
+    userId,
+    email: user.email,
+    name: user.name,
+    role: isRole(row.role) ? row.role : 'viewer',
+    createdAt: createdAt.getTime(),
+  };
+}

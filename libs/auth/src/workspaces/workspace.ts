@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+/** What a thread does with a start while a job is active in it. */
+export const WHEN_BUSY = ['reject', 'enqueue', 'interrupt'] as const;
+
+/** A tenant and its settings. */
+export interface Workspace {
+  readonly id: string;
+  readonly name: string;
+  /** Caps on jobs that have not ended; waiting and queued ones count. */
+  readonly maxJobsPerUser: number;
+  readonly maxJobs: number;
+  readonly whenBusy: (typeof WHEN_BUSY)[number];
+  /** True: a chat needs a provider key of its own, the workspace's is not used. */
+  readonly requireUserKey: boolean;
+  /** In ms; null: the instance's default. */
+  readonly deltaRetentionMs: number | null;
+  readonly jobRetentionMs: number | null;
+  /** In ms since the epoch. */
+  readonly createdAt: number;
+}
+
+const name = z.string().trim().min(1).max(200).refine(isStorable, 'contains characters that cannot be stored');
+const cap = z.int().min(1).max(1_000_000);
+const retention = z
+  .int()
+  .min(0)
+  .max(4_000 * 86_400_000)
+  .nullable(); // 4,000 days
+
+/** The input of `WorkspacesService.create`. */
+export const newWorkspaceInput = z.strictObject({ name });
+
+/** The input of `WorkspacesService.update`: what is absent stays as it is. */
+export const workspaceChanges = z
+  .strictObject({
+    name,
+    maxJobsPerUser: cap,
+    maxJobs: cap,
+    whenBusy: z.enum(WHEN_BUSY),
+    requireUserKey: z.boolean(),
+    deltaRetentionMs: retention,
+    jobRetentionMs: retention,
+  })
+  .partial();
+
+export type WorkspaceChanges = z.infer<typeof workspaceChanges>;
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}

@@ -1,0 +1,43 @@
+import type { Prisma, PrismaTransaction, Scope, WorkspaceRow } from '#platform';
+
+import { WHEN_BUSY, type Workspace, type WorkspaceChanges } from './workspace.js';
+
+/** The rows of tenants. Every method runs in a transaction of that tenant's own. */
+export class WorkspacesRepository {
+  /** The workspace of the scope, or null without the right to read it. */
+  async find(tx: PrismaTransaction, scope: Scope): Promise<Workspace | null> {
+    // The scope's filter is made by the ability for exactly this table.
+    const accessible = scope.where('Workspace') as Prisma.WorkspaceWhereInput;
+    const row = await tx.workspace.findFirst({ where: { AND: [accessible, { id: scope.workspaceId }] } });
+    return row === null ? null : toWorkspace(row);
+  }
+
+  async insert(tx: PrismaTransaction, workspace: { id: string; name: string }): Promise<Workspace> {
+    return toWorkspace(await tx.workspace.create({ data: workspace }));
+  }
+
+  async update(tx: PrismaTransaction, id: string, changes: WorkspaceChanges): Promise<Workspace> {
+    const data = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    return toWorkspace(await tx.workspace.update({ where: { id }, data: { ...data, updatedAt: new Date() } }));
+  }
+
+  /** Keeps others from changing members or this row until the transaction ends. */
+  async lock(tx: PrismaTransaction, id: string): Promise<void> {
+    await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${id}::uuid FOR UPDATE`;
+  }
+}
+
+function toWorkspace(row: WorkspaceRow): Workspace {
+  const whenBusy = WHEN_BUSY.find((value) => value === row.whenBusy) ?? 'reject';
+  return {
+    id: row.id,
+    name: row.name,
+    maxJobsPerUser: row.maxJobsPerUser,
+    maxJobs: row.maxJobs,
+    whenBusy,
+    requireUserKey: row.requireUserKey,
+    deltaRetentionMs: row.deltaRetentionMs === null ? null : Number(row.deltaRetentionMs),
+    jobRetentionMs: row.jobRetentionMs === null ? null : Number(row.jobRetentionMs),
+    createdAt: row.createdAt.getTime(),
+  };
+}

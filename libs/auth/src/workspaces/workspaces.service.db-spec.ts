@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { emailOf, openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import type { Auth } from '../auth.js';
+import type { MemberPrincipal, Role } from '../principal.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let auth: Auth;
+let world: Record<Role, MemberPrincipal>;
+let serial = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+beforeEach(async () => {
+  identities = openTestIdentities(database);
+  auth = identities.auth;
+  world = await identities.workspaceOf(`firm${++serial}`);
+});
+afterAll(() => database.close());
+
+const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized' };
+
+describe('a workspace', () => {
+  it('begins with the documented defaults and an entry in its audit', async () => {
+    expect(await auth.workspaces.get(world.owner)).toMatchObject({
+      ...{ name: `firm${serial}`, maxJobsPerUser: 5, maxJobs: 100, whenBusy: 'reject' },
+      ...{ requireUserKey: false, deltaRetentionMs: null, jobRetentionMs: null },
+    });
+    const { items } = await auth.workspaces.listAudit(world.owner, { first: 100 });
+    expect(items.at(-1)).toMatchObject({
+      action: 'workspace-created',
+      actor: world.owner.id,
+      subjectId: world.owner.workspaceId,
+    });
+  });
+
+  it('takes what is given and keeps what is not', async () => {
+    const changes = {
+      name: ' New name ',
+      maxJobs: 7,
+      whenBusy: 'enqueue',
+      requireUserKey: true,
+      jobRetentionMs: 86_400_000,
+    } as const;
+    await auth.workspaces.update(world.admin, changes);
+    expect(await auth.workspaces.update(world.owner, { jobRetentionMs: null })).toMatchObject({
+      ...{ name: 'New name', maxJobs: 7, maxJobsPerUser: 5, whenBusy: 'enqueue' },
+      ...{ requireUserKey: true, jobRetentionMs: null, deltaRetentionMs: null },
+    });
+    const { items } = await auth.workspaces.listAudit(world.admin, { first: 2 });
+    expect(items.map(({ action, actor }) => [action, actor])).toEqual([
+      ['workspace-changed', world.owner.id],
+      ['workspace-changed', world.admin.id],
+    ]);
+    expect(items[1]?.details).toEqual({ ...changes, name: 'New name' });
+  });
+
+  it.each([
+    { name: '' },
+    { name: 'a\0b' },
+    { maxJobs: 0 },
+    { maxJobs: 1.5 },
+    { whenBusy: 'wait' },
+    { deltaRetentionMs: -1 },
+    { id: newId() },
+    { createdAt: 1 },
+  ])('refuses the change %j', async (changes) => {
+    await expect(auth.workspaces.update(world.owner, changes as object)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('is hidden from members and viewers, settings and audit too', async () => {
+    for (const who of [world.member, world.viewer]) {
+      await expect(auth.workspaces.get(who)).rejects.toMatchObject(hidden);
+      await expect(auth.workspaces.update(who, { name: 'x' })).rejects.toMatchObject(hidden);
+      await expect(auth.workspaces.listAudit(who, { first: 1 })).rejects.toMatchObject(hidden);
+    }
+  });
+});
+
+describe('the audit', () => {
+  it('goes page by page, newest first, and stays within its workspace', async () => {
+    await identities.workspaceOf(`rival${serial}`);
+    const first = await auth.workspaces.listAudit(world.owner, { first: 3 });
+    const rest = await auth.workspaces.listAudit(world.owner, { first: 3, after: first.items.at(-1)?.id });
+    expect([first.hasMore, rest.hasMore]).toEqual([true, false]);
+    expect([...first.items, ...rest.items].map(({ action }) => action)).toEqual([
+      'member-added',
+      'member-added',
+      'member-added',
+      'workspace-created',
+    ]);
+  });
+
+  it('cannot be changed or removed by the serving role', async () => {
+    const run = (sql: string) =>
+      database.postgres.withWorkspaceSql(world.owner.workspaceId, (client) => client.query(sql));
+    await expect(run(`UPDATE audit_entry SET actor = 'x'`)).rejects.toThrow(/permission denied/);
+    await expect(run(`DELETE FROM audit_entry`)).rejects.toThrow(/permission denied/);
+  });
+
+  it('has no entry of what did not happen', async () => {
+    const before = await auth.workspaces.listAudit(world.owner, { first: 100 });
+    await expect(auth.members.remove(world.owner, world.owner.userId)).rejects.toMatchObject({ code: 'last_owner' });
+    await expect(auth.members.remove(world.admin, world.owner.userId)).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await auth.workspaces.listAudit(world.owner, { first: 100 })).toEqual(before);
+  });
+});
+
+describe('me', () => {
+  it('tells a token about every membership', async () => {
+    await identities.workspaceOf(`second${serial}`);
+    const subject = `firm${serial}-member`;
+    const second = await identities.enter(`second${serial}-owner`);
+    await auth.members.add(second, { email: emailOf(subject), role: 'viewer' });
+    const identity = await auth.authenticator.identify({ authorization: await identities.bearer(subject) });
+    const me = await auth.workspaces.me(identity);
+    expect(me).toMatchObject({ id: `user:${me.user.id}`, user: { email: emailOf(subject), name: subject } });
+    expect(me.memberships.map(({ workspaceName, role }) => [workspaceName, role])).toEqual([
+      [`firm${serial}`, 'member'],
+      [`second${serial}`, 'viewer'],
+    ]);
+  });
+
+  it('tells a key about its own workspace only', async () => {
+    const { text } = await auth.apiKeys.create(world.owner, { name: 'k', scopes: ['read'] });
+    const identity = await auth.authenticator.identify({ authorization: `Bearer ${text}` });
+    await auth.workspaces.create({ ...identity, scopes: ['admin'] }, { name: 'another' });
+    expect((await auth.workspaces.me(identity)).memberships.map(({ workspaceName }) => workspaceName)).toEqual([
+      `firm${serial}`,
+    ]);
+  });
+
+  it('lets a key make a workspace only with the scope admin', async () => {
+    const { text } = await auth.apiKeys.create(world.owner, { name: 'k', scopes: ['read', 'write'] });
+    const identity = await auth.authenticator.identify({ authorization: `Bearer ${text}` });
+    await expect(auth.workspaces.create(identity, { name: 'x' })).rejects.toMatchObject({ code: 'forbidden' });
+  });
+});
+
+describe('the seed', () => {
+  it('makes one workspace, however often it is asked', async () => {
+    const seed = { email: `seed${serial}@example.org`, userName: 'Seed', workspaceName: 'Demo' };
+    const first = await auth.seeder.ensure(seed);
+    const second = await auth.seeder.ensure(seed);
+    expect([first.created, second.created]).toEqual([true, false]);
+    expect(second.principal.workspaceId).toBe(first.principal.workspaceId);
+    const { text } = await auth.apiKeys.create(first.principal, {
+      name: 'first',
+      scopes: ['read', 'write', 'admin', 'approve'],
+    });
+    expect(await auth.authenticator.authenticate({ authorization: `Bearer ${text}` })).toMatchObject({ role: 'owner' });
+  });
+});

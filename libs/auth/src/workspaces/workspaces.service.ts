@@ -1,0 +1,105 @@
+import { newId, type PrismaService } from '#platform';
+
+import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
+import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
+import { forbidden, notFound, unauthenticated } from '../auth.errors.js';
+import type { Identity } from '../identity.js';
+import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
+import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
+import { parseInput } from '../parse-input.js';
+import type { MemberPrincipal } from '../principal.js';
+import type { MembershipsRepository } from './memberships.repository.js';
+import { newWorkspaceInput, type Workspace, type WorkspaceChanges, workspaceChanges } from './workspace.js';
+import type { WorkspacesRepository } from './workspaces.repository.js';
+
+/** Who one is, and where. */
+export interface Me {
+  readonly id: Identity['id'];
+  readonly user: { readonly id: string; readonly email: string; readonly name: string };
+  /** An API key sees its own workspace only. */
+  readonly memberships: readonly MembershipRecord[];
+}
+
+/** The tables behind workspaces. */
+export interface WorkspaceTables {
+  readonly workspaces: WorkspacesRepository;
+  readonly memberships: MembershipsRepository;
+  readonly audit: AuditRepository;
+}
+
+/** Tenants: making one, its settings, its audit, and who one is in which. */
+export class WorkspacesService {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly identities: IdentityRepository,
+    private readonly tables: WorkspaceTables,
+  ) {}
+
+  /** Who asks and where they are a member. Throws `unauthenticated` if the user is gone. */
+  async me(identity: Identity): Promise<Me> {
+    const user = await this.identities.user(identity.userId);
+    if (user === null) throw unauthenticated();
+    const narrowed = identity.id.startsWith('key:');
+    const memberships = user.memberships.filter((m) => !narrowed || m.workspaceId === identity.workspaceId);
+    return { id: identity.id, user: { id: user.id, email: user.email, name: user.name }, memberships };
+  }
+
+  /** Makes a workspace of one's own and becomes its owner. A key needs the scope `admin` for that (`forbidden`). */
+  async create(identity: Identity, input: { readonly name: string }): Promise<Workspace> {
+    if (!identity.scopes.includes('admin')) throw forbidden();
+    const { name } = parseInput(newWorkspaceInput, input);
+    const workspaceId = newId();
+    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const workspace = await this.tables.workspaces.insert(tx, { id: workspaceId, name });
+      await this.tables.memberships.insert(tx, { workspaceId, userId: identity.userId }, 'owner');
+      const subject = { subjectType: 'Workspace', subjectId: workspaceId };
+      await this.tables.audit.append(tx, {
+        workspaceId,
+        actor: identity.id,
+        action: 'workspace-created',
+        ...subject,
+        details: { name },
+      });
+      return workspace;
+    });
+  }
+
+  /** The principal's workspace; `not_found` without the right to read it. */
+  async get(principal: MemberPrincipal): Promise<Workspace> {
+    const workspace = await this.prisma.withWorkspace(principal, (tx) =>
+      this.tables.workspaces.find(tx, scopeOf(principal)),
+    );
+    if (workspace === null) throw notFound('Workspace');
+    return workspace;
+  }
+
+  /** Changes the name or settings of the principal's workspace; absent fields stay. Throws `bad_request`, `not_found`. */
+  async update(principal: MemberPrincipal, input: WorkspaceChanges): Promise<Workspace> {
+    const { workspaceId } = principal;
+    assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id: workspaceId } });
+    const changes = parseInput(workspaceChanges, input);
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      const workspace = await this.tables.workspaces.update(tx, workspaceId, changes);
+      const subject = { subjectType: 'Workspace', subjectId: workspaceId };
+      await this.tables.audit.append(tx, {
+        workspaceId,
+        actor: principal.id,
+        action: 'workspace-changed',
+        ...subject,
+        details: changes,
+      });
+      return workspace;
+    });
+  }
+
+  /** The audit, newest first, for those who may change the workspace; `not_found` for everybody else. */
+  async listAudit(principal: MemberPrincipal, page: PageRequest): Promise<Page<AuditEntry>> {
+    const { workspaceId } = principal;
+    assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id: workspaceId } });
+    const rows = rowsFor(page);
+    const found = await this.prisma.withWorkspace(principal, (tx) =>
+      this.tables.audit.list(tx, { workspaceId, ...rows }),
+    );
+    return toPage(found, rows.take);
+  }
+}

@@ -1,0 +1,17 @@
+import { AppError } from '#platform';
+
+/** A name in the request's tools that is no tool here. */
+export const unknownTool = (name: string) =>
+  new AppError({ code: 'bad_request', message: `There is no tool named "${name.slice(0, 64)}"`, field: 'tools' });
+
+export const toolsSwitchedOff = () =>
+  new AppError({
+    code: 'bad_request',
+    message: 'Tools in background jobs are switched off on this server',
+    field: 'tools',
+  });
+
+export const nothingSaid = () => new AppError({ code: 'bad_request', message: 'Missing messages', field: 'messages' });
+
+export const tooManyMessages = (limit: number) =>
+  new AppError({ code: 'too_large', message: `messages exceeds ${limit} entries`, field: 'messages' });

@@ -1,0 +1,37 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+
+import { JobHandlers, JobsModule, JobTurns } from '#jobs';
+import { ModelsModule } from '#models';
+import { ToolsModule } from '#tools';
+
+import { ChatHandler } from './chat.handler.js';
+import { ChatInstance, ChatService } from './chat.service.js';
+import { ChatTelemetry } from './chat.telemetry.js';
+import { ConversationRepository } from './history/conversation.repository.js';
+import { MessagesRepository } from './threads/messages.repository.js';
+import { RoundsRepository } from './threads/rounds.repository.js';
+import { ThreadsRepository } from './threads/threads.repository.js';
+import { ThreadsService } from './threads/threads.service.js';
+import { chatTurns } from './threads/turn-message-part.repository.js';
+import { ToolRunner } from './tool-runner.js';
+
+const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
+
+/** Conversations as background jobs: the turns of threads for those who start jobs, the handler for those who run them. */
+@Module({
+  imports: [JobsModule, ModelsModule, ToolsModule],
+  providers: [ChatHandler, ChatInstance, ChatService, ChatTelemetry, ConversationRepository, ToolRunner, ...threads],
+  exports: [ChatHandler, ChatService, ...threads],
+})
+export class ChatModule implements OnModuleInit {
+  constructor(
+    private readonly handlers: JobHandlers,
+    private readonly turns: JobTurns,
+    private readonly handler: ChatHandler,
+  ) {}
+
+  onModuleInit(): void {
+    this.turns.register(chatTurns);
+    this.handlers.register(this.handler);
+  }
+}

@@ -1,0 +1,140 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type Principal, scopeOf } from '#auth';
+import {
+  isTerminal,
+  jobNotFinished,
+  jobNotFound,
+  JobsRepository,
+  JobStarter,
+  type StartedJob,
+  type StartRequest,
+} from '#jobs';
+import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#models';
+import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
+import { ToolRegistry } from '#tools';
+
+import { nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
+import { type ChatInput, toChatInput } from './chat-input.js';
+import type { StartChat } from './start-chat.js';
+
+const longestTitle = 80;
+
+/** The settings and keys of this instance that accepting a chat needs. */
+@Injectable()
+export class ChatInstance {
+  constructor(
+    readonly config: Config,
+    readonly secretBox: SecretBox,
+  ) {}
+}
+
+/** Accepts chat jobs for the doors: checks the right, the tools and the model, and hands over to the job starter. */
+@Injectable()
+export class ChatService {
+  constructor(
+    private readonly starter: JobStarter,
+    private readonly jobs: JobsRepository,
+    private readonly models: ModelCatalog,
+    private readonly registry: ToolRegistry,
+    private readonly instance: ChatInstance,
+  ) {}
+
+  /**
+   * Accepts a job that answers in a thread; it is committed when this returns. Throws `forbidden` (a viewer), `not_found` (no
+   * such thread for this principal), `missing_model_key`, `bad_request` with the field, and what `JobStarter.start` throws.
+   */
+  async start(principal: Principal, request: StartChat): Promise<StartedJob> {
+    const { workspaceId, userId } = principal;
+    assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
+    this.check(request);
+    const jobId = newId();
+    const { providerKey } = request;
+    const wish = { workspaceId, wanted: request.model, hasOwnKey: providerKey !== null };
+    return this.starter.start({
+      ...this.identityOf(principal, jobId),
+      thread: {
+        ref: request.threadRef ?? newId(),
+        ...(request.threadRef === null || request.createThread ? { createTitle: titleOf(request.messages) } : {}),
+      },
+      messageClientId: request.messageClientId,
+      model: await this.models.modelNameFor(wish),
+      input: toInput(request),
+      backgroundMode: request.backgroundMode,
+      keyCipher:
+        providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
+      ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
+      idempotency: request.idempotency,
+    });
+  }
+
+  /**
+   * Asks a failed or cancelled job's question again, as a new job of the same thread with history as it is now. Throws
+   * `not_found`, `forbidden`, and `conflict` for a job that is not over or completed well.
+   */
+  async retry(
+    principal: Principal,
+    jobId: string,
+    idempotency: StartRequest['idempotency'] = null,
+  ): Promise<StartedJob> {
+    const found = await this.jobs.findInputInScope(scopeOf(principal), jobId);
+    if (found === null) throw jobNotFound();
+    const { job, input, backgroundMode } = found;
+    const { workspaceId, createdBy } = job;
+    assertCan(abilityOf(principal), { action: 'retry', subject: 'Job', row: { workspaceId, createdBy } });
+    if (!isTerminal(job.status) || job.status === 'completed') throw jobNotFinished();
+    const chat = toChatInput(input);
+    // The key was erased with the job's end, and nobody else's is used in its place.
+    if (chat.hasOwnKey === true) throw missingModelKey();
+    return this.starter.start({
+      ...this.identityOf(principal, newId()),
+      thread: job.threadId === null ? null : { ref: job.threadId },
+      messageClientId: null,
+      model: job.model,
+      input: { ...chat, retryOf: jobId },
+      backgroundMode,
+      keyCipher: null,
+      retryOf: jobId,
+      idempotency,
+    });
+  }
+
+  private identityOf(principal: Principal, jobId: string) {
+    const { id, workspaceId, userId } = principal;
+    return { jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null } as const;
+  }
+
+  private check(request: StartChat): void {
+    const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.instance.config.values;
+    if (request.messages.length === 0) throw nothingSaid();
+    if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
+    if (request.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
+    for (const tool of request.tools) {
+      if (typeof tool === 'string' && this.registry.definitionOf(tool) === undefined) throw unknownTool(tool);
+    }
+  }
+}
+
+function toInput(request: StartChat): ChatInput {
+  const { messages, history, tools, toolRuntimes, toolChoice, parameters } = request;
+  const input: ChatInput = {
+    messages,
+    history,
+    tools,
+    ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
+    ...(toolChoice === null ? {} : { toolChoice }),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    ...(request.providerKey === null ? {} : { hasOwnKey: true }),
+  };
+  const stored: unknown = toStorable(input);
+  return stored as ChatInput; // the same shape; only texts are normalised
+}
+
+/** The first line that a person said. */
+function titleOf(messages: readonly ChatMessage[]): string {
+  const first = messages.find(({ role }) => role === 'user')?.content;
+  const text = typeof first === 'string' ? first : (first?.find((part) => part.type === 'text')?.text ?? '');
+  const line = text.trim().split('\n', 1)[0] ?? '';
+  const characters = Array.from(toStorableText(line));
+  return characters.length > longestTitle ? `${characters.slice(0, longestTitle - 1).join('')}…` : characters.join('');
+}

@@ -1,0 +1,140 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres, systemClock, WorkspaceBatches } from '#platform';
+import type { LedgerCall } from '#tools';
+
+import type { HistoryJob, HistoryMessage } from './build-history.js';
+
+interface StoredRound {
+  readonly jobId: string;
+  readonly number: number;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly finishReason: string;
+  readonly partial: boolean;
+}
+
+type StoredCall = LedgerCall & { readonly jobId: string };
+
+/** What a job needs to begin, or to go on where another worker stopped. */
+export interface Conversation {
+  /** The thread before this job's answer, oldest first. */
+  readonly messages: readonly HistoryMessage[];
+  /** The jobs that wrote into it. */
+  readonly jobs: ReadonlyMap<string, HistoryJob>;
+  /** This job's own committed rounds and calls. */
+  readonly rounds: readonly StoredRound[];
+  readonly calls: readonly LedgerCall[];
+  /** Text of an uncommitted round was shown: it has to be withdrawn before the round is asked again. */
+  readonly openRound: number | null;
+}
+
+interface Row {
+  readonly i: number;
+  readonly messages: readonly HistoryMessage[] | null;
+  readonly jobs: readonly { readonly id: string; readonly status: string }[] | null;
+  readonly rounds: readonly StoredRound[] | null;
+  readonly calls: readonly StoredCall[] | null;
+  readonly openRound: number | null;
+}
+
+/** Older messages than these no longer enter a prompt. */
+const maxMessages = 400;
+
+/** One statement, so that nothing in it disagrees. `own` is the message a job writes. */
+const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
+WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
+said AS (
+  SELECT position, role, content, job_id AS "jobId" FROM message
+   WHERE workspace_id = $1 AND thread_id = w.thread AND position < coalesce((SELECT position FROM own), 2147483647)
+   ORDER BY position DESC LIMIT ${maxMessages}),
+wrote AS (SELECT id, status FROM job WHERE workspace_id = $1 AND id IN (SELECT "jobId" FROM said UNION ALL SELECT w.job))
+SELECT (SELECT json_agg(said) FROM said) AS messages,
+  (SELECT json_agg(wrote) FROM wrote) AS jobs,
+  (SELECT json_agg(json_build_object('jobId', r.job_id, 'number', r.number, 'text', r.text, 'reasoning', r.reasoning,
+      'finishReason', r.finish_reason, 'partial', r.partial)) FROM round r
+    WHERE r.workspace_id = $1 AND r.job_id IN (SELECT id FROM wrote)) AS rounds,
+  (SELECT json_agg(json_build_object('jobId', c.job_id, 'round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id,
+      'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error))
+     FROM tool_call c WHERE c.workspace_id = $1 AND c.job_id IN (SELECT id FROM wrote)) AS calls,
+  (SELECT (e.body->>'round')::int FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = w.job
+      AND e.type IN ('text-delta', 'reasoning-delta') AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b
+        WHERE b.workspace_id = $1 AND b.job_id = w.job AND b.type IN ('round-finished', 'round-restarted')), 0)
+    LIMIT 1) AS "openRound") AS c`;
+
+/** What of a job tells where its conversation is. */
+interface Place {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+}
+
+/** Most conversations in one answer of the database. */
+const maxTogether = 50;
+
+/** Reads what a chat job says and has said, as the API's role inside its workspace. */
+@Injectable()
+export class ConversationRepository {
+  private readonly batches: WorkspaceBatches<Place, Conversation>;
+
+  constructor(private readonly postgres: Postgres) {
+    this.batches = new WorkspaceBatches((workspaceId, jobs) => this.loadAll(workspaceId, jobs), systemClock, {
+      tickMs: 0,
+      maxBatch: maxTogether,
+    });
+  }
+
+  /** Jobs that are claimed together begin together: those of one workspace are asked for in one statement. */
+  load(job: Place): Promise<Conversation> {
+    return this.batches.submit(job.workspaceId, job);
+  }
+
+  private async loadAll(workspaceId: string, jobs: readonly Place[]): Promise<(Conversation | Error)[]> {
+    try {
+      return await this.read(workspaceId, jobs);
+    } catch (error) {
+      if (jobs.length <= 1) return [error instanceof Error ? error : new Error(String(error))];
+      // One of them may be too much: each is asked for alone.
+      return (await Promise.all(jobs.map((job) => this.loadAll(workspaceId, [job])))).flat();
+    }
+  }
+
+  private async read(workspaceId: string, jobs: readonly Place[]): Promise<Conversation[]> {
+    const places = jobs.map(({ jobId, threadId, messageId }, i) => ({
+      i,
+      job: jobId,
+      thread: threadId,
+      message: messageId,
+    }));
+    const rows = await this.postgres.readInWorkspace<Row>(workspaceId, {
+      name: 'conversations',
+      text: conversationSql,
+      values: [workspaceId, JSON.stringify(places)],
+    });
+    const byPlace = new Map(rows.map((row) => [row.i, row]));
+    return jobs.map(({ jobId }, i) => toConversation(jobId, byPlace.get(i)));
+  }
+}
+
+function toConversation(jobId: string, row: Row | undefined): Conversation {
+  const rounds = row?.rounds ?? [];
+  const calls = row?.calls ?? [];
+  const others = (row?.jobs ?? []).filter(({ id }) => id !== jobId);
+  return {
+    messages: row?.messages ?? [],
+    jobs: new Map(
+      others.map(({ id, status }) => [
+        id,
+        {
+          status,
+          rounds: rounds.filter((round) => round.jobId === id),
+          calls: calls.filter((call) => call.jobId === id),
+        },
+      ]),
+    ),
+    rounds: rounds.filter((round) => round.jobId === jobId),
+    calls: calls.filter((call) => call.jobId === jobId),
+    openRound: row?.openRound ?? null,
+  };
+}

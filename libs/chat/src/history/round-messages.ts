@@ -1,0 +1,50 @@
+import type { AssistantMessage, ChatMessage } from '#models';
+import { parseArguments } from '#tools';
+
+/** A call with what the model reads as its result. */
+export interface AnsweredCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly text: string;
+}
+
+/**
+ * A round as provider-valid messages: the assistant's answer and exactly one result for each of its calls, in their order.
+ * A round that said nothing and asked for nothing gives no message, since providers refuse an empty one.
+ */
+export function roundMessages(round: { text: string; calls: readonly AnsweredCall[] }): readonly ChatMessage[] {
+  const { text, calls } = round;
+  if (calls.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
+  const answer: AssistantMessage = {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    tool_calls: calls.map((call) => ({
+      id: call.callId,
+      type: 'function',
+      function: { name: toProviderName(call.name), arguments: toProviderArguments(call.arguments) },
+    })),
+  };
+  return [
+    answer,
+    ...calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.callId, content: call.text })),
+  ];
+}
+
+/** Providers refuse a request whose history holds a name they would not accept, also one the model itself made up. */
+export function toProviderName(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_.-]/g, '_').slice(0, 64);
+  return plain === '' ? 'unnamed' : plain;
+}
+
+/** The same for arguments: what is not a JSON object goes back as an empty one; its result says what was wrong. */
+export function toProviderArguments(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  } catch {
+    // completed below if it was only cut off
+  }
+  const parsed = parseArguments(text);
+  return parsed.ok ? JSON.stringify(parsed.value) : '{}';
+}

@@ -1,0 +1,26 @@
+export { buildHistory, type HistoryJob, type HistoryMessage, type HistoryRound } from './history/build-history.js';
+export { interruptedTurn } from './history/interrupted-turn.js';
+export { repairConversation } from './history/repair-conversation.js';
+export { toChatMessage } from './history/to-chat-message.js';
+export type {
+  CallResult,
+  LoopCall,
+  LoopInput,
+  LoopLimits,
+  LoopOutcome,
+  LoopReply,
+  LoopRound,
+  LoopStep,
+  OpenRound,
+} from './loop/loop-step.js';
+export { runCalls, type RunCallsPorts, type StartVerdict } from './loop/run-calls.js';
+export { type CommittedRound, toLoopRounds } from './loop/to-loop-rounds.js';
+export { toolLoop } from './loop/tool-loop.js';
+export { ChatModule } from './chat.module.js';
+export { ChatService } from './chat.service.js';
+export type { StartChat } from './start-chat.js';
+export { MessagesRepository, type PositionPage } from './threads/messages.repository.js';
+export { type RoundRecord, RoundsRepository, type ToolCallRecord } from './threads/rounds.repository.js';
+export type { Message, Thread } from './threads/thread.js';
+export { type ThreadFilter, ThreadsRepository } from './threads/threads.repository.js';
+export { ThreadsService } from './threads/threads.service.js';

@@ -1,0 +1,105 @@
+import type { ChatMessage, FinishReason, Model, ModelParameters, ModelUsage, ToolChoice } from '#models';
+import type { OfferedTool, PlannedCall, SettledStatus, ToolCallStatus } from '#tools';
+
+/** A call of a committed round, as the loop sees it. */
+export interface LoopCall {
+  readonly ordinal: number;
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly status: ToolCallStatus;
+  /** What the model reads as its result; empty while the call is open. */
+  readonly text: string;
+}
+
+/** A round that was committed: the model's answer and its calls, in order. */
+export interface LoopRound {
+  /** 1, 2, 3 … within the job. */
+  readonly round: number;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly finishReason: FinishReason;
+  readonly calls: readonly LoopCall[];
+}
+
+/** How one call ended; `text` is what the model reads. */
+export interface CallResult {
+  readonly ordinal: number;
+  readonly status: SettledStatus;
+  readonly text: string;
+}
+
+/** All limits are whole numbers >= 1. */
+export interface LoopLimits {
+  readonly maxRounds: number;
+  readonly maxToolCallsPerRound: number;
+  /** UTF-8 bytes of the text and reasoning of all rounds of the job. */
+  readonly maxOutputBytes: number;
+  /** How often one round may be asked again after its stream broke. */
+  readonly maxRestartsPerRound: number;
+}
+
+/** Everything a run of the loop depends on. A job that is resumed gives the rounds it committed; a new one gives none. */
+export interface LoopInput {
+  readonly model: Model;
+  readonly modelName: string;
+  readonly parameters?: ModelParameters;
+  /** Holds for the first round of the job; later ones are asked with `auto`. */
+  readonly toolChoice?: ToolChoice;
+  /** The conversation before this job's own rounds; provider-valid (see `buildHistory`). */
+  readonly messages: readonly ChatMessage[];
+  readonly rounds: readonly LoopRound[];
+  /** What the model may ask for, in the order of the request. */
+  readonly offered: readonly OfferedTool[];
+  readonly limits: LoopLimits;
+  /** Aborts the model call; the loop then returns `stopped` with code `aborted`. */
+  readonly signal: AbortSignal;
+}
+
+/** What happened. The loop goes on when the consumer asks for the next step, so a step that is stored first stays first. */
+export type LoopStep =
+  | { readonly type: 'round-started'; readonly round: number; readonly toolsOffered: number }
+  /** All text of one read of the model's stream. */
+  | { readonly type: 'text'; readonly round: number; readonly text: string }
+  | { readonly type: 'reasoning'; readonly round: number; readonly text: string }
+  /** Text and reasoning of the round are withdrawn and it is asked again. */
+  | { readonly type: 'round-restarted'; readonly round: number; readonly reason: string }
+  /** To be committed with its calls before the next step is asked for: the first tool starts after it. */
+  | {
+      readonly type: 'round-finished';
+      readonly round: number;
+      readonly text: string;
+      readonly reasoning: string;
+      readonly finishReason: FinishReason;
+      readonly usage: ModelUsage;
+      readonly calls: readonly PlannedCall[];
+    }
+  /** Open calls of a committed round. The reply carries how they ended; one that is left out is still open. */
+  | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };
+
+/** What the consumer says when it asks for the next step: results after `run-calls`, nothing otherwise. */
+export type LoopReply = { readonly results: readonly CallResult[] } | undefined;
+
+/** What was shown of a round that was not committed. */
+export interface OpenRound {
+  readonly round: number;
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+export type LoopOutcome =
+  /** The model answered. */
+  | { readonly type: 'finished'; readonly reason: FinishReason }
+  /** Calls of the round are open and nothing here can settle them. */
+  | { readonly type: 'waiting'; readonly round: number; readonly calls: readonly LoopCall[] }
+  /**
+   * It cannot go on. `code`: `aborted` (the signal; `cause` is its reason), `OUTPUT_LIMIT`, `round_limit`, or the model error's.
+   * `message` is a sentence for a person; `open` is the text shown since the last commit, which stays accepted.
+   */
+  | {
+      readonly type: 'stopped';
+      readonly code: string;
+      readonly message: string;
+      readonly cause: unknown;
+      readonly open: OpenRound | null;
+    };

@@ -1,0 +1,30 @@
+import { ModelError } from '#models';
+import { AppError } from '#platform';
+
+import type { LoopOutcome, OpenRound } from './loop-step.js';
+
+type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
+
+/** The job has written all it may; what it wrote up to here stays. */
+export function outputLimit(maxBytes: number): AppError {
+  return new AppError({ code: 'OUTPUT_LIMIT', message: `The text output of the job exceeds ${maxBytes} bytes.` });
+}
+
+/** A stream that simply ended is never taken for a complete answer. */
+export function endedEarly(): ModelError {
+  const message = 'The model ended its answer without saying that it was complete.';
+  return new ModelError({ code: 'model_stream_broken', message, retryable: true, afterFirstByte: true });
+}
+
+/**
+ * How the loop ends after `failure`. An abort comes first: what fails after it fails because of it. What is neither an abort
+ * nor an expected error is a bug and is thrown on.
+ */
+export function stoppedBy(failure: unknown, signal: AbortSignal, open: OpenRound | null): Stopped {
+  if (signal.aborted) {
+    const cause: unknown = signal.reason;
+    return { type: 'stopped', code: 'aborted', message: 'The job was stopped.', cause, open };
+  }
+  if (!(failure instanceof AppError)) throw failure;
+  return { type: 'stopped', code: failure.code, message: failure.message, cause: failure, open };
+}

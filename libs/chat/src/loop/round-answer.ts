@@ -1,0 +1,55 @@
+import type { FinishReason, ModelPart, ModelUsage, RequestedCall } from '#models';
+
+/** What one batch of the model added. */
+export interface Addition {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+/** Gathers one answer of the model while it streams, and keeps it within the bytes that the job has left. */
+export class RoundAnswer {
+  text = '';
+  reasoning = '';
+  calls: readonly RequestedCall[] = [];
+  finish: { readonly finishReason: FinishReason; readonly usage: ModelUsage } | null = null;
+  /** True once something had to be cut. */
+  isFull = false;
+
+  constructor(private bytesLeft: number) {}
+
+  /** Takes what one read of the socket held; text beyond the limit is cut at a character and dropped. */
+  take(batch: readonly ModelPart[]): Addition {
+    let text = '';
+    let reasoning = '';
+    for (const part of batch) {
+      if (part.type === 'text') text += part.text;
+      else if (part.type === 'reasoning') reasoning += part.text;
+      else if (part.type === 'tool-calls') this.calls = part.calls;
+      else this.finish = part;
+    }
+    const addition = { reasoning: this.within(reasoning), text: this.within(text) };
+    this.reasoning += addition.reasoning;
+    this.text += addition.text;
+    return addition;
+  }
+
+  private within(text: string): string {
+    if (text === '') return text;
+    const bytes = Buffer.byteLength(text);
+    const kept = bytes <= this.bytesLeft ? text : cutTo(text, this.bytesLeft);
+    this.isFull ||= kept !== text;
+    this.bytesLeft -= Buffer.byteLength(kept);
+    return kept;
+  }
+}
+
+function cutTo(text: string, bytes: number): string {
+  let left = bytes;
+  let length = 0;
+  for (const character of text) {
+    left -= Buffer.byteLength(character);
+    if (left < 0) break;
+    length += character.length;
+  }
+  return text.slice(0, length);
+}

@@ -1,0 +1,45 @@
+import type { FinishReason } from '#models';
+import { isOpen, type LedgerCall, modelTextOf } from '#tools';
+
+import type { LoopRound } from './loop-step.js';
+
+/** A committed round as it is stored. */
+export interface CommittedRound {
+  readonly number: number;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly finishReason: string;
+}
+
+/**
+ * The rounds of an interrupted job from its rows, for `LoopInput.rounds`: settled calls carry what the model reads, open
+ * ones are handed out again by the loop. Rows may come in any order.
+ */
+export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly LedgerCall[]): readonly LoopRound[] {
+  const byRound = Map.groupBy(
+    calls.toSorted((a, b) => a.ordinal - b.ordinal),
+    (call) => call.round,
+  );
+  return rounds
+    .toSorted((a, b) => a.number - b.number)
+    .map(({ number, text, reasoning, finishReason }) => ({
+      round: number,
+      text,
+      reasoning,
+      finishReason: toFinishReason(finishReason),
+      calls: (byRound.get(number) ?? []).map((call) => ({
+        ordinal: call.ordinal,
+        callId: call.callId,
+        name: call.name,
+        arguments: call.arguments,
+        status: call.status,
+        text: isOpen(call.status) ? '' : modelTextOf(call),
+      })),
+    }));
+}
+
+const FINISH_REASONS: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter', 'other'];
+
+function toFinishReason(text: string): FinishReason {
+  return FINISH_REASONS.find((reason) => reason === text) ?? 'other';
+}

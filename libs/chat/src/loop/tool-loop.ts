@@ -1,0 +1,127 @@
+import { ModelError, type ModelUsage } from '#models';
+import { isOpen, planCalls, type PlannedCall } from '#tools';
+
+import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
+import type { LoopCall, LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep } from './loop-step.js';
+import { RoundAnswer } from './round-answer.js';
+import { nextRequest, type RoundRequest } from './round-request.js';
+import { answered, firstOf, roundLimit } from './stop-conditions.js';
+
+type Steps<Result> = AsyncGenerator<LoopStep, Result, LoopReply>;
+type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
+
+/**
+ * The tool loop: asks the model, has its calls run, gives it the results, until it answers or a limit is reached. Pure: it
+ * waits for nothing but the model and the consumer, reads no clock and stores nothing.
+ *
+ * The consumer stores `round-finished` with its calls before it asks for the next step, so no tool starts before its round is
+ * committed. A job that was interrupted gives its committed rounds: open calls of the last one are handed out again, settled
+ * ones never. Leaving early (`return()`) frees the model's connection. Throws only what is no failure of the model.
+ */
+export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
+  const rounds = [...input.rounds];
+  const ended = firstOf(answered, roundLimit(input.limits.maxRounds));
+  for (;;) {
+    const last = rounds.pop();
+    if (last !== undefined) {
+      const settled = yield* settleCalls(last);
+      rounds.push(settled);
+      const outcome = waits(settled, input.signal) ?? ended(rounds);
+      if (outcome !== null) return outcome;
+    }
+    const next = yield* askRound(input, rounds);
+    if ('type' in next) return next;
+    rounds.push(next);
+  }
+}
+
+/** Hands out what is open in a committed round and takes back how it ended. */
+function* settleCalls(last: LoopRound): Generator<LoopStep, LoopRound, LoopReply> {
+  const open = last.calls.filter((call) => isOpen(call.status));
+  if (open.length === 0) return last;
+  const reply = yield { type: 'run-calls', round: last.round, calls: open };
+  const results = new Map(reply?.results.map((result) => [result.ordinal, result]));
+  // A call that was settled before keeps its result, whatever the reply says about it.
+  const calls = last.calls.map((call) => (isOpen(call.status) ? { ...call, ...results.get(call.ordinal) } : call));
+  return { ...last, calls };
+}
+
+function waits(round: LoopRound, signal: AbortSignal): LoopOutcome | null {
+  const open = round.calls.filter((call) => isOpen(call.status));
+  if (open.length === 0) return null;
+  return signal.aborted ? stoppedBy(null, signal, null) : { type: 'waiting', round: round.round, calls: open };
+}
+
+/** Asks for one round until there is a whole answer, or none is to be had. */
+async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<LoopRound | Stopped> {
+  const { limits, signal } = input;
+  if (signal.aborted) return stoppedBy(null, signal, null);
+  const asked = nextRequest(input, rounds);
+  const { round } = asked;
+  yield { type: 'round-started', round, toolsOffered: asked.offered.length };
+  for (let restarts = 0; ; restarts++) {
+    const answer = new RoundAnswer(limits.maxOutputBytes - bytesOf(rounds));
+    const failure = yield* streamRound(input, asked, answer);
+    if (failure === null) return yield* finishRound(input, rounds, { asked, answer });
+    const mayRestart = failure instanceof ModelError && failure.afterFirstByte && failure.retryable && !signal.aborted;
+    if (!mayRestart || restarts >= limits.maxRestartsPerRound) {
+      return stoppedBy(failure, signal, { round, text: answer.text, reasoning: answer.reasoning });
+    }
+    yield { type: 'round-restarted', round, reason: failure.code };
+  }
+}
+
+/** Streams one answer; gives what went wrong, or null when it is whole. */
+async function* streamRound(input: LoopInput, asked: RoundRequest, answer: RoundAnswer): Steps<unknown> {
+  const { round } = asked;
+  try {
+    for await (const batch of input.model.stream(asked.request, input.signal)) {
+      const { reasoning, text } = answer.take(batch);
+      if (reasoning !== '') yield { type: 'reasoning', round, text: reasoning };
+      if (text !== '') yield { type: 'text', round, text };
+      if (answer.isFull) return outputLimit(input.limits.maxOutputBytes);
+    }
+  } catch (error) {
+    return error ?? endedEarly();
+  }
+  return answer.finish === null ? endedEarly() : null;
+}
+
+function* finishRound(
+  input: LoopInput,
+  rounds: readonly LoopRound[],
+  { asked, answer }: { readonly asked: RoundRequest; readonly answer: RoundAnswer },
+): Generator<LoopStep, LoopRound, LoopReply> {
+  const { round, offered } = asked;
+  const { text, reasoning } = answer;
+  const { finishReason, usage } = answer.finish ?? NO_FINISH;
+  const calls = planCalls(answer.calls, {
+    round,
+    offered,
+    earlier: rounds.flatMap((earlier) => earlier.calls),
+    usedCallIds: usedCallIds(input, rounds),
+    maxCalls: input.limits.maxToolCallsPerRound,
+  });
+  yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls };
+  return { round, text, reasoning, finishReason, calls: calls.map(toLoopCall) };
+}
+
+const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: true };
+const NO_FINISH = { finishReason: 'other', usage: NO_USAGE } as const;
+
+function toLoopCall({ disposition, ...call }: PlannedCall): LoopCall {
+  if (disposition.type === 'run') return { ...call, status: 'pending', text: '' };
+  return { ...call, status: disposition.status, text: disposition.failure.message };
+}
+
+function usedCallIds(input: LoopInput, rounds: readonly LoopRound[]): ReadonlySet<string> {
+  const given = input.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
+  return new Set([
+    ...given.map((call) => call.id),
+    ...rounds.flatMap((round) => round.calls.map((call) => call.callId)),
+  ]);
+}
+
+function bytesOf(rounds: readonly LoopRound[]): number {
+  return rounds.reduce((sum, { text, reasoning }) => sum + Buffer.byteLength(text) + Buffer.byteLength(reasoning), 0);
+}

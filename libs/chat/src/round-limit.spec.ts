@@ -1,0 +1,47 @@
+import { expect, it } from '@jest/globals';
+
+import type { Model, ModelPart } from '#models';
+import { ManualClock } from '#platform';
+
+import { withRoundLimit } from './round-limit.js';
+
+const part: ModelPart = { type: 'text', text: 'Once' };
+
+/** Says one thing, and then nothing until it is aborted. */
+const stuck: Model = {
+  async *stream(_, signal) {
+    yield [part];
+    await new Promise((_resolve, reject) => {
+      const stop = () => {
+        reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+      };
+      signal.addEventListener('abort', stop, { once: true });
+    });
+  },
+};
+
+const request = { model: 'm', messages: [] };
+
+it('ends an answer that is not whole in time as a model time-out, after what it said', async () => {
+  const clock = new ManualClock();
+  const stream = withRoundLimit(stuck, 1_000, clock)
+    .stream(request, new AbortController().signal)
+    [Symbol.asyncIterator]();
+  expect(await stream.next()).toEqual({ done: false, value: [part] });
+  const end = stream.next();
+  clock.advance(1_000);
+  await expect(end).rejects.toMatchObject({ code: 'model_timeout', retryable: false, afterFirstByte: true });
+  expect(clock.pending).toBe(0);
+});
+
+it("passes the job's own abort on and keeps no timer", async () => {
+  const clock = new ManualClock();
+  const controller = new AbortController();
+  const stream = withRoundLimit(stuck, 1_000, clock).stream(request, controller.signal)[Symbol.asyncIterator]();
+  await stream.next();
+  const end = stream.next();
+  const reason = new Error('cancelled');
+  controller.abort(reason);
+  await expect(end).rejects.toBe(reason);
+  expect(clock.pending).toBe(0);
+});

@@ -1,0 +1,38 @@
+import { type Model, ModelError } from '#models';
+import { type Clock, systemClock } from '#platform';
+
+/** A model whose every answer has to be whole within `limitMs`; then the call is aborted and fails with `model_timeout`. */
+export function withRoundLimit(model: Model, limitMs: number, clock: Clock = systemClock): Model {
+  return {
+    async *stream(request, signal) {
+      const controller = new AbortController();
+      const stop = () => {
+        controller.abort(signal.reason);
+      };
+      let tooLong: ModelError | undefined; // made when it is: an error costs its stack
+      const timer = clock.after(limitMs, () => {
+        tooLong = tookTooLong(limitMs);
+        controller.abort(tooLong);
+      });
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      try {
+        yield* model.stream(request, controller.signal);
+      } catch (error) {
+        throw tooLong !== undefined && controller.signal.reason === tooLong ? tooLong : error;
+      } finally {
+        timer.cancel();
+        signal.removeEventListener('abort', stop);
+      }
+    },
+  };
+}
+
+function tookTooLong(limitMs: number): ModelError {
+  return new ModelError({
+    code: 'model_timeout',
+    message: `The model did not finish its answer within ${limitMs} ms`,
+    retryable: false,
+    afterFirstByte: true,
+  });
+}

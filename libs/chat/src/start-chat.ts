@@ -1,0 +1,34 @@
+import type { WhenBusy } from '#jobs';
+import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
+import type { Secret } from '#platform';
+import type { ToolRuntime } from '#tools';
+
+/** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */
+export interface StartChat {
+  /** Our id of the thread, or the client's own. Null: a new thread. */
+  readonly threadRef: string | null;
+  /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
+  readonly createThread: boolean;
+  /** The client's id of the assistant message to be written. */
+  readonly messageClientId: string | null;
+  /** Null: the default of the provider. */
+  readonly model: string | null;
+  /** What is said now; its last entry is usually the user's. */
+  readonly messages: readonly ChatMessage[];
+  /**
+   * `thread`: the stored conversation comes before `messages`, all of which join it. `request`: `messages` are the whole
+   * conversation (as OpenAI clients send it) and only those after the last assistant or tool message join the thread.
+   */
+  readonly history: 'thread' | 'request';
+  /** Only these may be called. Names of server tools, or definitions as a request advertises them. */
+  readonly tools: readonly (string | ToolDefinition)[];
+  readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;
+  readonly toolChoice: ToolChoice | null;
+  readonly parameters: ModelParameters;
+  readonly whenBusy: WhenBusy | null;
+  /** 1 to 255 visible ASCII characters. `requestHash`: SHA-256 (hex) of what the client asked for. */
+  readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  /** For this job only; stored encrypted and erased when the job ends. */
+  readonly providerKey: Secret | null;
+  readonly backgroundMode: unknown;
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+
+import { type MessageRow, type Prisma, PrismaService, type Scope } from '#platform';
+
+import type { Message } from './thread.js';
+
+/** A page by position: oldest first, after a position; with `reverse`: newest first, before it. `limit` is 1 to 100. */
+export interface PositionPage {
+  readonly limit: number;
+  readonly after?: number;
+  readonly reverse?: boolean;
+}
+
+/** The messages of threads. Every method takes a Scope; what it does not cover does not exist. */
+@Injectable()
+export class MessagesRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  findManyInScope(scope: Scope, ids: readonly string[]): Promise<Message[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.message.findMany({ where: { AND: [readable(scope), { id: { in: [...ids] } }] } });
+      return rows.map(toMessage);
+    });
+  }
+
+  /**
+   * The same page of many threads, by thread, however many there are: two statements. One more than `limit` may come back for
+   * a thread: then it has a next page.
+   */
+  listInThreads(scope: Scope, threadIds: readonly string[], page: PositionPage): Promise<Map<string, Message[]>> {
+    const { limit, after, reverse = false } = page;
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const [ids, workspaceId, most] = [[...threadIds], scope.workspaceId, limit + 1];
+      // Two texts: the direction is not a parameter, and only a plain ORDER BY is read from the index.
+      const picked = reverse
+        ? await tx.$queryRaw<{ id: string }[]>`SELECT m.id FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
+            SELECT x.id FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
+               AND x.position < ${after ?? endOfTime} ORDER BY x.position DESC LIMIT ${most}) m`
+        : await tx.$queryRaw<{ id: string }[]>`SELECT m.id FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
+            SELECT x.id FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
+               AND x.position > ${after ?? 0} ORDER BY x.position LIMIT ${most}) m`;
+      const rows = await tx.message.findMany({
+        where: { AND: [readable(scope), { id: { in: picked.map(({ id }) => id) } }] },
+        orderBy: { position: reverse ? 'desc' : 'asc' },
+      });
+      return Map.groupBy(rows.map(toMessage), ({ threadId }) => threadId);
+    });
+  }
+
+  /** How many messages each of these threads has; threads without any are left out. */
+  countInThreads(scope: Scope, threadIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const where = { AND: [readable(scope), { threadId: { in: [...threadIds] } }] };
+      const rows = await tx.message.groupBy({ by: ['threadId'], where, _count: true });
+      return new Map(rows.map((row) => [row.threadId, row._count]));
+    });
+  }
+}
+
+/** Positions are Postgres integers. */
+const endOfTime = 2_147_483_647;
+
+/** A message is as readable as the thread it stands in. */
+function readable(scope: Scope): Prisma.MessageWhereInput {
+  const { workspaceId } = scope;
+  return { AND: [scope.where('Message'), { workspaceId }, { thread: { is: scope.where('Thread') } }] };
+}
+
+function toMessage(row: MessageRow): Message {
+  const { id, threadId, position, role, clientId, content, jobId, createdBy, createdAt } = row;
+  return { id, threadId, position, role, clientId, content, jobId, createdBy, createdAt: createdAt.getTime() };
+}

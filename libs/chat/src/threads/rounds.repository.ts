@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Prisma, PrismaService, type RoundRow, type Scope, type ToolCallRow } from '#platform';
+
+/** A committed round: one answer of the model. Instants in ms since the epoch. */
+export interface RoundRecord {
+  readonly jobId: string;
+  readonly number: number;
+  readonly model: string;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly finishReason: string;
+  /** The part of a round that was shown before its job ended in mid-turn. */
+  readonly partial: boolean;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly usageEstimated: boolean;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+}
+
+/** A row of the ledger of tool calls, at durable size. Instants in ms since the epoch. */
+export interface ToolCallRecord {
+  readonly id: string;
+  readonly jobId: string;
+  readonly round: number;
+  readonly ordinal: number;
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly effect: string;
+  readonly status: string;
+  readonly result: string | null;
+  readonly error: { readonly phase: string | null; readonly message: string } | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** What jobs have said and done, for readers. Every method takes a Scope and many jobs at once, for loaders. */
+@Injectable()
+export class RoundsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** The committed rounds of these jobs, in order. */
+  roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.round.findMany({
+        where: ofJobs(scope, jobIds),
+        orderBy: [{ jobId: 'asc' }, { number: 'asc' }],
+      });
+      return rows.map(toRound);
+    });
+  }
+
+  /**
+   * The text of the round that is under way, by job; jobs that have ended, or have said nothing in it, are left out. Content
+   * of a job is the text of its rounds followed by this.
+   */
+  openTextInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { workspaceId } = scope;
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const open = await tx.job.findMany({
+        where: { AND: [scope.where('Job'), { workspaceId, id: { in: [...jobIds] }, finishedAt: null }] },
+        select: { id: true },
+      });
+      if (open.length === 0) return new Map<string, string>();
+      const rows = await tx.$queryRaw<{ id: string; text: string }[]>`
+        SELECT e.job_id AS id, string_agg(e.body->>'text', '' ORDER BY e.seq) AS text FROM job_event e
+         WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ANY(${open.map(({ id }) => id)}::uuid[])
+           AND e.type = 'text-delta' AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b
+                WHERE b.workspace_id = e.workspace_id AND b.job_id = e.job_id
+                  AND b.type IN ('round-finished', 'round-restarted')), 0)
+         GROUP BY e.job_id`;
+      return new Map(rows.map(({ id, text }) => [id, text]));
+    });
+  }
+
+  /** The tool calls of these jobs, in the order in which they were asked for. */
+  toolCallsInScope(scope: Scope, jobIds: readonly string[]): Promise<ToolCallRecord[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.toolCall.findMany({
+        where: { AND: [scope.where('ToolCall'), ofJobs(scope, jobIds)] },
+        orderBy: [{ jobId: 'asc' }, { round: 'asc' }, { ordinal: 'asc' }],
+      });
+      return rows.map(toToolCall);
+    });
+  }
+
+  /** Tool calls by their own ids; absent and forbidden ones are left out. */
+  findToolCallsInScope(scope: Scope, ids: readonly string[]): Promise<ToolCallRecord[]> {
+    const { workspaceId } = scope;
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.toolCall.findMany({
+        where: {
+          AND: [scope.where('ToolCall'), { workspaceId, id: { in: [...ids] }, job: { is: scope.where('Job') } }],
+        },
+      });
+      return rows.map(toToolCall);
+    });
+  }
+}
+
+/** Rows of a job are as readable as the job. */
+function ofJobs(
+  scope: Scope,
+  jobIds: readonly string[],
+): { workspaceId: string; jobId: Prisma.StringFilter; job: object } {
+  return { workspaceId: scope.workspaceId, jobId: { in: [...jobIds] }, job: { is: scope.where('Job') } };
+}
+
+function toRound(row: RoundRow): RoundRecord {
+  const { jobId, number, model, text, reasoning, finishReason, partial } = row;
+  const { promptTokens, completionTokens, usageEstimated } = row;
+  return {
+    ...{ jobId, number, model, text, reasoning, finishReason, partial, promptTokens, completionTokens, usageEstimated },
+    startedAt: row.startedAt.getTime(),
+    finishedAt: row.finishedAt.getTime(),
+  };
+}
+
+function toToolCall(row: ToolCallRow): ToolCallRecord {
+  const { id, jobId, round, ordinal, callId, name, arguments: text, effect, status, result } = row;
+  return {
+    ...{ id, jobId, round, ordinal, callId, name, arguments: text, effect, status, result },
+    error: toFailure(row.error),
+    createdAt: row.createdAt.getTime(),
+    startedAt: row.startedAt?.getTime() ?? null,
+    finishedAt: row.finishedAt?.getTime() ?? null,
+  };
+}
+
+function toFailure(value: unknown): ToolCallRecord['error'] {
+  if (typeof value !== 'object' || value === null || !('message' in value)) return null;
+  const phase = 'phase' in value && typeof value.phase === 'string' ? value.phase : null;
+  return { phase, message: String(value.message) };
+}

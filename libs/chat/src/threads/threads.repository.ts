@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+
+import { type KeysetPage, whenBusyChoices } from '#jobs';
+import { isId, type Prisma, PrismaService, type Scope, type ThreadRow, toStorableText } from '#platform';
+
+import type { Thread } from './thread.js';
+
+/** Which threads a list shows. */
+export interface ThreadFilter {
+  readonly createdBy?: string;
+}
+
+/** A thread to be made. */
+export interface NewThread {
+  readonly id: string;
+  readonly clientId: string | null;
+  readonly title: string;
+  readonly createdBy: string;
+}
+
+/** The threads of a workspace. Every method takes a Scope; what it does not cover does not exist. */
+@Injectable()
+export class ThreadsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** By our id, or by the id that a client of the same person gave it: other people's names for threads are their own. */
+  findInScope(scope: Scope, given: string): Promise<Thread | null> {
+    const ref = toStorableText(given);
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const own = scope.userId === null ? [] : [{ clientId: ref, createdBy: scope.userId }];
+      const named = { OR: [...(isId(ref) ? [{ id: ref }] : []), ...own] };
+      const row = await tx.thread.findFirst({ where: { AND: [readable(scope), named] } });
+      return row === null ? null : toThread(row);
+    });
+  }
+
+  /** Many at once, for loaders; absent and forbidden ids are left out. */
+  findManyInScope(scope: Scope, ids: readonly string[]): Promise<Thread[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.thread.findMany({ where: { AND: [readable(scope), { id: { in: [...ids] } }] } });
+      return rows.map(toThread);
+    });
+  }
+
+  /** Newest first. One more than `limit` may come back: then there is a next page. */
+  listInScope(scope: Scope, filter: ThreadFilter, page: KeysetPage): Promise<Thread[]> {
+    const direction = page.reverse === true ? 'asc' : 'desc';
+    const beyond =
+      page.after === undefined ? {} : { id: page.reverse === true ? { gt: page.after } : { lt: page.after } };
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.thread.findMany({
+        where: { AND: [readable(scope), filter, beyond] },
+        orderBy: [{ workspaceId: direction }, { id: direction }],
+        take: page.limit + 1,
+      });
+      return rows.map(toThread);
+    });
+  }
+
+  countInScope(scope: Scope, filter: ThreadFilter): Promise<number> {
+    return this.prisma.withWorkspace(scope, (tx) => tx.thread.count({ where: { AND: [readable(scope), filter] } }));
+  }
+
+  /** Null: the workspace has a thread with this client id already. The right to create is the caller's to check. */
+  insert(scope: Scope, thread: NewThread): Promise<Thread | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const data = { workspaceId: scope.workspaceId, ...thread };
+      const [row] = await tx.thread.createManyAndReturn({ data: [data], skipDuplicates: true });
+      return row === undefined ? null : toThread(row);
+    });
+  }
+
+  /** Null: no such thread in scope. The right to rename is the caller's to check. */
+  rename(scope: Scope, id: string, title: string): Promise<Thread | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const where = { AND: [readable(scope), { id }] };
+      const [row] = await tx.thread.updateManyAndReturn({ where, data: { title, updatedAt: new Date() } });
+      return row === undefined ? null : toThread(row);
+    });
+  }
+}
+
+function readable(scope: Scope): Prisma.ThreadWhereInput {
+  return { AND: [scope.where('Thread'), { workspaceId: scope.workspaceId }] };
+}
+
+function toThread(row: ThreadRow): Thread {
+  const { id, clientId, title, createdBy, whenBusy } = row;
+  return {
+    id,
+    clientId,
+    title,
+    createdBy,
+    whenBusy: whenBusyChoices.find((choice) => choice === whenBusy) ?? null,
+    createdAt: row.createdAt.getTime(),
+    updatedAt: row.updatedAt.getTime(),
+  };
+}

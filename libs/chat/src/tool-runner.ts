@@ -1,0 +1,152 @@
+import { Injectable } from '@nestjs/common';
+
+import { CancelRequested, Draining, JobCancelled, type JobRun } from '#jobs';
+import { Config, crashpoint, Redactor, systemClock } from '#platform';
+import {
+  executeToolCall,
+  idempotencyKey,
+  notRegistered,
+  settleCallRow,
+  startCallRow,
+  type Tool,
+  type ToolOutcome,
+  ToolRegistry,
+  toToolCallItem,
+} from '#tools';
+
+import { ChatTelemetry } from './chat.telemetry.js';
+import type { HeldRound } from './held-round.js';
+import type { CallResult, LoopCall, LoopStep } from './loop/loop-step.js';
+import { runCalls, type StartVerdict } from './loop/run-calls.js';
+
+type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
+
+/** How the calls of a round came to be run here. */
+interface RoundState {
+  /** Ordinals whose start needs no commit any more. */
+  readonly started: ReadonlySet<number>;
+  /** Takes the outcomes of a round that is not written yet. */
+  readonly held: HeldRound | undefined;
+}
+
+interface EndedCall {
+  readonly round: number;
+  readonly call: LoopCall;
+  readonly outcome: ToolOutcome;
+  readonly isHeld: boolean;
+}
+
+/** Runs the calls of a committed round on this worker: start, execute, settle, each written before the next. */
+@Injectable()
+export class ToolRunner {
+  private readonly settled = new WeakMap<JobRun, Set<string>>();
+
+  constructor(
+    private readonly registry: ToolRegistry,
+    private readonly telemetry: ChatTelemetry,
+    private readonly redactor: Redactor,
+    private readonly config: Config,
+  ) {}
+
+  /** Gives the results in the order of the calls; a call that could not be started is left out. */
+  async runCalls(run: JobRun, step: RunStep, { started, held }: RoundState): Promise<readonly CallResult[]> {
+    const { round, calls } = step;
+    const outcomes = await runCalls(calls, {
+      concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
+      start: async (call) => {
+        const verdict = started.has(call.ordinal) ? 'started' : await this.start(run, round, call);
+        // The commit may have been answered to a process that was paused meanwhile.
+        run.assertValid();
+        return verdict;
+      },
+      execute: (call) => this.execute(run, round, call),
+      settled: async (call, outcome) => {
+        crashpoint('before-tool-commit');
+        const isHeld = (await held?.take(call.ordinal, outcome)) ?? false;
+        await this.settle(run, { round, call, outcome, isHeld });
+      },
+    });
+    return calls.flatMap(({ ordinal }, i) => {
+      const outcome = outcomes[i];
+      return outcome === null || outcome === undefined
+        ? []
+        : [{ ordinal, status: outcome.status, text: outcome.modelText }];
+    });
+  }
+
+  /** Whether this run has settled the call itself. */
+  hasSettled(run: JobRun, { round, ordinal }: { readonly round: number; readonly ordinal: number }): boolean {
+    return this.settled.get(run)?.has(`${round}:${ordinal}`) ?? false;
+  }
+
+  /** For calls of a round that another worker committed. */
+  private async start(run: JobRun, round: number, call: LoopCall): Promise<StartVerdict> {
+    const item = toToolCallItem({ ...call, status: 'running' });
+    try {
+      await run.commitUnlessCancelled({
+        rows: [startCallRow(run.job, round, call.ordinal)],
+        events: [{ type: 'tool-call-updated', body: { round, internalStatus: 'running', call: item } }],
+      });
+      return 'started';
+    } catch (error) {
+      if (!(error instanceof CancelRequested)) throw error;
+      run.abort(new JobCancelled());
+      return 'refused';
+    }
+  }
+
+  private execute(run: JobRun, round: number, call: LoopCall): Promise<ToolOutcome> {
+    const { job } = run;
+    const tool = this.registry.find(call.name);
+    // Advertised when the job was accepted, gone in this build: the model reads what it reads for any unknown tool.
+    if (tool === undefined) return Promise.resolve(unregistered(call.name));
+    this.telemetry.toolStarted(tool.name);
+    const ended = executeToolCall({
+      tool,
+      arguments: call.arguments,
+      context: {
+        workspaceId: job.workspaceId,
+        jobId: job.jobId,
+        threadId: job.threadId,
+        principal: job.principal,
+        callId: call.callId,
+        idempotencyKey: idempotencyKey(job.jobId, round, call.ordinal),
+        epoch: job.epoch,
+        signal: run.signal,
+        now: () => Date.now(),
+      },
+      defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
+      clock: systemClock,
+      redact: (text) => this.redactor.redact(text),
+    });
+    crashpoint('tool-in-flight');
+    return ended;
+  }
+
+  private async settle(run: JobRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
+    // The job goes on elsewhere: what may be called again is left running, and the next worker starts it anew.
+    if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
+    const tool = this.registry.find(call.name);
+    this.telemetry.toolEnded(call.name, outcome);
+    const known = this.settled.get(run) ?? new Set();
+    this.settled.set(run, known.add(`${round}:${call.ordinal}`));
+    if (isHeld) return;
+    const shown = outcome.status === 'completed' ? { result: outcome.result } : { error: outcome.failure };
+    const item = toToolCallItem({ ...call, status: outcome.status, ...shown });
+    run.append({
+      rows: [settleCallRow(run.job, { round, ordinal: call.ordinal }, outcome)],
+      events: [{ type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } }],
+    });
+    // The result of a pure call may be had again: it goes with the next commit. Any other is on disk before we go on.
+    if (needsDisk(tool)) await run.commit();
+  }
+}
+
+function needsDisk(tool: Tool | undefined): boolean {
+  return tool !== undefined && tool.effect !== 'pure';
+}
+
+function unregistered(name: string): ToolOutcome {
+  const message = notRegistered(name);
+  return { status: 'error', failure: { phase: 'execution', message }, modelText: message, durationMs: 0 };
+}

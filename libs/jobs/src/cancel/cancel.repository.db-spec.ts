@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
+import { EventLogRepository } from '../events/event-log.repository.js';
+import { LeaseRepository } from '../run/lease.repository.js';
+import { CancelRepository } from './cancel.repository.js';
+
+describe('a cancel', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+  let log: EventLogRepository;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database, { DATABASE_POOL_SIZE: '20' });
+    log = jobs.app.get(EventLogRepository);
+  });
+
+  afterAll(async () => {
+    await jobs.close();
+    await database.close();
+  });
+
+  const cancel = (jobId: string, workspaceId = jobs.workspaceId) => {
+    const cancels = jobs.app.get(CancelRepository);
+    return cancels.inWorkspace(workspaceId, (client) => cancels.cancel(client, { jobId, by: 'system', reason: 'why' }));
+  };
+  const state = async (jobId: string) => {
+    const [row] = await jobs.rows<JobState>('SELECT * FROM job WHERE id = $1', [jobId]);
+    if (row === undefined) throw new Error('no such job');
+    return row;
+  };
+  const startOne = async () => (await jobs.start(1))[0]?.jobId ?? '';
+
+  it('of a job nobody runs ends it at once, and fences whoever thinks it runs it', async () => {
+    const jobId = await startOne();
+    const job = await jobs.claim(jobId);
+    await log.commit([writeOf(job, 1, { move: { to: 'queued' } })]);
+    expect(await cancel(jobId)).toMatchObject({ state: 'ended', status: 'cancelled' });
+    expect((await state(jobId)).lease_epoch).toBe(2);
+    expect((await log.commit([writeOf(job, 2)]))[0]).toBeInstanceOf(Error);
+    await expect(jobs.claim(jobId)).rejects.toThrow('not to be had');
+  });
+
+  it('of a waiting job settles its calls and requests in the same moment, and erases its key', async () => {
+    const job = await jobs.claim(await startOne());
+    await jobs.rows(
+      `INSERT INTO tool_call (workspace_id, id, job_id, round, ordinal, call_id, name, arguments, effect, status, idem_key)
+       VALUES ($1, $2, $3, 1, 1, 'c', 't', '{}', 'pure', 'awaiting_client', 'k')`,
+      [job.workspaceId, newId(), job.jobId],
+    );
+    await jobs.rows(
+      `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request) VALUES ($1, $2, $3, 'client_tool', 't', '{}')`,
+      [job.workspaceId, newId(), job.jobId],
+    );
+    await jobs.rows(`UPDATE job SET key_cipher = '\\x01' WHERE id = $1`, [job.jobId]);
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting' } })]);
+    expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
+    const [row] = await jobs.rows(
+      `SELECT j.status, j.key_cipher, c.status AS call, i.status AS asked FROM job j
+         JOIN tool_call c ON c.job_id = j.id JOIN interrupt i ON i.job_id = j.id WHERE j.id = $1`,
+      [job.jobId],
+    );
+    expect(row).toEqual({ status: 'cancelled', key_cipher: null, call: 'cancelled', asked: 'cancelled' });
+  });
+
+  it('of a running job is written down once, however often it is asked for', async () => {
+    const job = await jobs.claim(await startOne());
+    const answers = await Promise.all(Array.from({ length: 10 }, () => cancel(job.jobId)));
+    expect(answers.map((answer) => answer?.state)).toEqual(Array.from({ length: 10 }, () => 'requested'));
+    const events = await jobs.rows(`SELECT 1 FROM job_event WHERE job_id = $1 AND type = 'job-cancel-requested'`, [
+      job.jobId,
+    ]);
+    expect(events).toHaveLength(1);
+  });
+
+  it("of another workspace's job finds nothing", async () => {
+    const jobId = await startOne();
+    expect(await cancel(jobId, newId())).toBeNull();
+    expect((await state(jobId)).status).toBe('queued');
+  });
+
+  it('of a job that was given back in the middle of a round keeps what was shown', async () => {
+    const job = await jobs.claim(await startOne());
+    const piece = (offset: number, text: string) => ({ type: 'text-delta', body: { round: 1, offset, text } }) as const;
+    const shown = [piece(0, 'Once upon '), piece(10, 'a time')];
+    await log.commit([writeOf(job, 1, { events: shown, move: { to: 'queued' } })]);
+    expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
+    expect(await jobs.rows('SELECT number, text, partial FROM round WHERE job_id = $1', [job.jobId])).toEqual([
+      { number: 1, text: 'Once upon a time', partial: true },
+    ]);
+    const [end] = await jobs.rows(
+      `SELECT j.content_length AS length, e.body->'content_length' AS told FROM job j JOIN job_event e ON e.job_id = j.id
+        WHERE j.id = $1 AND e.type = 'job-finished'`,
+      [job.jobId],
+    );
+    expect(end).toEqual({ length: 16, told: 16 });
+  });
+
+  it('that was asked for while its worker stopped ends the job once that has given it back', async () => {
+    const job = await jobs.claim(await startOne());
+    await cancel(job.jobId);
+    const cancels = jobs.app.get(CancelRepository);
+    const endIfRequested = () =>
+      cancels.inWorkspace(jobs.workspaceId, (client) => cancels.endIfRequested(client, job.jobId));
+    expect(await endIfRequested()).toBeNull();
+    await log.commit([writeOf(job, 1, { move: { to: 'queued' } })]);
+    expect(await endIfRequested()).toMatchObject({ state: 'ended' });
+    expect(await state(job.jobId)).toMatchObject({ status: 'cancelled', reason: 'why' });
+    expect(await endIfRequested()).toBeNull();
+  });
+
+  it('of an ended job changes nothing', async () => {
+    const job = await jobs.claim(await startOne());
+    await log.commit([endOf(job, 1)]);
+    expect(await cancel(job.jobId)).toMatchObject({ state: 'terminal', status: 'completed' });
+  });
+
+  it('that races an end, a release and a new claim leaves exactly one end, 300 times', async () => {
+    const started = await jobs.start(300);
+    const cancelled: string[] = [];
+    const race = async (jobId: string) => {
+      const job = await jobs.claim(jobId);
+      const release = writeOf(job, 1, { move: { to: 'queued' } });
+      const contenders = [
+        () => log.commit([endOf(job, 1)]),
+        () => log.commit([release]),
+        async () => {
+          if ((await cancel(jobId))?.state === 'ended') cancelled.push(jobId);
+        },
+        () => jobs.app.get(LeaseRepository).claim([{ workspaceId: jobs.workspaceId, jobId }], 'another worker'),
+      ];
+      await Promise.all(contenders.toSorted(() => Math.random() - 0.5).map((go) => go()));
+      await settle(jobId);
+    };
+    /** Whoever came out of the race holding the job does what a worker does: it ends it. */
+    const settle = async (jobId: string) => {
+      const { status, lease_epoch: epoch } = await state(jobId);
+      if (status === 'running') {
+        await jobs.expire(jobId);
+        const job = await jobs.claim(jobId, 'the last worker');
+        expect(job.epoch).toBe(epoch + 1);
+        await log.commit([endOf(job, 1)]);
+      } else if (status === 'queued') await cancel(jobId);
+    };
+    for (let i = 0; i < started.length; i += 10)
+      await Promise.all(started.slice(i, i + 10).map(({ jobId }) => race(jobId)));
+    const ids = started.map(({ jobId }) => jobId);
+    const unfinished = await jobs.rows(`SELECT id FROM job WHERE id = ANY($1) AND finished_at IS NULL`, [ids]);
+    const wrong = await jobs.rows(
+      `SELECT e.job_id FROM job_event e WHERE e.job_id = ANY($1) GROUP BY 1
+       HAVING count(*) FILTER (WHERE type = 'job-finished') <> 1 OR max(seq) <> count(*)
+           OR max(seq) FILTER (WHERE type = 'job-finished') <> max(seq)`,
+      [ids],
+    );
+    expect([unfinished, wrong]).toEqual([[], []]);
+    // Whoever was told that the job is cancelled was told the truth.
+    const told = await jobs.rows(`SELECT 1 FROM job WHERE id = ANY($1) AND status <> 'cancelled'`, [cancelled]);
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres, type SqlClient } from '#platform';
+
+import type { NewJobEvent } from '../events/job-event.js';
+import { type JobEnd, jobFinished } from '../events/job-finished.js';
+import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import { stoppedCall, unknownOutcome } from '../unknown-outcome.js';
+
+/** What a cancel did. */
+export interface CancelResult {
+  /** `ended`: it is cancelled now. `requested`: its worker, or the next one, will end it. `terminal`: it had ended. */
+  readonly state: 'ended' | 'requested' | 'terminal';
+  readonly status: JobStatus;
+  readonly threadId: string | null;
+  readonly seq: number;
+}
+
+export interface CancelOrder {
+  readonly jobId: string;
+  /** Principal who asked. */
+  readonly by: string;
+  readonly reason: string;
+}
+
+interface LockedJob {
+  readonly workspaceId: string;
+  readonly status: JobStatus;
+  readonly threadId: string | null;
+  readonly lastSeq: number;
+  readonly contentLength: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly toolCalls: number;
+  readonly rounds: number;
+  readonly durationMs: number;
+  readonly cancelRequested: boolean;
+  readonly reason: string | null;
+}
+
+const lockSql = `SELECT workspace_id AS "workspaceId", status, thread_id AS "threadId", last_seq AS "lastSeq",
+       content_length AS "contentLength", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
+       tool_calls AS "toolCalls", rounds, cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
+       (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
+  FROM job WHERE id = $1 FOR NO KEY UPDATE`;
+
+/** What a worker had shown of a round it could not finish: the deltas since the last boundary. */
+const openTextSql = `SELECT max((e.body->>'round')::int) AS round,
+       coalesce(string_agg(e.body->>'text', '' ORDER BY e.seq) FILTER (WHERE e.type = 'text-delta'), '') AS text,
+       coalesce(string_agg(e.body->>'text', '' ORDER BY e.seq) FILTER (WHERE e.type = 'reasoning-delta'), '') AS reasoning
+  FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('text-delta', 'reasoning-delta')
+   AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b WHERE b.workspace_id = $1 AND b.job_id = $2
+                            AND b.type IN ('round-finished', 'round-restarted')), 0)`;
+
+const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
+    usage_estimated, epoch, started_at)
+  SELECT workspace_id, id, $2, model, $3, $4, 'interrupted', true, true, lease_epoch, clock_timestamp() FROM job WHERE id = $1`;
+
+/** Ends a job nobody runs: a new epoch, so that whoever thinks it holds the job is fenced. */
+const endSql = `WITH ended AS (
+  UPDATE job SET status = $2, reason = $3, error = $4, lease_epoch = lease_epoch + 1, last_seq = last_seq + 1,
+         content_length = $6, lease_owner = NULL, lease_until = NULL, key_cipher = NULL, finished_at = clock_timestamp(),
+         cancel_requested_at = coalesce(cancel_requested_at, CASE WHEN $2 = 'cancelled' THEN clock_timestamp() END)
+   WHERE id = $1 AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
+calls AS (
+  UPDATE tool_call t SET status = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN 'interrupted' ELSE 'cancelled' END,
+         error = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN '${JSON.stringify(unknownOutcome)}'::jsonb
+           ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
+         finished_at = clock_timestamp() FROM ended e
+   WHERE t.workspace_id = e.workspace_id AND t.job_id = e.id
+     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')),
+asked AS (
+  UPDATE interrupt i SET status = 'cancelled', decided_at = clock_timestamp() FROM ended e
+   WHERE i.workspace_id = e.workspace_id AND i.job_id = e.id AND i.status = 'open')
+INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', $5, clock_timestamp() FROM ended RETURNING seq`;
+
+const requestSql = `WITH asked AS (
+  UPDATE job SET cancel_requested_at = clock_timestamp(), reason = $2, last_seq = last_seq + 1
+   WHERE id = $1 AND status = 'running' AND cancel_requested_at IS NULL
+  RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
+INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $3, clock_timestamp() FROM asked RETURNING seq`;
+
+/** Ends or stops jobs from outside their worker. Runs inside `withWorkspaceSql`: another tenant's job does not exist here. */
+@Injectable()
+export class CancelRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T>): Promise<T> {
+    return this.postgres.withWorkspaceSql(workspaceId, work);
+  }
+
+  /** Locks the job's row, then branches on its status. Null when there is no such job. */
+  async cancel(client: SqlClient, order: CancelOrder): Promise<CancelResult | null> {
+    const { rows } = await client.query<LockedJob>(lockSql, [order.jobId]);
+    const job = rows[0];
+    if (job === undefined) return null;
+    const { status, threadId } = job;
+    if (isTerminal(status)) return { state: 'terminal', status, threadId, seq: job.lastSeq };
+    if (status !== 'running') {
+      await this.end(client, order.jobId, { end: { status: 'cancelled', reason: order.reason }, job });
+      return { state: 'ended', status: 'cancelled', threadId, seq: job.lastSeq + 1 };
+    }
+    if (!job.cancelRequested) {
+      const body = JSON.stringify({ by: order.by, reason: order.reason });
+      await client.query(requestSql, [order.jobId, order.reason, body]);
+    }
+    return { state: 'requested', status, threadId, seq: job.lastSeq + (job.cancelRequested ? 0 : 1) };
+  }
+
+  /**
+   * Ends a job that was given back although a cancel had been asked for: its worker stopped before it heard of it. Null
+   * when there is nothing to end.
+   */
+  async endIfRequested(client: SqlClient, jobId: string): Promise<CancelResult | null> {
+    const { rows } = await client.query<LockedJob>(lockSql, [jobId]);
+    const job = rows[0];
+    if (job?.status !== 'queued' || !job.cancelRequested) return null;
+    await this.end(client, jobId, { end: { status: 'cancelled', reason: job.reason ?? 'cancelled' }, job });
+    return { state: 'ended', status: 'cancelled', threadId: job.threadId, seq: job.lastSeq + 1 };
+  }
+
+  private async end(client: SqlClient, jobId: string, { end, job }: { end: JobEnd; job: LockedJob }): Promise<void> {
+    const contentLength = job.contentLength + (await this.keepOpenText(client, jobId, job.workspaceId));
+    const event: NewJobEvent = jobFinished(end, { ...job, contentLength });
+    const error = end.error === undefined ? null : JSON.stringify(end.error);
+    await client.query(endSql, [jobId, end.status, end.reason, error, JSON.stringify(event.body), contentLength]);
+  }
+
+  /** A turn that ends in the middle keeps what was shown of it, whoever ends it. Gives the UTF-16 length. */
+  private async keepOpenText(client: SqlClient, jobId: string, workspaceId: string): Promise<number> {
+    const { rows } = await client.query<{ round: number | null; text: string; reasoning: string }>(openTextSql, [
+      workspaceId,
+      jobId,
+    ]);
+    const open = rows[0];
+    if (open === undefined || open.round === null) return 0;
+    await client.query(keepTextSql, [jobId, open.round, open.text, open.reasoning]);
+    return open.text.length;
+  }
+}

@@ -1,0 +1,94 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, type Scope, systemClock } from '#platform';
+
+import { isTerminal } from '../job.lifecycle.js';
+import { JobsRepository } from '../jobs.repository.js';
+import { ThreadLine } from '../line/thread-line.js';
+import { AdmissionRepository } from '../start/admission.repository.js';
+import { type CancelOrder, CancelRepository, type CancelResult } from './cancel.repository.js';
+
+/** How a stop went, as the REST door words it. */
+export type StopState = 'aborted' | 'already_terminal' | 'cancel_requested' | 'not_found';
+
+/** The answer to "cancel what this key started, or will start". */
+export interface AdmissionAbort {
+  readonly state: 'aborted' | 'cancel_requested' | 'already_terminal';
+  readonly jobId: string | null;
+}
+
+/** How long a stop waits for the worker before it answers "requested". */
+const stopPatienceMs = 5_000;
+const stopPollMs = 250;
+
+/** Stops jobs. The right to change the job is checked by the caller; that it is the caller's tenant's, here. */
+@Injectable()
+export class JobStopper {
+  constructor(
+    private readonly cancels: CancelRepository,
+    private readonly admissions: AdmissionRepository,
+    private readonly jobs: JobsRepository,
+    private readonly line: ThreadLine,
+    @Inject(BUS) private readonly bus: Bus,
+  ) {}
+
+  /**
+   * Cancels a job: at once if nobody runs it, else its worker is told and given up to 5 s. `aborted` means that it *is*
+   * cancelled. May be called again; a finished job answers `already_terminal`.
+   */
+  async stop(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StopState> {
+    const result = await this.cancel(scope, { jobId, by: scope.principal, reason });
+    if (result === null) return 'not_found';
+    if (result.state === 'terminal') return 'already_terminal';
+    if (result.state === 'ended') return 'aborted';
+    return this.waitForEnd(scope, jobId);
+  }
+
+  /**
+   * Cancels what `key` has started; if it has started nothing yet, a durable marker makes a later start fail. The marker
+   * and a start take the same lock, so exactly one of them wins.
+   */
+  async stopAdmission(scope: Scope, key: string): Promise<AdmissionAbort> {
+    const jobId = await this.admissions.findOrMark(scope, key);
+    if (jobId === null) return { state: 'cancel_requested', jobId: null };
+    const state = await this.stop(scope, jobId);
+    return { state: state === 'not_found' ? 'already_terminal' : state, jobId };
+  }
+
+  private async cancel(scope: Scope, order: CancelOrder): Promise<CancelResult | null> {
+    const { workspaceId } = scope;
+    const { jobId } = order;
+    const result = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.cancel(client, order));
+    if (result === null || result.state === 'terminal') return result;
+    if (result.state === 'requested') this.bus.publish('job-cancel', { workspaceId, jobId, why: order.reason });
+    this.bus.publish('job-events', { workspaceId, jobId, seq: result.seq, status: result.status });
+    if (result.state === 'ended' && result.threadId !== null) await this.line.advance(workspaceId, result.threadId);
+    return result;
+  }
+
+  /** The hint makes it quick, the poll makes it sure. */
+  private async waitForEnd(scope: Scope, jobId: string): Promise<StopState> {
+    const giveUpAt = systemClock.monotonic() + stopPatienceMs;
+    let wake: () => void = () => undefined;
+    const off = this.bus.subscribe('job-events', (hint) => {
+      if (hint.jobId === jobId) wake();
+    });
+    try {
+      while (systemClock.monotonic() < giveUpAt) {
+        const job = await this.jobs.findInScope(scope, jobId);
+        if (job === null) return 'not_found';
+        if (isTerminal(job.status)) return job.status === 'cancelled' ? 'aborted' : 'already_terminal';
+        await new Promise<void>((resolve) => {
+          const timer = systemClock.after(stopPollMs, resolve);
+          wake = () => {
+            timer.cancel();
+            resolve();
+          };
+        });
+      }
+      return 'cancel_requested';
+    } finally {
+      off();
+    }
+  }
+}

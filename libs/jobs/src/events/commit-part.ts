@@ -1,0 +1,67 @@
+/**
+ * A part of the group commit: rows of one table, written by every job of a batch in one go. Upper floors declare parts
+ * (rounds, tool calls); this floor joins them to the fence, so a fenced job's rows fall out with its events.
+ */
+export interface CommitPart<Row extends readonly unknown[]> {
+  /** Unique and constant: part of the prepared statement's name. */
+  readonly name: string;
+  /** Postgres array element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
+  readonly columns: readonly (readonly [name: string, type: string])[];
+  /**
+   * The data-modifying statement. `rows` names a relation with `columns`; it must join the relation `up`
+   * (workspace_id, id, lease_epoch), which holds the jobs whose lease was found valid, and return one row per row written.
+   */
+  readonly sql: (rows: string) => string;
+  /** Ties the row type to the part. */
+  readonly row?: Row;
+}
+
+/** One row for a part. */
+export interface PartRow {
+  readonly part: CommitPart<readonly unknown[]>;
+  readonly row: readonly unknown[];
+}
+
+/** Type-checked way to make a `PartRow`. */
+export function partRow<Row extends readonly unknown[]>(part: CommitPart<Row>, row: Row): PartRow {
+  return { part, row };
+}
+
+/** The parts that occur in `rows`, in an order that depends on their names only. */
+export function partsOf(rows: readonly PartRow[]): CommitPart<readonly unknown[]>[] {
+  return [...new Set(rows.map(({ part }) => part))].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** SQL clauses that follow a `WITH … up AS (…)`; the rows of part k are parameter `$(first + k)`. */
+export function partClauses(parts: readonly CommitPart<readonly unknown[]>[], first: number): string {
+  return parts
+    .map(({ name, columns, sql }, i) => {
+      const rows = `${name}_rows`;
+      return `,
+${rows} AS (SELECT r.* FROM json_to_recordset($${first + i}::json) AS r(${columns.map((column) => column.join(' ')).join(', ')})
+  JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id),
+${name} AS (${sql(rows)})`;
+    })
+    .join('');
+}
+
+/** Select-list entries that roll everything back when a part did not write each of its rows. */
+export function partChecks(parts: readonly CommitPart<readonly unknown[]>[]): string {
+  return parts
+    .map(
+      ({ name }) => `,
+  CASE WHEN (SELECT count(*) FROM ${name}) <> (SELECT count(*) FROM ${name}_rows) THEN commit_mismatch('${name}') END`,
+    )
+    .join('');
+}
+
+/** One JSON parameter per part. */
+export function partParameters(parts: readonly CommitPart<readonly unknown[]>[], rows: readonly PartRow[]): string[] {
+  return parts.map((part) =>
+    JSON.stringify(
+      rows
+        .filter((row) => row.part === part)
+        .map(({ row }) => Object.fromEntries(part.columns.map(([name], column) => [name, row[column]]))),
+    ),
+  );
+}

@@ -1,0 +1,149 @@
+import type { TerminalStatus } from '../job.lifecycle.js';
+import { type CommitPart, partChecks, partClauses, partParameters, type PartRow, partsOf } from './commit-part.js';
+import { type NewJobEvent } from './job-event.js';
+
+/** How a write moves its job besides appending. */
+export type JobMove =
+  | {
+      readonly to: TerminalStatus;
+      readonly reason: string;
+      readonly error?: { readonly code: string; readonly message: string };
+    }
+  | { readonly to: 'waiting' }
+  /** A drain gives the job back: the attempt is not counted. */
+  | { readonly to: 'queued' };
+
+/** Everything one job wants to commit at once. A job has at most one write in flight. */
+export interface JobWrite {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly epoch: number;
+  /** 1, 2, 3 … within the lease. */
+  readonly number: number;
+  /** How often shown text had been withdrawn; stamped on the events. */
+  readonly attempt: number;
+  readonly events: readonly NewJobEvent[];
+  readonly rows: readonly PartRow[];
+  /** Refuse the write once a cancel was requested: no tool starts after its acknowledgement. */
+  readonly unlessCancelled: boolean;
+  /** A round was committed: the job gets on, so its claims count from zero again. */
+  readonly progress: boolean;
+  readonly counts: JobCounts;
+  readonly move?: JobMove;
+}
+
+/** What a write adds to the totals on the job row. */
+export interface JobCounts {
+  readonly rounds: number;
+  readonly toolCalls: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly restarts: number;
+  /** UTF-16 units of text the committed rounds grew by. */
+  readonly contentLength: number;
+}
+
+export const noCounts: JobCounts = {
+  rounds: 0,
+  toolCalls: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  restarts: 0,
+  contentLength: 0,
+};
+
+/**
+ * The fence and the log. `mine` locks the jobs in one fixed order, so that two writers cannot deadlock; a job whose epoch,
+ * status or write number does not fit falls out here, and with it its events and rows, because everything else joins `up`.
+ */
+const core = `WITH want AS (
+  SELECT * FROM json_to_recordset($1::json) AS w(i int, ws uuid, job uuid, epoch int, number int, n int, calm bool,
+    progress bool, next text, reason text, error jsonb, rounds int, calls int, prompt int, completion int, restarts int,
+    content int)),
+mine AS (
+  SELECT j.workspace_id, j.id, w.* FROM want w JOIN job j ON j.workspace_id = w.ws AND j.id = w.job
+   WHERE j.lease_epoch = w.epoch AND j.status = 'running' AND j.lease_writes = w.number - 1
+     AND NOT (w.calm AND j.cancel_requested_at IS NOT NULL)
+   ORDER BY j.workspace_id, j.id FOR NO KEY UPDATE OF j),
+up AS (
+  UPDATE job j SET
+      last_seq = j.last_seq + m.n, lease_writes = m.number,
+      rounds = j.rounds + m.rounds, tool_calls = j.tool_calls + m.calls, restarts = j.restarts + m.restarts,
+      content_length = j.content_length + m.content,
+      prompt_tokens = j.prompt_tokens + m.prompt, completion_tokens = j.completion_tokens + m.completion,
+      attempts = CASE WHEN m.progress THEN 0 WHEN m.next = 'queued' THEN greatest(j.attempts - 1, 0) ELSE j.attempts END,
+      status = coalesce(m.next, j.status),
+      reason = CASE WHEN m.next = 'cancelled' THEN coalesce(j.reason, m.reason) ELSE coalesce(m.reason, j.reason) END,
+      error = coalesce(m.error, j.error),
+      lease_owner = CASE WHEN m.next IS NULL THEN j.lease_owner END,
+      lease_until = CASE WHEN m.next IS NULL THEN j.lease_until END,
+      worked_ms = CASE WHEN m.next IS NULL THEN j.worked_ms
+        ELSE greatest(j.worked_ms, $2::int - (extract(epoch FROM j.deadline_at - clock_timestamp()) * 1000)::int) END,
+      key_cipher = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN NULL ELSE j.key_cipher END,
+      finished_at = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN clock_timestamp() END
+    FROM mine m
+   WHERE j.workspace_id = m.workspace_id AND j.id = m.id AND j.lease_epoch = m.epoch AND j.status = 'running'
+  RETURNING j.workspace_id, j.id, j.lease_epoch, j.last_seq - m.n AS base, m.i),
+logged AS (
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+  SELECT up.workspace_id, up.id, up.base + e.o, up.lease_epoch, e.a, e.t, e.b, clock_timestamp()
+    FROM json_to_recordset($3::json) AS e(i int, o int, a int, t text, b jsonb) JOIN up USING (i))`;
+
+const firstPartParameter = 4;
+
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+const statements = new Map<string, Statement>();
+
+/** The statement for the parts that occur in `writes`. Few combinations exist; each is prepared once per connection. */
+export function commitStatement(writes: readonly JobWrite[]): Statement {
+  const parts = partsOf(writes.flatMap(({ rows }) => rows));
+  const name = ['commit', ...parts.map((part) => part.name)].join('+');
+  const known = statements.get(name);
+  if (known !== undefined) return known;
+  const made = { name, text: compose(parts) };
+  statements.set(name, made);
+  return made;
+}
+
+function compose(parts: readonly CommitPart<readonly unknown[]>[]): string {
+  return `${core}${partClauses(parts, firstPartParameter)}
+SELECT up.i, up.base, extract(epoch FROM clock_timestamp()) * 1000 AS at${partChecks(parts)} FROM up`;
+}
+
+/** The parameters of `commitStatement(writes)`. `jobTimeoutMs` turns the deadline back into time worked. */
+export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number): unknown[] {
+  const jobs = writes.map((write, i) => ({
+    i,
+    ws: write.workspaceId,
+    job: write.jobId,
+    epoch: write.epoch,
+    number: write.number,
+    n: write.events.length,
+    calm: write.unlessCancelled,
+    progress: write.progress,
+    ...toMove(write.move),
+    rounds: write.counts.rounds,
+    calls: write.counts.toolCalls,
+    prompt: write.counts.promptTokens,
+    completion: write.counts.completionTokens,
+    restarts: write.counts.restarts,
+    content: write.counts.contentLength,
+  }));
+  const events = writes.flatMap((write, i) =>
+    write.events.map(({ type, body }, index) => ({ i, o: index + 1, a: write.attempt, t: type, b: body })),
+  );
+  const rows = writes.flatMap((write) => write.rows);
+  const parts = partParameters(partsOf(rows), rows);
+  return [JSON.stringify(jobs), jobTimeoutMs, JSON.stringify(events), ...parts];
+}
+
+function toMove(move: JobMove | undefined): object {
+  if (move === undefined) return {};
+  return move.to === 'waiting' || move.to === 'queued'
+    ? { next: move.to }
+    : { next: move.to, reason: move.reason, error: move.error };
+}

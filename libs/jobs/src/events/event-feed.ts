@@ -1,0 +1,175 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+
+import { BUS, type Bus, crashpoint } from '#platform';
+
+import { JobTelemetry } from '../job.telemetry.js';
+import { jobNotFound } from '../jobs.errors.js';
+import { type JobSnapshot, SnapshotRepository } from '../snapshot/snapshot.repository.js';
+import { feedPage, FeedRepository } from './feed.repository.js';
+import { isDelta, type JobEvent } from './job-event.js';
+import { JobTail } from './job-tail.js';
+import { LocalEvents } from './local-events.js';
+import { TailReader } from './tail-reader.js';
+
+/** What a viewer gets: first perhaps a snapshot, then events in order, several at a time. */
+export type FeedItem =
+  | { readonly type: 'snapshot'; readonly snapshot: JobSnapshot; readonly reset: boolean }
+  | { readonly type: 'events'; readonly events: readonly JobEvent[] };
+
+export interface FollowOptions {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  /** The last number the viewer has; undefined: it has nothing and wants a snapshot first. */
+  readonly after: number | undefined;
+  /** Ends the following; the iterator then returns. */
+  readonly signal: AbortSignal;
+}
+
+/** A viewer farther behind than this gets a snapshot instead of a replay. */
+const maxReplayEvents = 2_000;
+const maxReplayBytes = 1024 * 1024;
+
+/**
+ * The one way to watch a job: listen, replay from the log, drop what was seen, go live, end after `job-finished`. Pulled,
+ * not pushed: a viewer that does not ask costs nothing, and all viewers of a job share one tail.
+ */
+@Injectable()
+export class EventFeed implements OnModuleDestroy {
+  private readonly reader: TailReader;
+
+  constructor(
+    private readonly repository: FeedRepository,
+    private readonly snapshots: SnapshotRepository,
+    local: LocalEvents,
+    @Inject(BUS) bus: Bus,
+    private readonly telemetry: JobTelemetry,
+  ) {
+    this.reader = new TailReader(repository, { bus, local, logger: telemetry.logger });
+  }
+
+  /** Live tails in this process; zero when nobody watches. */
+  get tails(): number {
+    return this.reader.size;
+  }
+
+  /**
+   * Follows one job. The caller has checked that it may be read, and goes on checking between items. Throws `not_found`
+   * for a job that does not exist in the workspace. Every number after `after` arrives exactly once and in order, or is
+   * covered by a snapshot. Returns after `job-finished`, or when `signal` aborts.
+   */
+  async *follow(options: FollowOptions): AsyncGenerator<FeedItem, void, undefined> {
+    const { workspaceId, jobId, signal } = options;
+    const tail = this.reader.open(workspaceId, jobId);
+    this.telemetry.viewers.inc();
+    try {
+      crashpoint('after-listen');
+      let cursor = options.after;
+      const start = await this.startAt(tail, options);
+      if (start.type === 'end') return;
+      if (start.type === 'events') {
+        yield start;
+        if (start.events.at(-1)?.type === 'job-finished') return;
+        cursor = start.events.at(-1)?.seq;
+      } else if (start.type === 'snapshot') {
+        const snapshot = yield* this.snapshot(tail, start.reset);
+        if (snapshot.ended) return;
+        cursor = snapshot.seq;
+      }
+      yield* this.tailFrom(tail, cursor ?? 0, signal);
+    } finally {
+      this.telemetry.viewers.dec();
+      this.reader.close(tail);
+    }
+  }
+
+  onModuleDestroy(): void {
+    this.reader.stop();
+  }
+
+  /** Most viewers come fresh, or are a little behind: both are served with the first thing that is read. */
+  private async startAt(tail: JobTail, { workspaceId, jobId, after }: FollowOptions): Promise<Start> {
+    if (after === undefined) return { type: 'snapshot', reset: false };
+    if (after >= 0) {
+      // Not yet known to lie within the log: the shared tail learns of it only when something follows it.
+      const events = await this.repository.readAfter(workspaceId, { jobId, after });
+      if (isWholeReplay(events, after)) {
+        if (tail.last <= after) {
+          tail.align(after);
+          tail.push(events);
+        }
+        return { type: 'events', events };
+      }
+    }
+    const distance = await this.repository.measureAfter(workspaceId, { jobId, after });
+    if (distance === null) throw jobNotFound();
+    const { lastSeq, ended, kept, bytes } = distance;
+    if (after === lastSeq && ended) return { type: 'end' };
+    const complete = after >= 0 && after <= lastSeq && kept === lastSeq - after;
+    return complete && kept <= maxReplayEvents && bytes <= maxReplayBytes
+      ? { type: 'replay' }
+      : { type: 'snapshot', reset: true };
+  }
+
+  private async *tailFrom(tail: JobTail, from: number, signal: AbortSignal): AsyncGenerator<FeedItem, void, undefined> {
+    let cursor = from;
+    while (!signal.aborted) {
+      const found = tail.after(cursor) ?? (await this.replay(tail, cursor));
+      const events = unbroken(found, cursor);
+      const last = events.at(-1);
+      if (last === undefined && found.length > 0) {
+        // The log was trimmed between two reads of this viewer.
+        const snapshot = yield* this.snapshot(tail, true);
+        if (snapshot.ended) return;
+        cursor = snapshot.seq;
+        continue;
+      }
+      if (last === undefined) {
+        if (tail.last <= cursor) await this.reader.wait(tail, signal);
+        continue;
+      }
+      yield { type: 'events', events };
+      if (last.type === 'job-finished') return;
+      cursor = last.seq;
+    }
+  }
+
+  private async *snapshot(tail: JobTail, reset: boolean): AsyncGenerator<FeedItem, JobSnapshot, undefined> {
+    const snapshot = await this.snapshots.read(tail.workspaceId, tail.jobId);
+    if (snapshot === null) throw jobNotFound();
+    yield { type: 'snapshot', snapshot, reset };
+    return snapshot;
+  }
+
+  private async replay(tail: JobTail, after: number): Promise<readonly JobEvent[]> {
+    const { workspaceId, jobId } = tail;
+    const known = tail.last;
+    const events = await this.repository.readAfter(workspaceId, { jobId, after });
+    // It was longer than this before we read: the job was deleted since. (It may also have grown while we read.)
+    if (events.length === 0 && known > after) throw jobNotFound();
+    // A tail that knows no more than this viewer goes on from here, for all who follow.
+    if (tail.last <= after) {
+      tail.align(after);
+      tail.push(events);
+    }
+    return events;
+  }
+}
+
+/** The events that follow `cursor` without a gap. */
+function unbroken(events: readonly JobEvent[], cursor: number): readonly JobEvent[] {
+  const hole = events.findIndex(({ seq }, i) => seq !== cursor + i + 1);
+  return hole === -1 ? events : events.slice(0, hole);
+}
+
+type Start =
+  | { readonly type: 'snapshot'; readonly reset: boolean }
+  | { readonly type: 'events'; readonly events: readonly JobEvent[] }
+  | { readonly type: 'replay' }
+  | { readonly type: 'end' };
+
+/** Something follows the cursor, without a gap, and less than a page of it: no need to measure. */
+function isWholeReplay(events: readonly JobEvent[], after: number): boolean {
+  if (events.length === 0 || events.length === feedPage || events.at(-1)?.seq !== after + events.length) return false;
+  const length = events.reduce((sum, event) => sum + (isDelta(event) ? event.body.text.length : 0), 0);
+  return length * 4 <= maxReplayBytes;
+}

@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+
+import { Config, Postgres, systemClock } from '#platform';
+
+import { LeaseLost } from '../jobs.errors.js';
+import { commitStatement, type JobWrite, toParameters } from './commit-statement.js';
+
+/** What a committed write tells its lease. */
+export interface Written {
+  /** The number before the first event of the write; null when the reply was lost: then only the log knows. */
+  readonly base: number | null;
+  /** The log reaches at least to here. */
+  readonly lastSeq: number;
+  /** When the events were stored, ms since the epoch. */
+  readonly at: number;
+}
+
+interface WrittenRow {
+  readonly i: number;
+  readonly base: number;
+  readonly at: string;
+}
+
+/** Failures that pass: conflicts, timeouts, a server that restarts. Sending again is safe, a write is applied once. */
+const repeatable = new Set([
+  ...['40001', '40P01', '55P03', '57014', '57P01', '57P02', '57P03'],
+  ...['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT'],
+]);
+/** What node-postgres says, without a code, of a connection that went away. */
+const connectionGone = /connection terminated|connection error|timeout exceeded|read timeout/i;
+
+/** About 3 s in all: a server's restart, and well within a lease. */
+const pausesMs = [50, 100, 200, 400, 800, 1_600];
+
+/** Writes the logs of many jobs in one statement, which is its own transaction. */
+@Injectable()
+export class EventLogRepository {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Commits `writes` (each of another job) under their leases. The answer has one entry per write: `Written`, or
+   * `LeaseLost` when the job is no longer held in that epoch (or a cancel was requested and the write minds).
+   * A failure that concerns one job fails that one only. May be called again after a lost reply: a write is applied once.
+   */
+  async commit(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
+    try {
+      return await this.commitTogether(writes);
+    } catch (error) {
+      const [only, ...others] = writes;
+      if (only !== undefined && others.length === 0) return [await this.commitAlone(only, error)];
+      return Promise.all(writes.map((write) => this.commitAlone(write, error)));
+    }
+  }
+
+  private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
+    const statement = commitStatement(writes);
+    const { rows } = await this.postgres.engine.query<WrittenRow>({
+      ...statement,
+      values: toParameters(writes, this.config.values.JOB_TIMEOUT_MS),
+    });
+    const answers: (Written | undefined)[] = writes.map(() => undefined);
+    for (const { i, base, at } of rows) {
+      const lastSeq = base + (writes[i]?.events.length ?? 0);
+      answers[i] = { base, lastSeq, at: Math.round(Number(at)) };
+    }
+    return writes.map(({ jobId }, i) => answers[i] ?? new LeaseLost(jobId));
+  }
+
+  /** After a failure nobody knows whether the commit happened; the lease's write counter does. */
+  private async commitAlone(write: JobWrite, failure: unknown): Promise<Written | Error> {
+    let last = failure;
+    for (const pauseMs of pausesMs) {
+      try {
+        const found = await this.findWrite(write);
+        if (found !== undefined) return found;
+        const [answer] = await this.commitTogether([write]);
+        // Refused: by the fence, or because the first try has come through meanwhile.
+        if (answer !== undefined)
+          return answer instanceof LeaseLost ? ((await this.findWrite(write)) ?? answer) : answer;
+      } catch (error) {
+        last = error;
+        if (!isRepeatable(error)) break;
+      }
+      await new Promise<void>((resolve) => systemClock.after(pauseMs, resolve));
+    }
+    return last instanceof Error ? last : new Error(String(last));
+  }
+
+  private async findWrite(write: JobWrite): Promise<Written | undefined> {
+    const { rows } = await this.postgres.engine.query<{ lastSeq: number }>(
+      `SELECT last_seq AS "lastSeq" FROM job WHERE workspace_id = $1 AND id = $2 AND lease_epoch = $3 AND lease_writes = $4`,
+      [write.workspaceId, write.jobId, write.epoch, write.number],
+    );
+    // Others (a cancel) may have appended since, so the numbers cannot be counted back from the end.
+    const row = rows[0];
+    return row === undefined ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
+  }
+}
+
+function isRepeatable(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const isGone = error instanceof Error && connectionGone.test(error.message);
+  return repeatable.has(code) || code.startsWith('08') || isGone;
+}

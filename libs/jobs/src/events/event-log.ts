@@ -1,0 +1,77 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, type BusMessages, Config, GroupWriter, systemClock } from '#platform';
+
+import { JobTelemetry } from '../job.telemetry.js';
+import type { JobWrite } from './commit-statement.js';
+import { EventLogRepository, type Written } from './event-log.repository.js';
+import { isDelta, type JobEvent, statusAfter } from './job-event.js';
+import { LocalEvents } from './local-events.js';
+
+/** Gives what a job wants written; asked for when the batch is put together, so that what came meanwhile goes along. */
+export type WriteSource = () => JobWrite;
+
+interface Sealed {
+  readonly write: JobWrite;
+  readonly written: Written;
+}
+
+/**
+ * The one writer of this process: what all its jobs want to commit in a tick becomes one statement in one transaction.
+ * Hints go out after the commit, one per job.
+ */
+@Injectable()
+export class EventLog {
+  private readonly writer: GroupWriter<WriteSource, Sealed>;
+
+  constructor(
+    private readonly repository: EventLogRepository,
+    private readonly local: LocalEvents,
+    @Inject(BUS) private readonly bus: Bus,
+    private readonly telemetry: JobTelemetry,
+    config: Config,
+  ) {
+    this.writer = new GroupWriter((sources) => this.write(sources), systemClock, {
+      tickMs: config.values.WRITER_TICK_MS,
+      maxBatch: 500,
+    });
+  }
+
+  /** Commits one job's write with whatever else is due. Rejects with `LeaseLost` when the fence refused it. */
+  async commit(source: WriteSource): Promise<Written> {
+    const { write, written } = await this.writer.submit(source);
+    if (write.events.length > 0) this.announce(write, written);
+    for (const event of write.events) if (isDelta(event)) this.telemetry.deltaLength.observe(event.body.text.length);
+    return written;
+  }
+
+  /** Tells that a log has grown by another statement than this writer's. */
+  hint(message: BusMessages['job-events']): void {
+    this.bus.publish('job-events', message);
+  }
+
+  drain(): Promise<void> {
+    return this.writer.drain();
+  }
+
+  private async write(sources: readonly WriteSource[]): Promise<(Sealed | Error)[]> {
+    const writes = sources.map((seal) => seal());
+    this.telemetry.commits.inc({ writer: 'engine' });
+    this.telemetry.batchSize.observe(writes.length);
+    const answers = await this.repository.commit(writes);
+    return writes.map((write, i) => {
+      const answer = answers[i] ?? new Error('no answer');
+      return answer instanceof Error ? answer : { write, written: answer };
+    });
+  }
+
+  private announce(write: JobWrite, { base, lastSeq, at }: Written): void {
+    const { workspaceId, jobId, attempt } = write;
+    const status = write.events.reduce<string | undefined>((last, event) => statusAfter(event) ?? last, undefined);
+    if (base !== null && this.local.wanted) {
+      const events = write.events.map((event, i): JobEvent => ({ ...event, seq: base + i + 1, jobId, at, attempt }));
+      this.local.emit({ workspaceId, jobId, events });
+    }
+    this.bus.publish('job-events', { workspaceId, jobId, seq: lastSeq, ...(status === undefined ? {} : { status }) });
+  }
+}

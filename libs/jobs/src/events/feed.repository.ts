@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres, systemClock, WorkspaceBatches } from '#platform';
+
+import type { JobEvent, NewJobEvent } from './job-event.js';
+
+/** Where a reader of one job stands. */
+export interface Cursor {
+  readonly jobId: string;
+  /** The last number it has. */
+  readonly after: number;
+}
+
+/** Most events of one job in one answer. */
+export const feedPage = 500;
+
+/** Most cursors in one statement. */
+const maxTogether = 200;
+
+interface EventRow {
+  readonly i: number;
+  readonly seq: number;
+  readonly attempt: number;
+  readonly type: string;
+  readonly body: unknown;
+  readonly at: number;
+}
+
+const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, (extract(epoch FROM e.at) * 1000)::float8 AS at
+  FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
+       LATERAL (SELECT * FROM job_event x WHERE x.workspace_id = $1 AND x.job_id = w."jobId" AND x.seq > w.after
+                 ORDER BY x.seq LIMIT ${feedPage}) e
+ ORDER BY w.i, e.seq`;
+
+/** Reads logs for viewers, inside the workspace's own transaction: another tenant's log does not exist here. */
+@Injectable()
+export class FeedRepository {
+  private readonly batches: WorkspaceBatches<Cursor, readonly JobEvent[]>;
+
+  constructor(private readonly postgres: Postgres) {
+    this.batches = new WorkspaceBatches((workspaceId, cursors) => this.readAll(workspaceId, cursors), systemClock, {
+      tickMs: 0,
+      maxBatch: maxTogether,
+    });
+  }
+
+  /** What follows the cursor, in order, at most `feedPage` events. However many ask at once, it is one statement. */
+  readAfter(workspaceId: string, cursor: Cursor): Promise<readonly JobEvent[]> {
+    return this.batches.submit(workspaceId, cursor);
+  }
+
+  /** First kept number after `after` and how much text lies there: decides between a replay and a snapshot. */
+  async measureAfter(workspaceId: string, { jobId, after }: Cursor): Promise<Distance | null> {
+    const rows = await this.postgres.readInWorkspace<Distance>(workspaceId, {
+      name: 'feed-measure',
+      text: `SELECT j.last_seq AS "lastSeq", j.status IN ('completed', 'failed', 'cancelled') AS ended,
+                    count(e.seq)::int AS kept, coalesce(sum(pg_column_size(e.body)), 0)::int AS bytes
+               FROM job j LEFT JOIN job_event e ON e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.seq > $3
+              WHERE j.workspace_id = $1 AND j.id = $2 GROUP BY 1, 2`,
+      values: [workspaceId, jobId, after],
+    });
+    return rows[0] ?? null;
+  }
+
+  private async readAll(workspaceId: string, cursors: readonly Cursor[]): Promise<(readonly JobEvent[])[]> {
+    const wanted = cursors.map(({ jobId, after }, i) => ({ i, jobId, after }));
+    const rows = await this.postgres.readInWorkspace<EventRow>(workspaceId, {
+      name: 'feed-read',
+      text: readSql,
+      values: [workspaceId, JSON.stringify(wanted)],
+    });
+    const found = cursors.map((): JobEvent[] => []);
+    for (const row of rows) found[row.i]?.push(toJobEvent(row, cursors[row.i]?.jobId ?? ''));
+    return found;
+  }
+}
+
+export interface Distance {
+  readonly lastSeq: number;
+  readonly ended: boolean;
+  /** Events after the cursor that are still kept. */
+  readonly kept: number;
+  readonly bytes: number;
+}
+
+function toJobEvent(row: EventRow, jobId: string): JobEvent {
+  // The log is written from NewJobEvent only, so type and body belong together.
+  const event = { type: row.type, body: row.body } as NewJobEvent;
+  return { ...event, seq: row.seq, jobId, at: Math.round(row.at), attempt: row.attempt };
+}

@@ -1,0 +1,46 @@
+import type { JobEventType } from './job-event.js';
+
+interface Meaning {
+  /** Members of the body besides `seq`, `jobId`, `at`, `attempt`. */
+  readonly body: string;
+  readonly says: string;
+}
+
+/** What each kind says, for PROTOCOL.md. Every kind has an entry, or this does not compile. */
+export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
+  'job-queued': {
+    body: '`kind`, `threadId`, `messageId`, `queuePosition?`',
+    says: 'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of its thread.',
+  },
+  'job-started': {
+    body: '`epoch`',
+    says: 'A worker holds the job. Each claim has a higher epoch than the one before.',
+  },
+  'round-started': { body: '`round`, `model`', says: 'The model is being asked.' },
+  'text-delta': {
+    body: '`round`, `offset`, `text`',
+    says: 'Text, from `offset` (UTF-16) in the content of the job. Trimmed some time after the end.',
+  },
+  'reasoning-delta': {
+    body: '`round`, `offset`, `text`',
+    says: 'The same for reasoning, counted by itself.',
+  },
+  'round-restarted': {
+    body: '`round`, `reason`, `contentLength`, `reasoningLength`',
+    says: 'Text beyond the two lengths is withdrawn; the round is asked again. Raises `attempt` by one.',
+  },
+  'round-finished': {
+    body: '`round`, `finishReason`, `usage`, `toolCallIds`',
+    says: 'The answer is complete and on disk, with its calls.',
+  },
+  'tool-call': { body: '`round`, `internalStatus`, `call`', says: 'A call the model asked for, as it was recorded.' },
+  'tool-call-updated': { body: '`round`, `internalStatus`, `call`', says: 'The call has moved to another status.' },
+  'job-waiting': { body: '`interruptIds`', says: 'The job holds no worker until a request is answered.' },
+  'job-requeued': { body: '`reason`', says: 'The job may be claimed again.' },
+  warning: { body: '`code`, `text`', says: 'Something a person should know; the job goes on.' },
+  'job-cancel-requested': { body: '`by`, `reason`', says: 'The worker of the job was told to stop.' },
+  'job-finished': {
+    body: '`status`, `reason`, `error?`, `content_length`, `usage`, `durationMs`, `toolCalls`, `rounds`',
+    says: 'The end. Always the last number, exactly once.',
+  },
+};

@@ -1,0 +1,38 @@
+import type { TerminalStatus } from '../job.lifecycle.js';
+import type { NewJobEvent } from './job-event.js';
+
+/** Totals of a job at its end. */
+export interface FinalTotals {
+  readonly contentLength: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly toolCalls: number;
+  readonly rounds: number;
+  /** From acceptance to the end, ms. */
+  readonly durationMs: number;
+}
+
+export interface JobEnd {
+  readonly status: TerminalStatus;
+  /** Finish reason, error code, or why it was cancelled. */
+  readonly reason: string;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** The one last event of a job, whoever ends it. */
+export function jobFinished(end: JobEnd, totals: FinalTotals): NewJobEvent {
+  const { promptTokens, completionTokens } = totals;
+  return {
+    type: 'job-finished',
+    body: {
+      status: end.status,
+      reason: end.reason,
+      ...(end.error === undefined ? {} : { error: end.error }),
+      content_length: totals.contentLength,
+      usage: { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens },
+      durationMs: Math.max(0, Math.round(totals.durationMs)),
+      toolCalls: totals.toolCalls,
+      rounds: totals.rounds,
+    },
+  };
+}

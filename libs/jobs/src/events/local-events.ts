@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+
+import type { JobEvent } from './job-event.js';
+
+/** Events as they were stored, for readers in the same process. */
+export interface StoredEvents {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly events: readonly JobEvent[];
+}
+
+/**
+ * Hands stored events to readers of the same process, so that they need not read them back. A reader uses them only if
+ * they continue what it has; nothing depends on them arriving.
+ */
+@Injectable()
+export class LocalEvents {
+  private readonly listeners = new Set<(stored: StoredEvents) => void>();
+
+  /** False when nobody would listen, so that nothing is built for nobody. */
+  get wanted(): boolean {
+    return this.listeners.size > 0;
+  }
+
+  emit(stored: StoredEvents): void {
+    for (const listener of this.listeners) listener(stored);
+  }
+
+  subscribe(listener: (stored: StoredEvents) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}

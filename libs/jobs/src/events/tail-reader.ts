@@ -1,0 +1,122 @@
+import { type Bus, type Logger, systemClock, type Timer } from '#platform';
+
+import { feedPage, type FeedRepository } from './feed.repository.js';
+import { JobTail } from './job-tail.js';
+import type { LocalEvents } from './local-events.js';
+
+interface TailReaderOptions {
+  readonly bus: Bus;
+  readonly local: LocalEvents;
+  readonly logger: Logger;
+}
+
+/** The floor under lost hints: a live tail that heard nothing is read this often. */
+const pollMs = 1_500;
+
+/**
+ * Keeps the live tails of this process up to date: one read for all tails of a workspace that have something new, one at a
+ * time, so that a thousand hints while a read is under way cost one more read.
+ */
+export class TailReader {
+  private readonly tails = new Map<string, JobTail>();
+  private readonly dirty = new Set<JobTail>();
+  private unsubscribe: (() => void)[] = [];
+  private poll: Timer | undefined;
+  private reading = false;
+
+  constructor(
+    private readonly repository: FeedRepository,
+    private readonly options: TailReaderOptions,
+  ) {}
+
+  get size(): number {
+    return this.tails.size;
+  }
+
+  open(workspaceId: string, jobId: string): JobTail {
+    const tail = this.tails.get(jobId) ?? new JobTail(workspaceId, jobId);
+    tail.viewers += 1;
+    if (this.tails.size === 0) this.listen();
+    this.tails.set(jobId, tail);
+    return tail;
+  }
+
+  close(tail: JobTail): void {
+    tail.viewers -= 1;
+    if (tail.viewers > 0) return;
+    this.tails.delete(tail.jobId);
+    this.dirty.delete(tail);
+    if (this.tails.size === 0) this.stop();
+  }
+
+  /** Resolves when `tail` may have grown, or `signal` aborts. */
+  async wait(tail: JobTail, signal: AbortSignal): Promise<void> {
+    const changed = tail.changed(signal);
+    if (tail.isBehind) this.markDirty(tail);
+    await changed;
+  }
+
+  stop(): void {
+    for (const off of this.unsubscribe.splice(0)) off();
+    this.poll?.cancel();
+    this.poll = undefined;
+  }
+
+  private listen(): void {
+    const { bus, local } = this.options;
+    this.unsubscribe = [
+      local.subscribe(({ jobId, events }) => this.tails.get(jobId)?.push(events)),
+      bus.subscribe('job-events', ({ jobId, seq }) => {
+        const tail = this.tails.get(jobId);
+        if (tail === undefined || seq <= tail.last) return;
+        tail.hinted = Math.max(tail.hinted, seq);
+        this.markDirty(tail);
+      }),
+      bus.onGap(() => {
+        this.markAllDirty();
+      }),
+    ];
+    this.schedulePoll();
+  }
+
+  private schedulePoll(): void {
+    this.poll = systemClock.after(pollMs, () => {
+      this.markAllDirty();
+      this.schedulePoll();
+    });
+  }
+
+  private markAllDirty(): void {
+    for (const tail of this.tails.values()) this.markDirty(tail);
+  }
+
+  private markDirty(tail: JobTail): void {
+    this.dirty.add(tail);
+    if (this.reading) return;
+    this.reading = true;
+    setImmediate(() => void this.readDirty());
+  }
+
+  private async readDirty(): Promise<void> {
+    while (this.dirty.size > 0) {
+      const tails = [...this.dirty];
+      this.dirty.clear();
+      await Promise.all(tails.map((tail) => this.read(tail)));
+    }
+    this.reading = false;
+  }
+
+  private async read(tail: JobTail): Promise<void> {
+    const { workspaceId, jobId, last } = tail;
+    try {
+      const events = await this.repository.readAfter(workspaceId, { jobId, after: last });
+      // A viewer whose tail begins in the middle (a trimmed log) reads for itself; it only has to wake up.
+      const isFresh = tail.push(events);
+      if (!isFresh && events.length > 0) tail.wake();
+      if (isFresh && events.length === feedPage) this.dirty.add(tail);
+    } catch (error) {
+      // The poll tries again; viewers wait a little longer and lose nothing.
+      this.options.logger.warn({ err: error, jobId, workspaceId }, 'reading a live log failed');
+    }
+  }
+}

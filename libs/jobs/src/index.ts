@@ -1,0 +1,51 @@
+export { JobStopper, type AdmissionAbort, type StopState } from './cancel/job-stopper.js';
+export { Doorbell } from './doorbell/doorbell.js';
+export { doorbellQueue } from './doorbell/doorbell.repository.js';
+export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
+export { EventFeed, type FeedItem, type FollowOptions } from './events/event-feed.js';
+export {
+  deltaTypes,
+  isDelta,
+  type JobEvent,
+  type JobEventBodies,
+  type JobEventType,
+  type NewJobEvent,
+  statusAfter,
+  type ToolCallItem,
+  type Usage,
+} from './events/job-event.js';
+export { jobEventMeanings } from './events/job-event-meanings.js';
+export { isJobKind, type Job, type JobKind, jobKinds } from './job.js';
+export {
+  canMove,
+  isJobStatus,
+  isTerminal,
+  jobMoves,
+  type JobStatus,
+  jobStatuses,
+  terminalStatuses,
+} from './job.lifecycle.js';
+export { type JobOwner, JobOwnersRepository } from './job-owners.repository.js';
+export { JobTelemetry } from './job.telemetry.js';
+export { CancelRequested, jobNotFinished, jobNotFound, LeaseLost, threadNotFound } from './jobs.errors.js';
+export { JobsModule } from './jobs.module.js';
+export { type JobFilter, JobsRepository, type KeysetPage } from './jobs.repository.js';
+export { JobTurns, type Turn, type TurnStarter } from './line/job-turns.js';
+export { Draining, endsJob, JobCancelled } from './run/end-reason.js';
+export { Retention, type RetentionResult } from './retention/retention.js';
+export type { JobHandler, JobOutcome } from './run/job-handler.js';
+export { JobHandlers } from './run/job-handlers.js';
+export { JobRun } from './run/job-run.js';
+export type { RunWrite } from './run/pending-write.js';
+export type { ClaimedJob, JobRef } from './run/lease.repository.js';
+export { stoppedCall, unknownOutcome } from './unknown-outcome.js';
+export { Worker } from './run/worker.js';
+export {
+  type JobSnapshot,
+  type SnapshotCall,
+  SnapshotRepository,
+  type SnapshotRound,
+} from './snapshot/snapshot.repository.js';
+export { type NewRound, roundRow } from './rounds/round-part.repository.js';
+export { JobStarter } from './start/job-starter.js';
+export { type StartedJob, type StartRequest, type WhenBusy, whenBusyChoices } from './start/start-request.js';

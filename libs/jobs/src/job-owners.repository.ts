@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+
+import { isId, Postgres, systemClock, WorkspaceBatches } from '#platform';
+
+/** What a question about the right to a job needs to know of it. */
+export interface JobOwner {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly createdBy: string | null;
+}
+
+/**
+ * Whose a job is, for doors that then ask the ability. Viewers often come together (a page with many live jobs, a client that
+ * starts many): those of one workspace are looked up in one statement.
+ */
+@Injectable()
+export class JobOwnersRepository {
+  private readonly batches: WorkspaceBatches<string, JobOwner | null>;
+
+  constructor(private readonly postgres: Postgres) {
+    this.batches = new WorkspaceBatches((workspaceId, ids) => this.findAll(workspaceId, ids), systemClock, {
+      tickMs: 0,
+      maxBatch: 500,
+    });
+  }
+
+  /** Null: no such job in the workspace. Says nothing about rights. */
+  find(workspaceId: string, jobId: string): Promise<JobOwner | null> {
+    return isId(jobId) ? this.batches.submit(workspaceId, jobId.toLowerCase()) : Promise.resolve(null);
+  }
+
+  private async findAll(workspaceId: string, ids: readonly string[]): Promise<(JobOwner | null)[]> {
+    const rows = await this.postgres.readInWorkspace<{ id: string; createdBy: string | null }>(workspaceId, {
+      name: 'job-owners',
+      text: `SELECT id, created_by AS "createdBy" FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])`,
+      values: [workspaceId, ids],
+    });
+    const owners = new Map(rows.map(({ id, createdBy }) => [id, { workspaceId, jobId: id, createdBy }]));
+    return ids.map((id) => owners.get(id) ?? null);
+  }
+}

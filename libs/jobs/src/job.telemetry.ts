@@ -1,0 +1,45 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { LOGGER, type Logger, Metrics } from '#platform';
+
+/** What the engine tells its operators: counters for Prometheus, log lines with ids. */
+@Injectable()
+export class JobTelemetry {
+  readonly accepted;
+  readonly finished;
+  readonly queueWait;
+  readonly leasesLost;
+  readonly running;
+  readonly commits;
+  readonly batchSize;
+  readonly deltaLength;
+  readonly rounds;
+  readonly viewers;
+
+  constructor(
+    metrics: Metrics,
+    @Inject(LOGGER) readonly logger: Logger,
+  ) {
+    this.accepted = metrics.counter('nightshift_jobs_accepted_total', 'Jobs accepted, by kind', ['kind']);
+    this.finished = metrics.counter('nightshift_jobs_finished_total', 'Jobs ended, by kind and status', [
+      'kind',
+      'status',
+    ]);
+    this.queueWait = metrics.histogram('nightshift_job_queue_wait_seconds', 'From acceptance to the first claim', {
+      buckets: [0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600],
+    });
+    this.leasesLost = metrics.counter('nightshift_leases_lost_total', 'Runs stopped because their lease was gone');
+    this.running = metrics.gauge('nightshift_jobs_running', 'Jobs this process holds a lease on');
+    this.commits = metrics.counter('nightshift_commits_total', 'Write transactions, by what wrote', ['writer']);
+    this.batchSize = metrics.histogram('nightshift_commit_batch_jobs', 'Jobs whose writes shared one commit', {
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    });
+    this.deltaLength = metrics.histogram('sse_broadcast_batch_size', 'UTF-16 units of text in one stored delta', {
+      buckets: [16, 64, 256, 1_024, 4_096, 16_384],
+    });
+    this.rounds = metrics.histogram('background_job_rounds', 'Rounds of a job, at its end', {
+      buckets: [0, 1, 2, 3, 5, 8, 10, 20],
+    });
+    this.viewers = metrics.gauge('nightshift_viewers', 'Open live viewers in this process');
+  }
+}

@@ -1,0 +1,37 @@
+import type { JobStatus } from './job.lifecycle.js';
+
+export const jobKinds = ['chat', 'workflow'] as const;
+export type JobKind = (typeof jobKinds)[number];
+
+export function isJobKind(text: string): text is JobKind {
+  return (jobKinds as readonly string[]).includes(text);
+}
+
+/** A job as readers see it. Instants in ms since the epoch. */
+export interface Job {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly kind: JobKind;
+  readonly status: JobStatus;
+  readonly inLine: boolean;
+  readonly threadId: string | null;
+  /** The assistant message it writes: our id, and the client's own if it gave one. */
+  readonly messageId: string | null;
+  readonly messageClientId: string | null;
+  readonly createdBy: string | null;
+  readonly retryOf: string | null;
+  readonly model: string;
+  readonly lastSeq: number;
+  /** How often shown text was withdrawn; on the wire: `attempt`. */
+  readonly restarts: number;
+  readonly reason: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly rounds: number;
+  readonly toolCalls: number;
+  readonly cancelRequested: boolean;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+}

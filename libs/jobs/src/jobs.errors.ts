@@ -1,0 +1,59 @@
+import { AppError } from '#platform';
+
+export const jobNotFound = () => new AppError({ code: 'not_found', message: 'Job not found or unauthorized' });
+
+export const threadNotFound = () =>
+  new AppError({ code: 'not_found', message: 'Thread not found or unauthorized', field: 'threadId' });
+
+export const threadBusy = () =>
+  new AppError({ code: 'thread_busy', message: 'Another job is already running in this thread', field: 'threadId' });
+
+/** A client's id of a message is unique in its thread; a repeated start is recognised by its idempotency key instead. */
+export const messageIdTaken = () =>
+  new AppError({ code: 'conflict', message: 'This message id is already used in the thread', field: 'messageId' });
+
+export const jobLimitReached = () =>
+  new AppError({
+    code: 'job_limit_reached',
+    message: 'Server busy, try again later',
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
+
+export const idempotencyKeyMismatch = () =>
+  new AppError({
+    code: 'idempotency_key_mismatch',
+    message: 'Idempotency key was already used with a different request',
+    field: 'idempotencyKey',
+  });
+
+export const admissionCancelled = () =>
+  new AppError({ code: 'admission_cancelled', message: 'This admission was cancelled before it started' });
+
+export const startInFlight = () =>
+  new AppError({
+    code: 'start_in_flight',
+    message: 'The first request with this idempotency key is still being accepted',
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
+
+export const jobNotFinished = () =>
+  new AppError({ code: 'conflict', message: 'Only a failed or cancelled job can be retried', field: 'jobId' });
+
+/** The lease is gone: another worker owns the job, or it has ended. Whoever catches this writes nothing more. */
+export class LeaseLost extends Error {
+  /** `cause`: what kept the write from the database, when it was not the fence. */
+  constructor(jobId: string, cause?: unknown) {
+    super(`lease of job ${jobId} is lost`, cause === undefined ? undefined : { cause });
+    this.name = 'LeaseLost';
+  }
+}
+
+/** The write asked for an uncancelled job, and a cancel had been requested. The lease is still held. */
+export class CancelRequested extends Error {
+  constructor(jobId: string) {
+    super(`cancel of job ${jobId} was requested`);
+    this.name = 'CancelRequested';
+  }
+}

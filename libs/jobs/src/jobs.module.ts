@@ -1,0 +1,65 @@
+import { Module } from '@nestjs/common';
+
+import { CancelRepository } from './cancel/cancel.repository.js';
+import { JobStopper } from './cancel/job-stopper.js';
+import { Doorbell } from './doorbell/doorbell.js';
+import { DoorbellRepository } from './doorbell/doorbell.repository.js';
+import { EventFeed } from './events/event-feed.js';
+import { EventLog } from './events/event-log.js';
+import { EventLogRepository } from './events/event-log.repository.js';
+import { FeedRepository } from './events/feed.repository.js';
+import { LocalEvents } from './events/local-events.js';
+import { JobGauges } from './job.gauges.js';
+import { JobTelemetry } from './job.telemetry.js';
+import { JobOwnersRepository } from './job-owners.repository.js';
+import { JobsRepository } from './jobs.repository.js';
+import { JobTurns } from './line/job-turns.js';
+import { ThreadLine } from './line/thread-line.js';
+import { ThreadLineRepository } from './line/thread-line.repository.js';
+import { Retention } from './retention/retention.js';
+import { RetentionRepository } from './retention/retention.repository.js';
+import { JobHandlers } from './run/job-handlers.js';
+import { JobRunner } from './run/job-runner.js';
+import { LeaseRepository } from './run/lease.repository.js';
+import { RunEnder } from './run/run-ender.js';
+import { Sweeper } from './run/sweeper.js';
+import { Worker } from './run/worker.js';
+import { SnapshotRepository } from './snapshot/snapshot.repository.js';
+import { AdmissionRepository } from './start/admission.repository.js';
+import { JobStarter } from './start/job-starter.js';
+import { StartRepository } from './start/start.repository.js';
+
+const shared = [
+  AdmissionRepository,
+  CancelRepository,
+  Doorbell,
+  DoorbellRepository,
+  EventFeed,
+  EventLog,
+  EventLogRepository,
+  FeedRepository,
+  JobGauges,
+  JobHandlers,
+  JobOwnersRepository,
+  JobRunner,
+  JobStarter,
+  JobStopper,
+  JobsRepository,
+  JobTelemetry,
+  JobTurns,
+  LeaseRepository,
+  LocalEvents,
+  Retention,
+  RetentionRepository,
+  RunEnder,
+  SnapshotRepository,
+  StartRepository,
+  Sweeper,
+  ThreadLine,
+  ThreadLineRepository,
+  Worker,
+];
+
+/** Durable work and its events. Expects `Postgres`, `PrismaService`, `Config`, `Metrics`, LOGGER and BUS from above. */
+@Module({ providers: shared, exports: shared })
+export class JobsModule {}

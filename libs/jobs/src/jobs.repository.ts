@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+
+import { firstIdAt, type JobRow, type Prisma, PrismaService, type Scope } from '#platform';
+
+import { isJobKind, type Job } from './job.js';
+import { isJobStatus, type JobStatus } from './job.lifecycle.js';
+
+/** Which jobs a list shows; every member narrows it. Instants in ms since the epoch. */
+export interface JobFilter {
+  readonly statuses?: readonly JobStatus[];
+  readonly kinds?: readonly string[];
+  readonly threadId?: string;
+  readonly createdBy?: string;
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+}
+
+/** A page by key: ids are in order of creation, so the last id seen is the whole cursor. */
+export interface KeysetPage {
+  /** 1 to 100. */
+  readonly limit: number;
+  /** Newest first: older than this id. With `reverse`: newer than it, oldest of those first. */
+  readonly after?: string;
+  readonly reverse?: boolean;
+}
+
+/** Reads of jobs. Every method takes a Scope; what it does not cover does not exist. */
+@Injectable()
+export class JobsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  findInScope(scope: Scope, id: string): Promise<Job | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const row = await tx.job.findFirst({ where: { AND: [scope.where('Job'), { id }] } });
+      return row === null ? null : toJob(row);
+    });
+  }
+
+  /** Many at once, for loaders; absent and forbidden ids are left out. */
+  findManyInScope(scope: Scope, ids: readonly string[]): Promise<Job[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.job.findMany({ where: { AND: [scope.where('Job'), { id: { in: [...ids] } }] } });
+      return rows.map(toJob);
+    });
+  }
+
+  /** One more than `limit` may come back: then there is a next page. */
+  listInScope(scope: Scope, filter: JobFilter, page: KeysetPage): Promise<Job[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const beyond =
+        page.after === undefined ? {} : { id: page.reverse === true ? { gt: page.after } : { lt: page.after } };
+      const rows = await tx.job.findMany({
+        where: { AND: [scope.where('Job'), { workspaceId: scope.workspaceId }, toWhere(filter), beyond] },
+        orderBy: [
+          { workspaceId: page.reverse === true ? 'asc' : 'desc' },
+          { id: page.reverse === true ? 'asc' : 'desc' },
+        ],
+        take: page.limit + 1,
+      });
+      return rows.map(toJob);
+    });
+  }
+
+  countInScope(scope: Scope, filter: JobFilter): Promise<number> {
+    return this.prisma.withWorkspace(scope, (tx) =>
+      tx.job.count({ where: { AND: [scope.where('Job'), toWhere(filter)] } }),
+    );
+  }
+
+  /** Input and background mode of a job, for starting it again. */
+  findInputInScope(scope: Scope, id: string): Promise<{ job: Job; input: unknown; backgroundMode: unknown } | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const row = await tx.job.findFirst({ where: { AND: [scope.where('Job'), { id }] } });
+      return row === null ? null : { job: toJob(row), input: row.input, backgroundMode: row.backgroundMode };
+    });
+  }
+
+  /** The job a principal's idempotency key started, or the marker that cancelled the key. */
+  findAdmission(scope: Scope, key: string): Promise<{ jobId: string | null; cancelled: boolean } | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const { workspaceId, principal } = scope;
+      const row = await tx.admission.findUnique({
+        where: { workspaceId_principal_key: { workspaceId, principal, key } },
+      });
+      return row === null ? null : { jobId: row.jobId, cancelled: row.cancelledAt !== null };
+    });
+  }
+}
+
+function toWhere(filter: JobFilter): Prisma.JobWhereInput {
+  return {
+    ...(filter.statuses === undefined ? {} : { status: { in: [...filter.statuses] } }),
+    ...(filter.kinds === undefined ? {} : { kind: { in: [...filter.kinds] } }),
+    ...(filter.threadId === undefined ? {} : { threadId: filter.threadId }),
+    ...(filter.createdBy === undefined ? {} : { createdBy: filter.createdBy }),
+    AND: timeWhere(filter),
+  };
+}
+
+/** Ids are made a little before rows are, perhaps by another clock. */
+const idSlackMs = 60_000;
+
+/** A span of time as a range of ids, which the primary key serves, and exactly, for the rows at its edges. */
+function timeWhere({ createdAfter, createdBefore }: JobFilter): Prisma.JobWhereInput[] {
+  return [
+    ...(createdAfter === undefined
+      ? []
+      : [{ id: { gte: firstIdAt(createdAfter - idSlackMs) }, createdAt: { gte: new Date(createdAfter) } }]),
+    ...(createdBefore === undefined
+      ? []
+      : [{ id: { lt: firstIdAt(createdBefore + idSlackMs) }, createdAt: { lt: new Date(createdBefore) } }]),
+  ];
+}
+
+function toJob(row: JobRow): Job {
+  const { kind, status } = row;
+  if (!isJobKind(kind) || !isJobStatus(status)) throw new Error(`job ${row.id} has kind ${kind}, status ${status}`);
+  return {
+    workspaceId: row.workspaceId,
+    id: row.id,
+    kind,
+    status,
+    inLine: row.inLine,
+    threadId: row.threadId,
+    messageId: row.messageId,
+    messageClientId: row.messageClientId,
+    createdBy: row.createdBy,
+    retryOf: row.retryOf,
+    model: row.model,
+    lastSeq: row.lastSeq,
+    restarts: row.restarts,
+    reason: row.reason,
+    error: toError(row.error),
+    promptTokens: row.promptTokens,
+    completionTokens: row.completionTokens,
+    rounds: row.rounds,
+    toolCalls: row.toolCalls,
+    cancelRequested: row.cancelRequestedAt !== null,
+    createdAt: row.createdAt.getTime(),
+    startedAt: row.startedAt?.getTime() ?? null,
+    finishedAt: row.finishedAt?.getTime() ?? null,
+  };
+}
+
+function toError(value: unknown): Job['error'] {
+  if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return null;
+  return { code: String(value.code), message: String(value.message) };
+}

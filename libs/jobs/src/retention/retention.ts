@@ -1,0 +1,105 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { type Clock, Config, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+
+import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
+
+/** What one pass has removed. */
+export interface RetentionResult {
+  /** Jobs whose deltas are gone. */
+  readonly trimmed: number;
+  readonly deleted: number;
+  /** Keys that were cancelled before their start. */
+  readonly markers: number;
+}
+
+const passEveryMs = 60_000;
+const markerRetentionMs = 24 * 3_600_000;
+/** Small, so that no lock is held for long and no transaction grows. */
+const batch = 50;
+const batchesPerPass = 40;
+const workspacesPerPass = 100;
+
+/**
+ * Forgets what has been kept long enough: deltas of finished jobs (the text lives on in their rounds), then the jobs (it
+ * lives on in the conversation). Never touches a job that is not finished. Any number of workers may do it at once.
+ */
+@Injectable()
+export class Retention {
+  private readonly clock: Clock = systemClock;
+  private timer: Timer | undefined;
+  private passing: Promise<unknown> | undefined;
+  private isStopped = true;
+  private cursor: WorkspaceCursor = null;
+
+  constructor(
+    private readonly repository: RetentionRepository,
+    private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** From now on one pass about every minute. */
+  start(): void {
+    if (!this.isStopped) return;
+    this.isStopped = false;
+    this.schedule();
+  }
+
+  /** Resolves when no pass is under way any more. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.timer?.cancel();
+    this.timer = undefined;
+    await this.passing;
+  }
+
+  /** One pass over all workspaces; over some of them for the markers, which the next passes go on with. */
+  async pass(): Promise<RetentionResult> {
+    const { DELTA_RETENTION_MS } = this.config.values;
+    const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
+    const deleted = await this.inBatches(() => this.deleteExpired());
+    return { trimmed, deleted, markers: await this.deleteMarkers() };
+  }
+
+  private schedule(): void {
+    this.timer = this.clock.after(passEveryMs * (0.75 + Math.random() / 2), () => {
+      this.passing = this.pass()
+        .catch((error: unknown) => {
+          this.logger.warn({ err: error }, 'removing what is old failed; trying again');
+        })
+        .finally(() => {
+          this.passing = undefined;
+          if (!this.isStopped) this.schedule();
+        });
+    });
+  }
+
+  private async inBatches(removeSome: () => Promise<number>): Promise<number> {
+    let removed = 0;
+    for (let i = 0; i < batchesPerPass; i++) {
+      const some = await removeSome();
+      removed += some;
+      if (some < batch) break;
+    }
+    return removed;
+  }
+
+  private async deleteExpired(): Promise<number> {
+    const expired = await this.repository.findExpired(this.config.values.JOB_RETENTION_MS, batch);
+    const byWorkspace = Map.groupBy(expired, ({ workspaceId }) => workspaceId);
+    let deleted = 0;
+    for (const [workspaceId, refs] of byWorkspace) {
+      const ids = refs.map(({ jobId }) => jobId);
+      deleted += await this.repository.deleteJobs(workspaceId, ids);
+    }
+    return deleted;
+  }
+
+  private async deleteMarkers(): Promise<number> {
+    const workspaces = await this.repository.workspacesAfter(this.cursor, workspacesPerPass);
+    this.cursor = workspaces.length < workspacesPerPass ? null : (workspaces.at(-1) ?? null);
+    let deleted = 0;
+    for (const id of workspaces) deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
+    return deleted;
+  }
+}

@@ -1,0 +1,73 @@
+import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
+
+/** A round to be committed. */
+export interface NewRound {
+  readonly number: number;
+  readonly model: string;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly finishReason: string;
+  /** Shown before its job ended in mid-turn; never finished. */
+  readonly partial: boolean;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly usageEstimated: boolean;
+  /** Ms since the epoch. */
+  readonly startedAt: number;
+}
+
+type Row = readonly [
+  workspaceId: string,
+  jobId: string,
+  number: number,
+  model: string,
+  text: string,
+  reasoning: string,
+  finishReason: string,
+  partial: boolean,
+  prompt: number,
+  completion: number,
+  estimated: boolean,
+  startedAt: number,
+];
+
+const rounds: CommitPart<Row> = {
+  name: 'rounds',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['number', 'int'],
+    ['model', 'text'],
+    ['text', 'text'],
+    ['reasoning', 'text'],
+    ['finish_reason', 'text'],
+    ['partial', 'bool'],
+    ['prompt', 'int'],
+    ['completion', 'int'],
+    ['estimated', 'bool'],
+    ['started_at', 'float8'],
+  ],
+  sql: (rows) => `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
+    prompt_tokens, completion_tokens, usage_estimated, epoch, started_at, finished_at)
+  SELECT r.workspace_id, r.job_id, r.number, r.model, r.text, r.reasoning, r.finish_reason, r.partial, r.prompt,
+    r.completion, r.estimated, up.lease_epoch, to_timestamp(r.started_at / 1000), clock_timestamp()
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
+};
+
+/** The row of a round, to be committed with its calls and event. */
+export function roundRow(job: { readonly workspaceId: string; readonly jobId: string }, round: NewRound): PartRow {
+  return partRow(rounds, [
+    job.workspaceId,
+    job.jobId,
+    round.number,
+    round.model,
+    round.text,
+    round.reasoning,
+    round.finishReason,
+    round.partial,
+    round.promptTokens,
+    round.completionTokens,
+    round.usageEstimated,
+    round.startedAt,
+  ]);
+}

@@ -1,0 +1,35 @@
+/** Why a run was aborted. The worker reads it from `signal.reason`; each becomes its own end. */
+export class JobCancelled extends Error {
+  /** `why`: `cancelled` by a person, `superseded` by a newer job of its thread. */
+  constructor(readonly why: string = 'cancelled') {
+    super('the job was cancelled');
+    this.name = 'JobCancelled';
+  }
+}
+
+export class DeadlineReached extends Error {
+  constructor() {
+    super('the job has used up its time');
+    this.name = 'DeadlineReached';
+  }
+}
+
+/** Claimed too often without getting on: the handler only settles what is open. */
+export class Poisoned extends Error {
+  constructor() {
+    super('the job stopped its workers too often');
+    this.name = 'Poisoned';
+  }
+}
+
+export class Draining extends Error {
+  constructor() {
+    super('the worker is stopping');
+    this.name = 'Draining';
+  }
+}
+
+/** Whether a run aborted for this reason ends its job, rather than leaving it to another worker. */
+export function endsJob(reason: unknown): boolean {
+  return reason instanceof JobCancelled || reason instanceof DeadlineReached || reason instanceof Poisoned;
+}

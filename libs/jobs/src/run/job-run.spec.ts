@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import type { JobWrite } from '../events/commit-statement.js';
+import type { EventLog, WriteSource } from '../events/event-log.js';
+import { JobRun } from './job-run.js';
+import type { ClaimedJob } from './lease.repository.js';
+
+/** A run over a log whose writes end when the test says so. */
+function scene() {
+  const clock = new ManualClock();
+  const writes: JobWrite[] = [];
+  const ends: (() => void)[] = [];
+  const log = {
+    commit: (source: WriteSource) => {
+      writes.push(source());
+      return new Promise((resolve) =>
+        ends.push(() => {
+          resolve({ lineWaits: false });
+        }),
+      );
+    },
+  };
+  const job = { workspaceId: 'w', jobId: 'j', epoch: 1, contentLength: 0, restarts: 0 };
+  // The run reads no more of a claim than this here, and of the log only `commit`.
+  const run = new JobRun(job as ClaimedJob, {
+    log: log as unknown as EventLog,
+    clock,
+    flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
+    isCancelRequested: () => Promise.resolve(false),
+    isValid: () => true,
+  });
+  const endWrite = async () => {
+    ends.shift()?.();
+    await new Promise(setImmediate);
+  };
+  return {
+    run,
+    clock,
+    writes,
+    endWrite,
+    texts: () => writes.map(({ events }) => events.map(({ body }) => ('text' in body ? body.text : '')).join('')),
+  };
+}
+
+describe('the flush of text', () => {
+  it('waits for company until the interval is over', () => {
+    const { run, clock, texts } = scene();
+    void run.text(1, 'a');
+    clock.advance(99);
+    void run.text(1, 'b');
+    expect(texts()).toEqual([]);
+    clock.advance(1);
+    expect(texts()).toEqual(['ab']);
+  });
+
+  it('follows a slow write at once when its interval ended meanwhile, even if nothing more comes', async () => {
+    const { run, clock, texts, endWrite } = scene();
+    void run.text(1, 'a');
+    clock.advance(100);
+    void run.text(1, 'b');
+    clock.advance(100);
+    expect(texts()).toEqual(['a']);
+    await endWrite();
+    expect(texts()).toEqual(['a', 'b']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('keeps its interval when the write before it ends early', async () => {
+    const { run, clock, texts, endWrite } = scene();
+    void run.text(1, 'a');
+    clock.advance(100);
+    void run.text(1, 'b');
+    await endWrite();
+    expect(texts()).toEqual(['a']);
+    clock.advance(100);
+    expect(texts()).toEqual(['a', 'b']);
+  });
+});

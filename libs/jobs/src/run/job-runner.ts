@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+
+import { Injectable } from '@nestjs/common';
+
+import { type Clock, Config, systemClock } from '#platform';
+
+import { EventLog } from '../events/event-log.js';
+import type { JobKind } from '../job.js';
+import { DeadlineReached, Draining, JobCancelled } from './end-reason.js';
+import { JobHandlers } from './job-handlers.js';
+import { type FlushPolicy, JobRun } from './job-run.js';
+import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
+import { LeaseKeeper } from './lease-keeper.js';
+import { RunEnder } from './run-ender.js';
+
+/** Without batching every piece of text is written as soon as the one before it is. */
+const unbatched: FlushPolicy = { intervalMs: 1, chunks: 1, bytes: 1 };
+
+/** Runs claimed jobs to their next rest: an end, a wait, or a release. Owns the slots and the leases of this process. */
+@Injectable()
+export class JobRunner {
+  /** Names this process on the job rows it holds. */
+  readonly owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  onSlotFree: () => void = () => undefined;
+  private readonly clock: Clock = systemClock;
+  private readonly keeper: LeaseKeeper;
+  private readonly flush: FlushPolicy;
+  private readonly slots: number;
+  private readonly active = new Set<Promise<void>>();
+
+  constructor(
+    leases: LeaseRepository,
+    private readonly log: EventLog,
+    private readonly handlers: JobHandlers,
+    private readonly ender: RunEnder,
+    config: Config,
+  ) {
+    const { values } = config;
+    const telemetry = ender.telemetry;
+    this.slots = values.WORKER_SLOTS;
+    this.flush = values.FEATURE_DELTA_BATCHING
+      ? { intervalMs: values.DELTA_FLUSH_MS, chunks: values.DELTA_FLUSH_CHUNKS, bytes: values.DELTA_FLUSH_BYTES }
+      : unbatched;
+    this.keeper = new LeaseKeeper(leases, {
+      leaseMs: values.LEASE_MS,
+      clock: this.clock,
+      logger: telemetry.logger,
+      onLost: () => {
+        telemetry.leasesLost.inc();
+      },
+    });
+  }
+
+  get freeSlots(): number {
+    return this.slots - this.active.size;
+  }
+
+  get kinds(): JobKind[] {
+    return this.handlers.kinds;
+  }
+
+  handles(kind: string): boolean {
+    return this.handlers.find(kind) !== undefined;
+  }
+
+  /** Begins to run a claimed job; `claimedAt` is the monotonic instant before the claim was sent. */
+  begin(job: ClaimedJob, claimedAt: number): void {
+    const { workspaceId, jobId, lastSeq } = job;
+    this.log.hint({ workspaceId, jobId, seq: lastSeq, status: 'running' });
+    const done = this.run(job, claimedAt).finally(() => {
+      this.active.delete(done);
+      this.ender.telemetry.running.set(this.active.size);
+      this.onSlotFree();
+    });
+    this.active.add(done);
+    this.ender.telemetry.running.set(this.active.size);
+  }
+
+  /** Stops a job of this process, if it is one. */
+  cancel(jobId: string, why: string): void {
+    this.keeper.find(jobId)?.abort(new JobCancelled(why));
+  }
+
+  /** Resolves when nothing runs any more: rounds may reach their commit within `graceMs`, then everything is given back. */
+  async drain(graceMs: number): Promise<void> {
+    for (const run of this.keeper.runs()) run.draining = true;
+    const grace = this.clock.after(graceMs, () => {
+      for (const run of this.keeper.runs()) run.abort(new Draining());
+    });
+    await Promise.all(this.active);
+    grace.cancel();
+    await this.log.drain();
+    this.keeper.stop();
+  }
+
+  warn(error: unknown, message: string): void {
+    this.ender.telemetry.logger.warn({ err: error }, message);
+  }
+
+  private async run(job: ClaimedJob, claimedAt: number): Promise<void> {
+    const run: JobRun = new JobRun(job, {
+      log: this.log,
+      clock: this.clock,
+      flush: this.flush,
+      isCancelRequested: () => this.keeper.isCancelRequested(run),
+      isValid: () => this.keeper.isValid(run),
+    });
+    this.keeper.add(run, claimedAt);
+    const deadline = this.clock.after(job.remainingMs, () => {
+      run.abort(new DeadlineReached());
+    });
+    if (job.cancelRequested) run.abort(new JobCancelled(job.reason ?? undefined));
+    try {
+      await this.ender.runToRest(run, this.handlers.find(job.kind));
+    } finally {
+      deadline.cancel();
+      this.keeper.remove(run);
+      run.dispose();
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { type Clock, type Logger, type Timer } from '#platform';
+
+import { DeadlineReached, JobCancelled } from './end-reason.js';
+import type { JobRun } from './job-run.js';
+import type { LeaseRepository, Renewed } from './lease.repository.js';
+
+interface Held {
+  readonly run: JobRun;
+  /** By the monotonic clock: beyond it the lease may be somebody else's, so the work stops by itself. */
+  validUntil: number;
+  timer: Timer;
+}
+
+export interface LeaseKeeperOptions {
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onLost: () => void;
+}
+
+/**
+ * Keeps the leases of one worker: renews all of them in one statement every third of a lease, on a connection the work
+ * cannot starve, and stops a run by itself once two thirds have passed since the start of its last good renewal. A renewal
+ * also brings back cancels and deadlines, so the bus is only the fast way.
+ */
+export class LeaseKeeper {
+  private readonly held = new Map<string, Held>();
+  private timer: Timer | undefined;
+
+  constructor(
+    private readonly repository: LeaseRepository,
+    private readonly options: LeaseKeeperOptions,
+  ) {}
+
+  get size(): number {
+    return this.held.size;
+  }
+
+  runs(): JobRun[] {
+    return [...this.held.values()].map(({ run }) => run);
+  }
+
+  find(jobId: string): JobRun | undefined {
+    return this.held.get(jobId)?.run;
+  }
+
+  /** `claimedAt`: monotonic instant before the claim was sent. */
+  add(run: JobRun, claimedAt: number): void {
+    const validUntil = claimedAt + this.grace;
+    this.held.set(run.job.jobId, { run, validUntil, timer: this.watch(run, validUntil) });
+    this.timer ??= this.options.clock.after(this.options.leaseMs / 3, () => void this.renewAll());
+  }
+
+  remove(run: JobRun): void {
+    const held = this.held.get(run.job.jobId);
+    if (held?.run !== run) return;
+    held.timer.cancel();
+    this.held.delete(run.job.jobId);
+    if (this.held.size === 0) this.stop();
+  }
+
+  /** Whether the database still names us as the holder of `run`, and a cancel was asked for. */
+  async isCancelRequested(run: JobRun): Promise<boolean> {
+    const { workspaceId, jobId, epoch } = run.job;
+    const renewed = await this.repository.renew([{ workspaceId, jobId, epoch }]);
+    return renewed.get(jobId)?.cancelRequested ?? false;
+  }
+
+  /** False once the lease may be somebody else's, by the monotonic clock; also when no timer could say so yet. */
+  isValid(run: JobRun): boolean {
+    const held = this.held.get(run.job.jobId);
+    return held?.run === run && this.options.clock.monotonic() < held.validUntil;
+  }
+
+  stop(): void {
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  private get grace(): number {
+    return (this.options.leaseMs * 2) / 3;
+  }
+
+  private watch(run: JobRun, validUntil: number): Timer {
+    const { clock } = this.options;
+    return clock.after(validUntil - clock.monotonic(), () => {
+      this.options.logger.warn(
+        { jobId: run.job.jobId, epoch: run.job.epoch },
+        'lease not renewed in time; stopping the job here',
+      );
+      this.lose(run);
+    });
+  }
+
+  private async renewAll(): Promise<void> {
+    this.timer = undefined;
+    const startedAt = this.options.clock.monotonic();
+    const asked = [...this.held.values()];
+    try {
+      const renewed = await this.repository.renew(asked.map(({ run }) => run.job));
+      for (const held of asked) this.take(held, startedAt, renewed.get(held.run.job.jobId));
+    } catch (error) {
+      this.options.logger.warn({ err: error, leases: asked.length }, 'renewing leases failed; trying again');
+    }
+    if (this.held.size > 0) {
+      this.timer ??= this.options.clock.after(this.options.leaseMs / 3, () => void this.renewAll());
+    }
+  }
+
+  private take(held: Held, startedAt: number, renewed: Renewed | undefined): void {
+    const { run } = held;
+    if (this.held.get(run.job.jobId) !== held) return; // ended while the renewal was under way
+    if (renewed === undefined) {
+      this.lose(run);
+      return;
+    }
+    held.timer.cancel();
+    held.validUntil = startedAt + this.grace;
+    held.timer = this.watch(run, held.validUntil);
+    if (renewed.cancelRequested) run.abort(new JobCancelled(renewed.reason ?? undefined));
+    else if (renewed.late) run.abort(new DeadlineReached());
+  }
+
+  private lose(run: JobRun): void {
+    this.options.onLost();
+    run.lose();
+  }
+}

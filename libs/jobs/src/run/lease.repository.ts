@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+
+import { Config, Postgres } from '#platform';
+
+import { unknownOutcome } from '../unknown-outcome.js';
+
+/** A job this worker now holds. Everything a handler needs to begin comes with the claim: no second read. */
+export interface ClaimedJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly kind: string;
+  readonly epoch: number;
+  /** Claims since the last committed progress, this one included. */
+  readonly attempts: number;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+  readonly createdBy: string | null;
+  readonly principal: string;
+  readonly model: string;
+  readonly input: unknown;
+  readonly keyCipher: Uint8Array | null;
+  readonly restarts: number;
+  readonly rounds: number;
+  readonly toolCalls: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly contentLength: number;
+  readonly lastSeq: number;
+  readonly cancelRequested: boolean;
+  readonly reason: string | null;
+  /** Running time left, ms. */
+  readonly remainingMs: number;
+  /** When the job was accepted, ms since the epoch; for the queue-wait metric. */
+  readonly createdAt: number;
+  readonly waitedMs: number;
+  /** Calls that this claim found started and nobody can vouch for; null: none. */
+  readonly interrupted: readonly { readonly round: number; readonly ordinal: number }[] | null;
+  /** Error of an earlier attempt, if one was kept. */
+  readonly lastError: { readonly code: string; readonly message: string } | null;
+}
+
+export interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
+/** What a renewal tells about a lease that is still held. */
+export interface Renewed {
+  readonly cancelRequested: boolean;
+  /** Why the cancel was asked for. */
+  readonly reason: string | null;
+  /** The job's running time is over. */
+  readonly late: boolean;
+}
+
+/** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
+export const jobFormat = 1;
+
+const claimSql = `WITH free AS (
+  SELECT j.workspace_id, j.id FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
+    JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"
+   WHERE j.format <= $2 AND NOT j.in_line
+     AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))
+   ORDER BY j.workspace_id, j.id FOR NO KEY UPDATE OF j SKIP LOCKED),
+claimed AS (
+  UPDATE job j SET
+      lease_epoch = j.lease_epoch + 1, lease_owner = $3, lease_writes = 0, attempts = j.attempts + 1, status = 'running',
+      lease_until = clock_timestamp() + $4::int * interval '1 ms', last_seq = j.last_seq + 1,
+      started_at = coalesce(j.started_at, clock_timestamp()),
+      deadline_at = clock_timestamp() + CASE WHEN j.status = 'queued' THEN greatest($5::int - j.worked_ms, 0) * interval '1 ms'
+        ELSE greatest(j.deadline_at - j.lease_until, interval '0') END
+    FROM free f WHERE j.workspace_id = f.workspace_id AND j.id = f.id
+  RETURNING j.*),
+took AS (
+  UPDATE tool_call t SET status = 'interrupted', error = $6, finished_at = clock_timestamp() FROM claimed c
+   WHERE c.lease_epoch > 1 AND t.workspace_id = c.workspace_id AND t.job_id = c.id AND t.status = 'running'
+     AND t.effect = 'once' AND t.started_epoch < c.lease_epoch AND t.executor = 'worker' RETURNING t.job_id, t.round, t.ordinal),
+logged AS (
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+  SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-started', json_build_object('epoch', lease_epoch),
+         clock_timestamp() FROM claimed)
+SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, attempts, thread_id AS "threadId",
+       message_id AS "messageId", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
+       rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
+       content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", reason, error AS "lastError",
+       (extract(epoch FROM deadline_at - clock_timestamp()) * 1000)::int AS "remainingMs",
+       (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
+       (extract(epoch FROM clock_timestamp() - created_at) * 1000)::int AS "waitedMs",
+       (SELECT json_agg(json_build_object('round', t.round, 'ordinal', t.ordinal)) FROM took t WHERE t.job_id = claimed.id)
+         AS interrupted
+  FROM claimed`;
+
+const renewSql = `UPDATE job j SET lease_until = clock_timestamp() + $2::int * interval '1 ms'
+  FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, epoch int)
+ WHERE j.workspace_id = w."workspaceId" AND j.id = w."jobId" AND j.lease_epoch = w.epoch AND j.status = 'running'
+RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.reason, j.deadline_at < clock_timestamp() AS late`;
+
+/** Every workspace gets its turn: the oldest runnable jobs of each, before the second oldest of any. */
+const runnableSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
+  SELECT workspace_id, id, kind, created_at, row_number() OVER (PARTITION BY workspace_id ORDER BY created_at, id) AS place
+    FROM job WHERE status = 'queued' AND NOT in_line AND format <= $1
+     AND created_at < clock_timestamp() - $3::int * interval '1 ms'
+  UNION ALL
+  SELECT workspace_id, id, kind, created_at, 0 FROM job
+   WHERE status = 'running' AND lease_until < clock_timestamp() AND format <= $1) AS runnable
+ ORDER BY place, created_at LIMIT $2`;
+
+/** Claims, renewals and the search for work, as the engine's role. Zero rows is an answer, not an error. */
+@Injectable()
+export class LeaseRepository {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Takes what is free of `refs`: new epoch, `running`, event `job-started`, and every `once` call that an older epoch
+   * left running becomes `interrupted`, all in one statement. A job locked by somebody else at this moment is skipped.
+   */
+  async claim(refs: readonly JobRef[], owner: string): Promise<ClaimedJob[]> {
+    const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
+    const { rows } = await this.postgres.engine.query<ClaimedJob>({
+      name: 'claim',
+      text: claimSql,
+      values: [JSON.stringify(refs), jobFormat, owner, LEASE_MS, JOB_TIMEOUT_MS, JSON.stringify(unknownOutcome)],
+    });
+    return rows;
+  }
+
+  /** Extends the leases that are still held; a job missing from the answer is lost. Runs on the reserved connection. */
+  async renew(leases: readonly (JobRef & { readonly epoch: number })[]): Promise<Map<string, Renewed>> {
+    const { rows } = await this.postgres.reserved.query<Renewed & { readonly jobId: string }>({
+      name: 'renew',
+      text: renewSql,
+      values: [JSON.stringify(leases), this.config.values.LEASE_MS],
+    });
+    return new Map(rows.map(({ jobId, ...renewed }) => [jobId, renewed]));
+  }
+
+  /** Up to `limit` claimable jobs, fair between workspaces; queued ones only if older than `minAgeMs`. */
+  async findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
+    const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({
+      name: 'runnable',
+      text: runnableSql,
+      values: [jobFormat, limit, minAgeMs],
+    });
+    return rows;
+  }
+
+  /** Unfinished jobs of all workspaces, by status. */
+  async countUnfinished(): Promise<{ readonly status: string; readonly jobs: number }[]> {
+    const { rows } = await this.postgres.engine.query<{ status: string; jobs: number }>(
+      `SELECT status, count(*)::int AS jobs FROM job WHERE status IN ('queued', 'running', 'waiting') GROUP BY status`,
+    );
+    return rows;
+  }
+}

@@ -1,0 +1,150 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { AppError, BUS, type Bus, Config, crashpoint } from '#platform';
+
+import { CancelRepository } from '../cancel/cancel.repository.js';
+import type { JobMove } from '../events/commit-statement.js';
+import type { NewJobEvent } from '../events/job-event.js';
+import { type JobEnd, jobFinished } from '../events/job-finished.js';
+import { JobTelemetry } from '../job.telemetry.js';
+import { LeaseLost } from '../jobs.errors.js';
+import { ThreadLine } from '../line/thread-line.js';
+import { DeadlineReached, Draining, JobCancelled, Poisoned } from './end-reason.js';
+import type { JobHandler, JobOutcome } from './job-handler.js';
+import type { JobRun } from './job-run.js';
+
+type Rest =
+  | { readonly kind: 'end'; readonly end: JobEnd }
+  | { readonly kind: 'waiting'; readonly interruptIds: readonly string[] }
+  | { readonly kind: 'released' };
+
+const failed = (code: string, message: string): Rest => ({
+  kind: 'end',
+  end: { status: 'failed', reason: code, error: { code, message } },
+});
+
+/** Brings a run to rest: calls its handler, decides from outcome and abort reason what becomes of the job, commits that. */
+@Injectable()
+export class RunEnder {
+  constructor(
+    readonly telemetry: JobTelemetry,
+    private readonly line: ThreadLine,
+    @Inject(BUS) private readonly bus: Bus,
+    private readonly config: Config,
+    private readonly cancels: CancelRepository,
+  ) {}
+
+  /** Never rejects: a lost lease ends the run in silence, anything else ends the job. */
+  async runToRest(run: JobRun, handler: JobHandler | undefined): Promise<void> {
+    const { jobId, workspaceId, epoch, kind } = run.job;
+    try {
+      if (epoch === 1) this.telemetry.queueWait.observe(Math.max(0, run.job.waitedMs) / 1_000);
+      const rest = await this.restOf(run, handler);
+      await this.commitRest(run, rest);
+      if (rest.kind !== 'end') return;
+      this.telemetry.finished.inc({ kind, status: rest.end.status });
+      this.telemetry.rounds.observe(run.totals.rounds);
+    } catch (error) {
+      const err = error instanceof LeaseLost && error.cause !== undefined ? error.cause : error;
+      this.telemetry.logger.warn({ jobId, workspaceId, epoch, err }, 'run stopped without ending its job');
+    }
+  }
+
+  private async restOf(run: JobRun, handler: JobHandler | undefined): Promise<Rest> {
+    if (handler === undefined) return failed('internal', `No handler for jobs of kind ${run.job.kind}`);
+    if (run.job.attempts > this.config.values.MAX_ATTEMPTS) run.abort(new Poisoned());
+    let outcome: JobOutcome;
+    try {
+      outcome = await handler.run(run);
+    } catch (error) {
+      if (!run.signal.aborted) return this.failure(run, error);
+      outcome = { status: 'released' };
+    }
+    return run.signal.aborted ? this.restAfterAbort(run, outcome) : toRest(outcome);
+  }
+
+  /** The signal's reason decides, unless the handler had already reached an end of its own before it saw the abort. */
+  private restAfterAbort(run: JobRun, outcome: JobOutcome): Rest {
+    const reason: unknown = run.signal.reason;
+    if (reason instanceof LeaseLost) throw reason;
+    if (outcome.status === 'completed') return toRest(outcome);
+    if (reason instanceof JobCancelled) return { kind: 'end', end: { status: 'cancelled', reason: reason.why } };
+    if (reason instanceof DeadlineReached) return failed('deadline', 'Job timed out');
+    if (reason instanceof Poisoned) return poisoned(run);
+    if (reason instanceof Draining) return { kind: 'released' };
+    return this.failure(run, reason);
+  }
+
+  private failure(run: JobRun, error: unknown): Rest {
+    if (error instanceof LeaseLost) throw error;
+    if (error instanceof AppError) return failed(error.code, error.message);
+    const { jobId, workspaceId } = run.job;
+    this.telemetry.logger.error({ jobId, workspaceId, err: error }, 'a handler failed unexpectedly');
+    return failed('internal', 'Internal error');
+  }
+
+  private async commitRest(run: JobRun, rest: Rest): Promise<void> {
+    const { workspaceId, jobId, kind, threadId } = run.job;
+    crashpoint('before-finish');
+    await run.commit({ events: eventsOf(run, rest) }, moveOf(rest));
+    const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
+    if (isOver) return;
+    if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind });
+    if (rest.kind === 'end' && threadId !== null) await this.line.advanceIfWaiting(workspaceId, threadId);
+  }
+
+  /** A worker that stops hears no cancel any more; the row tells of one that came before the job was given back. */
+  private async endIfCancelled({ job }: JobRun): Promise<boolean> {
+    const { workspaceId, jobId } = job;
+    const ended = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.endIfRequested(client, jobId));
+    if (ended === null) return false;
+    const { seq, status, threadId } = ended;
+    this.bus.publish('job-events', { workspaceId, jobId, seq, status });
+    if (threadId !== null) await this.line.advance(workspaceId, threadId);
+    return true;
+  }
+}
+
+function poisoned({ job }: JobRun): Rest {
+  const cause = job.lastError === null ? '' : ` Last error: ${job.lastError.message}`;
+  return failed('poison', `The job stopped its worker ${job.attempts - 1} times without getting on.${cause}`);
+}
+
+function toRest(outcome: JobOutcome): Rest {
+  switch (outcome.status) {
+    case 'completed':
+      return { kind: 'end', end: { status: 'completed', reason: outcome.reason } };
+    case 'failed':
+      return failed(outcome.code, outcome.message);
+    case 'waiting':
+      return { kind: 'waiting', interruptIds: outcome.interruptIds };
+    case 'released':
+      return { kind: 'released' };
+  }
+}
+
+function moveOf(rest: Rest): JobMove {
+  switch (rest.kind) {
+    case 'end':
+      return {
+        to: rest.end.status,
+        reason: rest.end.reason,
+        ...(rest.end.error === undefined ? {} : { error: rest.end.error }),
+      };
+    case 'waiting':
+      return { to: 'waiting' };
+    case 'released':
+      return { to: 'queued' };
+  }
+}
+
+function eventsOf(run: JobRun, rest: Rest): NewJobEvent[] {
+  switch (rest.kind) {
+    case 'end':
+      return [jobFinished(rest.end, { ...run.totals, durationMs: Date.now() - run.job.createdAt })];
+    case 'waiting':
+      return [{ type: 'job-waiting', body: { interruptIds: rest.interruptIds } }];
+    case 'released':
+      return [{ type: 'job-requeued', body: { reason: 'worker stopped' } }];
+  }
+}

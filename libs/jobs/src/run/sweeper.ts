@@ -1,0 +1,27 @@
+import { Injectable } from '@nestjs/common';
+
+import { Config } from '#platform';
+
+import { ThreadLine } from '../line/thread-line.js';
+import { type JobRef, LeaseRepository } from './lease.repository.js';
+
+/** The floor under everything that is told by hint or doorbell: what the tables say has to go on. */
+@Injectable()
+export class Sweeper {
+  constructor(
+    private readonly leases: LeaseRepository,
+    private readonly line: ThreadLine,
+    private readonly config: Config,
+  ) {}
+
+  /** Until the next sweep, ms: half a lease, jittered, so that workers started together do not sweep together. */
+  nextDelayMs(): number {
+    return (this.config.values.LEASE_MS / 2) * (0.75 + Math.random() / 2);
+  }
+
+  /** Moves lines that stand still, then gives up to `limit` jobs that are claimable and seem forgotten. */
+  async sweep(limit: number): Promise<(JobRef & { readonly kind: string })[]> {
+    await this.line.advanceStuck();
+    return this.leases.findRunnable(limit, this.config.values.LEASE_MS / 4);
+  }
+}

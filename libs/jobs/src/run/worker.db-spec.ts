@@ -1,0 +1,153 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { type JobState, openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { JobStarter } from '../start/job-starter.js';
+import type { StartRequest } from '../start/start-request.js';
+import type { JobOutcome } from './job-handler.js';
+import type { JobRun } from './job-run.js';
+import { Worker } from './worker.js';
+
+const done: JobOutcome = { status: 'completed', reason: 'stop' };
+
+describe('a worker', () => {
+  let database: TestDatabase;
+  /** Another process that only accepts jobs: its hints reach nobody else. */
+  let door: TestJobs;
+  let worker: TestJobs | undefined;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    door = await openTestJobs(database);
+  });
+
+  afterEach(async () => {
+    await worker?.app.get(Worker).stop(0);
+    await worker?.close();
+    worker = undefined;
+  });
+
+  afterAll(async () => {
+    await door.close();
+    await database.close();
+  });
+
+  const work = async (run: (run: JobRun) => Promise<JobOutcome>, env: Readonly<Record<string, string>> = {}) => {
+    worker = await openTestJobs(database, { LEASE_MS: '400', ...env });
+    worker.handle(run);
+    worker.app.get(Worker).start();
+    return worker;
+  };
+  const start = async (changes: Partial<StartRequest> = {}) =>
+    (await door.app.get(JobStarter).start(door.request(changes))).jobId;
+  const state = async (jobId: string) => {
+    const [row] = await door.rows<JobState & { error: unknown }>('SELECT * FROM job WHERE id = $1', [jobId]);
+    if (row === undefined) throw new Error('no such job');
+    return row;
+  };
+  const ended = (jobId: string) =>
+    eventually(`job ${jobId} has ended`, async () => {
+      const job = await state(jobId);
+      return ['completed', 'failed', 'cancelled'].includes(job.status) ? job : undefined;
+    });
+
+  it('hears of a job by its doorbell', async () => {
+    await work(() => Promise.resolve(done), { LEASE_MS: '600000' });
+    expect(await ended(await start())).toMatchObject({ status: 'completed' });
+    expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
+  });
+
+  it('finds a job in the table when its doorbell was lost', async () => {
+    const ids = [await start(), await start()];
+    await door.rows('DELETE FROM pgboss.job');
+    await work(() => Promise.resolve(done));
+    for (const id of ids) expect(await ended(id)).toMatchObject({ status: 'completed' });
+    const late = await start();
+    await door.rows('DELETE FROM pgboss.job');
+    expect(await ended(late)).toMatchObject({ status: 'completed' });
+  });
+
+  it('takes over what another has dropped, and parks what has stopped its worker too often', async () => {
+    const [dropped, poison] = [await start(), await start()];
+    for (const jobId of [dropped, ...Array.from({ length: 3 }, () => poison)]) {
+      await door.claim(jobId);
+      await door.expire(jobId);
+    }
+    const ran: string[] = [];
+    await work(
+      (run) => {
+        if (run.signal.aborted) return Promise.reject(new Error('stopped before it began'));
+        ran.push(run.job.jobId);
+        return Promise.resolve(done);
+      },
+      { MAX_ATTEMPTS: '3' },
+    );
+    expect(await ended(dropped)).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(await ended(poison)).toMatchObject({ status: 'failed', reason: 'poison', error: { code: 'poison' } });
+    expect(ran).toEqual([dropped]);
+  });
+
+  it('keeps a job for as long as its handler takes, however short the lease', async () => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const jobId = await start();
+    // Long enough that a busy machine renews it in time; the database clock tells when it was renewed.
+    await work(() => promise.then(() => done), { LEASE_MS: '2400' });
+    const first = await eventually('the lease was renewed twice', async () => {
+      const [row] = await door.rows<{ renewed: boolean }>(
+        `SELECT lease_until > started_at + interval '3900 ms' AS renewed FROM job WHERE id = $1`,
+        [jobId],
+      );
+      return row?.renewed === true ? state(jobId) : undefined;
+    });
+    resolve(undefined);
+    expect(first.lease_epoch).toBe(1);
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
+  });
+
+  it('gives its jobs back when it stops, without counting the attempt', async () => {
+    const jobId = await start();
+    const { app } = await work((run) => {
+      const { promise, resolve } = Promise.withResolvers<JobOutcome>();
+      run.signal.addEventListener('abort', () => {
+        resolve({ status: 'released' });
+      });
+      return promise;
+    });
+    await eventually('it runs', async () => ((await state(jobId)).status === 'running' ? true : undefined));
+    await app.get(Worker).stop(0);
+    expect(await state(jobId)).toMatchObject({ status: 'queued', attempts: 0, lease_epoch: 1 });
+  });
+
+  it('ends a job whose handler throws, and goes on with the others', async () => {
+    const [bad, good] = [await start(), await start()];
+    await work((run) => (run.job.jobId === bad ? Promise.reject(new Error('a bug')) : Promise.resolve(done)));
+    expect(await ended(bad)).toMatchObject({ status: 'failed', reason: 'internal' });
+    expect(await ended(good)).toMatchObject({ status: 'completed' });
+  });
+
+  it('moves the line of a thread in the order of acceptance, past jobs that failed or were cancelled', async () => {
+    const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const ids = [];
+    for (let i = 0; i < 5; i++) ids.push(await start(wish));
+    const [, second = '', third = ''] = ids;
+    await door.rows(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE id = $1`, [third]);
+    const ran: string[] = [];
+    await work((run) => {
+      ran.push(run.job.jobId);
+      return run.job.jobId === second ? Promise.reject(new Error('a bug')) : Promise.resolve(done);
+    });
+    for (const id of ids) await ended(id);
+    expect(ran).toEqual(ids.filter((id) => id !== third));
+  });
+
+  it('moves a line that stands still because whoever had to move it died', async () => {
+    const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const [first, second] = [await start(wish), await start(wish)];
+    await door.rows(`UPDATE job SET status = 'completed', finished_at = now() WHERE id = $1`, [first]);
+    await work(() => Promise.resolve(done));
+    expect(await ended(second)).toMatchObject({ status: 'completed', in_line: false });
+  });
+});

@@ -1,0 +1,159 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, type Clock, crashpoint, systemClock, type Timer } from '#platform';
+
+import { Doorbell } from '../doorbell/doorbell.js';
+import { Candidates } from './candidates.js';
+import { JobRunner } from './job-runner.js';
+import { LeaseRepository } from './lease.repository.js';
+import { Sweeper } from './sweeper.js';
+
+/** Jobs heard of and not yet claimed; beyond it the table is asked again. */
+const maxCandidates = 5_000;
+const claimBatch = 100;
+const doorbellPollMs = 1_000;
+
+/**
+ * Takes jobs as long as it has free slots. It hears of them by bus hint (milliseconds), by doorbell (a second) and by
+ * sweeping the table (half a lease); each is enough alone, and none of them is believed: only the claim counts.
+ */
+@Injectable()
+export class Worker {
+  private readonly candidates = new Candidates(maxCandidates);
+  private readonly clock: Clock = systemClock;
+  private readonly timers = new Set<Timer>();
+  private unsubscribe: (() => void)[] = [];
+  private state: 'idle' | 'taking' | 'stopping' = 'idle';
+  private claiming: Promise<void> | undefined;
+
+  constructor(
+    private readonly leases: LeaseRepository,
+    private readonly runner: JobRunner,
+    private readonly doorbell: Doorbell,
+    @Inject(BUS) private readonly bus: Bus,
+    private readonly sweeper: Sweeper,
+  ) {}
+
+  /** Starts to take jobs of the kinds that have a handler. */
+  start(): void {
+    if (this.state !== 'idle') return;
+    this.state = 'taking';
+    this.runner.onSlotFree = () => {
+      this.pump();
+    };
+    this.unsubscribe = [
+      this.bus.subscribe('job-runnable', (ref) => {
+        if (!this.runner.handles(ref.kind)) return;
+        this.candidates.add(ref);
+        this.pump();
+      }),
+      this.bus.subscribe('job-cancel', ({ jobId, why }) => {
+        this.runner.cancel(jobId, why);
+      }),
+      this.bus.onGap(() => {
+        this.look(() => this.sweep());
+      }),
+    ];
+    this.repeat(
+      () => doorbellPollMs,
+      () => this.answerDoorbell(),
+    );
+    this.repeat(
+      () => this.sweeper.nextDelayMs(),
+      () => this.sweep(),
+    );
+    this.look(() => this.sweep());
+  }
+
+  /**
+   * Stops taking at once, lets rounds reach their commit within `graceMs`, then gives every lease back. Resolves when no
+   * job of this worker runs any more.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.state = 'stopping';
+    for (const off of this.unsubscribe.splice(0)) off();
+    for (const timer of this.timers) timer.cancel();
+    this.timers.clear();
+    this.candidates.clear();
+    await this.claiming;
+    await this.runner.drain(graceMs);
+  }
+
+  /** Looks for work in the tables, whatever was or was not heard. */
+  async sweep(): Promise<void> {
+    for (const ref of await this.sweeper.sweep(claimBatch * 2))
+      if (this.runner.handles(ref.kind)) this.candidates.add(ref);
+    this.pump();
+  }
+
+  private async answerDoorbell(): Promise<void> {
+    if (this.runner.freeSlots === 0) return;
+    for (const ref of await this.doorbell.answer(this.runner.kinds)) this.candidates.add(ref);
+    this.pump();
+  }
+
+  /** One claim at a time: what is heard of meanwhile goes into the next one. */
+  private pump(): void {
+    if (this.state !== 'taking' || this.claiming !== undefined) return;
+    if (this.runner.freeSlots === 0) return;
+    if (this.candidates.size === 0) {
+      if (this.candidates.overflowed) this.refill();
+      return;
+    }
+    this.claiming = this.claim().finally(() => {
+      this.claiming = undefined;
+      this.pump();
+    });
+  }
+
+  /** More was heard of than could be remembered: look in the table, and claim what is there. */
+  private refill(): void {
+    this.candidates.overflowed = false;
+    this.claiming = this.leases
+      .findRunnable(maxCandidates / 5, 0)
+      .then((found) => {
+        if (found.length === maxCandidates / 5) this.candidates.overflowed = true;
+        for (const ref of found) if (this.runner.handles(ref.kind)) this.candidates.add(ref);
+      })
+      .catch((error: unknown) => {
+        this.runner.warn(error, 'looking for runnable jobs failed');
+      })
+      .finally(() => {
+        this.claiming = undefined;
+        this.pump();
+      });
+  }
+
+  private async claim(): Promise<void> {
+    // Hints that arrive in the same turn share the claim.
+    await new Promise(setImmediate);
+    const refs = this.candidates.take(Math.min(this.runner.freeSlots, claimBatch));
+    const claimedAt = this.clock.monotonic();
+    try {
+      for (const job of await this.leases.claim(refs, this.runner.owner)) this.runner.begin(job, claimedAt);
+    } catch (error) {
+      // Forgotten here, found again by the next doorbell or sweep.
+      this.runner.warn(error, 'claiming jobs failed');
+    }
+  }
+
+  /** A look that fails is made again later; what it would have found stays where it is. */
+  private look(run: () => Promise<void>, done: () => void = () => undefined): void {
+    run()
+      .catch((error: unknown) => {
+        this.runner.warn(error, 'looking for work failed');
+      })
+      .finally(done);
+  }
+
+  private repeat(delayMs: () => number, run: () => Promise<void>): void {
+    const timer = this.clock.after(delayMs(), () => {
+      this.timers.delete(timer);
+      crashpoint('throw-async');
+      this.look(run, () => {
+        if (this.state === 'taking') this.repeat(delayMs, run);
+      });
+    });
+    this.timers.add(timer);
+  }
+}

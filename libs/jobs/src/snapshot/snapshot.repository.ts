@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres } from '#platform';
+
+import type { JobKind } from '../job.js';
+import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+
+/** A committed round as a snapshot shows it. */
+export interface SnapshotRound {
+  readonly number: number;
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+/** A ledger row as a snapshot shows it: raw, at durable size. */
+export interface SnapshotCall {
+  readonly round: number;
+  readonly ordinal: number;
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly status: string;
+  readonly result: string | null;
+  readonly error: { readonly phase?: string; readonly message: string } | null;
+}
+
+/** An open request as it was first shown. */
+export interface SnapshotInterrupt {
+  readonly id: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly request: unknown;
+  readonly expiresAt: number | null;
+}
+
+/** A job as it stood at number `seq`, read in one statement, so that nothing in it disagrees. */
+export interface JobSnapshot {
+  readonly jobId: string;
+  readonly kind: JobKind;
+  readonly status: JobStatus;
+  readonly seq: number;
+  readonly ended: boolean;
+  /** How often shown text was withdrawn. */
+  readonly attempt: number;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+  readonly model: string;
+  readonly startedAt: number;
+  readonly completedAt: number | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** Text of the committed rounds, then of the open one. */
+  readonly content: string;
+  readonly reasoning: string;
+  readonly rounds: readonly SnapshotRound[];
+  readonly calls: readonly SnapshotCall[];
+  readonly interrupts: readonly SnapshotInterrupt[];
+}
+
+interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended' | 'rounds' | 'calls' | 'interrupts'> {
+  readonly rounds: readonly SnapshotRound[] | null;
+  readonly calls: readonly SnapshotCall[] | null;
+  readonly interrupts: readonly SnapshotInterrupt[] | null;
+  readonly open: readonly { readonly type: string; readonly text: string }[] | null;
+}
+
+/** One statement is one snapshot. The open round's text is what its deltas since the last boundary say. */
+const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
+  coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
+  j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
+  (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error,
+  (SELECT json_agg(json_build_object('number', r.number, 'text', r.text, 'reasoning', r.reasoning) ORDER BY r.number)
+     FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id) AS rounds,
+  (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
+            'arguments', c.arguments, 'status', c.status, 'result', c.result, 'error', c.error) ORDER BY c.round, c.ordinal)
+     FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id) AS calls,
+  (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'title', i.title, 'request', i.request,
+            'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)
+     FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS interrupts,
+  CASE WHEN j.status NOT IN ('completed', 'failed', 'cancelled') THEN
+    (SELECT json_agg(json_build_object('type', e.type, 'text', e.body->>'text') ORDER BY e.seq) FROM job_event e
+      WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.type IN ('text-delta', 'reasoning-delta')
+        AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b WHERE b.workspace_id = j.workspace_id AND b.job_id = j.id
+                                 AND b.type IN ('round-finished', 'round-restarted')), 0)) END AS open
+  FROM job j LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id
+ WHERE j.workspace_id = $1 AND j.id = $2`;
+
+/** Reads jobs whole, for viewers that come late and for the status door. */
+@Injectable()
+export class SnapshotRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  /** The caller has checked the right to read. Null: no such job in the workspace. */
+  async read(workspaceId: string, jobId: string): Promise<JobSnapshot | null> {
+    const values = [workspaceId, jobId];
+    const [row] = await this.postgres.readInWorkspace<SnapshotRow>(workspaceId, {
+      name: 'snapshot',
+      text: snapshotSql,
+      values,
+    });
+    if (row === undefined) return null;
+    const { open, ...rest } = row;
+    const rounds = row.rounds ?? [];
+    const openText = (type: string) => (open ?? []).map((delta) => (delta.type === type ? delta.text : '')).join('');
+    return {
+      ...rest,
+      ended: isTerminal(row.status),
+      rounds,
+      calls: row.calls ?? [],
+      interrupts: row.interrupts ?? [],
+      content: rounds.map(({ text }) => text).join('') + openText('text-delta'),
+      reasoning: rounds.map(({ reasoning }) => reasoning).join('') + openText('reasoning-delta'),
+    };
+  }
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { admissionKey, admit, maxLine, threadKey } from './admit.js';
+import type { KnownThread, StartFacts, StartRequest } from './start-request.js';
+
+const alice = 'a0000000-0000-7000-8000-000000000001';
+const threadId = 'b0000000-0000-7000-8000-000000000001';
+
+const request = (changes: Partial<StartRequest> = {}): StartRequest => ({
+  jobId: 'job',
+  workspaceId: 'workspace',
+  kind: 'chat',
+  principal: `user:${alice}`,
+  createdBy: alice,
+  thread: null,
+  messageClientId: null,
+  model: 'm',
+  input: {},
+  keyCipher: null,
+  retryOf: null,
+  idempotency: null,
+  ...changes,
+});
+
+const thread = (changes: Partial<KnownThread> = {}): KnownThread => ({
+  id: threadId,
+  clientId: null,
+  createdBy: alice,
+  whenBusy: null,
+  nextPosition: 3,
+  activeJobId: null,
+  lineJobIds: [],
+  ...changes,
+});
+
+const facts = (changes: Partial<StartFacts> = {}): StartFacts => ({
+  workspace: { maxJobs: 100, maxJobsPerUser: 5, whenBusy: 'reject' },
+  unfinished: new Map(),
+  admissions: new Map(),
+  threads: new Map([[threadKey(alice, threadId), thread()]]),
+  takenMessages: new Set(),
+  ...changes,
+});
+
+const types = (requests: readonly StartRequest[], given: StartFacts) =>
+  admit(requests, given, () => 'new').map((d) => (d.type === 'refuse' ? d.error.code : d.type));
+
+describe('admit', () => {
+  it('accepts exactly as many of a batch as the cap of the user leaves room for', () => {
+    const given = facts({ unfinished: new Map([[alice, 3]]) });
+    expect(
+      types(
+        Array.from({ length: 8 }, () => request()),
+        given,
+      ),
+    ).toEqual(['accept', 'accept', ...Array.from({ length: 6 }, () => 'job_limit_reached')]);
+  });
+
+  it('counts the jobs of everybody against the cap of the workspace', () => {
+    const given = facts({
+      workspace: { maxJobs: 4, maxJobsPerUser: 5, whenBusy: 'reject' },
+      unfinished: new Map([['somebody else', 4]]),
+    });
+    expect(types([request()], given)).toEqual(['job_limit_reached']);
+  });
+
+  it('answers a repeated key with its job, whatever the load', () => {
+    const job = { jobId: 'first', status: 'completed', threadId: null, messageId: null } as const;
+    const given = facts({
+      unfinished: new Map([[alice, 5]]),
+      admissions: new Map([[admissionKey(`user:${alice}`, 'k'), { requestHash: 'h', cancelled: false, job }]]),
+    });
+    const idempotency = { key: 'k', requestHash: 'h' };
+    expect(admit([request({ idempotency })], given, () => 'new')).toEqual([{ type: 'replay', job }]);
+    expect(types([request({ idempotency: { key: 'k', requestHash: 'other' } })], given)).toEqual([
+      'idempotency_key_mismatch',
+    ]);
+  });
+
+  it('refuses a key that was cancelled before its start', () => {
+    const key = admissionKey(`user:${alice}`, 'k');
+    const given = facts({ admissions: new Map([[key, { requestHash: null, cancelled: true, job: null }]]) });
+    expect(types([request({ idempotency: { key: 'k', requestHash: 'h' } })], given)).toEqual(['admission_cancelled']);
+  });
+
+  it('puts off a second start with the same key or thread until the first is stored', () => {
+    const idempotency = { key: 'k', requestHash: 'h' };
+    expect(types([request({ idempotency }), request({ idempotency })], facts())).toEqual(['accept', 'again']);
+    const wish = { ref: threadId };
+    expect(types([request({ thread: wish }), request({ thread: wish })], facts())).toEqual(['accept', 'again']);
+  });
+
+  it('makes a foreign thread look absent, also to somebody who could read it', () => {
+    const given = facts({ threads: new Map([[threadKey(alice, threadId), thread({ createdBy: 'somebody else' })]]) });
+    expect(types([request({ thread: { ref: threadId, createTitle: 'mine?' } })], given)).toEqual(['not_found']);
+  });
+
+  it('creates an unknown thread only when it is asked to', () => {
+    expect(types([request({ thread: { ref: 'theirs' } })], facts())).toEqual(['not_found']);
+    const [decision] = admit([request({ thread: { ref: 'theirs', createTitle: 'Hi' } })], facts(), () => 'new');
+    expect(decision).toMatchObject({ type: 'accept', thread: { id: 'new', isNew: true, position: 1 }, inLine: false });
+  });
+
+  it('does with a busy thread what the request, else the thread, else the workspace says', () => {
+    const busy = (changes: Partial<KnownThread>) =>
+      facts({ threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', ...changes })]]) });
+    const wish = { thread: { ref: threadId } };
+    expect(types([request(wish)], busy({}))).toEqual(['thread_busy']);
+    expect(admit([request(wish)], busy({ whenBusy: 'enqueue' }), () => 'new')).toMatchObject([
+      { type: 'accept', inLine: true, queuePosition: 1 },
+    ]);
+    expect(
+      admit([request({ ...wish, whenBusy: 'interrupt' })], busy({ lineJobIds: ['waiting'] }), () => 'new'),
+    ).toMatchObject([{ type: 'accept', inLine: true, supersedes: ['active', 'waiting'] }]);
+  });
+
+  it('refuses a message id that the thread knows already', () => {
+    const given = facts({ takenMessages: new Set(['job']) });
+    expect(types([request({ thread: { ref: threadId }, messageClientId: 'm1' })], given)).toEqual(['conflict']);
+  });
+
+  it('keeps the line short', () => {
+    const lineJobIds = Array.from({ length: maxLine }, (_, i) => `job ${i}`);
+    const given = facts({
+      threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', lineJobIds })]]),
+    });
+    expect(types([request({ thread: { ref: threadId }, whenBusy: 'enqueue' })], given)).toEqual(['thread_busy']);
+  });
+});

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { AppError, newId, type Scope } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { JobStopper } from '../cancel/job-stopper.js';
+import { JobStarter } from './job-starter.js';
+import type { StartRequest } from './start-request.js';
+
+const never = (): never => {
+  throw new Error('there are two');
+};
+
+describe('starting jobs', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+  /** Two processes that accept jobs: their starts meet in the database only. */
+  let other: TestJobs;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+    other = await openTestJobs(database);
+  });
+
+  afterAll(async () => {
+    await other.close();
+    await jobs.close();
+    await database.close();
+  });
+
+  const starters = () => [jobs.app.get(JobStarter), other.app.get(JobStarter)];
+  const workspace = async (maxJobs = 1_000): Promise<Scope> => {
+    const workspaceId = newId();
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query('INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user) VALUES ($1, $2, $3, $3)', [
+        workspaceId,
+        'Test',
+        maxJobs,
+      ]),
+    );
+    return { workspaceId, principal: 'system', userId: null, where: () => ({}) };
+  };
+  const startAll = async (requests: readonly StartRequest[]) => {
+    const both = starters();
+    const ends = await Promise.allSettled(requests.map((request, i) => (both[i % 2] ?? never()).start(request)));
+    return ends.map((end) =>
+      end.status === 'fulfilled' ? 'started' : end.reason instanceof AppError ? end.reason.code : String(end.reason),
+    );
+  };
+  const jobsOf = (workspaceId: string) =>
+    jobs.rows<{ id: string; status: string; in_line: boolean }>('SELECT * FROM job WHERE workspace_id = $1', [
+      workspaceId,
+    ]);
+
+  it('makes two jobs of eight parallel starts when two are allowed', async () => {
+    const { workspaceId } = await workspace(2);
+    const ends = await startAll(Array.from({ length: 8 }, () => jobs.request({ workspaceId })));
+    expect(ends.filter((end) => end === 'started')).toHaveLength(2);
+    expect(ends.filter((end) => end === 'job_limit_reached')).toHaveLength(6);
+    expect(await jobsOf(workspaceId)).toHaveLength(2);
+  });
+
+  it('makes one job active in a thread, and refuses the rest of twenty parallel starts', async () => {
+    const { workspaceId } = await workspace();
+    const ref = newId();
+    const createdBy = newId();
+    const thread = { ref, createTitle: 'T' };
+    const ends = await startAll(Array.from({ length: 20 }, () => jobs.request({ workspaceId, createdBy, thread })));
+    expect(ends.toSorted()).toEqual(['started', ...Array.from({ length: 19 }, () => 'thread_busy')]);
+    expect(await jobsOf(workspaceId)).toHaveLength(1);
+  });
+
+  it('lets those that may wait stand in line behind the active one, ten at most', async () => {
+    const { workspaceId } = await workspace();
+    const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const ends = await startAll(Array.from({ length: 14 }, () => jobs.request({ workspaceId, ...wish })));
+    expect(ends.filter((end) => end === 'started')).toHaveLength(11);
+    expect(ends.filter((end) => end === 'thread_busy')).toHaveLength(3);
+    expect((await jobsOf(workspaceId)).filter((job) => !job.in_line)).toHaveLength(1);
+  });
+
+  it('makes one job of a key that twenty use at once in two processes, and tells all of them its id', async () => {
+    const { workspaceId } = await workspace();
+    const both = starters();
+    const idempotency = { key: 'k', requestHash: 'ab' };
+    const started = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => (both[i % 2] ?? never()).start(jobs.request({ workspaceId, idempotency }))),
+    );
+    expect(new Set(started.map((job) => job.jobId)).size).toBe(1);
+    expect(started.filter((job) => !job.replayed)).toHaveLength(1);
+    const changed = jobs.request({ workspaceId, idempotency: { key: 'k', requestHash: 'cd' } });
+    expect(await startAll([changed])).toEqual(['idempotency_key_mismatch']);
+  });
+
+  it('and cancelling a key before its start: exactly one of the two wins, 60 times', async () => {
+    const scope = await workspace();
+    const { workspaceId } = scope;
+    for (let i = 0; i < 60; i++) {
+      const idempotency = { key: `race ${i}`, requestHash: 'ab' };
+      const go = [
+        async () => (await startAll([jobs.request({ workspaceId, idempotency })]))[0],
+        async () => (await other.app.get(JobStopper).stopAdmission(scope, `race ${i}`)).state,
+      ];
+      const order = i % 2 === 0 ? go : go.toReversed();
+      const answers = new Set(await Promise.all(order.map((run) => run())));
+      const marked = answers.has('cancel_requested') && answers.has('admission_cancelled');
+      const stopped = answers.has('started') && answers.has('aborted');
+      expect([...answers, marked !== stopped]).toContain(true);
+    }
+    const alive = (await jobsOf(workspaceId)).filter(({ status }) => status !== 'cancelled');
+    expect(alive).toEqual([]);
+  });
+
+  it('refuses a key for good once it was cancelled before its start', async () => {
+    const scope = await workspace();
+    const { workspaceId } = scope;
+    const idempotency = { key: 'k', requestHash: 'ab' };
+    expect(await jobs.app.get(JobStopper).stopAdmission(scope, 'k')).toEqual({
+      state: 'cancel_requested',
+      jobId: null,
+    });
+    const request = () => jobs.request({ workspaceId, idempotency });
+    expect(await startAll([request(), request()])).toEqual(['admission_cancelled', 'admission_cancelled']);
+    expect(await jobsOf(workspaceId)).toEqual([]);
+  });
+
+  it('holds no writer once everybody has been answered', () => {
+    expect(jobs.app.get(JobStarter).starting).toBe(0);
+  });
+});

@@ -1,0 +1,91 @@
+import type { AppError } from '#platform';
+
+import type { JobKind } from '../job.js';
+import type { JobStatus } from '../job.lifecycle.js';
+
+export const whenBusyChoices = ['reject', 'enqueue', 'interrupt'] as const;
+export type WhenBusy = (typeof whenBusyChoices)[number];
+
+/** Which thread a job belongs to. */
+export interface ThreadWish {
+  /** Our id, or the id the client gave when it first used the thread. */
+  readonly ref: string;
+  /** Create it under this title when there is none; otherwise an unknown thread is an error. */
+  readonly createTitle?: string;
+}
+
+/** One job to be accepted. The door has checked the right to create jobs; this is checked against the tables. */
+export interface StartRequest {
+  /** Made by the caller, so that secrets can be bound to the row before it exists. */
+  readonly jobId: string;
+  readonly workspaceId: string;
+  readonly kind: JobKind;
+  /** `user:<id>`, `key:<id>` or `system`: whose idempotency key it is. */
+  readonly principal: string;
+  readonly createdBy: string | null;
+  readonly thread: ThreadWish | null;
+  readonly messageClientId: string | null;
+  readonly model: string;
+  readonly input: object;
+  readonly backgroundMode?: unknown;
+  readonly keyCipher: Uint8Array | null;
+  readonly retryOf: string | null;
+  readonly whenBusy?: WhenBusy;
+  readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+}
+
+/** What the starter of a job learns. */
+export interface StartedJob {
+  readonly jobId: string;
+  readonly status: JobStatus;
+  /** The ids as the client knows them. */
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+  /** The idempotency key had already started this job; nothing new was stored. */
+  readonly replayed: boolean;
+}
+
+/** What the database says about the batch, read under the workspace's lock. */
+export interface StartFacts {
+  readonly workspace: { readonly maxJobs: number; readonly maxJobsPerUser: number; readonly whenBusy: WhenBusy };
+  /** Unfinished jobs of each user; the key '' is jobs of nobody. */
+  readonly unfinished: ReadonlyMap<string, number>;
+  /** By `principal` and key, joined by a space. */
+  readonly admissions: ReadonlyMap<string, KnownAdmission>;
+  /** By `threadKey`: whose name for the thread it is, and the name. */
+  readonly threads: ReadonlyMap<string, KnownThread>;
+  /** Job ids of requests whose message id is used in their thread already. */
+  readonly takenMessages: ReadonlySet<string>;
+}
+
+export interface KnownAdmission {
+  readonly requestHash: string | null;
+  readonly cancelled: boolean;
+  readonly job: Omit<StartedJob, 'replayed'> | null;
+}
+
+export interface KnownThread {
+  readonly id: string;
+  readonly clientId: string | null;
+  readonly createdBy: string;
+  readonly whenBusy: WhenBusy | null;
+  readonly nextPosition: number;
+  readonly activeJobId: string | null;
+  readonly lineJobIds: readonly string[];
+}
+
+/** What becomes of one request. */
+export type StartDecision =
+  | { readonly type: 'refuse'; readonly error: AppError }
+  | { readonly type: 'replay'; readonly job: Omit<StartedJob, 'replayed'> }
+  /** Another request of the same batch uses the same thread or key: decide again afterwards. */
+  | { readonly type: 'again' }
+  | {
+      readonly type: 'accept';
+      readonly thread: { readonly id: string; readonly isNew: boolean; readonly position: number } | null;
+      readonly inLine: boolean;
+      /** Place behind the active job: 1 is next. */
+      readonly queuePosition?: number;
+      /** Jobs of the thread that this one supersedes, the active one first. */
+      readonly supersedes: readonly string[];
+    };

@@ -1,0 +1,250 @@
+import { Injectable } from '@nestjs/common';
+
+import { isId, Postgres, type SqlClient } from '#platform';
+
+import { partChecks, partClauses, partParameters, type PartRow, partsOf } from '../events/commit-part.js';
+import type { NewJobEvent } from '../events/job-event.js';
+import type { JobStatus } from '../job.lifecycle.js';
+import { JobTurns } from '../line/job-turns.js';
+import { jobFormat } from '../run/lease.repository.js';
+import { admissionKey, threadKey } from './admit.js';
+import type { KnownAdmission, KnownThread, StartFacts, StartRequest, WhenBusy } from './start-request.js';
+
+/** A job about to be inserted, with everything that belongs to its acceptance. */
+export interface NewJob {
+  readonly request: StartRequest;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+  readonly inLine: boolean;
+  readonly newThread: { readonly title: string; readonly clientId: string | null } | null;
+  readonly event: NewJobEvent;
+  /** First free position of the thread. What is said enters the conversation now, unless the job stands in line. */
+  readonly position: number;
+}
+
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+const workspaceStatement: Statement = {
+  name: 'start-workspace',
+  text: `SELECT max_jobs AS "maxJobs", max_jobs_per_user AS "maxJobsPerUser", when_busy AS "whenBusy"
+  FROM workspace WHERE id = $1 FOR NO KEY UPDATE`,
+};
+
+const unfinishedStatement: Statement = {
+  name: 'start-unfinished',
+  text: `SELECT coalesce(created_by::text, '') AS "user", count(*)::int AS jobs FROM job
+ WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1`,
+};
+
+const admissionsStatement: Statement = {
+  name: 'start-admissions',
+  text: `SELECT a.principal, a.key, encode(a.request_hash, 'hex') AS "requestHash",
+       a.cancelled_at IS NOT NULL AS cancelled, j.id AS "jobId", j.status, coalesce(t.client_id, t.id::text) AS "threadId",
+       coalesce(j.message_client_id, j.message_id::text) AS "messageId"
+  FROM json_to_recordset($2::json) AS w(principal text, key text)
+  JOIN admission a ON a.workspace_id = $1 AND a.principal = w.principal AND a.key = w.key
+  LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+  LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id`,
+};
+
+const threadsStatement: Statement = {
+  name: 'start-threads',
+  text: `SELECT w.ref, w.owner, t.id, t.client_id AS "clientId", t.created_by AS "createdBy", t.when_busy AS "whenBusy",
+       t.next_position AS "nextPosition"
+  FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid)
+  JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
+   ORDER BY t.id = w.id NULLS FIRST FOR NO KEY UPDATE OF t -- our own id wins: of two the last one counts`,
+};
+
+/** In a statement of its own, after the locks: its snapshot must not be older than they are. */
+const threadJobsStatement: Statement = {
+  name: 'start-thread-jobs',
+  text: `SELECT t.id AS "threadId", j.id, j.in_line AS "inLine"
+  FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid)
+  JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
+  JOIN job j ON j.workspace_id = $1 AND j.thread_id = t.id AND j.status IN ('queued', 'running', 'waiting')
+ ORDER BY j.created_at, j.id`,
+};
+
+/** Messages that a client names by an id its thread knows already, be it of a message or of a job in line. */
+const takenStatement: Statement = {
+  name: 'start-taken-messages',
+  text: `SELECT w.job AS "jobId" FROM json_to_recordset($2::json) AS w(ref text, id uuid, owner uuid, message text, job uuid)
+  JOIN thread t ON t.workspace_id = $1 AND (t.id = w.id OR (t.client_id = w.ref AND t.created_by = w.owner))
+ WHERE EXISTS (SELECT 1 FROM message m WHERE m.workspace_id = $1 AND m.thread_id = t.id AND m.client_id = w.message)
+    OR EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.thread_id = t.id AND j.message_client_id = w.message
+                  AND j.status = 'queued')`,
+};
+
+const insertCore = `WITH want AS (
+  SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, in_line bool, thread_id uuid, message_id uuid,
+    message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
+    model text, input jsonb, background_mode jsonb, key_cipher text, title text, client_id text, messages int, event jsonb)),
+threads AS (
+  INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
+  SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
+moved AS (
+  UPDATE thread t SET next_position = t.next_position + w.messages, updated_at = clock_timestamp() FROM want w
+   WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
+up AS (
+  INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
+                   idempotency_key, retry_of, model, input, background_mode, key_cipher, last_seq, created_at)
+  SELECT $1, id, kind, ${jobFormat}, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
+         retry_of, model, input, background_mode, decode(key_cipher, 'hex'), 1, clock_timestamp() FROM want
+  RETURNING workspace_id, id, lease_epoch),
+logged AS (
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, type, body, at)
+  SELECT $1, id, 1, 0, 'job-queued', event, clock_timestamp() FROM want),
+admitted AS (
+  INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
+  SELECT $1, principal, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
+
+/** The tables behind a batch of starts of one workspace; used inside one transaction whose first act is the lock. */
+@Injectable()
+export class StartRepository {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly turns: JobTurns,
+  ) {}
+
+  /** Runs `work` in a transaction of the API's role, bound to the workspace. */
+  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T>): Promise<T> {
+    return this.postgres.withWorkspaceSql(workspaceId, work);
+  }
+
+  /** Locks the workspace, then reads what `admit` needs. Null when there is no such workspace. */
+  async facts(client: SqlClient, workspaceId: string, requests: readonly StartRequest[]): Promise<StartFacts | null> {
+    const keys = requests.flatMap(({ principal, idempotency }) =>
+      idempotency === null ? [] : [{ principal, key: idempotency.key }],
+    );
+    // Each once: a job found once per request would count as that many in the line.
+    const wishes = requests.flatMap(({ thread, createdBy: owner, messageClientId: message, jobId: job }) =>
+      thread === null ? [] : [{ ref: thread.ref, id: uuidOf(thread.ref), owner, message, job }],
+    );
+    const refs = [...new Map(wishes.map(({ ref, id, owner }) => [threadKey(owner, ref), { ref, id, owner }])).values()];
+    const named = wishes.filter(({ message }) => message !== null);
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names the rows, as the driver's own query does
+    const ask = <Row extends object>(statement: Statement, wanted: readonly object[]): Promise<{ rows: Row[] }> =>
+      wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
+    // Sent without waiting for each other; the server runs them in this order, each with its own snapshot.
+    const [workspace, admissions, threads, jobs, taken, unfinished] = await Promise.all([
+      client.query<StartFacts['workspace']>({ ...workspaceStatement, values: [workspaceId] }),
+      ask<AdmissionRow>(admissionsStatement, keys),
+      ask<ThreadRow>(threadsStatement, refs),
+      ask<ThreadJobRow>(threadJobsStatement, refs),
+      ask<{ jobId: string }>(takenStatement, named),
+      client.query<{ user: string; jobs: number }>({ ...unfinishedStatement, values: [workspaceId] }),
+    ]);
+    const found = workspace.rows[0];
+    if (found === undefined) return null;
+    return {
+      workspace: found,
+      unfinished: new Map(unfinished.rows.map(({ user, jobs: count }) => [user, count])),
+      admissions: new Map(admissions.rows.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
+      threads: new Map(threads.rows.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs.rows)])),
+      takenMessages: new Set(taken.rows.map(({ jobId }) => jobId)),
+    };
+  }
+
+  /** One statement for the whole batch: threads, jobs, first events, messages, keys. */
+  async insert(client: SqlClient, workspaceId: string, jobs: readonly NewJob[]): Promise<void> {
+    const said = jobs.map((job) => this.messagesOf(job));
+    const messages = said.flat();
+    const parts = partsOf(messages);
+    await client.query({
+      name: ['start-insert', ...parts.map(({ name }) => name)].join('+'),
+      text: `${insertCore}${partClauses(parts, 3)}\nSELECT 1${partChecks(parts)} FROM up`,
+      values: [
+        workspaceId,
+        JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
+        ...partParameters(parts, messages),
+      ],
+    });
+  }
+
+  private messagesOf({ request, threadId, messageId, inLine, position }: NewJob): readonly PartRow[] {
+    if (threadId === null || messageId === null || inLine) return [];
+    return this.turns.rows(request.kind, { ...request, threadId, messageId, position });
+  }
+}
+
+const none: Promise<{ rows: never[] }> = Promise.resolve({ rows: [] });
+
+interface AdmissionRow {
+  readonly principal: string;
+  readonly key: string;
+  readonly requestHash: string | null;
+  readonly cancelled: boolean;
+  readonly jobId: string | null;
+  readonly status: JobStatus;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+}
+
+interface ThreadRow {
+  readonly ref: string;
+  readonly owner: string | null;
+  readonly id: string;
+  readonly clientId: string | null;
+  readonly createdBy: string;
+  readonly whenBusy: WhenBusy | null;
+  readonly nextPosition: number;
+}
+
+interface ThreadJobRow {
+  readonly threadId: string;
+  readonly id: string;
+  readonly inLine: boolean;
+}
+
+function uuidOf(ref: string): string | null {
+  return isId(ref) ? ref : null;
+}
+
+function toAdmission(row: AdmissionRow): KnownAdmission {
+  const { requestHash, cancelled, jobId, status, threadId, messageId } = row;
+  return { requestHash, cancelled, job: jobId === null ? null : { jobId, status, threadId, messageId } };
+}
+
+function toThread(row: ThreadRow, jobs: readonly ThreadJobRow[]): KnownThread {
+  const { id, clientId, createdBy, whenBusy, nextPosition } = row;
+  const own = jobs.filter((job) => job.threadId === id);
+  return {
+    id,
+    clientId,
+    createdBy,
+    whenBusy,
+    nextPosition,
+    activeJobId: own.find((job) => !job.inLine)?.id ?? null,
+    lineJobIds: own.filter((job) => job.inLine).map((job) => job.id),
+  };
+}
+
+function toRow(job: NewJob, i: number, messages: number): object {
+  const { request, event } = job;
+  return {
+    i,
+    id: request.jobId,
+    kind: request.kind,
+    in_line: job.inLine,
+    thread_id: job.threadId,
+    message_id: job.messageId,
+    message_client_id: request.messageClientId,
+    created_by: request.createdBy,
+    principal: request.principal,
+    idempotency_key: request.idempotency?.key,
+    request_hash: request.idempotency?.requestHash,
+    retry_of: request.retryOf,
+    model: request.model,
+    input: request.input,
+    background_mode: request.backgroundMode,
+    key_cipher: request.keyCipher === null ? null : Buffer.from(request.keyCipher).toString('hex'),
+    title: job.newThread?.title,
+    client_id: job.newThread?.clientId,
+    messages,
+    event: event.body,
+  };
+}

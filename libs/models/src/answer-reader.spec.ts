@@ -1,0 +1,196 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { AnswerBroken, AnswerReader, ErrorInAnswer } from './answer-reader.js';
+import type { ModelPart } from './model.js';
+
+function read(documents: readonly unknown[], takeEach = false): ModelPart[] {
+  const reader = new AnswerReader({
+    limits: { maxToolCalls: 9, maxArgumentsLength: 999 },
+    newCallId: () => 'made',
+    promptLength: 40,
+  });
+  const parts: ModelPart[] = [];
+  for (const document of documents) {
+    const text = typeof document === 'string' ? document : JSON.stringify(document);
+    if (!reader.data(`data: ${text}\n`, 6, 6 + text.length)) reader.whole(text);
+    if (takeEach) parts.push(...reader.take());
+  }
+  return [...parts, ...reader.finish()];
+}
+
+const delta = (value: unknown, finish: string | null = null) => ({
+  id: 'x',
+  choices: [{ index: 0, delta: value, finish_reason: finish }],
+});
+const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const said = { promptTokens: 3, completionTokens: 4, totalTokens: 7, estimated: false };
+const stop = [delta({}, 'stop'), { choices: [], usage }, '[DONE]'];
+const finish = (finishReason = 'stop', counted: unknown = said) => ({ type: 'finish', finishReason, usage: counted });
+const text = (value: string) => ({ type: 'text', text: value });
+const reasoning = (value: string) => ({ type: 'reasoning', text: value });
+const call = (id: string) => delta({ tool_calls: [{ index: 0, id, function: { name: 'one', arguments: '{}' } }] });
+
+describe('AnswerReader', () => {
+  it('joins text up to the end, then says how it ended and what it cost', () => {
+    expect(
+      read([delta({ role: 'assistant', content: '' }), delta({ content: 'Hel' }), delta({ content: 'lo' }), ...stop]),
+    ).toEqual([text('Hello'), finish()]);
+  });
+
+  it.each([
+    ['reasoning_content', [delta({ reasoning_content: 'hm' }), delta({ reasoning_content: 'm', content: null })]],
+    ['reasoning', [delta({ reasoning: 'hm' }), delta({ reasoning: 'm' })]],
+    [
+      'both fields with the same text',
+      [delta({ reasoning_content: 'hm', reasoning: 'hm' }), delta({ reasoning_content: 'm', reasoning: 'm' })],
+    ],
+    ['thinking pieces', [delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hmm' }] }] })]],
+  ])('keeps reasoning sent as %s apart from text', (_, chunks) => {
+    expect(read([...chunks, delta({ content: 'yes' }), ...stop])).toEqual([reasoning('hmm'), text('yes'), finish()]);
+  });
+
+  it('keeps the order of text and reasoning', () => {
+    const chunks = [delta({ content: 'a' }), delta({ reasoning: 'b' }), delta({ content: 'c' }), ...stop];
+    expect(read(chunks)).toEqual([text('a'), reasoning('b'), text('c'), finish()]);
+  });
+
+  it('reads the first choice only', () => {
+    const other = { index: 1, delta: { content: 'no' }, finish_reason: 'length' };
+    const chunks = [{ choices: [other, { index: 0, delta: { content: 'yes' } }] }, { choices: [other] }, ...stop];
+    expect(read(chunks)).toEqual([text('yes'), finish()]);
+  });
+
+  it('hands over tool calls once, after all text', () => {
+    const calls = { type: 'tool-calls', calls: [{ callId: 'a', name: 'one', arguments: '{}' }] };
+    expect(read([call('a'), delta({ content: 'late' }), ...stop])).toEqual([text('late'), calls, finish('tool_calls')]);
+    expect(read([call('a'), '[DONE]'])).toEqual([
+      calls,
+      finish('tool_calls', expect.objectContaining({ estimated: true })),
+    ]);
+    expect(read([delta({}, 'tool_calls'), call('a'), '[DONE]'])[0]).toEqual(calls);
+    expect(read([delta({ function_call: { name: 'one', arguments: '{}' } }, 'function_call')])[0]).toMatchObject({
+      calls: [{ callId: 'made', name: 'one' }],
+    });
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content_filter', 'content_filter'],
+    ['tool_calls', 'stop'],
+    ['eos', 'other'],
+  ])('understands finish reason %s', (reason, understood) => {
+    expect(read([delta({ content: 'x' }, reason), { usage }])).toEqual([text('x'), finish(understood)]);
+  });
+
+  it.each([
+    ['nothing', []],
+    ['text and no end', [delta({ content: 'x' })]],
+    ['text and [DONE] without a finish reason', [delta({ content: 'x' }), '[DONE]']],
+    ['tool calls and no end', [call('a')]],
+    ['an empty finish reason', [delta({ content: 'x' }, '')]],
+  ])('never takes %s for a complete answer', (_, chunks) => {
+    expect(() => read(chunks)).toThrow(AnswerBroken);
+  });
+
+  it.each([['{"a":'], ['12'], ['null'], ['"text"'], ['[1]'], ['garbage']])('breaks on %s', (document) => {
+    expect(() => read([delta({ content: 'x' }), document])).toThrow(AnswerBroken);
+  });
+
+  it.each([
+    [{ error: { message: 'no' } }, { message: 'no' }],
+    [{ error: 'no' }, 'no'],
+    [{ choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 502 } }] }, { code: 502 }],
+  ])('throws an error inside the stream: %j', (chunk, error) => {
+    expect(() => read([delta({ content: 'x' }), chunk])).toThrow(ErrorInAnswer);
+    expect(() => read([chunk])).toThrow(expect.objectContaining({ error }));
+  });
+
+  it('does not mind members that are empty, unknown or of another type', () => {
+    const chunks = [
+      {},
+      { choices: null },
+      { choices: [null, 3] },
+      { error: null, choices: [{ delta: null }] },
+      { choices: [{ delta: { content: 5, tool_calls: 'x' } }] },
+    ];
+    expect(read([...chunks, delta({ content: 'x' }), ...stop])).toEqual([text('x'), finish()]);
+  });
+
+  it('shows a refusal as text', () => {
+    expect(read([delta({ refusal: 'I cannot.' }), ...stop])).toEqual([text('I cannot.'), finish()]);
+  });
+
+  it('reads the answer of a server that does not stream', () => {
+    const answer = {
+      choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+      usage,
+    };
+    expect(read([answer])).toEqual([text('x'), finish()]);
+  });
+
+  it.each([
+    ['no usage', {}],
+    ['zeros', { usage: { prompt_tokens: 0, completion_tokens: 0 } }],
+    ['NaN', { usage: { prompt_tokens: null, completion_tokens: 5 } }],
+    ['negative numbers', { usage: { prompt_tokens: -1, completion_tokens: 5 } }],
+    ['half a token', { usage: { prompt_tokens: 1.5, completion_tokens: 5 } }],
+  ])('estimates usage from %s, and says so', (_, chunk) => {
+    const estimated = { promptTokens: 10, completionTokens: 2, totalTokens: 12, estimated: true };
+    expect(read([delta({ content: 'hello' }, 'stop'), chunk])).toEqual([text('hello'), finish('stop', estimated)]);
+  });
+
+  it('believes the last usage and adds up a missing total', () => {
+    const chunks = [
+      { ...delta({ content: 'x' }), usage: { prompt_tokens: 1, completion_tokens: 1 } },
+      delta({}, 'stop'),
+      { x_groq: { usage: { prompt_tokens: 3, completion_tokens: 4 } } },
+    ];
+    expect(read(chunks)).toEqual([text('x'), finish()]);
+  });
+
+  it('normalises NUL and lone surrogates once, and keeps a pair that two chunks share', () => {
+    const raw = (content: string) => `{"choices":[{"delta":{"content":"${content}"}}]}`;
+    const parts = read(
+      [
+        raw('a\\u0000'),
+        raw('\\ud83d'),
+        raw('\\ude00'),
+        raw('\\ud83d'),
+        raw('x'),
+        raw('\\udc00'),
+        raw('\\ud83d'),
+        ...stop,
+      ],
+      true,
+    );
+    expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe('a\uFFFD😀\uFFFDx\uFFFD\uFFFD');
+  });
+
+  it('reads by shortcut what it would read by parsing', () => {
+    const member = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('"', '\\', '\\"', '","delta":{"content":"x', '\ud83d', '\u0000', ''),
+    );
+    const field = fc.constantFrom('content', 'reasoning', 'reasoning_content');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(field, member), { maxLength: 20 }), (texts) => {
+        const chunks = texts.map(([name, value]) => delta({ [name]: value }));
+        // The odd member out keeps each chunk from looking like the one before.
+        const slow = chunks.map((chunk, at) => ({ at, ...chunk }));
+        expect(read([...chunks, ...stop])).toEqual(read([...slow, ...stop]));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is not fooled by text that looks like the end of its string', () => {
+    const chunks = [
+      delta({ content: 'x' }),
+      '{"id":"x","choices":[{"index":0,"delta":{"content":"a","content":"b"},"finish_reason":null}]}',
+      ...stop,
+    ];
+    expect(read(chunks)).toEqual([text('xb'), finish()]);
+  });
+});

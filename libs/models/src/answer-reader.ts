@@ -1,0 +1,217 @@
+import { estimateUsage, toModelUsage } from './answer-usage.js';
+import type { FinishReason, ModelPart, ModelUsage } from './model.js';
+import type { SseSink } from './sse-decoder.js';
+import { TextCollector } from './text-collector.js';
+import { type TextField, TextTemplate } from './text-template.js';
+import { ToolCallAssembler } from './tool-call-assembler.js';
+
+/** The provider said inside the stream that it failed. `error` is its own object or text. */
+export class ErrorInAnswer extends Error {
+  constructor(readonly error: unknown) {
+    super('The provider reported an error.');
+  }
+}
+
+/** The stream ended, or makes no sense, before the answer was complete. */
+export class AnswerBroken extends Error {}
+
+/** How often a stream may be looked at for a shortcut; a provider whose chunks all differ costs only these. */
+const MAX_LESSONS = 8;
+const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reasoning'];
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Reads the payloads of one streamed chat completion into parts. Pure: bytes, time and retries are others' concern. */
+export class AnswerReader implements SseSink {
+  private readonly text = new TextCollector();
+  private readonly calls: ToolCallAssembler;
+  private template: TextTemplate | undefined;
+  private lessons = 0;
+  private finishReason: string | undefined;
+  private usage: ModelUsage | undefined;
+  private isDone = false;
+
+  constructor(
+    private readonly options: {
+      readonly limits: { readonly maxToolCalls: number; readonly maxArgumentsLength: number };
+      readonly newCallId: () => string;
+      readonly promptLength: number;
+    },
+  ) {
+    this.calls = new ToolCallAssembler(options.limits, options.newCallId);
+  }
+
+  /** The provider said `[DONE]`; nothing after it counts. */
+  get isOver(): boolean {
+    return this.isDone;
+  }
+
+  /** What the model said is all there, also when the connection breaks now. */
+  get isComplete(): boolean {
+    return this.finishReason !== undefined || (this.isDone && !this.calls.isEmpty);
+  }
+
+  data(block: string, start: number, end: number): boolean {
+    if (this.isDone) return true;
+    const text = this.template?.read(block, start, end);
+    if (text !== undefined && this.template !== undefined) {
+      this.text.add(this.template.field === 'content' ? 'text' : 'reasoning', text);
+      return true;
+    }
+    return this.document(block.slice(start, end));
+  }
+
+  /** A whole document: a payload of several lines, or the answer of a server that does not stream. */
+  whole(payload: string): void {
+    if (!this.isDone && !this.document(payload)) throw new AnswerBroken('The stream holds something that is no JSON.');
+  }
+
+  stray(line: string): void {
+    if (this.isDone || !line.startsWith('{')) return;
+    const value = parse(line);
+    if (isObject(value) && value['error'] !== undefined) throw new ErrorInAnswer(value['error']);
+  }
+
+  /** The parts since the last call, maybe none. */
+  take(): ModelPart[] {
+    return this.text.take(false);
+  }
+
+  /** The last parts. Throws `AnswerBroken` when the answer is not complete. */
+  finish(): ModelPart[] {
+    if (!this.isComplete) throw new AnswerBroken('The stream ended without a finish reason.');
+    const parts = this.text.take(true);
+    const calls = this.calls.finish();
+    if (calls.length > 0) parts.push({ type: 'tool-calls', calls });
+    const usage = this.usage ?? estimateUsage(this.options.promptLength, this.text.length + this.calls.length);
+    parts.push({
+      type: 'finish',
+      finishReason: calls.length > 0 ? 'tool_calls' : toFinishReason(this.finishReason),
+      usage,
+    });
+    return parts;
+  }
+
+  /** False when it is no JSON (yet). */
+  private document(document: string): boolean {
+    if (document.trim() === '[DONE]') {
+      this.isDone = true;
+      return true;
+    }
+    const value = parse(document);
+    if (value === undefined) return false;
+    if (!isObject(value)) throw new AnswerBroken('The stream holds something that is no JSON object.');
+    const plainField = this.chunk(value);
+    if (plainField !== undefined) this.learn(plainField, document);
+    return true;
+  }
+
+  /** Returns the field of the text if the chunk carried that and nothing else. */
+  private chunk(chunk: Json): TextField | undefined {
+    const { error } = chunk;
+    if (error !== undefined && error !== null && error !== '' && error !== false) throw new ErrorInAnswer(error);
+    const ownUsage = toModelUsage(chunk['usage'] ?? (isObject(chunk['x_groq']) ? chunk['x_groq']['usage'] : undefined));
+    if (ownUsage !== undefined) this.usage = ownUsage;
+    const choice = firstChoice(chunk);
+    if (choice === undefined) return undefined;
+    const finished = this.finishing(choice);
+    const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
+    const field = isObject(delta) ? this.delta(delta) : undefined;
+    return ownUsage === undefined && !finished ? field : undefined;
+  }
+
+  private finishing(choice: Json): boolean {
+    const reason = choice['finish_reason'];
+    if (reason === 'error') throw new ErrorInAnswer(choice['error'] ?? 'finish_reason "error"');
+    if (typeof reason !== 'string' || reason === '') return false;
+    this.finishReason = reason;
+    return true;
+  }
+
+  private delta(delta: Json): TextField | undefined {
+    const reasoning = this.reasoning(delta);
+    const content = toText(delta['content'], 'text');
+    const thinking = toText(delta['content'], 'thinking');
+    const refusal = typeof delta['refusal'] === 'string' ? delta['refusal'] : '';
+    if (thinking !== '') this.text.add('reasoning', thinking);
+    if (content !== '') this.text.add('text', content);
+    if (refusal !== '') this.text.add('text', refusal);
+    const hasCalls = this.toolCalls(delta);
+    if (hasCalls || thinking !== '' || refusal !== '') return undefined;
+    if (reasoning === undefined) return typeof delta['content'] === 'string' && content !== '' ? 'content' : undefined;
+    return content === '' ? reasoning : undefined;
+  }
+
+  /** DeepSeek and vLLM say `reasoning_content`, OpenRouter, Groq and Ollama `reasoning`; some send both, with the same text. */
+  private reasoning(delta: Json): TextField | undefined {
+    for (const field of TEXT_FIELDS) {
+      const value = delta[field];
+      if (field === 'content' || typeof value !== 'string' || value === '') continue;
+      this.text.add('reasoning', value);
+      return field;
+    }
+    return undefined;
+  }
+
+  private toolCalls(delta: Json): boolean {
+    const fragments: readonly unknown[] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
+    for (const fragment of fragments) {
+      if (isObject(fragment)) this.calls.add(fragment);
+    }
+    const legacy = delta['function_call'];
+    if (isObject(legacy)) this.calls.add({ index: 0, function: legacy });
+    return fragments.length > 0 || isObject(legacy);
+  }
+
+  private learn(field: TextField, document: string): void {
+    if (this.lessons >= MAX_LESSONS) return;
+    this.lessons++;
+    this.template = TextTemplate.learn(field, document, (probe) => {
+      const value = parse(probe);
+      const delta = isObject(value) ? firstChoice(value)?.['delta'] : undefined;
+      return isObject(delta) ? delta[field] : undefined;
+    });
+  }
+}
+
+/** Only the first choice is ours; a server may send others although we never ask for them. */
+function firstChoice(chunk: Json): Json | undefined {
+  const choices: readonly unknown[] = Array.isArray(chunk['choices']) ? chunk['choices'] : [];
+  return choices.filter(isObject).find((choice) => (choice['index'] ?? 0) === 0);
+}
+
+/** Text, or the pieces of one kind of a list of pieces (Mistral sends `text` and `thinking` pieces). */
+function toText(content: unknown, kind: 'text' | 'thinking'): string {
+  if (typeof content === 'string') return kind === 'text' ? content : '';
+  if (!Array.isArray(content)) return '';
+  const pieces = content.filter(isObject).filter((piece) => piece['type'] === kind);
+  return pieces.map((piece) => (typeof piece[kind] === 'string' ? piece[kind] : toText(piece[kind], 'text'))).join('');
+}
+
+function toFinishReason(reason: string | undefined): FinishReason {
+  switch (reason) {
+    case 'stop':
+    case 'length':
+    case 'content_filter':
+      return reason;
+    // It announced calls and sent none: what it said is all there is.
+    case 'tool_calls':
+    case 'function_call':
+      return 'stop';
+    case undefined:
+    default:
+      return 'other';
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { type Clock, systemClock } from '#platform';
+
+import { answerByRules, demoRequest } from './demo-answer.js';
+import { DEMO_MODEL_NAME } from './demo-rules.js';
+import { DemoWire } from './demo-wire.js';
+
+const MAX_BODY_BYTES = 16_777_216;
+
+/** How the demo model runs. */
+export interface DemoModelOptions {
+  /** 0, the default, takes any free one. Only loopback is listened on. */
+  readonly port?: number;
+  /** Wait before each chunk of text, so that people see it being written. Default 15; 0 sends all at once. */
+  readonly chunkDelayMs?: number;
+  readonly clock?: Clock;
+}
+
+/** A running demo model. */
+export interface DemoModel {
+  /** Base URL for `MODEL_BASE_URL`. */
+  readonly url: string;
+  readonly modelName: string;
+  /** Cuts what is being answered and frees the port. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the demo model: an HTTP server on loopback that speaks OpenAI's protocol (`POST /v1/chat/completions`, streaming or not,
+ * `GET /v1/models`) and answers by rules, so that everything can be tried without a key. It takes any key and any model name,
+ * and says in each answer what it is. Throws when the port is taken.
+ */
+export async function startDemoModel(options: DemoModelOptions = {}): Promise<DemoModel> {
+  const { port = 0, chunkDelayMs = 15, clock = systemClock } = options;
+  const desk = new DemoDesk(chunkDelayMs, clock);
+  const server = createServer((request, response) => {
+    desk.serve(request, response).catch(() => response.destroy()); // the client is gone, or it broke off its request
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: taken } = server.address() as AddressInfo; // it listens on TCP
+  return { url: `http://127.0.0.1:${taken}/v1`, modelName: DEMO_MODEL_NAME, close: () => close(server) };
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return;
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
+}
+
+class DemoDesk {
+  constructor(
+    private readonly chunkDelayMs: number,
+    private readonly clock: Clock,
+  ) {}
+
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '')
+      .split('?')[0]
+      ?.replace(/^\/v1(?=\/)/, '')
+      .replace(/\/$/, '');
+    if (path === '/models' && request.method === 'GET') {
+      const model = { id: DEMO_MODEL_NAME, object: 'model', created: 0, owned_by: 'nightshift' };
+      sendJson(response, 200, { object: 'list', data: [model] });
+    } else if (path !== '/chat/completions') sendError(response, 404, { message: 'Unknown request URL.' });
+    else if (request.method !== 'POST') sendError(response, 405, { message: 'Use POST.' });
+    else await this.answer(request, response);
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    if (body === undefined) {
+      sendError(response, 413, { message: 'The request is too large.' });
+      return;
+    }
+    const parsed = demoRequest.safeParse(parseJson(body));
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      const param = issue?.path.join('.') ?? '';
+      sendError(response, 400, { message: `Invalid request: ${param} ${issue?.message ?? ''}`, param });
+      return;
+    }
+    const wire = new DemoWire(parsed.data, answerByRules(parsed.data), this.clock.now());
+    if (parsed.data.stream === true) await this.stream(response, wire);
+    else sendJson(response, 200, wire.whole());
+  }
+
+  private async stream(response: ServerResponse, wire: DemoWire): Promise<void> {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    for (const chunk of wire.chunks()) {
+      if (this.chunkDelayMs > 0) await this.pause(response);
+      if (response.destroyed) return;
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+    response.end('data: [DONE]\n\n');
+  }
+
+  /** Ends early when the client leaves. */
+  private async pause(response: ServerResponse): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const wake = () => {
+      resolve(undefined);
+    };
+    const timer = this.clock.after(this.chunkDelayMs, wake);
+    response.once('close', wake);
+    await promise;
+    response.off('close', wake);
+    timer.cancel();
+  }
+}
+
+/** Undefined when it is too large. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sendError(
+  response: ServerResponse,
+  status: number,
+  error: { readonly message: string; readonly param?: string },
+): void {
+  sendJson(response, status, { error: { type: 'invalid_request_error', param: null, code: null, ...error } });
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}

@@ -1,0 +1,29 @@
+export type {
+  AssistantMessage,
+  ChatMessage,
+  ContentPart,
+  FinishReason,
+  MessageContent,
+  MessageToolCall,
+  Model,
+  ModelLimits,
+  ModelOptions,
+  ModelParameters,
+  ModelPart,
+  ModelRequest,
+  ModelTarget,
+  ModelUsage,
+  RequestedCall,
+  SystemMessage,
+  ToolChoice,
+  ToolDefinition,
+  ToolMessage,
+  UserMessage,
+} from './model.js';
+export { missingModelKey, ModelError, type ModelErrorCode } from './models.errors.js';
+export { createModelAgent, createOpenAiModel, type OpenAiModelOptions } from './openai-model.js';
+export { jobKeyPlace, ModelCatalog } from './model-catalog.js';
+export { ModelsModule } from './models.module.js';
+export { type DemoModel, type DemoModelOptions, startDemoModel } from './demo/demo-model.js';
+export type { ModelProvider, ModelProviderChanges, NewModelProvider } from './providers/model-provider.js';
+export { ModelProvidersService } from './providers/model-providers.service.js';

@@ -1,0 +1,258 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { Dispatcher } from 'undici';
+
+import { AppError, type Clock, type Secret, type Timer } from '#platform';
+
+import { AnswerReader, ErrorInAnswer } from './answer-reader.js';
+import type { ModelLimits, ModelPart } from './model.js';
+import {
+  modelAnswerTooLarge,
+  ModelError,
+  modelStreamBroken,
+  modelTimedOut,
+  modelUnreachable,
+  modelUrlRefused,
+} from './models.errors.js';
+import { providerFailed, readFailure, readFailureBody } from './provider-failure.js';
+import { parseRetryAfter } from './retry-delay.js';
+import { SseDecoder, SseLineTooLong } from './sse-decoder.js';
+import { ToolCallsTooLarge } from './tool-call-assembler.js';
+
+/** Bytes that may wait for the consumer before the socket is paused. */
+const MAX_WAITING_BYTES = 262_144;
+/** How much of a failure's body is read. */
+const MAX_FAILURE_BYTES = 65_536;
+/** After the last part the connection may end by itself, to be used again; then it is cut. */
+const LINGER_MS = 1_000;
+
+/** What one attempt needs to know. */
+export interface ModelCallOptions {
+  readonly clock: Clock;
+  /** Its abort cuts the attempt. */
+  readonly signal: AbortSignal;
+  readonly apiKey: Secret | null;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly limits: ModelLimits;
+  readonly newCallId: () => string;
+  readonly promptLength: number;
+}
+
+type Mode = 'starting' | 'stream' | 'document' | 'failure';
+
+/**
+ * One attempt: an undici handler on one side, batches of parts on the other. Bytes are only gathered while they arrive and
+ * decoded when the consumer asks, so that all chunks of one read of the socket cost one wake-up and one decoding.
+ * It ends in one of three ways: the server ended the body (`hasEnded`), something broke it (`failure`), or the signal cut
+ * it. Bytes that came before a break are still read, and an answer that was complete by then stays complete.
+ */
+export class ModelCall implements Dispatcher.DispatchHandler {
+  private readonly reader: AnswerReader;
+  private readonly decoder: SseDecoder;
+  private controller: Dispatcher.DispatchController | undefined;
+  private mode: Mode = 'starting';
+  private status = 0;
+  private retryAfterSeconds: number | undefined;
+  private waiting: Buffer[] = [];
+  private waitingBytes = 0;
+  private totalBytes = 0;
+  private hasEnded = false;
+  private hasFinished = false;
+  private failure: Error | undefined;
+  private wake: (() => void) | undefined;
+  private timer: Timer | undefined;
+  /** When the consumer began to wait, or bytes that do not wake it came. */
+  private quietSince = 0;
+
+  constructor(private readonly options: ModelCallOptions) {
+    options.signal.addEventListener('abort', this.onAbort);
+    this.reader = new AnswerReader(options);
+    this.decoder = new SseDecoder(this.reader, options.limits.maxLineBytes);
+    this.timer = options.clock.after(options.firstByteTimeoutMs, () => {
+      this.fail(modelTimedOut('first_byte', false));
+    });
+  }
+
+  /** The next parts, never none; undefined after the last. Throws what broke the attempt: a `ModelError`, or the signal's reason. */
+  async next(): Promise<readonly ModelPart[] | undefined> {
+    for (;;) {
+      const parts = this.read();
+      if (parts === undefined || parts.length > 0) return parts;
+      this.quietSince = this.options.clock.monotonic();
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+  }
+
+  /** The consumer is gone: frees everything. A finished answer's connection gets a moment to become reusable. */
+  release(): void {
+    this.timer?.cancel();
+    this.options.signal.removeEventListener('abort', this.onAbort);
+    if (this.hasEnded || this.failure !== undefined) return;
+    const leave = () => {
+      this.fail(new Error('The rest of the answer is not wanted.'));
+    };
+    if (this.hasFinished) this.timer = this.options.clock.after(LINGER_MS, leave);
+    else leave();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.failure !== undefined) controller.abort(this.failure);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.status = status;
+    this.retryAfterSeconds = parseRetryAfter(headers['retry-after'], this.options.clock.now());
+    const isEncoded = (headers['content-encoding'] ?? 'identity') !== 'identity'; // although we asked for plain text
+    if (status > 299) this.mode = 'failure';
+    else if (isEncoded) this.fail(modelStreamBroken());
+    else this.mode = /\bjson\b/i.test(headers['content-type'] ?? '') ? 'document' : 'stream';
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.hasFinished || this.hasEnded || this.failure !== undefined) return;
+    if (this.totalBytes === 0) this.watchQuiet(this.options.idleTimeoutMs);
+    this.totalBytes += bytes.length;
+    this.waitingBytes += bytes.length;
+    this.waiting.push(bytes);
+    if (this.totalBytes > this.options.limits.maxStreamBytes) this.fail(modelAnswerTooLarge());
+    else if (this.mode !== 'stream') this.gather(controller);
+    else if (this.wake !== undefined) this.ring();
+    else if (this.waitingBytes > MAX_WAITING_BYTES) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.timer?.cancel();
+    this.hasEnded = true;
+    this.ring();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.timer?.cancel();
+    if (this.hasEnded || this.failure !== undefined) return;
+    this.failure = this.totalBytes > 0 && this.mode !== 'failure' ? modelStreamBroken(error) : toConnectionError(error);
+    this.ring();
+  }
+
+  /** Ends the attempt from our side, at once and whatever has come. */
+  private readonly onAbort = (): void => {
+    this.fail(new Error('The model call was stopped.', { cause: this.options.signal.reason }));
+  };
+
+  private gather(controller: Dispatcher.DispatchController): void {
+    this.quietSince = this.options.clock.monotonic();
+    if (this.mode !== 'failure' || this.waitingBytes <= MAX_FAILURE_BYTES) return;
+    this.onResponseEnd();
+    controller.abort(new Error('The rest of the failure is not wanted.'));
+  }
+
+  private fail(error: Error): void {
+    this.timer?.cancel();
+    this.failure ??= error;
+    this.controller?.abort(error);
+    this.ring();
+  }
+
+  private ring(): void {
+    const { wake } = this;
+    this.wake = undefined;
+    wake?.();
+  }
+
+  /** One lazy timer for the whole stream. Time in which the consumer holds a batch is not the provider's. */
+  private watchQuiet(delayMs: number): void {
+    const { clock, idleTimeoutMs } = this.options;
+    this.timer?.cancel();
+    this.timer = clock.after(delayMs, () => {
+      const quietMs = this.wake === undefined ? 0 : clock.monotonic() - this.quietSince;
+      if (quietMs >= idleTimeoutMs) this.fail(modelTimedOut('idle', this.mode !== 'failure'));
+      else this.watchQuiet(idleTimeoutMs - quietMs);
+    });
+  }
+
+  /** The parts that can be had now; undefined after the last. */
+  private read(): readonly ModelPart[] | undefined {
+    if (this.hasFinished) return undefined;
+    this.options.signal.throwIfAborted();
+    if (this.mode === 'stream' && this.waitingBytes > 0) this.decode();
+    const isBroken = this.failure !== undefined;
+    if (this.reader.isOver || (isBroken && this.reader.isComplete)) return this.finish();
+    if (!this.hasEnded || isBroken) {
+      const parts = this.reader.take();
+      if (this.failure !== undefined && parts.length === 0) throw this.failure;
+      return parts;
+    }
+    return this.mode === 'failure' ? this.throwHttpFailure() : this.finish();
+  }
+
+  private decode(): void {
+    const bytes = this.takeWaiting();
+    try {
+      this.decoder.push(bytes);
+    } catch (error) {
+      this.fail(this.toReadingError(error));
+    }
+    if (this.controller?.paused === true) this.controller.resume();
+  }
+
+  private takeWaiting(): Buffer {
+    const [first] = this.waiting;
+    const bytes = this.waiting.length === 1 && first !== undefined ? first : Buffer.concat(this.waiting);
+    this.waiting = [];
+    this.waitingBytes = 0;
+    return bytes;
+  }
+
+  private finish(): readonly ModelPart[] {
+    this.timer?.cancel();
+    try {
+      this.readRest();
+      const parts = this.reader.finish();
+      this.hasFinished = true;
+      return parts;
+    } catch (error) {
+      const failure = this.toReadingError(error);
+      this.fail(failure);
+      const parts = this.reader.take();
+      if (parts.length === 0) throw failure;
+      return parts;
+    }
+  }
+
+  /** What a clean end leaves: the last line without its line end, or the answer of a server that does not stream. */
+  private readRest(): void {
+    if (!this.hasEnded || this.failure !== undefined || this.reader.isOver) return;
+    try {
+      if (this.mode === 'document') this.reader.whole(this.takeWaiting().toString('utf8'));
+      else this.decoder.end();
+    } catch (error) {
+      // Half a line after the finish reason takes nothing away from the answer.
+      if (!this.reader.isComplete) throw error;
+    }
+  }
+
+  private toReadingError(error: unknown): ModelError {
+    if (error instanceof ModelError) return error;
+    if (error instanceof ErrorInAnswer)
+      return providerFailed({ ...readFailure(error.error), afterFirstByte: true }, this.options.apiKey);
+    return error instanceof SseLineTooLong || error instanceof ToolCallsTooLarge
+      ? modelAnswerTooLarge()
+      : modelStreamBroken(error, this.totalBytes > 0);
+  }
+
+  private throwHttpFailure(): never {
+    const { status, retryAfterSeconds } = this;
+    const said = readFailureBody(this.takeWaiting().toString('utf8'));
+    const hint = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    throw providerFailed({ ...said, status, afterFirstByte: false, ...hint }, this.options.apiKey);
+  }
+}
+
+function toConnectionError(error: Error): ModelError {
+  const isRefused = [error, error.cause].some((one) => one instanceof AppError && one.code === 'address_refused');
+  return isRefused ? modelUrlRefused(error) : modelUnreachable(error);
+}

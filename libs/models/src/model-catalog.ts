@@ -1,0 +1,108 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+
+import { Config, createGuardedAgent, Redactor, SecretBox, type SecretPlace, systemClock } from '#platform';
+
+import type { Model } from './model.js';
+import { arePrivateUrlsAllowed } from './model-url.js';
+import { missingModelKey } from './models.errors.js';
+import { createModelAgent, createOpenAiModel } from './openai-model.js';
+import { type Endpoint, instanceEndpoint, ownKeyEndpoint } from './providers/instance-endpoint.js';
+import type { StoredEndpoint } from './providers/model-providers.repository.js';
+import { providerKeyPlace } from './providers/provider-key-place.js';
+import { WorkspaceModels } from './providers/workspace-models.js';
+
+/** What of a job decides which model answers it. */
+export interface ModelWish {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  /** The model's name, as chosen when the job was accepted. */
+  readonly model: string;
+  /** A key given for this job only, sealed for its row. */
+  readonly keyCipher: Uint8Array | null;
+}
+
+interface Choice {
+  readonly endpoint: Endpoint;
+  /** Chosen by a tenant: connected to only if it is a public address. */
+  readonly isGuarded: boolean;
+}
+
+/** Where a per-job provider key is sealed to. */
+export function jobKeyPlace(job: { readonly workspaceId: string; readonly jobId: string }): SecretPlace {
+  return { workspaceId: job.workspaceId, table: 'job', row: job.jobId, field: 'key_cipher' };
+}
+
+/**
+ * Finds the model of a job. The place is the workspace's default provider, else the instance's; the key is the request's own,
+ * else that of the place. A workspace that requires own keys falls back to nothing.
+ */
+@Injectable()
+export class ModelCatalog implements OnApplicationShutdown {
+  private readonly agent = createModelAgent();
+  private readonly guarded;
+
+  constructor(
+    private readonly config: Config,
+    private readonly secretBox: SecretBox,
+    private readonly workspaces: WorkspaceModels,
+    private readonly redactor: Redactor,
+  ) {
+    this.guarded = createGuardedAgent({ allowPrivate: arePrivateUrlsAllowed(config) });
+    const key = instanceEndpoint(config.values)?.apiKey;
+    if (key !== null && key !== undefined) redactor.add(key);
+  }
+
+  /** The name a new job will use. Throws `missing_model_key` when nobody has a key for it. */
+  async modelNameFor(wish: {
+    readonly workspaceId: string;
+    readonly wanted: string | null;
+    readonly hasOwnKey: boolean;
+  }): Promise<string> {
+    const { endpoint } = await this.choose(wish.workspaceId, wish.hasOwnKey);
+    return wish.wanted ?? endpoint.defaultModel;
+  }
+
+  /** Throws `missing_model_key`, and `secret_unreadable` for a key that was sealed elsewhere or under another NIGHTSHIFT_SECRET. */
+  async modelOf(job: ModelWish): Promise<{ readonly model: Model; readonly modelName: string }> {
+    const { endpoint, isGuarded } = await this.choose(job.workspaceId, job.keyCipher !== null);
+    const apiKey = job.keyCipher === null ? endpoint.apiKey : this.secretBox.open(job.keyCipher, jobKeyPlace(job));
+    const { values } = this.config;
+    const model = createOpenAiModel(
+      { baseUrl: endpoint.baseUrl, apiKey },
+      {
+        clock: systemClock,
+        dispatcher: isGuarded ? this.guarded : this.agent,
+        retries: values.MODEL_RETRIES,
+        backoffMs: values.MODEL_BACKOFF_MS,
+        firstByteTimeoutMs: values.MODEL_FIRST_BYTE_TIMEOUT_MS,
+        idleTimeoutMs: values.MODEL_IDLE_TIMEOUT_MS,
+      },
+    );
+    return { model, modelName: job.model };
+  }
+
+  /** The last phase of a shutdown: before it, jobs may still be brought to the commit of their round. */
+  async onApplicationShutdown(): Promise<void> {
+    this.workspaces.close();
+    await Promise.all([this.agent.destroy(), this.guarded.destroy()]);
+  }
+
+  private async choose(workspaceId: string, hasOwnKey: boolean): Promise<Choice> {
+    const settings = await this.workspaces.of(workspaceId);
+    if (settings?.requireUserKey === true && !hasOwnKey) throw missingModelKey();
+    const provider = settings?.provider ?? null;
+    if (provider !== null) return { endpoint: this.toEndpoint(workspaceId, provider, hasOwnKey), isGuarded: true };
+    const endpoint = hasOwnKey ? ownKeyEndpoint(this.config.values) : instanceEndpoint(this.config.values);
+    if (endpoint === null) throw missingModelKey();
+    return { endpoint, isGuarded: false };
+  }
+
+  /** With an own key the stored one is not even opened. */
+  private toEndpoint(workspaceId: string, provider: StoredEndpoint, hasOwnKey: boolean): Endpoint {
+    const { id, baseUrl, defaultModel, keyCipher } = provider;
+    if (hasOwnKey || keyCipher === null) return { baseUrl, defaultModel, apiKey: null };
+    const apiKey = this.secretBox.open(keyCipher, providerKeyPlace({ workspaceId, id }));
+    this.redactor.add(apiKey);
+    return { baseUrl, defaultModel, apiKey };
+  }
+}

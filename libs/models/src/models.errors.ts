@@ -1,0 +1,123 @@
+import { AppError, type AppErrorInit } from '#platform';
+
+/** Every way a model call fails. Stable. */
+export type ModelErrorCode =
+  | 'model_unauthorized'
+  | 'model_rate_limited'
+  | 'model_unavailable'
+  | 'model_timeout'
+  | 'model_stream_broken'
+  | 'model_bad_request'
+  | 'model_answer_too_large'
+  | 'model_url_refused'
+  | 'model_error';
+
+export interface ModelErrorInit extends AppErrorInit {
+  readonly code: ModelErrorCode;
+  readonly afterFirstByte: boolean;
+  readonly status?: number;
+}
+
+/** A model call failed. `retryable` says whether the same call may succeed later; its retries inside the client are over. */
+export class ModelError extends AppError {
+  override readonly code: ModelErrorCode;
+  /** True when part of the answer may have been handed over: the round has to be restarted, its text dropped. */
+  readonly afterFirstByte: boolean;
+  /** The HTTP status of the provider's answer, if there was one. */
+  readonly status: number | undefined;
+
+  constructor(init: ModelErrorInit) {
+    super(init);
+    this.name = 'ModelError';
+    this.code = init.code;
+    this.afterFirstByte = init.afterFirstByte;
+    this.status = init.status;
+  }
+}
+
+/** Neither header nor body came in time, or the body fell silent. */
+export function modelTimedOut(stage: 'first_byte' | 'idle', afterFirstByte: boolean): ModelError {
+  const message =
+    stage === 'first_byte'
+      ? 'The model provider did not begin to answer in time.'
+      : 'The model provider fell silent in the middle of its answer.';
+  return new ModelError({ code: 'model_timeout', message, retryable: true, afterFirstByte, details: { stage } });
+}
+
+/** The answer began and did not come to its end. */
+export function modelStreamBroken(cause?: unknown, afterFirstByte = true): ModelError {
+  const message = "The model provider's answer broke off or could not be read.";
+  return new ModelError({ code: 'model_stream_broken', message, retryable: true, afterFirstByte, cause });
+}
+
+/** The connection could not be made, or broke before the answer. `cause` is kept for logs, its text is not shown. */
+export function modelUnreachable(cause: unknown): ModelError {
+  const message = 'The model provider cannot be reached. Check the base URL, or try again later.';
+  return new ModelError({ code: 'model_unavailable', message, retryable: true, afterFirstByte: false, cause });
+}
+
+/** Over one of `ModelLimits`. */
+export function modelAnswerTooLarge(): ModelError {
+  const message = "The model provider's answer is larger than allowed.";
+  return new ModelError({ code: 'model_answer_too_large', message, afterFirstByte: true });
+}
+
+/** The base URL cannot be used as it is written. */
+export function baseUrlInvalid(message: string): AppError {
+  return new AppError({ code: 'invalid_base_url', message, field: 'baseUrl' });
+}
+
+/** The provider's address is not one we connect to. */
+export function modelUrlRefused(cause: unknown): ModelError {
+  const message = 'The base URL of the model provider points to an address that is not allowed.';
+  return new ModelError({ code: 'model_url_refused', message, afterFirstByte: false, cause });
+}
+
+/** The key cannot be sent at all. */
+export function modelKeyMalformed(): ModelError {
+  const message = 'The API key of the model provider holds characters that no key has. Enter it again.';
+  return new ModelError({ code: 'model_unauthorized', message, afterFirstByte: false });
+}
+
+/** Neither the request, nor the workspace, nor the instance has a key for a model. */
+export function missingModelKey(): AppError {
+  return new AppError({ code: 'missing_model_key', message: 'Missing model API key', field: 'providerKey' });
+}
+
+/** A field of a provider is wrong in itself. */
+export function providerInputInvalid(
+  issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined,
+): AppError {
+  const field = String(issue?.path[0] ?? 'input');
+  return new AppError({ code: 'bad_request', message: `${field}: ${issue?.message ?? 'wrong value'}`, field });
+}
+
+/** As `modelKeyMalformed`, said when it is entered. */
+export function apiKeyInvalid(): AppError {
+  return new AppError({
+    code: 'bad_request',
+    message: 'apiKey: a key is visible ASCII characters without spaces',
+    field: 'apiKey',
+  });
+}
+
+/** The stored key was given for another place. */
+export function apiKeyNeeded(): AppError {
+  const message = 'apiKey: enter the key again when the base URL moves to another host';
+  return new AppError({ code: 'bad_request', message, field: 'apiKey' });
+}
+
+/** Absent and forbidden look the same. */
+export function providerNotFound(): AppError {
+  return new AppError({ code: 'not_found', message: 'Provider not found or unauthorized' });
+}
+
+/** Names tell providers apart. */
+export function providerNameTaken(name: string): AppError {
+  return new AppError({ code: 'conflict', message: `A provider called "${name}" exists already`, field: 'name' });
+}
+
+/** The cap is there so that lists need no pages. */
+export function tooManyProviders(limit: number): AppError {
+  return new AppError({ code: 'conflict', message: `A workspace can have ${limit} providers: delete one first` });
+}

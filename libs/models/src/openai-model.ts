@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+
+import { Agent, type Dispatcher } from 'undici';
+
+import { toChatCompletionsBody } from './chat-completions-body.js';
+import type { Model, ModelLimits, ModelOptions, ModelPart, ModelRequest, ModelTarget } from './model.js';
+import { ModelCall } from './model-call.js';
+import { toChatCompletionsUrl } from './model-url.js';
+import { ModelError, modelKeyMalformed, modelUnreachable } from './models.errors.js';
+import { retryDelayMs } from './retry-delay.js';
+import { isSendableKey } from './sendable-key.js';
+import { waitUnlessAborted } from './wait-unless-aborted.js';
+
+const DEFAULT_LIMITS: ModelLimits = {
+  maxLineBytes: 8_388_608,
+  maxStreamBytes: 67_108_864,
+  maxArgumentsLength: 4_194_304,
+  maxToolCalls: 1_000,
+};
+
+/** What the OpenAI-compatible client takes besides the port's own options. */
+export interface OpenAiModelOptions extends ModelOptions {
+  /** Makes and keeps the connections; `createModelAgent()`, or a guarded one for addresses that tenants chose. */
+  readonly dispatcher: Dispatcher;
+  /** Ids for calls that come without one, or with one that another call has. */
+  readonly newCallId?: () => string;
+}
+
+/** Connections to model servers, kept alive and shared by all calls of a process. Time limits are the calls' own. Close it at the end. */
+export function createModelAgent(): Agent {
+  return new Agent({
+    connect: { timeout: 10_000 },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 30_000,
+    allowH2: false,
+  });
+}
+
+/**
+ * A `Model` over any server that speaks OpenAI's streaming chat completions. Cheap to make: one per job is fine. Throws
+ * `invalid_base_url` for a base URL that is none. Redirects are not followed.
+ */
+export function createOpenAiModel(target: ModelTarget, options: OpenAiModelOptions): Model {
+  return new OpenAiModel(target, options);
+}
+
+class OpenAiModel implements Model {
+  private readonly url: { readonly origin: string; readonly path: string };
+  private readonly settings: Required<ModelOptions> & {
+    readonly limits: ModelLimits;
+    readonly newCallId: () => string;
+  };
+  /** Learned from a server that refuses to be asked. */
+  private askForUsage = true;
+
+  constructor(
+    private readonly target: ModelTarget,
+    private readonly options: OpenAiModelOptions,
+  ) {
+    this.url = toChatCompletionsUrl(target.baseUrl);
+    this.settings = {
+      clock: options.clock,
+      retries: options.retries ?? 1,
+      backoffMs: options.backoffMs ?? 1_000,
+      maxRetryAfterMs: options.maxRetryAfterMs ?? 20_000,
+      firstByteTimeoutMs: options.firstByteTimeoutMs ?? 60_000,
+      idleTimeoutMs: options.idleTimeoutMs ?? 30_000,
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      random: options.random ?? Math.random,
+      newCallId: options.newCallId ?? (() => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`),
+    };
+  }
+
+  async *stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelPart[], void> {
+    for (let retry = 0; ;) {
+      signal.throwIfAborted();
+      const asked = this.askForUsage;
+      const call = this.start(request, signal);
+      try {
+        for (let parts = await call.next(); parts !== undefined; parts = await call.next()) yield parts;
+        return;
+      } catch (error) {
+        if (!(error instanceof ModelError) || error.afterFirstByte) throw error;
+        if (asked && isAboutUsage(error)) {
+          this.askForUsage = false; // not counted as a retry: it is another request
+          continue;
+        }
+        if (!error.retryable || retry >= this.settings.retries) throw error;
+        const delayMs = retryDelayMs(retry, error.retryAfterSeconds, this.settings);
+        retry++;
+        await waitUnlessAborted(delayMs, this.settings.clock, signal);
+      } finally {
+        call.release();
+      }
+    }
+  }
+
+  /** Sends one attempt; what goes wrong from here on comes out of its `next`. */
+  private start(request: ModelRequest, signal: AbortSignal): ModelCall {
+    const body = toChatCompletionsBody(request, { askForUsage: this.askForUsage });
+    const headers = this.headers();
+    const call = new ModelCall({ ...this.settings, signal, apiKey: this.target.apiKey, promptLength: body.length });
+    try {
+      this.options.dispatcher.dispatch({ ...this.url, method: 'POST', headers, body }, call);
+    } catch (error) {
+      call.release();
+      throw modelUnreachable(error);
+    }
+    return call;
+  }
+
+  private headers(): Record<string, string> {
+    const headers = { 'content-type': 'application/json', accept: 'text/event-stream', 'accept-encoding': 'identity' };
+    if (this.target.apiKey === null) return headers;
+    if (!isSendableKey(this.target.apiKey)) throw modelKeyMalformed();
+    return { ...headers, authorization: `Bearer ${this.target.apiKey.reveal()}` };
+  }
+}
+
+/** Some servers refuse the whole request for `stream_options`. */
+function isAboutUsage(error: ModelError): boolean {
+  return error.code === 'model_bad_request' && String(error.details['providerText']).includes('stream_options');
+}

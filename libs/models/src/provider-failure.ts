@@ -1,0 +1,124 @@
+import { Redactor, type Secret, toStorableText } from '#platform';
+
+import { ModelError, type ModelErrorCode } from './models.errors.js';
+
+/** How much of a provider's own words goes into an error. */
+const MAX_PROVIDER_TEXT = 200;
+
+/** What the provider said about a failure: an HTTP status, its own code, its own words. */
+export interface ProviderFailure {
+  readonly status?: number;
+  readonly text: string;
+  readonly providerCode?: string;
+  readonly afterFirstByte: boolean;
+  readonly retryAfterSeconds?: number;
+}
+
+interface Verdict {
+  readonly code: ModelErrorCode;
+  readonly retryable: boolean;
+  readonly message: string;
+}
+
+const refused: Verdict = {
+  code: 'model_bad_request',
+  retryable: false,
+  message: 'The model provider refused the request.',
+};
+const unauthorized: Verdict = {
+  code: 'model_unauthorized',
+  retryable: false,
+  message: 'The model provider does not accept the API key, or its budget is used up. Check the key.',
+};
+const rateLimited: Verdict = {
+  code: 'model_rate_limited',
+  retryable: true,
+  message: 'The model provider asks for fewer requests. Try again later.',
+};
+const unavailable: Verdict = {
+  code: 'model_unavailable',
+  retryable: true,
+  message: 'The model provider has a problem. Try again later.',
+};
+const timedOut: Verdict = { code: 'model_timeout', retryable: true, message: 'The model provider took too long.' };
+const unknown: Verdict = { code: 'model_error', retryable: true, message: 'The model provider reported an error.' };
+
+/** The error of a call the provider answered with a failure. Its words are redacted, cut at 200 characters and kept apart. */
+export function providerFailed(failure: ProviderFailure, apiKey: Secret | null): ModelError {
+  const verdict = toVerdict(failure);
+  const said = toShownText(failure.text, apiKey);
+  const { status, retryAfterSeconds, afterFirstByte } = failure;
+  return new ModelError({
+    ...verdict,
+    message: said === '' ? verdict.message : `${verdict.message} It said: ${said}`,
+    afterFirstByte,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    details: { ...(status === undefined ? {} : { status }), ...(said === '' ? {} : { providerText: said }) },
+  });
+}
+
+/** Reads an error object in any of the shapes in use: OpenAI's envelope, a bare text, a status as number or text. */
+export function readFailure(error: unknown): {
+  readonly text: string;
+  readonly status?: number;
+  readonly providerCode?: string;
+} {
+  if (typeof error === 'string') return { text: error };
+  if (typeof error !== 'object' || error === null) return { text: '' };
+  const { message, code, type, status, metadata } = error as Record<string, unknown>; // each is checked before use
+  const text = typeof message === 'string' ? message : typeof metadata === 'string' ? metadata : '';
+  const number = [status, code].map(Number).find((value) => Number.isInteger(value) && value >= 400 && value <= 599);
+  const providerCode = [code, type].find(
+    (value): value is string => typeof value === 'string' && value !== '' && Number.isNaN(Number(value)),
+  );
+  return {
+    text,
+    ...(number === undefined ? {} : { status: number }),
+    ...(providerCode === undefined ? {} : { providerCode }),
+  };
+}
+
+/** The error text of an HTTP answer's body: its envelope's message, or its beginning when it is no JSON. */
+export function readFailureBody(body: string): ReturnType<typeof readFailure> {
+  try {
+    const value: unknown = JSON.parse(body);
+    const first: unknown = Array.isArray(value) ? value[0] : value; // Google's endpoint wraps the envelope in a list
+    if (typeof first !== 'object' || first === null) return { text: '' };
+    const { error, message, detail } = first as Record<string, unknown>; // handed on as unknown
+    return readFailure(
+      error ?? (typeof message === 'string' ? message : typeof detail === 'string' ? detail : undefined),
+    );
+  } catch {
+    return { text: /^\s*</.test(body) ? '' : body };
+  }
+}
+
+function toVerdict({ status, providerCode = '' }: ProviderFailure): Verdict {
+  // A used-up budget comes as 429 but does not come back by waiting.
+  if (providerCode === 'insufficient_quota') return unauthorized;
+  if (status === undefined) return toVerdictOfCode(providerCode);
+  if (status === 401 || status === 402 || status === 403) return unauthorized;
+  if (status === 429) return rateLimited;
+  if (status === 408) return timedOut;
+  if (status === 425 || status === 409 || status >= 500) return unavailable;
+  return refused;
+}
+
+function toVerdictOfCode(code: string): Verdict {
+  if (/rate_?limit|too_many/i.test(code)) return rateLimited;
+  if (/overloaded|unavailable|server_error|internal/i.test(code)) return unavailable;
+  if (/timeout/i.test(code)) return timedOut;
+  if (/auth|api_key|permission/i.test(code)) return unauthorized;
+  if (/invalid|context_length|not_found|content_filter/i.test(code)) return refused;
+  return unknown;
+}
+
+function toShownText(text: string, apiKey: Secret | null): string {
+  // Redacted before the cut, so that the cut cannot hide half a key from the redactor; a longer text is not looked at.
+  const redacted = new Redactor(apiKey === null ? [] : [apiKey])
+    .redact(text.slice(0, 4_096))
+    .replace(/\s+/g, ' ')
+    .trim();
+  return toStorableText(redacted.slice(0, MAX_PROVIDER_TEXT));
+}

@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+
+import { type ModelProviderRow, newId, Postgres, type Prisma, type PrismaTransaction, type Scope } from '#platform';
+
+import type { ModelProvider } from './model-provider.js';
+
+/** What of a workspace decides where its jobs ask for models. */
+export interface WorkspaceModelSettings {
+  /** The request's own key, or none. */
+  readonly requireUserKey: boolean;
+  readonly provider: StoredEndpoint | null;
+}
+
+/** A provider as the worker needs it. */
+export interface StoredEndpoint {
+  readonly id: string;
+  readonly baseUrl: string;
+  readonly defaultModel: string;
+  readonly keyCipher: Uint8Array | null;
+}
+
+/** How the key of a provider is kept. */
+export interface KeyColumns {
+  readonly keyCipher: Uint8Array<ArrayBuffer> | null;
+  readonly keyHint: string | null;
+}
+
+/** The columns of a provider that people choose; without the key's, that stays. */
+export interface ProviderColumns extends Partial<KeyColumns> {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly defaultModel: string;
+}
+
+/** A provider to be stored; never the default yet. */
+export interface NewProviderRow extends Required<ProviderColumns> {
+  readonly id: string;
+}
+
+interface SettingsRow {
+  require_user_key: boolean;
+  id: string | null;
+  base_url: string;
+  default_model: string;
+  key_cipher: Buffer | null;
+}
+
+// In one statement, so that a new job costs one trip. Two defaults cannot be, but if they were, all processes choose one.
+const SETTINGS = `SELECT w.require_user_key, p.id, p.base_url, p.default_model, p.key_cipher
+  FROM workspace w LEFT JOIN model_provider p ON p.workspace_id = w.id AND p.is_default
+ WHERE w.id = $1 ORDER BY p.id LIMIT 1`;
+
+/** The model providers of a workspace. Writes run one after the other per workspace, after `lock`. */
+@Injectable()
+export class ModelProvidersRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  /** For jobs, whose right to run was asked when they were accepted. An unknown workspace has no settings: null. */
+  async settingsOf(workspaceId: string): Promise<WorkspaceModelSettings | null> {
+    const { rows } = await this.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query<SettingsRow>(SETTINGS, [workspaceId]),
+    );
+    const [row] = rows;
+    if (row === undefined) return null;
+    const { id, base_url: baseUrl, default_model: defaultModel, key_cipher: keyCipher } = row;
+    return {
+      requireUserKey: row.require_user_key,
+      provider: id === null ? null : { id, baseUrl, defaultModel, keyCipher },
+    };
+  }
+
+  /** Those that the scope may read, in the order of their making. */
+  async list(tx: PrismaTransaction, scope: Scope): Promise<ModelProvider[]> {
+    return (await tx.modelProvider.findMany({ where: readable(scope), orderBy: { id: 'asc' } })).map(toModelProvider);
+  }
+
+  /** Null: absent, or not readable. */
+  async find(tx: PrismaTransaction, scope: Scope, id: string): Promise<ModelProvider | null> {
+    const row = await tx.modelProvider.findFirst({ where: { AND: [readable(scope), { id }] } });
+    return row === null ? null : toModelProvider(row);
+  }
+
+  /** Keeps others from changing providers of this workspace until the transaction ends. */
+  async lock(tx: PrismaTransaction, workspaceId: string): Promise<void> {
+    await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
+  }
+
+  async insert(tx: PrismaTransaction, workspaceId: string, row: NewProviderRow): Promise<ModelProvider> {
+    return toModelProvider(await tx.modelProvider.create({ data: { workspaceId, ...row } }));
+  }
+
+  /** Null: absent, or not readable. */
+  async update(
+    tx: PrismaTransaction,
+    scope: Scope,
+    change: { readonly id: string; readonly columns: ProviderColumns },
+  ): Promise<ModelProvider | null> {
+    const where = { AND: [readable(scope), { id: change.id }] };
+    const data = { ...change.columns, updatedAt: new Date() };
+    const [row] = await tx.modelProvider.updateManyAndReturn({ where, data });
+    return row === undefined ? null : toModelProvider(row);
+  }
+
+  /** Makes this one the default and the others not; null: none is. */
+  async setDefault(tx: PrismaTransaction, workspaceId: string, id: string | null): Promise<void> {
+    await tx.modelProvider.updateMany({ where: { workspaceId, isDefault: true }, data: { isDefault: false } });
+    if (id !== null) await tx.modelProvider.updateMany({ where: { workspaceId, id }, data: { isDefault: true } });
+  }
+
+  async delete(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
+    await tx.modelProvider.deleteMany({ where: { AND: [readable(scope), { id }] } });
+  }
+
+  /** Written in the transaction of what it tells of. `details` never holds a key. */
+  async audit(
+    tx: PrismaTransaction,
+    scope: Scope,
+    entry: { readonly action: string; readonly provider: ModelProvider },
+  ): Promise<void> {
+    const { id, name, baseUrl, defaultModel, keyHint } = entry.provider;
+    const { workspaceId, principal: actor } = scope;
+    const details = { name, baseUrl, defaultModel, keyHint };
+    const subject = { subjectType: 'ModelProvider', subjectId: id };
+    await tx.auditEntry.create({
+      data: { id: newId(), workspaceId, actor, action: entry.action, ...subject, details },
+    });
+  }
+}
+
+function readable(scope: Scope): Prisma.ModelProviderWhereInput {
+  return { AND: [scope.where('ModelProvider'), { workspaceId: scope.workspaceId }] };
+}
+
+function toModelProvider(row: ModelProviderRow): ModelProvider {
+  const { id, name, baseUrl, defaultModel, keyHint, isDefault } = row;
+  return {
+    id,
+    name,
+    baseUrl,
+    defaultModel,
+    keyHint,
+    isDefault,
+    createdAt: row.createdAt.getTime(),
+    updatedAt: row.updatedAt.getTime(),
+  };
+}

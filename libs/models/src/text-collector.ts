@@ -1,0 +1,51 @@
+import { toStorableText } from '#platform';
+
+import type { ModelPart } from './model.js';
+
+type Kind = 'text' | 'reasoning';
+
+/**
+ * Joins the text of one read into as few parts as its order allows, well-formed: NUL and lone surrogates become U+FFFD, but a
+ * pair that two chunks share stays whole (its first half waits for the next chunk of the same kind).
+ */
+export class TextCollector {
+  private kind: Kind = 'text';
+  private pending = '';
+  private half = '';
+  private parts: ModelPart[] = [];
+  /** How many UTF-16 units have come; for estimates of usage. */
+  length = 0;
+
+  add(kind: Kind, text: string): void {
+    if (kind !== this.kind) {
+      this.flush(true);
+      this.kind = kind;
+    }
+    this.pending += text;
+    this.length += text.length;
+  }
+
+  /** What has come since the last call. `isEnd`: nothing more will. */
+  take(isEnd: boolean): ModelPart[] {
+    this.flush(isEnd);
+    const { parts } = this;
+    this.parts = [];
+    return parts;
+  }
+
+  private flush(isEnd: boolean): void {
+    if (this.pending === '' && (this.half === '' || !isEnd)) return;
+    let text = this.half + this.pending;
+    this.pending = '';
+    this.half = '';
+    if (!isEnd && isHighSurrogate(text.charCodeAt(text.length - 1))) {
+      this.half = text.slice(-1);
+      text = text.slice(0, -1);
+    }
+    if (text !== '') this.parts.push({ type: this.kind, text: toStorableText(text) });
+  }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

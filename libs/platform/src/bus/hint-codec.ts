@@ -1,0 +1,80 @@
+import { isId } from '../ids.js';
+import type { Hint } from './pending-hints.js';
+
+/** NOTIFY takes fewer than 8,000 bytes; the rest is room for a change of the format. */
+export const PAYLOAD_BYTES = 7_900;
+
+/** On the wire a message is a short array: a letter for its topic, then its fields. */
+type Wire = readonly [letter: 'e' | 'r' | 'c' | 'a', workspaceId: string, ...fields: (string | number)[]];
+
+function toWire({ topic, message }: Hint): Wire {
+  switch (topic) {
+    case 'job-events':
+      return message.status === undefined
+        ? ['e', message.workspaceId, message.jobId, message.seq]
+        : ['e', message.workspaceId, message.jobId, message.seq, message.status];
+    case 'job-runnable':
+      return ['r', message.workspaceId, message.jobId, message.kind];
+    case 'job-cancel':
+      return ['c', message.workspaceId, message.jobId, message.why];
+    case 'access-changed':
+      return ['a', message.workspaceId];
+  }
+}
+
+/** Checked by hand: it runs for every hint of every process, and a schema library costs several times the parse. */
+function fromWire(entry: unknown): Hint | undefined {
+  if (!Array.isArray(entry)) return undefined;
+  const [letter, workspaceId, ...fields] = entry as unknown[]; // Array.isArray gives any[]
+  if (!isIdText(workspaceId)) return undefined;
+  if (letter === 'a') return { topic: 'access-changed', message: { workspaceId } };
+  const [jobId, value, status] = fields;
+  if (!isIdText(jobId)) return undefined;
+  if (letter === 'e' && typeof value === 'number' && Number.isSafeInteger(value)) {
+    const move = typeof status === 'string' ? { status } : {};
+    return { topic: 'job-events', message: { workspaceId, jobId, seq: value, ...move } };
+  }
+  if (typeof value !== 'string') return undefined;
+  if (letter === 'r') return { topic: 'job-runnable', message: { workspaceId, jobId, kind: value } };
+  return letter === 'c' ? { topic: 'job-cancel', message: { workspaceId, jobId, why: value } } : undefined;
+}
+
+function isIdText(value: unknown): value is string {
+  return typeof value === 'string' && isId(value);
+}
+
+/** Packs hints, in order, into as few payloads as fit. One that alone is too long for a payload is left out. */
+export function encodeHints(hints: readonly Hint[]): string[] {
+  const payloads: string[] = [];
+  let open: string[] = [];
+  let bytes = 2;
+  for (const hint of hints) {
+    const text = JSON.stringify(toWire(hint));
+    const size = Buffer.byteLength(text) + 1;
+    if (size + 2 > PAYLOAD_BYTES) continue;
+    if (bytes + size > PAYLOAD_BYTES) {
+      payloads.push(`[${open.join(',')}]`);
+      open = [];
+      bytes = 2;
+    }
+    open.push(text);
+    bytes += size;
+  }
+  if (open.length > 0) payloads.push(`[${open.join(',')}]`);
+  return payloads;
+}
+
+/** The hints of a payload; what cannot be read (a newer build's topic, somebody else's NOTIFY) is skipped. */
+export function decodeHints(payload: string): Hint[] {
+  const parsed = parse(payload);
+  if (!Array.isArray(parsed)) return [];
+  return parsed.flatMap((entry: unknown) => fromWire(entry) ?? []);
+}
+
+function parse(payload: string): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}

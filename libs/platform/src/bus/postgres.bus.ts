@@ -1,0 +1,169 @@
+import { type Clock, systemClock, type Timer } from '../clock.js';
+import type { Logger } from '../logger.js';
+import type { Bus, BusMessages, BusTopic } from './bus.js';
+import { BusListeners } from './bus-listeners.js';
+import { decodeHints, encodeHints } from './hint-codec.js';
+import { NotifyConnection } from './notify-connection.js';
+import { PendingHints, toHint } from './pending-hints.js';
+
+export interface PostgresBusOptions {
+  /** The engine login's url; a direct one, since LISTEN does not work through a transaction pooler. */
+  readonly url: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Least time between two NOTIFY statements, in ms. Default 5. */
+  readonly hintIntervalMs?: number;
+}
+
+/** Between these two, doubling; a half of it is random, so that processes do not come back in step. */
+const RECONNECT_MS = { first: 100, most: 5_000 };
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * NOTIFY and LISTEN on one connection of its own, outside every transaction: NOTIFY takes a cluster-wide lock until its
+ * commit. Hints of this process reach its own subscribers directly; its notifications are ignored when they come back.
+ * While the connection is down they wait, bounded; after it is back, `onGap` listeners run.
+ */
+export class PostgresBus implements Bus {
+  private readonly listeners: BusListeners;
+  private readonly pending = new PendingHints();
+  private readonly clock: Clock;
+  private readonly hintIntervalMs: number;
+  private connection: NotifyConnection | undefined;
+  private state: 'new' | 'started' | 'stopped' = 'new';
+  private failures = 0;
+  private sending: Promise<void> | undefined;
+  private scheduled = false;
+  private lastSentAt = Number.NEGATIVE_INFINITY;
+  private readonly timers = new Map<'send' | 'reconnect' | 'heartbeat', Timer>();
+
+  constructor(private readonly options: PostgresBusOptions) {
+    this.listeners = new BusListeners(options.logger);
+    this.clock = options.clock ?? systemClock;
+    this.hintIntervalMs = options.hintIntervalMs ?? 5;
+  }
+
+  publish<T extends BusTopic>(topic: T, message: BusMessages[T]): void {
+    if (this.state === 'stopped') return;
+    const hint = toHint(topic, message);
+    this.listeners.deliver(hint);
+    this.pending.add(hint);
+    this.schedule();
+  }
+
+  subscribe<T extends BusTopic>(topic: T, listener: (message: BusMessages[T]) => void): () => void {
+    return this.listeners.subscribe(topic, listener);
+  }
+
+  onGap(listener: () => void): () => void {
+    return this.listeners.onGap(listener);
+  }
+
+  /** Rejects when the database cannot be reached now; later losses are repaired in the background. */
+  async start(): Promise<void> {
+    if (this.state !== 'new') return;
+    await this.connect();
+    this.state = 'started';
+    this.schedule();
+  }
+
+  async stop(): Promise<void> {
+    if (this.state === 'stopped') return;
+    this.state = 'stopped';
+    for (const timer of this.timers.values()) timer.cancel();
+    this.timers.clear();
+    this.listeners.flush();
+    await this.sending;
+    await this.send();
+    const connection = this.connection;
+    this.connection = undefined;
+    await connection?.close();
+  }
+
+  private async connect(): Promise<void> {
+    this.connection = await NotifyConnection.open(this.options.url, {
+      onPayload: (payload) => {
+        for (const hint of decodeHints(payload)) this.listeners.deliver(hint);
+      },
+      onLost: (connection, error) => {
+        this.lost(connection, error);
+      },
+    });
+    this.failures = 0;
+    this.timer('heartbeat', HEARTBEAT_MS, () => void this.heartbeat());
+  }
+
+  private lost(connection: NotifyConnection, error: Error): void {
+    if (this.connection !== connection) return;
+    this.connection = undefined;
+    if (this.state !== 'started') return;
+    this.options.logger.warn({ err: error }, 'the bus lost its connection');
+    this.reconnectLater();
+  }
+
+  private reconnectLater(): void {
+    const full = Math.min(RECONNECT_MS.first * 2 ** this.failures, RECONNECT_MS.most);
+    this.failures += 1;
+    this.timer('reconnect', full / 2 + (Math.random() * full) / 2, () => void this.reconnect());
+  }
+
+  private async reconnect(): Promise<void> {
+    try {
+      await this.connect();
+    } catch (err) {
+      this.options.logger.debug({ err }, 'the bus is still without a connection');
+      if (this.isStarted()) this.reconnectLater();
+      return;
+    }
+    if (!this.isStarted()) {
+      await this.connection?.close();
+      return;
+    }
+    this.listeners.gap();
+    this.schedule();
+  }
+
+  /** A server that went silent sends no reset: only a question that stays unanswered tells. */
+  private async heartbeat(): Promise<void> {
+    await this.connection?.check();
+    if (this.isStarted() && this.connection !== undefined) {
+      this.timer('heartbeat', HEARTBEAT_MS, () => void this.heartbeat());
+    }
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.sending !== undefined || this.pending.size === 0) return;
+    if (!this.isStarted() || this.connection === undefined) return;
+    this.scheduled = true;
+    const wait = this.lastSentAt + this.hintIntervalMs - this.clock.monotonic();
+    if (wait > 0) this.timer('send', wait, () => void this.flush());
+    else setImmediate(() => void this.flush());
+  }
+
+  private async flush(): Promise<void> {
+    this.scheduled = false;
+    if (this.sending !== undefined) return;
+    this.sending = this.send();
+    await this.sending;
+    this.sending = undefined;
+    this.schedule();
+  }
+
+  /** What was under way when the connection broke is not sent again: at most once. */
+  private async send(): Promise<void> {
+    const connection = this.connection;
+    if (connection === undefined || this.pending.size === 0) return;
+    this.lastSentAt = this.clock.monotonic();
+    await connection.notify(encodeHints(this.pending.take()));
+  }
+
+  private timer(name: 'send' | 'reconnect' | 'heartbeat', ms: number, run: () => void): void {
+    this.timers.get(name)?.cancel();
+    this.timers.set(name, this.clock.after(ms, run));
+  }
+
+  /** A method, because the state changes while others wait. */
+  private isStarted(): boolean {
+    return this.state === 'started';
+  }
+}

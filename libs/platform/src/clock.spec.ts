@@ -1,0 +1,36 @@
+import { describe, expect, it, jest } from '@jest/globals';
+
+import { ManualClock, systemClock } from './clock.js';
+
+describe('systemClock', () => {
+  it('waits for delays that are longer than a timer can hold', () => {
+    jest.useFakeTimers();
+    try {
+      const run = jest.fn();
+      const days = 86_400_000;
+      systemClock.after(60 * days, run);
+      jest.advanceTimersByTime(59 * days);
+      expect(run).not.toHaveBeenCalled();
+      jest.advanceTimersByTime(2 * days);
+      expect(run).toHaveBeenCalledTimes(1);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+describe('ManualClock', () => {
+  it('runs what falls due in the order of its instant, also what is added on the way', () => {
+    const clock = new ManualClock(0);
+    const seen: string[] = [];
+    clock.after(20, () => seen.push('twenty'));
+    clock.after(10, () => {
+      seen.push('ten');
+      clock.after(5, () => seen.push('fifteen'));
+    });
+    clock.after(15, () => seen.push('cancelled')).cancel();
+    clock.advance(30);
+    expect(seen).toEqual(['ten', 'fifteen', 'twenty']);
+    expect(clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,92 @@
+/** A running timer of a `Clock`; cancelling twice, or after it fired, does nothing. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * Time as a port: the system's in production, a hand-moved one in tests.
+ * `now()` is wall time in ms since the epoch, for display only; anything that must not jump uses `monotonic()` (ms).
+ */
+export interface Clock {
+  now(): number;
+  monotonic(): number;
+  /** Runs `run` once after `delayMs`. The timer never keeps the process alive. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+/** The longest delay a timer of the runtime can hold; a longer one would fire at once. */
+const longestDelayMs = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after: (delayMs, run) => {
+    let handle: NodeJS.Timeout;
+    const wait = (leftMs: number): void => {
+      const stepMs = Math.min(leftMs, longestDelayMs);
+      handle = setTimeout(() => {
+        if (leftMs > stepMs) wait(leftMs - stepMs);
+        else run();
+      }, stepMs);
+      handle.unref();
+    };
+    wait(delayMs);
+    return {
+      cancel: () => {
+        clearTimeout(handle);
+      },
+    };
+  },
+};
+
+interface Entry {
+  readonly at: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** A clock that moves only when told to; due timers run in order of their instant, then of their making. */
+export class ManualClock implements Clock {
+  private readonly entries = new Set<Entry>();
+  private order = 0;
+
+  constructor(private instant = 1_700_000_000_000) {}
+
+  now(): number {
+    return this.instant;
+  }
+
+  monotonic(): number {
+    return this.instant;
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    const entry = { at: this.instant + Math.max(0, delayMs), order: this.order++, run };
+    this.entries.add(entry);
+    return {
+      cancel: () => {
+        this.entries.delete(entry);
+      },
+    };
+  }
+
+  /** Moves time on by `ms`, running what falls due on the way. */
+  advance(ms: number): void {
+    const end = this.instant + ms;
+    for (let next = this.nextUntil(end); next !== undefined; next = this.nextUntil(end)) {
+      this.entries.delete(next);
+      this.instant = next.at;
+      next.run();
+    }
+    this.instant = end;
+  }
+
+  /** How many timers are waiting: zero when nothing leaks. */
+  get pending(): number {
+    return this.entries.size;
+  }
+
+  private nextUntil(end: number): Entry | undefined {
+    return [...this.entries].filter((e) => e.at <= end).sort((a, b) => a.at - b.at || a.order - b.order)[0];
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { Config, ConfigError, describeSettings } from './config.js';
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    Config.from(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('Config', () => {
+  it('needs no variable at all', () => {
+    expect(Config.from({}).values).toMatchObject({ ROLE: 'all', PORT: 4000, LEASE_MS: 30_000 });
+  });
+
+  it('treats an empty variable as absent', () => {
+    expect(Config.from({ PORT: '', DATABASE_URL: '' }).values.PORT).toBe(4000);
+  });
+
+  it.each([
+    ['PORT', '70000', 'PORT must be a whole number from 0 to 65535.'],
+    ['PORT', 'http', 'PORT must be a whole number from 0 to 65535.'],
+    ['ROLE', 'boss', 'ROLE must be api, worker or all.'],
+    ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that starts with postgres:// or postgresql://.'],
+    ['FEATURE_BACKGROUND_TOOLS', 'maybe', 'FEATURE_BACKGROUND_TOOLS must be true, false, on, off, 1 or 0.'],
+  ])('names %s and what it may be', (name, value, problem) => {
+    expect(problemsOf({ [name]: value })).toEqual([problem]);
+  });
+
+  it('names every wrong variable once', () => {
+    expect(problemsOf({ PORT: 'x', LEASE_MS: '1', JWT_ALGORITHMS: 'none,HS256' })).toHaveLength(3);
+  });
+
+  it('never repeats a value, which may be a secret', () => {
+    expect(problemsOf({ NIGHTSHIFT_SECRET: 'short-canary' }).join()).not.toContain('canary');
+  });
+
+  it('is frozen, and `with` makes another one', () => {
+    const config = Config.from({});
+
+    expect(Object.isFrozen(config.values)).toBe(true);
+    expect(config.with({ PORT: 1 }).values.PORT).toBe(1);
+    expect(config.values.PORT).toBe(4000);
+  });
+
+  it('says of every setting what is allowed and what it means', () => {
+    for (const { name, allowed, description } of describeSettings()) {
+      expect({ name, allowed: allowed.length > 3, description: description.length > 5 }).toEqual({
+        name,
+        allowed: true,
+        description: true,
+      });
+      expect(allowed).not.toBe('undefined');
+    }
+  });
+
+  it('states the default that it uses', () => {
+    const { values } = Config.from({});
+    for (const { name, fallback } of describeSettings()) {
+      const [, used] = Object.entries(values).find(([key]) => key === name) ?? [];
+      expect({ name, fallback }).toEqual({ name, fallback: used?.toString() ?? null });
+    }
+  });
+});

@@ -1,0 +1,199 @@
+import { z } from 'zod';
+
+const flag = (fallback: boolean, about: string) =>
+  z
+    .enum(['true', 'false', '1', '0', 'on', 'off'])
+    .default(fallback ? 'true' : 'false')
+    .transform((text) => text === 'true' || text === '1' || text === 'on')
+    .meta({ allowed: 'true, false, on, off, 1 or 0', fallback: String(fallback), description: about });
+const whole = (range: readonly [fallback: number, min: number, max: number], about: string) => {
+  const [fallback, min, max] = range;
+  const allowed = `a whole number from ${min} to ${max}`;
+  const number = z.coerce.number().int().min(min).max(max).default(fallback);
+  return number.meta({ allowed, fallback: String(fallback), description: about });
+};
+const ms = (range: readonly [fallback: number, min?: number, max?: number], about: string) =>
+  whole([range[0], range[1] ?? 1, range[2] ?? 7 * 86_400_000], about);
+const text = (about: string) => z.string().min(1).optional().meta({ allowed: 'any text', description: about });
+const textOr = (fallback: string, about: string) =>
+  z.string().min(1).default(fallback).meta({ allowed: 'any text', fallback, description: about });
+const choice = (choices: readonly string[], fallback: string, description: string) => ({
+  allowed: `${choices.slice(0, -1).join(', ')} or ${choices.at(-1) ?? ''}`,
+  fallback,
+  description,
+});
+const secret = (about: string) =>
+  z.string().min(32).optional().meta({ allowed: 'at least 32 characters', description: about });
+const httpUrl = (about: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ allowed: 'a URL that starts with http:// or https://', description: about });
+const roles = ['api', 'worker', 'all'] as const;
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+const environments = ['development', 'production', 'test'] as const;
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
+
+/** Every setting there is: variable, allowed values, default, meaning. The one place that knows the names of the environment. */
+export const settings = z.object({
+  ROLE: z
+    .enum(roles)
+    .default('all')
+    .meta(choice(roles, 'all', 'What this process does.')),
+  HOST: textOr('127.0.0.1', 'Address the api listens on.'),
+  PORT: whole([4000, 0, 65_535], 'Port of the api; 0 takes a free one.'),
+  WORKER_PORT: whole([0, 0, 65_535], 'Port of /healthz, /readyz and /metrics of a process with role worker; 0: none.'),
+  NODE_ENV: z
+    .enum(environments)
+    .default('development')
+    .meta(choice(environments, 'development', 'Crash points exist in test only.')),
+  LOG_LEVEL: z
+    .enum(levels)
+    .default('info')
+    .meta(choice(levels, 'info', 'Least severe log line that is written (JSON, on stderr).')),
+  DATA_DIR: textOr('.nightshift', 'Folder of the embedded Postgres, the generated secret and the demo key.'),
+
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .meta({
+      allowed: 'a URL that starts with postgres:// or postgresql://',
+      description: 'Postgres 16 or newer; its login migrates. Without it an embedded Postgres 18 is started.',
+    }),
+  DATABASE_POOL_SIZE: whole([10, 2, 200], 'Connections of each of the two serving logins.'),
+  NIGHTSHIFT_SECRET: secret(
+    'Pepper of API keys, root of encryption keys and of role passwords; the same in all processes of an installation.',
+  ),
+  BUS: z.enum(['memory', 'postgres']).optional().meta({
+    allowed: 'memory or postgres',
+    description: 'Hints between processes. Default: memory in role all, else postgres.',
+  }),
+
+  MODEL_BASE_URL: httpUrl('Any OpenAI-compatible endpoint, up to and including /v1.'),
+  MODEL_API_KEY: text('Key of MODEL_BASE_URL, if it wants one.'),
+  MODEL_NAME: text('Model used when a request names none.'),
+  OPENROUTER_API_KEY: text('Uses OpenRouter.'),
+  OPENAI_API_KEY: text('Uses OpenAI.'),
+  ALLOW_PRIVATE_MODEL_URLS: flag(
+    false,
+    'Lets providers of workspaces be loopback or private addresses; refused with NODE_ENV=production.',
+  ),
+  MODEL_RETRIES: whole([1, 0, 10], 'Retries of a model request before its first byte.'),
+  MODEL_BACKOFF_MS: ms([1_000, 0], 'First wait before such a retry; it doubles.'),
+  MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of an answer.'),
+  MODEL_IDLE_TIMEOUT_MS: ms([30_000], 'Longest silence within an answer.'),
+
+  JWT_SECRET: secret('Verifies HS256 tokens.'),
+  JWT_JWKS_URL: httpUrl('Verifies tokens with the keys published there.'),
+  JWT_ALGORITHMS: z
+    .string()
+    .default('RS256,ES256,EdDSA')
+    .transform((list) => list.split(',').map((name) => name.trim()))
+    .pipe(z.array(z.enum(algorithms)).min(1))
+    .meta({
+      allowed: `a list with commas of ${algorithms.join(', ')}`,
+      fallback: 'RS256,ES256,EdDSA',
+      description: 'Algorithms accepted from JWT_JWKS_URL (RFC 8725, section 3.1).',
+    }),
+  JWT_ISSUER: text('Required `iss` of a token.'),
+  JWT_AUDIENCE: text('Required `aud` of a token.'),
+
+  FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
+  FEATURE_DELTA_BATCHING: flag(true, 'Pieces of text are gathered before they are written.'),
+
+  LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
+  WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs a worker process runs at once.'),
+  WORKER_DRAIN_MS: ms([20_000, 0], 'At a stop: time for rounds to reach their commit.'),
+  MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
+  JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
+  ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),
+  TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool says otherwise.'),
+  MAX_ROUNDS: whole([10, 1, 100], 'Rounds of a job.'),
+  MAX_TOOL_CALLS_PER_ROUND: whole([20, 1, 200], 'Tool calls of one round that run; further ones are skipped.'),
+  MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Text a job may write.'),
+  MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Size of a request body.'),
+  MAX_MESSAGES: whole([2_000, 1, 100_000], 'Messages in one request.'),
+
+  DELTA_FLUSH_MS: ms([100], 'Text is written at the latest after this time,'),
+  DELTA_FLUSH_CHUNKS: whole([10, 1, 10_000], 'or after this many pieces,'),
+  DELTA_FLUSH_BYTES: whole([1_024, 1, 1_048_576], 'or at this size.'),
+  DELTA_RETENTION_MS: ms([3_600_000, 0, 400 * 86_400_000], 'How long a finished job keeps its text as single pieces.'),
+  JOB_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long a finished job is kept; 0: for ever.'),
+  WRITER_TICK_MS: whole([2, 0, 100], 'How long the group writer gathers before it commits.'),
+
+  STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a principal.'),
+  STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Open streams of a principal.'),
+  STREAMS_PER_JOB: whole([100, 1, 100_000], 'Open streams of a job, in one process.'),
+  SLOW_VIEWER_BYTES: whole([1_048_576, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),
+  SLOW_VIEWER_MS: ms([30_000], 'How long it is waited for before it is disconnected.'),
+
+  CRASH_POINT: z
+    .string()
+    .regex(/^[a-z][a-z-]*:(kill|stop|throw)(:[1-9]\d{0,5})?$/)
+    .optional()
+    .meta({
+      allowed: '<name>:kill, <name>:stop or <name>:throw, with NODE_ENV=test only',
+      description: 'For tests: what happens at a crash point; `:N` at the end, at its N-th passing.',
+    }),
+});
+
+export type Settings = z.infer<typeof settings>;
+
+/** The frozen settings of this process. A class, so that it can be injected by its own name. */
+export class Config {
+  private constructor(readonly values: Readonly<Settings>) {
+    Object.freeze(this);
+  }
+
+  /** Reads `environment` (variables as text). Throws one `ConfigError` naming each wrong variable and what is allowed. */
+  static from(environment: Readonly<Record<string, string | undefined>>): Config {
+    const given = Object.fromEntries(
+      Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+    );
+    const parsed = settings.safeParse(given);
+    if (!parsed.success) {
+      const wrong = new Set(parsed.error.issues.map(({ path }) => String(path[0])));
+      throw new ConfigError([...wrong].map(problemOf));
+    }
+    if (parsed.data.ALLOW_PRIVATE_MODEL_URLS && parsed.data.NODE_ENV === 'production') {
+      throw new ConfigError(['ALLOW_PRIVATE_MODEL_URLS must be off with NODE_ENV=production.']);
+    }
+    return new Config(Object.freeze(parsed.data));
+  }
+
+  /** The same settings with some replaced; for launchers that learn a port or a database url on the way. */
+  with(changes: Partial<Settings>): Config {
+    return new Config(Object.freeze({ ...this.values, ...changes }));
+  }
+}
+
+/** The value is left out on purpose: it may be a key in the wrong place. */
+function problemOf(name: string): string {
+  const allowed = describeSettings().find((setting) => setting.name === name)?.allowed ?? 'another value';
+  return `${name} must be ${allowed}.`;
+}
+
+/** One setting, for people. */
+export interface SettingDescription {
+  readonly name: string;
+  readonly allowed: string;
+  /** As it would be written in the environment; null: none. */
+  readonly fallback: string | null;
+  readonly description: string;
+}
+
+/** Every setting in the order of the schema: what is allowed, the default, the meaning. */
+export function describeSettings(): SettingDescription[] {
+  return Object.entries(settings.shape).map(([name, schema]) => {
+    const { allowed, fallback, description = '' } = schema.meta() ?? {};
+    return { name, allowed: String(allowed), fallback: typeof fallback === 'string' ? fallback : null, description };
+  });
+}
+
+/** The start is refused: one line per wrong variable. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`Wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}

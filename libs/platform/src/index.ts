@@ -1,0 +1,45 @@
+export { BUS, type Bus, type BusMessages, type BusTopic } from './bus/bus.js';
+export { type Clock, ManualClock, systemClock, type Timer } from './clock.js';
+export { Config, ConfigError, describeSettings, type SettingDescription, type Settings } from './config/config.js';
+export { processEnvironment } from './config/environment.js';
+export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
+export { AppError, type AppErrorInit } from './errors/app-error.js';
+export { firstIdAt, isId, newId } from './ids.js';
+export { createLogger, LOGGER, type Logger } from './logger.js';
+export type { Scope, ScopedSubject } from './scope.js';
+export { type RedactingStream, Redactor } from './secrets/redactor.js';
+export { Secret } from './secrets/secret.js';
+export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
+export { type Storable, toStorable, toStorableText } from './to-storable.js';
+export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
+export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
+export { Metrics } from './metrics/metrics.js';
+export type { SqlClient } from './postgres/sql-client.js';
+export { Postgres, type PostgresOptions } from './postgres/postgres.js';
+export { dataDirSecret } from './postgres/data-secret.js';
+export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
+export { EmbeddedPostgres } from './postgres/embedded-postgres.js';
+export { migrate, type MigrateOptions } from './postgres/migrator.js';
+export { DOORBELL_QUEUES, QUEUE_SCHEMA } from './postgres/queue-schema.js';
+export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
+export {
+  type AdmissionRow,
+  type ApiKeyRow,
+  type AuditEntryRow,
+  type InterruptRow,
+  type JobEventRow,
+  type JobRow,
+  type MembershipRow,
+  type MessageRow,
+  type ModelProviderRow,
+  Prisma,
+  type RoundRow,
+  type ThreadRow,
+  type ToolCallRow,
+  type UserRow,
+  type WorkspaceRow,
+} from './prisma/rows.js';
+export { openPlatform, type Platform, type PlatformInit, PlatformModule } from './platform.module.js';
+export { MemoryBus } from './bus/memory.bus.js';
+export { PostgresBus, type PostgresBusOptions } from './bus/postgres.bus.js';
+export { createGuardedAgent, type GuardedAgentOptions, isPublicAddress } from './outbound/guarded-agent.js';

@@ -1,0 +1,28 @@
+import { type Logger as PinoLogger, pino } from 'pino';
+
+/** Structured logs: one JSON object a line, ids and sizes, never contents or secrets. */
+export type Logger = PinoLogger;
+
+/** `redact` is applied to every text value before it is written (see `Redactor`). */
+export function createLogger(options: { readonly level: string; readonly redact?: (text: string) => string }): Logger {
+  const redact = options.redact ?? ((text: string) => text);
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => describeError(error, redact) },
+    },
+    pino.destination({ dest: 2, sync: true }),
+  );
+}
+
+function describeError(error: unknown, redact: (text: string) => string): object {
+  if (!(error instanceof Error)) return { message: redact(String(error)) };
+  const { code } = error as { code?: unknown }; // Node, pg and AppError all carry a code here
+  return { name: error.name, code, message: redact(error.message), stack: redact(error.stack ?? '').slice(0, 4_000) };
+}
+
+/** Nest token of the process's logger. */
+export const LOGGER = Symbol('Logger');

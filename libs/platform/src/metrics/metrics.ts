@@ -1,0 +1,47 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The Prometheus registry of this process. Names are documented in docs/metrics.md; ids are never labels. */
+export class Metrics {
+  readonly registry = new Registry();
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  counter<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+  }
+
+  gauge<L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> {
+    return new Gauge({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+  }
+
+  /** A gauge that is counted anew, by `fill`, each time Prometheus asks. */
+  gaugeOnScrape<L extends string>(
+    name: string,
+    help: string,
+    options: { readonly labelNames: readonly L[]; readonly fill: (gauge: Gauge<L>) => Promise<void> },
+  ): void {
+    const gauge: Gauge<L> = new Gauge({
+      name,
+      help,
+      labelNames: [...options.labelNames],
+      registers: [this.registry],
+      collect: () => options.fill(gauge),
+    });
+  }
+
+  histogram<L extends string = never>(
+    name: string,
+    help: string,
+    options: { buckets: number[]; labelNames?: readonly L[] },
+  ): Histogram<L> {
+    return new Histogram({
+      name,
+      help,
+      buckets: options.buckets,
+      labelNames: [...(options.labelNames ?? [])],
+      registers: [this.registry],
+    });
+  }
+}

@@ -1,0 +1,75 @@
+import { lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+
+import ipaddr from 'ipaddr.js';
+import { Agent, buildConnector } from 'undici';
+
+import { AppError } from '../errors/app-error.js';
+
+/** How a guarded agent connects. */
+export interface GuardedAgentOptions {
+  /** Lets loopback and private addresses through: for development, never in production. */
+  readonly allowPrivate?: boolean;
+  /** Resolves names; the system's resolver if not given. */
+  readonly lookup?: typeof systemLookup;
+}
+
+/** An address that tenants may not make us connect to. The address itself is not told: it would answer a port scan. */
+export function addressRefused(): AppError {
+  return new AppError({
+    code: 'address_refused',
+    message: 'This address is not public. Use one that anybody can reach.',
+  });
+}
+
+const ipv4Compatible = ipaddr.IPv6.parse('::');
+
+/** Whether an IP address is an ordinary public one, after unwrapping IPv4 in IPv6; NAT64, 6to4, Teredo and the like are not. */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  // IPv4-compatible IPv6 (::/96, RFC 4291, deprecated) counts as unicast and means an IPv4 host.
+  if (parsed instanceof ipaddr.IPv6 && parsed.match(ipv4Compatible, 96)) return false;
+  return parsed.range() === 'unicast';
+}
+
+/**
+ * The HTTP client for addresses that users chose. Each new connection is checked by the address it goes to, whatever the URL
+ * looked like: names are resolved once, every address found must be public, and exactly those are connected to, so that a
+ * second answer of the DNS changes nothing. Connections fail with `address_refused`, maybe as the cause of undici's error.
+ * Redirects are not followed. Close it at the end.
+ */
+export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
+  const isAllowed = options.allowPrivate === true ? () => true : isPublicAddress;
+  const connect = buildConnector({
+    timeout: 10_000,
+    allowH2: false,
+    lookup: guardedLookup(options.lookup ?? systemLookup, isAllowed),
+  });
+  return new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+    connect: (target, done) => {
+      // `lookup` is never called for a host that is an address already.
+      const host = target.hostname.replace(/^\[|\]$/g, '');
+      if (isIP(host) !== 0 && !isAllowed(host)) done(addressRefused(), null);
+      else connect(target, done);
+    },
+  });
+}
+
+function guardedLookup(lookup: typeof systemLookup, isAllowed: (address: string) => boolean): LookupFunction {
+  return (host, options, done) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      if (error !== null) {
+        done(error, '');
+        return;
+      }
+      const [first] = found;
+      if (first === undefined || !found.every(({ address }) => isAllowed(address))) done(addressRefused(), '');
+      else if (options.all === true) done(null, found);
+      else done(null, first.address, first.family);
+    });
+  };
+}

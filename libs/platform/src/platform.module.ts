@@ -1,0 +1,86 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+
+import { BUS, type Bus } from './bus/bus.js';
+import { MemoryBus } from './bus/memory.bus.js';
+import { PostgresBus } from './bus/postgres.bus.js';
+import { Config } from './config/config.js';
+import { LOGGER, type Logger } from './logger.js';
+import { Metrics } from './metrics/metrics.js';
+import type { DatabaseUrls } from './postgres/database-urls.js';
+import { Postgres } from './postgres/postgres.js';
+import { PrismaService } from './prisma/prisma.service.js';
+import { Redactor } from './secrets/redactor.js';
+import { Secret } from './secrets/secret.js';
+import { SecretBox } from './secrets/secret-box.js';
+
+/** Everything a process holds open, made once and shared by the applications in it. */
+export interface Platform {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly postgres: Postgres;
+  readonly prisma: PrismaService;
+  readonly bus: Bus;
+  readonly secretBox: SecretBox;
+  readonly redactor: Redactor;
+  /** Stops the bus, then closes the pools. */
+  close(): Promise<void>;
+}
+
+/** What only the launcher knows. */
+export interface PlatformInit {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly redactor: Redactor;
+  readonly urls: DatabaseUrls;
+  /** NIGHTSHIFT_SECRET, given or generated. */
+  readonly secret: string;
+}
+
+/** Opens pools and the bus. The bus is in memory when one process plays all roles, unless BUS says otherwise. */
+export async function openPlatform(init: PlatformInit): Promise<Platform> {
+  const { config, logger, redactor, urls, secret } = init;
+  const postgres = Postgres.connect(urls, {
+    poolSize: config.values.DATABASE_POOL_SIZE,
+    onIdleError: (error) => {
+      logger.warn({ err: error }, 'an idle database connection broke');
+    },
+  });
+  const prisma = new PrismaService(postgres);
+  const kind = config.values.BUS ?? (config.values.ROLE === 'all' ? 'memory' : 'postgres');
+  const bus = kind === 'memory' ? new MemoryBus({ logger }) : new PostgresBus({ url: urls.engine, logger });
+  await bus.start();
+  return {
+    config,
+    logger,
+    redactor,
+    metrics: new Metrics(),
+    postgres,
+    prisma,
+    bus,
+    secretBox: new SecretBox(new Secret(secret)),
+    close: async () => {
+      await bus.stop();
+      await prisma.close();
+      await postgres.close();
+    },
+  };
+}
+
+/** Hands the open resources to Nest, under their own names. */
+@Module({})
+export class PlatformModule {
+  static with(platform: Platform): DynamicModule {
+    const providers = [
+      { provide: Config, useValue: platform.config },
+      { provide: LOGGER, useValue: platform.logger },
+      { provide: Metrics, useValue: platform.metrics },
+      { provide: Postgres, useValue: platform.postgres },
+      { provide: PrismaService, useValue: platform.prisma },
+      { provide: BUS, useValue: platform.bus },
+      { provide: SecretBox, useValue: platform.secretBox },
+      { provide: Redactor, useValue: platform.redactor },
+    ];
+    return { module: PlatformModule, global: true, providers, exports: providers };
+  }
+}

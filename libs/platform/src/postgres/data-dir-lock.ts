@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { realpath, rm } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { alreadyRunning } from './postgres.errors.js';
+
+/** What the holder tells whoever finds the directory taken. */
+export interface DataDirHolder {
+  readonly pid: number;
+  /** The embedded Postgres's port; 0 while it starts. */
+  port: number;
+}
+
+/**
+ * The right of one process to a data directory. It is a listening socket, not a file: the kernel takes it back when the
+ * process dies, however it dies, so it is never stale and no process id can be mistaken for another.
+ */
+export class DataDirLock {
+  private constructor(
+    private readonly door: Server,
+    private readonly holder: DataDirHolder,
+  ) {}
+
+  /** Throws `already_running`, with the holder's process id and port, when another process has it. */
+  static async take(dataDir: string): Promise<DataDirLock> {
+    const name = await socketName(dataDir);
+    const holder: DataDirHolder = { pid: process.pid, port: 0 };
+    for (let left = 3; ; left -= 1) {
+      const door = await listen(name, holder);
+      if (door !== undefined) return new DataDirLock(door, holder);
+      const other = await askHolder(name);
+      if (other !== undefined || left <= 1) throw alreadyRunning(dataDir, other ?? { pid: 0, port: 0 });
+      if (!name.startsWith('\0')) await rm(name, { force: true }); // left behind by a process that died
+    }
+  }
+
+  announce(port: number): void {
+    this.holder.port = port;
+  }
+
+  release(): Promise<void> {
+    return new Promise((resolve) => {
+      this.door.close(() => {
+        resolve();
+      });
+    });
+  }
+}
+
+/** Linux has names without a file; elsewhere it is a file among the temporary ones. */
+async function socketName(dataDir: string): Promise<string> {
+  const id = createHash('sha256')
+    .update(await realpath(dataDir))
+    .digest('hex')
+    .slice(0, 32);
+  return process.platform === 'linux' ? `\0nightshift-${id}` : join(tmpdir(), `nightshift-${id}.sock`);
+}
+
+function listen(name: string, holder: DataDirHolder): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const door = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.end(`${holder.pid} ${holder.port}`);
+    });
+    door.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(undefined);
+      else reject(error);
+    });
+    door.listen(name, () => {
+      door.unref();
+      resolve(door);
+    });
+  });
+}
+
+function askHolder(name: string): Promise<DataDirHolder | undefined> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect(name);
+    socket.setTimeout(2_000, () => socket.destroy());
+    socket.on('data', (chunk) => (answer += chunk.toString()));
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      const [pid, port] = answer.split(' ').map(Number);
+      resolve(pid === undefined || port === undefined ? undefined : { pid, port });
+    });
+  });
+}

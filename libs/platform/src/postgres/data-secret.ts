@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * The secret kept in `file` of the data directory (mode 0600): made once (256 random bits, base64url), read ever after.
+ * Two processes that make it together end up with the same one.
+ */
+async function keptSecret(dataDir: string, file: string): Promise<string> {
+  const path = join(dataDir, file);
+  const known = await readIfThere(path);
+  if (known !== undefined) return known;
+  await mkdir(dataDir, { recursive: true });
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true });
+  try {
+    await link(draft, path); // fails when the file is there: never replaced, never half written
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  } finally {
+    await rm(draft);
+  }
+  return (await readFile(path, 'utf8')).trim();
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
+}
+
+/** What NIGHTSHIFT_SECRET would hold, for an installation that has not set it: `<dataDir>/secret`. */
+export function dataDirSecret(dataDir: string): Promise<string> {
+  return keptSecret(dataDir, 'secret');
+}
+
+/** The superuser's password of the embedded Postgres: `<dataDir>/postgres-password`. */
+export function embeddedPassword(dataDir: string): Promise<string> {
+  return keptSecret(dataDir, 'postgres-password');
+}

@@ -1,0 +1,37 @@
+import { createHmac } from 'node:crypto';
+
+/** Three logins of one database. All servers of an installation derive the same ones from the same secret. */
+export interface DatabaseUrls {
+  /** Migrations only; nobody serves as it. */
+  readonly owner: string;
+  /** `nightshift_api`: doors and handlers, row-level security applies. */
+  readonly api: string;
+  /** `nightshift_engine`: group writer, leases, sweeper, bus; narrow grants. */
+  readonly engine: string;
+}
+
+/** The two roles that serve; names are fixed because policies and grants name them. */
+export type ServingRole = 'nightshift_api' | 'nightshift_engine';
+
+/** The role's password: HMAC-SHA-256 (RFC 2104) of `database-role:<role>` under `secret`, base64url. */
+export function rolePassword(secret: string, role: ServingRole): string {
+  return createHmac('sha256', secret).update(`database-role:${role}`).digest('base64url');
+}
+
+/** The owner's server and database (and its parameters, TLS included) with the logins of the serving roles. */
+export function databaseUrls(ownerUrl: string, secret: string): DatabaseUrls {
+  const as = (role: ServingRole) => {
+    const url = new URL(ownerUrl);
+    url.username = role;
+    url.password = rolePassword(secret, role);
+    return url.toString();
+  };
+  return { owner: ownerUrl, api: as('nightshift_api'), engine: as('nightshift_engine') };
+}
+
+/** The same login and server, another database. */
+export function withDatabase(databaseUrl: string, database: string): string {
+  const url = new URL(databaseUrl);
+  url.pathname = `/${database}`;
+  return url.toString();
+}

@@ -1,0 +1,133 @@
+import { chmod, lstat, mkdir, mkdtemp, readFile, readlink, realpath, stat, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import pg from 'pg';
+
+import { DataDirLock } from './data-dir-lock.js';
+import { embeddedPassword } from './data-secret.js';
+import { stopOrphan } from './orphan-server.js';
+import { dataDirOfOtherVersion, embeddedUnavailable } from './postgres.errors.js';
+import { postgresHome, type ServerUser, serverUser } from './postgres-binaries.js';
+import { initializeCluster, type PostgresCluster, type PostgresServer, startServer } from './postgres-server.js';
+
+const MAJOR = '18';
+const DATABASE = 'nightshift';
+
+/**
+ * The Postgres that comes with Nightshift: real server binaries, data under `<dataDir>/postgres`, loopback only, a random
+ * password. For `npm start`; an installation that must scale or be backed up sets DATABASE_URL instead.
+ */
+export class EmbeddedPostgres {
+  private stopping: Promise<void> | undefined;
+
+  private constructor(
+    private readonly lock: DataDirLock,
+    private readonly server: PostgresServer,
+    /** The superuser's url of database `nightshift`; what DATABASE_URL would hold. */
+    readonly url: string,
+    /** Where the cluster really lies; elsewhere than asked only when the asked place is closed to the server's user. */
+    readonly dataDir: string,
+  ) {}
+
+  /**
+   * Starts on a new or an existing `dataDir`, also after a crash, and also when a server of a killed process still runs
+   * there. Throws `already_running` when another Nightshift has the directory, `data_dir_version` when another major
+   * version wrote it, `embedded_postgres_unavailable` when the binaries cannot run here.
+   */
+  static async start(options: { readonly dataDir: string }): Promise<EmbeddedPostgres> {
+    await mkdir(options.dataDir, { recursive: true });
+    const lock = await DataDirLock.take(options.dataDir);
+    try {
+      const user = serverUser();
+      const place = await reachablePlace(join(options.dataDir, 'postgres'), user);
+      const cluster = { home: await postgresHome(user), user, dataDir: place };
+      const password = await embeddedPassword(options.dataDir);
+      const server = await startCluster(cluster, password);
+      lock.announce(server.port);
+      const url = `postgres://postgres:${password}@127.0.0.1:${server.port}/`;
+      await ensureDatabase(`${url}postgres`).catch(async (error: unknown) => {
+        await server.stop();
+        throw error;
+      });
+      return new EmbeddedPostgres(lock, server, `${url}${DATABASE}`, place);
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  /** Runs `listener` once, with the end of the server's log, if the server ends without `stop` having been called. */
+  onUnexpectedExit(listener: (log: string) => void): void {
+    void this.server.exited.then((log) => {
+      if (this.stopping === undefined) listener(log);
+    });
+  }
+
+  /** Fast shutdown: open transactions are rolled back, everything committed is on disk. May be called again. */
+  stop(): Promise<void> {
+    this.stopping ??= this.server.stop().then(() => this.lock.release());
+    return this.stopping;
+  }
+}
+
+async function startCluster(cluster: PostgresCluster, password: string): Promise<PostgresServer> {
+  const version = await readFile(join(cluster.dataDir, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  if (version === undefined) await initializeCluster(cluster, password);
+  else if (version.trim() !== MAJOR) throw dataDirOfOtherVersion(cluster.dataDir, version.trim(), MAJOR);
+  await stopOrphan(cluster.dataDir);
+  return startServer(cluster, ['max_connections=200']);
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  try {
+    await admin.connect();
+    const found = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (found.rowCount === 0) await admin.query(`CREATE DATABASE ${DATABASE}`);
+  } catch (cause) {
+    throw embeddedUnavailable('its password file and its data do not fit together', cause);
+  } finally {
+    await admin.end();
+  }
+}
+
+/**
+ * `wanted`, or, when its parents are closed to the server's user (a checkout below /root), a new place that is open, with
+ * a link from `wanted` to it. Deleting the link starts afresh.
+ */
+async function reachablePlace(wanted: string, user: ServerUser): Promise<string> {
+  const parent = await realpath(dirname(wanted));
+  const link = await readlink(wanted).catch(() => undefined);
+  if (link !== undefined) return link;
+  const place = join(parent, 'postgres');
+  if (user.uid === undefined || (await isThere(place)) || (await isOpen(parent))) return place;
+  const open = join(await openFolder(), 'postgres');
+  await symlink(open, wanted);
+  return open;
+}
+
+async function openFolder(): Promise<string> {
+  const root = '/var/lib/nightshift';
+  await mkdir(root, { recursive: true });
+  const place = await mkdtemp(join(root, 'data-'));
+  for (const folder of [root, place]) await chmod(folder, 0o755); // whatever the umask says
+  return place;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whether everybody may pass through each folder on the way. */
+async function isOpen(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o001) === 0) return false;
+  return folder === dirname(folder) || isOpen(dirname(folder));
+}

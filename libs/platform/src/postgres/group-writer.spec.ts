@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { systemClock } from '../clock.js';
+import { GroupWriter } from './group-writer.js';
+
+const options = { tickMs: 0, maxBatch: 100 };
+
+describe('GroupWriter', () => {
+  it('writes what arrives in one turn as one batch', async () => {
+    const batches: number[][] = [];
+    const writer = new GroupWriter<number, number>(
+      (items) => {
+        batches.push([...items]);
+        return Promise.resolve(items.map((item) => item * 2));
+      },
+      systemClock,
+      options,
+    );
+    expect(await Promise.all([1, 2, 3].map((n) => writer.submit(n)))).toEqual([2, 4, 6]);
+    expect(batches).toEqual([[1, 2, 3]]);
+  });
+
+  it('gathers what arrives during a write into the next batch', async () => {
+    const batches: number[][] = [];
+    const gates: (() => void)[] = [];
+    const writer = new GroupWriter<number, number>(
+      async (items) => {
+        batches.push([...items]);
+        await new Promise<void>((open) => gates.push(open));
+        return items;
+      },
+      systemClock,
+      options,
+    );
+    const finishBatch = async () => {
+      while (gates.length === 0) await new Promise(setImmediate);
+      gates.shift()?.();
+    };
+    const first = writer.submit(1);
+    while (batches.length === 0) await new Promise(setImmediate);
+    const rest = [2, 3].map((n) => writer.submit(n));
+    await finishBatch();
+    await first;
+    await finishBatch();
+    await Promise.all(rest);
+    await writer.drain();
+    expect(batches).toEqual([[1], [2, 3]]);
+    expect(writer.busy).toBe(false);
+  });
+
+  it('rejects only the caller whose item failed', async () => {
+    const writer = new GroupWriter<number, number>(
+      (items) => Promise.resolve(items.map((item) => (item === 2 ? new Error('fenced') : item))),
+      systemClock,
+      options,
+    );
+    const results = await Promise.allSettled([1, 2, 3].map((n) => writer.submit(n)));
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('rejects every caller of a batch that could not be written, and goes on', async () => {
+    let broken = true;
+    const writer = new GroupWriter<number, number>(
+      (items) => (broken ? Promise.reject(new Error('no connection')) : Promise.resolve(items)),
+      systemClock,
+      options,
+    );
+    await expect(writer.submit(1)).rejects.toThrow('no connection');
+    broken = false;
+    await expect(writer.submit(2)).resolves.toBe(2);
+  });
+});

@@ -1,0 +1,83 @@
+import type { Clock } from '../clock.js';
+
+/** How a batch is written. Must answer one result per item, in order; an `Error` as result rejects only that caller. */
+export type WriteBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly (Result | Error)[]>;
+
+export interface GroupWriterOptions {
+  /** How long a first item waits for company, in ms. 0: until the end of the current turn of the event loop. */
+  readonly tickMs: number;
+  /** Most items in one batch; the rest goes into the next. */
+  readonly maxBatch: number;
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Turns many small writes into few commits: what arrives within a tick, or while a batch is being written, goes out
+ * together as the next one. One batch is in flight at a time, so a busy database makes batches larger, not queues longer.
+ * Each caller's promise settles with its own result; a batch that fails as a whole rejects all of its callers.
+ */
+export class GroupWriter<Item, Result> {
+  private waiting: Waiting<Item, Result>[] = [];
+  private writing = false;
+  private scheduled = false;
+  private idle: (() => void)[] = [];
+
+  constructor(
+    private readonly write: WriteBatch<Item, Result>,
+    private readonly clock: Clock,
+    private readonly options: GroupWriterOptions,
+  ) {}
+
+  submit(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject });
+      this.schedule();
+    });
+  }
+
+  /** Resolves when everything submitted so far has settled. */
+  async drain(): Promise<void> {
+    if (!this.busy) return;
+    await new Promise<void>((resolve) => this.idle.push(resolve));
+  }
+
+  get busy(): boolean {
+    return this.writing || this.waiting.length > 0;
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.writing) return;
+    this.scheduled = true;
+    if (this.options.tickMs === 0) setImmediate(() => void this.flush());
+    else this.clock.after(this.options.tickMs, () => void this.flush());
+  }
+
+  private async flush(): Promise<void> {
+    this.scheduled = false;
+    const batch = this.waiting.splice(0, this.options.maxBatch);
+    this.writing = true;
+    await this.settle(batch);
+    this.writing = false;
+    if (this.waiting.length > 0) this.schedule();
+    else for (const resolve of this.idle.splice(0)) resolve();
+  }
+
+  private async settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.write(batch.map(({ item }) => item));
+      batch.forEach(({ resolve, reject }, i) => {
+        const result = results[i];
+        if (result instanceof Error) reject(result);
+        else if (i >= results.length) reject(new Error('a batch answered fewer results than items'));
+        else resolve(result as Result); // i < length and not an Error: the caller's own result
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}

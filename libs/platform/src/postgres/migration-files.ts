@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** One file in Prisma's layout: `<directory>/<name>/migration.sql`. */
+export interface MigrationFile {
+  readonly name: string;
+  readonly sql: string;
+  /** SHA-256 of the file, hex. */
+  readonly checksum: string;
+}
+
+/** The migrations in the order they apply: by name, which starts with a timestamp. */
+export async function readMigrationFiles(directory: string): Promise<MigrationFile[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const sql = await readFile(join(directory, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+/** `prisma/migrations` of this build: the sources and the compiled tree lie at different depths below it. */
+export function ownMigrationsDirectory(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const candidate = join(folder, 'prisma', 'migrations');
+    if (existsSync(join(candidate, 'migration_lock.toml'))) return candidate;
+    if (folder === dirname(folder)) throw new Error('prisma/migrations is missing from this build');
+  }
+}

@@ -1,0 +1,74 @@
+import pg from 'pg';
+
+import { isCatalogRace, retryCatalogRace } from './catalog-race.js';
+import { ensureLogins, ensureRoles } from './database-roles.js';
+import type { DatabaseUrls } from './database-urls.js';
+import { type MigrationFile, ownMigrationsDirectory, readMigrationFiles } from './migration-files.js';
+import { migrationChanged, migrationFailed } from './postgres.errors.js';
+import { DOORBELL_QUEUES, ensureQueueSchema } from './queue-schema.js';
+
+export interface MigrateOptions {
+  /** Default: `prisma/migrations` of this build. */
+  readonly directory?: string;
+  /** pg-boss queues to make. Default: the doorbells of this build. */
+  readonly queues?: readonly string[];
+}
+
+/** "nsmigrat" as a bigint: one migrator at a time in a database. */
+const LOCK = '7958549108262494580';
+const LOCK_WAIT_MS = 120_000;
+
+/**
+ * Brings the database of `urls.owner` to this build's state: roles, migrations not applied yet (one transaction each),
+ * pg-boss's schema with its queues and grants, logins. Safe to call by several processes at once and again at any time; a
+ * newer database is left alone, so that an old build can serve beside a new one during a rolling deploy.
+ * Throws `AppError` with `migration_changed`, `migration_failed`, `migration_not_allowed` or `database_role_not_ready`.
+ */
+export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
+  const files = await readMigrationFiles(options.directory ?? ownMigrationsDirectory());
+  const client = new pg.Client({
+    connectionString: urls.owner,
+    application_name: 'nightshift:migrator',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
+  await client.connect();
+  try {
+    await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+    // A migration that waits for a lock makes everybody else queue behind it: better to fail and be started again.
+    await client.query("SET lock_timeout = '10s'");
+    await ensureRoles(client);
+    const applied = await applyFiles(client, files);
+    await ensureQueueSchema(client, options.queues ?? DOORBELL_QUEUES);
+    await ensureLogins(client, urls);
+    return { applied };
+  } finally {
+    await client.end(); // frees the advisory lock
+  }
+}
+
+async function applyFiles(client: pg.Client, files: readonly MigrationFile[]): Promise<string[]> {
+  await client.query(`CREATE TABLE IF NOT EXISTS _migration (
+    name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT clock_timestamp())`);
+  const known = await client.query<{ name: string; checksum: string }>('SELECT name, checksum FROM _migration');
+  const checksums = new Map(known.rows.map(({ name, checksum }) => [name, checksum]));
+  const changed = files.find(({ name, checksum }) => (checksums.get(name) ?? checksum) !== checksum);
+  if (changed !== undefined) throw migrationChanged(changed.name);
+  const pending = files.filter(({ name }) => !checksums.has(name));
+  for (const file of pending) await retryCatalogRace(() => applyFile(client, file));
+  return pending.map(({ name }) => name);
+}
+
+async function applyFile(client: pg.Client, { name, sql, checksum }: MigrationFile): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query(sql);
+    await client.query('INSERT INTO _migration (name, checksum) VALUES ($1, $2)', [name, checksum]);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw isCatalogRace(error) ? error : migrationFailed(name, error);
+  }
+}

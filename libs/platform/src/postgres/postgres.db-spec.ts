@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { PrismaService } from '../prisma/prisma.service.js';
+import { Postgres } from './postgres.js';
+
+const WORKSPACE = '0190a0a0-0000-7000-8000-000000000001';
+let database: TestDatabase;
+let admin: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = new pg.Client({ connectionString: database.urls.owner });
+  await admin.connect();
+  await admin.query("INSERT INTO workspace (id, name) VALUES ($1, 'one')", [WORKSPACE]);
+});
+
+afterAll(async () => {
+  await admin.end();
+  await database.close();
+});
+
+const rename = (name: string) => ({ text: 'UPDATE workspace SET name = $1', values: [name] });
+const storedName = async () => (await admin.query<{ name: string }>('SELECT name FROM workspace')).rows[0]?.name;
+
+describe('withWorkspaceSql', () => {
+  it('commits what resolves and rolls back what rejects', async () => {
+    await database.postgres.withWorkspaceSql(WORKSPACE, (client) => client.query(rename('two')));
+    const failing = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
+      await client.query(rename('three'));
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await storedName()).toBe('two');
+  });
+
+  it('answers unavailable, as retryable, when its connection is cut, and serves again afterwards', async () => {
+    const cut = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
+      const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await admin.query('SELECT pg_terminate_backend($1, 5000)', [rows[0]?.pid]);
+      await client.query(rename('lost'));
+    });
+    await expect(cut).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+    expect(await storedName()).toBe('two');
+    await database.postgres.withWorkspaceSql(WORKSPACE, (client) => client.query(rename('back')));
+    expect(await storedName()).toBe('back');
+  });
+});
+
+describe('the pools', () => {
+  it('survive that the server closes their idle connections', async () => {
+    await database.postgres.engine.query('SELECT 1');
+    await admin.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                        WHERE datname = current_database() AND application_name LIKE 'nightshift:%'`);
+    const again = await database.postgres.engine
+      .query('SELECT 1 AS one')
+      .catch(() => database.postgres.engine.query('SELECT 1 AS one'));
+    expect(again.rows).toEqual([{ one: 1 }]);
+  });
+
+  it('keep a connection for lease renewals when all others are busy', async () => {
+    const postgres = Postgres.connect(database.urls, { poolSize: 1 });
+    const held = await postgres.engine.connect();
+    expect((await postgres.reserved.query('SELECT current_user AS it')).rows).toEqual([{ it: 'nightshift_engine' }]);
+    held.release();
+    await postgres.close();
+    await postgres.close();
+  });
+
+  it('limit statements, locks and idle transactions', async () => {
+    const { rows } = await database.postgres.api.query(`SELECT name, setting FROM pg_settings
+      WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout') ORDER BY name`);
+    expect(rows).toEqual([
+      { name: 'idle_in_transaction_session_timeout', setting: '30000' },
+      { name: 'lock_timeout', setting: '5000' },
+      { name: 'statement_timeout', setting: '30000' },
+    ]);
+  });
+});
+
+it('answers unavailable through Prisma as well', async () => {
+  const postgres = Postgres.connect({ ...database.urls, api: 'postgres://nobody:x@127.0.0.1:1/none' }, { poolSize: 1 });
+  const prisma = new PrismaService(postgres);
+  const reading = prisma.withWorkspace({ workspaceId: WORKSPACE }, (tx) => tx.job.findMany());
+  await expect(reading).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+  await expect(postgres.withWorkspaceSql(WORKSPACE, () => Promise.resolve())).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  await prisma.close();
+  await postgres.close();
+});

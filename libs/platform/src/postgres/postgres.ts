@@ -1,0 +1,143 @@
+import type { Duplex } from 'node:stream';
+
+import pg from 'pg';
+
+import { asAvailabilityError } from './availability.js';
+import type { DatabaseUrls } from './database-urls.js';
+
+export interface PostgresOptions {
+  /** Most connections of `api`, and of `engine`. */
+  readonly poolSize: number;
+  /** Shown in pg_stat_activity, followed by the pool's name. Default "nightshift". */
+  readonly applicationName?: string;
+  /** Told of a connection that broke while idle; the pool replaces it by itself. */
+  readonly onIdleError?: (error: Error) => void;
+}
+
+/**
+ * The connection pools of one process. Every wait is bounded: 5 s for a connection, 30 s for a statement (35 s by our own
+ * clock, which also covers a server that went silent), 5 s for a lock, 30 s for an idle client in a transaction.
+ */
+export class Postgres {
+  private closing: Promise<void> | undefined;
+
+  private constructor(
+    /** Login `nightshift_api`; rows only inside `withWorkspaceSql`. Prisma shares it. */
+    readonly api: pg.Pool,
+    /** Login `nightshift_engine`. */
+    readonly engine: pg.Pool,
+    /** One connection of the engine login for lease renewals, which no amount of work can starve; 5 s a statement. */
+    readonly reserved: pg.Pool,
+  ) {}
+
+  /** Opens nothing yet: connections are made on first use. */
+  static connect(urls: DatabaseUrls, options: PostgresOptions): Postgres {
+    return new Postgres(
+      createPool({ ...options, url: urls.api, name: 'api', statementMs: 30_000 }),
+      createPool({ ...options, url: urls.engine, name: 'engine', statementMs: 30_000 }),
+      createPool({ ...options, url: urls.engine, name: 'reserved', statementMs: 5_000, poolSize: 1 }),
+    );
+  }
+
+  /**
+   * Runs `run` in one transaction that sees the rows of `workspaceId` and no others (row-level security). Commits when
+   * it resolves, rolls back when it rejects. The setting is the transaction's own, so a pooled connection carries nothing on.
+   * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s.
+   */
+  async withWorkspaceSql<T>(workspaceId: string, run: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.api.connect().catch((error: unknown) => {
+      throw asAvailabilityError(error);
+    });
+    let broken = false;
+    try {
+      // The first statements of `run` travel with the opening, in this order. Should one fail, so do all after it.
+      const [, result] = await Promise.all(
+        inOneWrite(client, () => [client.query(opening(client, workspaceId)), run(client)] as const),
+      );
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // A connection that cannot even roll back is thrown away, never handed to the next caller.
+      await client.query('ROLLBACK').catch(() => (broken = true));
+      throw asAvailabilityError(error);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /**
+   * One reading statement in a transaction that sees the rows of `workspaceId` and no others. Opening, statement and end
+   * are one message each and one write together: in the hot path this is much cheaper than `withWorkspaceSql`.
+   */
+  async readInWorkspace<Row extends pg.QueryResultRow>(workspaceId: string, statement: pg.QueryConfig): Promise<Row[]> {
+    const client = await this.api.connect();
+    const [opened, answer, ended] = await Promise.allSettled(
+      inOneWrite(client, () => [
+        client.query(opening(client, workspaceId)),
+        client.query<Row>(statement),
+        client.query('COMMIT'), // after a failure it is a rollback
+      ]),
+    );
+    client.release(ended.status === 'rejected');
+    for (const end of [answer, opened, ended]) if (end.status === 'rejected') throw end.reason;
+    return answer.status === 'fulfilled' ? answer.value.rows : [];
+  }
+
+  /** Waits for checked-out connections, then ends all. May be called again. */
+  close(): Promise<void> {
+    this.closing ??= Promise.all([this.api.end(), this.engine.end(), this.reserved.end()]).then(() => undefined);
+    return this.closing;
+  }
+}
+
+/** Begins a transaction and binds it to the workspace, in one message. */
+function opening(client: pg.PoolClient, workspaceId: string): string {
+  return `BEGIN; SELECT set_config('app.workspace', ${client.escapeLiteral(workspaceId)}, true)`;
+}
+
+/** Statements that are asked for synchronously within `ask` leave in one write: a system call each would cost more than they do. */
+function inOneWrite<T>(client: pg.PoolClient, ask: () => T): T {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection; // every client of the driver has it
+  stream.cork();
+  try {
+    return ask();
+  } finally {
+    stream.uncork();
+  }
+}
+
+interface PoolInit extends PostgresOptions {
+  readonly url: string;
+  readonly name: string;
+  readonly statementMs: number;
+}
+
+function createPool(init: PoolInit): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionLimits(init.statementMs),
+    connectionString: init.url,
+    application_name: `${init.applicationName ?? 'nightshift'}:${init.name}`,
+    max: init.poolSize,
+    // Statements of one connection are sent without waiting for each other's answers; the server keeps their order.
+    pipeline: true,
+    idleTimeoutMillis: 30_000,
+  });
+  // Without a listener an idle connection that breaks would end the process.
+  pool.on('error', (error) => init.onIdleError?.(error));
+  // The pool listens only while a connection is idle. One that breaks between two statements of a transaction must not
+  // end the process either; its next statement rejects.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
+/** Bounds of every connection; the driver has none of its own. */
+export function connectionLimits(statementMs: number) {
+  return {
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: statementMs,
+    query_timeout: statementMs + 5_000,
+    lock_timeout: 5_000,
+    idle_in_transaction_session_timeout: 30_000,
+    keepAlive: true,
+  };
+}

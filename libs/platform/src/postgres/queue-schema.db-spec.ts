@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { fromPrisma, PgBoss } from 'pg-boss';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { QUEUE_SCHEMA } from './queue-schema.js';
+
+const WORKSPACE = { workspaceId: '0190a0a0-0000-7000-8000-000000000000' };
+let database: TestDatabase;
+let api: PgBoss;
+let engine: PgBoss;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const settings = { schema: QUEUE_SCHEMA, migrate: false, schedule: false };
+  api = new PgBoss({ ...settings, connectionString: database.urls.api, supervise: false });
+  engine = new PgBoss({ ...settings, connectionString: database.urls.engine, supervise: true, useListenNotify: true });
+  await api.start();
+  await engine.start();
+});
+
+afterAll(async () => {
+  await api.stop({ graceful: false });
+  await engine.stop({ graceful: false });
+  await database.close();
+});
+
+it('lets the api ring within its own transaction', async () => {
+  await database.prisma.withWorkspace(WORKSPACE, (tx) =>
+    api.send('doorbell.chat', { jobId: 'a' }, { db: fromPrisma(tx) }),
+  );
+  const taken = await engine.fetch<{ jobId: string }>('doorbell.chat', { batchSize: 10 });
+  expect(taken.map(({ data }) => data.jobId)).toEqual(['a']);
+  await engine.complete(
+    'doorbell.chat',
+    taken.map(({ id }) => id),
+  );
+});
+
+it('takes the doorbell back when the transaction rolls back', async () => {
+  const failing = database.prisma.withWorkspace(WORKSPACE, async (tx) => {
+    await api.send('doorbell.chat', { jobId: 'b' }, { db: fromPrisma(tx) });
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(await engine.fetch('doorbell.chat')).toEqual([]);
+});
+
+it('wakes a worker of the engine by NOTIFY', async () => {
+  const rung = new Promise<unknown>((resolve) => {
+    void engine.work('doorbell.workflow', { pollingIntervalSeconds: 60 }, (jobs) => {
+      resolve(jobs[0]?.data);
+      return Promise.resolve();
+    });
+  });
+  await api.send('doorbell.workflow', { jobId: 'c' });
+  expect(await rung).toEqual({ jobId: 'c' });
+  await engine.offWork('doorbell.workflow');
+});
+
+it('lets the engine supervise the queues', async () => {
+  await expect(engine.supervise()).resolves.toBeUndefined();
+});
+
+it('shows the api no message of anybody', async () => {
+  const reading = database.postgres.api.query('SELECT data FROM pgboss.job');
+  await expect(reading).rejects.toThrow('permission denied');
+});

@@ -1,0 +1,17 @@
+export {
+  type Admission as AdmissionRow,
+  type ApiKey as ApiKeyRow,
+  type AuditEntry as AuditEntryRow,
+  type Interrupt as InterruptRow,
+  type JobEvent as JobEventRow,
+  type Job as JobRow,
+  type Membership as MembershipRow,
+  type Message as MessageRow,
+  type ModelProvider as ModelProviderRow,
+  Prisma,
+  type Round as RoundRow,
+  type Thread as ThreadRow,
+  type ToolCall as ToolCallRow,
+  type User as UserRow,
+  type Workspace as WorkspaceRow,
+} from './generated/prisma/client.js';

@@ -1,0 +1,90 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+
+import { Secret } from './secret.js';
+import { secretUnreadable } from './secrets.errors.js';
+
+/** Where a sealed value lives. It opens there and nowhere else. */
+export interface SecretPlace {
+  readonly workspaceId: string;
+  readonly table: string;
+  /** The row's id. */
+  readonly row: string;
+  readonly field: string;
+}
+
+interface BoxKey {
+  readonly id: Buffer;
+  readonly key: Buffer;
+}
+
+// Layout of a sealed value: version (1) | key id (8) | nonce (12) | tag (16) | ciphertext.
+const VERSION = 1;
+const ID_BYTES = 8;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES + TAG_BYTES;
+
+/**
+ * Encrypts single values for storage: AES-256-GCM (NIST SP 800-38D) with a random nonce, bound by its associated data to
+ * `workspace|table|row|field|keyId`. Keys come from instance secrets by HKDF-SHA256 (RFC 5869); a key's id is derived too, so
+ * that a ring of secrets needs no numbering. New values are sealed with the first secret, the others still open.
+ */
+export class SecretBox {
+  private readonly ring: readonly BoxKey[];
+
+  /** `current` seals and opens; `previous` secrets only open. */
+  constructor(
+    private readonly current: Secret,
+    previous: readonly Secret[] = [],
+  ) {
+    this.ring = [this.current, ...previous].map((secret) => toBoxKey(secret));
+  }
+
+  seal(value: Secret, place: SecretPlace): Uint8Array<ArrayBuffer> {
+    const [boxKey] = this.ring;
+    if (boxKey === undefined) throw secretUnreadable();
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', boxKey.key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(associatedData(place, boxKey.id));
+    const body = Buffer.concat([cipher.update(value.reveal(), 'utf8'), cipher.final()]);
+    return new Uint8Array(Buffer.concat([Buffer.of(VERSION), boxKey.id, nonce, cipher.getAuthTag(), body]));
+  }
+
+  /** Throws `secret_unreadable` when the value was sealed elsewhere, was changed, or its key is not in the ring. */
+  open(sealed: Uint8Array, place: SecretPlace): Secret {
+    const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+    if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw secretUnreadable();
+    const id = bytes.subarray(1, 1 + ID_BYTES);
+    const boxKey = this.ring.find((candidate) => candidate.id.equals(id));
+    if (boxKey === undefined) throw secretUnreadable();
+    const nonce = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + NONCE_BYTES);
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', boxKey.key, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(associatedData(place, boxKey.id));
+      decipher.setAuthTag(bytes.subarray(HEAD_BYTES - TAG_BYTES, HEAD_BYTES));
+      return new Secret(
+        Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES)), decipher.final()]).toString('utf8'),
+      );
+    } catch (error) {
+      throw secretUnreadable(error);
+    }
+  }
+
+  /** Whether a value should be sealed again because it was sealed with an older secret. */
+  isOutdated(sealed: Uint8Array): boolean {
+    return !this.ring[0]?.id.equals(Buffer.from(sealed.subarray(1, 1 + ID_BYTES)));
+  }
+}
+
+function toBoxKey(secret: Secret): BoxKey {
+  const derive = (info: string, length: number) =>
+    Buffer.from(hkdfSync('sha256', secret.reveal(), 'nightshift', info, length));
+  return { id: derive('secret-box:key-id', ID_BYTES), key: derive('secret-box:aes-256-gcm', 32) };
+}
+
+/** A separator inside a part would let two places read the same. */
+function associatedData(place: SecretPlace, keyId: Buffer): Buffer {
+  const parts = [place.workspaceId, place.table, place.row, place.field];
+  if (parts.some((part) => part.includes('|'))) throw secretUnreadable();
+  return Buffer.from([...parts, keyId.toString('hex')].join('|'), 'utf8');
+}

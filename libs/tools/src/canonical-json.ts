@@ -1,0 +1,14 @@
+/**
+ * JSON with the members of every object sorted by UTF-16 code units and no whitespace, as in RFC 8785: equal values give equal
+ * text, whatever the order in which they were written. For values that came out of `JSON.parse`; throws on deeper nesting than
+ * the stack holds, so cap the depth before.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
+}

@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { compileSchema } from './compile-schema.js';
+
+const object = (properties: Record<string, unknown>): Record<string, unknown> => ({ type: 'object', properties });
+
+describe('compileSchema', () => {
+  it('keeps the patterns of one schema apart', () => {
+    const check = compileSchema(
+      object({ a: { type: 'string', pattern: '^a+$' }, b: { type: 'string', pattern: '^b+$' } }),
+    );
+    expect(check({ a: 'aa', b: 'bb' })).toEqual([]);
+    expect(check({ a: 'bb', b: 'aa' })).toHaveLength(2);
+  });
+
+  it('runs a catastrophic pattern in linear time', () => {
+    const check = compileSchema(object({ a: { type: 'string', pattern: '^(a+)+$' } }));
+    expect(check({ a: `${'a'.repeat(50_000)}!` })).toEqual(['"a" must match pattern "^(a+)+$"']);
+  });
+
+  it('refuses a pattern that needs to look around', () => {
+    expect(() => compileSchema(object({ a: { pattern: '(?=a)b' } }))).toThrow('cannot be used');
+  });
+
+  it('fetches nothing for a remote reference', () => {
+    expect(() => compileSchema(object({ a: { $ref: 'http://127.0.0.1:1/schema.json' } }))).toThrow('cannot be used');
+  });
+
+  it('answers for a schema that refers to itself without end', () => {
+    const schema = { $ref: '#' };
+    let problems: readonly string[] = [];
+    try {
+      problems = compileSchema(schema)({});
+    } catch (error) {
+      problems = [String(error)];
+    }
+    expect(problems.join()).toMatch(/cannot be/);
+  });
+
+  it('checks a recursive schema', () => {
+    const check = compileSchema(object({ child: { $ref: '#' }, n: { type: 'number' } }));
+    expect(check({ child: { child: { n: 1 } } })).toEqual([]);
+    expect(check({ child: { child: { n: 'x' } } })).toEqual(['"child.child.n" must be number']);
+  });
+
+  it('checks against 100,000 allowed values', () => {
+    const values = Array.from({ length: 20_000 }, (_, index) => `value${index}`);
+    const check = compileSchema(object({ a: { enum: values } }));
+    expect(check({ a: 'value19999' })).toEqual([]);
+    expect(check({ a: 'nope' })[0]).toMatch(/^"a" must be equal to one of the allowed values: /);
+    const huge = Array.from({ length: 100_000 }, (_, index) => `value${index}`);
+    expect(() => compileSchema(object({ a: { enum: huge } }))).toThrow('longer than');
+  });
+
+  it('reads draft-07 where the schema says so', () => {
+    const tuple = {
+      type: 'object',
+      properties: { a: { type: 'array', items: [{ type: 'string' }, { type: 'number' }] } },
+    };
+    const check = compileSchema({ $schema: 'http://json-schema.org/draft-07/schema#', ...tuple });
+    expect(check({ a: ['x', 1] })).toEqual([]);
+    expect(check({ a: ['x', 'y'] })).toEqual(['"a.1" must be number']);
+  });
+
+  it('lets two schemas carry the same id', () => {
+    const first = compileSchema({ $id: 'https://x.test/a', ...object({ a: { type: 'string' } }) });
+    const second = compileSchema({ $id: 'https://x.test/a', ...object({ a: { type: 'number' } }) });
+    expect([first({ a: 1 }).length, second({ a: 1 }).length]).toEqual([1, 0]);
+  });
+
+  it('gives the compiled check of an equal schema again', () => {
+    expect(compileSchema({ type: 'object', title: 'same' })).toBe(compileSchema({ title: 'same', type: 'object' }));
+  });
+
+  it('forgets the schema used longest ago', () => {
+    const first = compileSchema({ type: 'object', title: 'first' });
+    for (let n = 0; n < 200; n++) compileSchema({ type: 'object', title: `filler ${n}`, properties: {} });
+    expect(compileSchema({ title: 'first', type: 'object' })).not.toBe(first);
+  });
+
+  it('does not take inherited members for given ones', () => {
+    const check = compileSchema({ type: 'object', required: ['constructor', 'toString'] });
+    expect(check({})).toHaveLength(2);
+  });
+});

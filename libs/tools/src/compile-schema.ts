@@ -1,0 +1,107 @@
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { RE2JS } from 're2js';
+
+import { canonicalJson } from './canonical-json.js';
+import type { JsonSchema } from './tool.js';
+import { invalidSchema } from './tools.errors.js';
+
+/** Says what is wrong with a value, one readable clause each, at most a handful; empty when it is valid. Never throws. */
+export type SchemaCheck = (value: unknown) => readonly string[];
+
+const MAX_SCHEMA_LENGTH = 262_144;
+const MAX_COMPILED = 200;
+const SHOWN_PROBLEMS = 5;
+
+// Patterns of strangers run on a linear engine. ajv tells compiled patterns apart by toString(), which RE2JS gives as the
+// pattern's own text; a wrapper without one would make all patterns of a schema share the first.
+const linearPattern = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), {
+  code: 're2',
+});
+
+const OPTIONS: Options = {
+  strict: false,
+  allErrors: true,
+  ownProperties: true,
+  validateFormats: false,
+  strictNumbers: true,
+  logger: false,
+  code: { regExp: linearPattern },
+};
+
+/**
+ * Compiles a JSON Schema: draft-07 when its `$schema` says so, else 2020-12. Nothing is ever fetched: a `$ref` must point
+ * inside the schema. Throws `invalid_schema`. Compiled schemas are kept by their text, the least recently used one goes first.
+ */
+export function compileSchema(schema: JsonSchema): SchemaCheck {
+  const known = byObject.get(schema);
+  if (known !== undefined) return known;
+  const check = compileText(schema);
+  byObject.set(schema, check);
+  return check;
+}
+
+// Registered tools hand in the same object for every call: no need to write it out each time.
+const byObject = new WeakMap<JsonSchema, SchemaCheck>();
+const compiled = new Map<string, SchemaCheck>();
+
+function compileText(schema: JsonSchema): SchemaCheck {
+  const key = textOf(schema);
+  const check = compiled.get(key) ?? compile(schema);
+  compiled.delete(key);
+  compiled.set(key, check);
+  for (const oldest of compiled.keys()) {
+    if (compiled.size <= MAX_COMPILED) break;
+    compiled.delete(oldest);
+  }
+  return check;
+}
+
+function textOf(schema: JsonSchema): string {
+  let text: string;
+  try {
+    text = canonicalJson(schema);
+  } catch {
+    throw invalidSchema('it is nested too deep');
+  }
+  if (text.length > MAX_SCHEMA_LENGTH) throw invalidSchema(`it is longer than ${MAX_SCHEMA_LENGTH} characters`);
+  return text;
+}
+
+function compile(schema: JsonSchema): SchemaCheck {
+  const { $schema, ...rest } = schema;
+  const isDraft7 = typeof $schema === 'string' && $schema.includes('draft-07');
+  // An instance of its own for each schema: ajv remembers every schema and id it was given, so a shared one leaks and clashes.
+  const ajv = isDraft7 ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS);
+  let validate: ValidateFunction;
+  try {
+    validate = ajv.compile(rest);
+  } catch (error) {
+    throw invalidSchema(error instanceof Error ? error.message : 'it does not compile');
+  }
+  return (value) => problemsOf(validate, value);
+}
+
+function problemsOf(validate: ValidateFunction, value: unknown): readonly string[] {
+  try {
+    if (validate(value)) return [];
+  } catch {
+    return ['the value cannot be checked against its schema']; // a schema that refers to itself without end
+  }
+  const problems = [...new Set((validate.errors ?? []).map(describe))];
+  return problems.slice(0, SHOWN_PROBLEMS);
+}
+
+function describe(error: ErrorObject): string {
+  const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+  const subject = path === '' ? '' : `"${path.slice(0, 100)}" `;
+  return `${subject}${(error.message ?? 'is not valid').slice(0, 200)}${detailOf(error)}`;
+}
+
+function detailOf(error: ErrorObject): string {
+  // ajv's params are typed loosely; each keyword fills its own
+  const params: Readonly<Record<string, unknown>> = error.params;
+  if (error.keyword === 'additionalProperties') return `: "${String(params['additionalProperty']).slice(0, 100)}"`;
+  if (error.keyword === 'enum') return `: ${JSON.stringify(params['allowedValues']).slice(0, 200)}`;
+  return '';
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+import type { JsonSchema, Tool, ToolContext, ToolEffect, ToolRuntime } from './tool.js';
+import { ToolArgumentsError } from './tools.errors.js';
+
+interface ToolSpec {
+  /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique in the process. */
+  readonly name: string;
+  /** What the model is told; say when to use it. */
+  readonly description: string;
+  /** Default `hybrid`. */
+  readonly runtime?: ToolRuntime;
+  /** Default `once`: what nobody vouched for is never called twice. */
+  readonly effect?: ToolEffect;
+  /** Ms until a call is aborted; default: the instance's setting. */
+  readonly timeoutMs?: number;
+  /** Default true. A disabled tool is neither listed nor run. */
+  readonly enabled?: boolean;
+  /** Default false. Whether identical calls within a job make sense, as when polling. */
+  readonly repeatable?: boolean;
+}
+
+/** A tool whose input is a zod object: the handler gets the parsed value, defaults and transforms applied. */
+export interface ZodToolSpec<Input extends z.ZodType> extends ToolSpec {
+  readonly input: Input;
+  execute?(args: z.output<Input>, context: ToolContext): unknown;
+}
+
+/** A tool whose input is a JSON Schema of an object; the handler gets the arguments as they came, valid by it. */
+export interface JsonSchemaToolSpec extends ToolSpec {
+  readonly input: JsonSchema;
+  execute?(args: Readonly<Record<string, unknown>>, context: ToolContext): unknown;
+}
+
+/**
+ * Makes a tool. `execute` gives text or a JSON value, directly or as a promise, and throws to fail; only a tool with runtime
+ * `client` may leave it out. Whether the tool as a whole makes sense is checked when it is registered.
+ */
+export function defineTool<Input extends z.ZodType>(spec: ZodToolSpec<Input>): Tool;
+export function defineTool(spec: JsonSchemaToolSpec): Tool;
+export function defineTool(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec): Tool {
+  const tool: Tool = Object.freeze({
+    name: spec.name,
+    description: spec.description,
+    parameters: isZod(spec) ? parametersOf(spec.input) : withoutDialect(spec.input),
+    runtime: spec.runtime ?? 'hybrid',
+    effect: spec.effect ?? 'once',
+    timeoutMs: spec.timeoutMs ?? null,
+    enabled: spec.enabled ?? true,
+    repeatable: spec.repeatable ?? false,
+    handler: spec.execute === undefined ? null : isZod(spec) ? zodHandler(spec) : jsonHandler(spec),
+  });
+  defined.add(tool);
+  return tool;
+}
+
+const defined = new WeakSet<object>();
+
+/** Whether a value was made by `defineTool`; how tools among Nest's providers are recognised. */
+export function isTool(value: unknown): value is Tool {
+  return typeof value === 'object' && value !== null && defined.has(value);
+}
+
+function isZod(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec): spec is ZodToolSpec<z.ZodType> {
+  return spec.input instanceof z.ZodType;
+}
+
+function zodHandler(spec: ZodToolSpec<z.ZodType>): Tool['handler'] {
+  return async (args, context) => {
+    const parsed = await spec.input.safeParseAsync(args);
+    if (!parsed.success) throw new ToolArgumentsError(`invalid arguments: ${z.prettifyError(parsed.error)}`);
+    context.signal.throwIfAborted(); // parsing may take its time; what was stopped meanwhile must not start
+    return spec.execute?.(parsed.data, context);
+  };
+}
+
+function jsonHandler(spec: JsonSchemaToolSpec): Tool['handler'] {
+  return async (args, context) => await spec.execute?.(args, context);
+}
+
+function parametersOf(input: z.ZodType): JsonSchema {
+  return withoutDialect(z.toJSONSchema(input, { io: 'input' }));
+}
+
+/** 2020-12 is what we mean when nothing is said; only another dialect stays named. */
+function withoutDialect(schema: JsonSchema): JsonSchema {
+  const { $schema, ...rest } = schema;
+  return typeof $schema === 'string' && $schema.includes('draft-07') ? schema : rest;
+}

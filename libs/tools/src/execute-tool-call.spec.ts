@@ -1,0 +1,219 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+
+import { ManualClock } from '#platform';
+
+import { defineTool } from './define-tool.js';
+import { executeToolCall, type ToolOutcome } from './execute-tool-call.js';
+import type { Tool, ToolContext } from './tool.js';
+import { ToolArgumentsError } from './tools.errors.js';
+
+interface Options {
+  readonly args?: string;
+  readonly effect?: Tool['effect'];
+  readonly signal?: AbortSignal;
+  readonly clock?: ManualClock;
+  readonly redact?: (text: string) => string;
+}
+
+const input = z.object({ a: z.string(), n: z.number().default(7) });
+
+function run(
+  execute: (args: z.infer<typeof input>, context: ToolContext) => unknown,
+  options: Options = {},
+): Promise<ToolOutcome> {
+  const clock = options.clock ?? new ManualClock();
+  const tool = defineTool({ name: 'x', description: 'd', input, effect: options.effect ?? 'once', execute });
+  const context: ToolContext = {
+    workspaceId: 'w',
+    jobId: 'j',
+    threadId: null,
+    principal: 'system',
+    callId: 'call_1',
+    idempotencyKey: 'j:1:1',
+    epoch: 3,
+    signal: options.signal ?? new AbortController().signal,
+    now: () => clock.now(),
+  };
+  const redact = options.redact === undefined ? {} : { redact: options.redact };
+  return executeToolCall({
+    tool,
+    arguments: options.args ?? '{"a":"1"}',
+    context,
+    defaultTimeoutMs: 10_000,
+    clock,
+    ...redact,
+  });
+}
+
+const forever = (): Promise<never> => Promise.withResolvers<never>().promise;
+
+describe('executeToolCall', () => {
+  it('gives text as it is and everything else as JSON', async () => {
+    const results = [];
+    for (const value of ['text', { a: [1] }, 5, null, undefined, true])
+      results.push((await run(() => value)).modelText);
+    expect(results).toEqual(['text', '{"a":[1]}', '5', 'null', '', 'true']);
+  });
+
+  it('hands over parsed arguments and the context', async () => {
+    const outcome = await run((args, context) => [args, context.idempotencyKey, context.epoch]);
+    expect(outcome).toMatchObject({ status: 'completed', result: '[{"a":"1","n":7},"j:1:1",3]' });
+  });
+
+  it('measures by the monotonic clock', async () => {
+    const clock = new ManualClock();
+    const outcome = await run(
+      () => {
+        clock.advance(25);
+        return '';
+      },
+      { clock },
+    );
+    expect(outcome.durationMs).toBe(25);
+  });
+
+  it('does not call the handler with wrong arguments', async () => {
+    let calls = 0;
+    const outcome = await run(() => calls++, { args: '{}' });
+    expect(outcome).toMatchObject({
+      status: 'error',
+      failure: { phase: 'validation', message: 'Missing required parameters: a' },
+      modelText: 'Missing required parameters: a',
+    });
+    expect(calls).toBe(0);
+  });
+
+  it('turns a throw, a rejection and a stranger into text', async () => {
+    const boom = await run(() => {
+      throw new Error('boom');
+    });
+    expect(boom).toMatchObject({
+      status: 'error',
+      failure: { phase: 'execution', message: 'Error executing tool "x": boom' },
+    });
+    const rejected = await run(() => Promise.reject(new Error('later')));
+    expect(rejected.modelText).toBe('Error executing tool "x": later');
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what careless handlers do
+    const strange = await run(() => Promise.reject({ toString: 1 }));
+    expect(strange.modelText).toBe('Error executing tool "x": it failed without a reason');
+  });
+
+  it('takes a handler at its word about bad arguments', async () => {
+    const outcome = await run(() => {
+      throw new ToolArgumentsError('no such city');
+    });
+    expect(outcome).toMatchObject({
+      failure: { phase: 'validation', message: 'Error executing tool "x": no such city' },
+    });
+  });
+
+  it('settles a result that has no JSON', async () => {
+    const circular: Record<string, unknown> = {};
+    circular['self'] = circular;
+    expect(await run(() => circular)).toMatchObject({ status: 'error', failure: { phase: 'execution' } });
+  });
+
+  it('times out, aborts the handler and drops what it says later', async () => {
+    const clock = new ManualClock();
+    const late = Promise.withResolvers<string>();
+    const begun = Promise.withResolvers<undefined>();
+    let reason: unknown;
+    const pending = run(
+      (_, { signal }) => {
+        signal.addEventListener('abort', () => {
+          reason = signal.reason;
+        });
+        begun.resolve(undefined);
+        return late.promise;
+      },
+      { clock },
+    );
+    await begun.promise;
+    clock.advance(10_000);
+    const outcome = await pending;
+    expect(outcome).toEqual({
+      status: 'timed_out',
+      failure: { phase: 'timeout', message: 'Handler timeout after 10000ms' },
+      modelText: 'Handler timeout after 10000ms',
+      durationMs: 10_000,
+    });
+    expect(reason).toBeInstanceOf(DOMException);
+    late.reject(new Error('nobody listens'));
+    await expect(late.promise).rejects.toThrow('nobody listens');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('stays timed out when the handler answers its abort with an error', async () => {
+    const clock = new ManualClock();
+    const pending = run(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(new Error('aborted'));
+          });
+        }),
+      { clock },
+    );
+    clock.advance(10_000);
+    expect((await pending).status).toBe('timed_out');
+  });
+
+  it.each([
+    ['once', 'interrupted', 'The tool was started but its outcome is unknown. It was not repeated.'],
+    ['idempotent', 'cancelled', 'Tool execution cancelled'],
+    ['pure', 'cancelled', 'Tool execution cancelled'],
+  ] as const)('leaves a stopped %s call %s', async (effect, status, text) => {
+    const controller = new AbortController();
+    const clock = new ManualClock();
+    const begun = Promise.withResolvers<undefined>();
+    let seen = false;
+    const pending = run(
+      (_, { signal }) => {
+        signal.addEventListener('abort', () => (seen = true));
+        begun.resolve(undefined);
+        return forever();
+      },
+      { effect, signal: controller.signal, clock },
+    );
+    await begun.promise;
+    controller.abort(new Error('stop'));
+    expect(await pending).toMatchObject({ status, modelText: text });
+    expect([seen, clock.pending]).toEqual([true, 0]);
+  });
+
+  it('does not call a handler that was stopped while its arguments were read', async () => {
+    const controller = new AbortController();
+    let calls = 0;
+    const pending = run(() => calls++, { signal: controller.signal, effect: 'pure' });
+    controller.abort();
+    expect([(await pending).status, calls]).toEqual(['cancelled', 0]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(calls).toBe(0);
+  });
+
+  it('starts nothing once the job is stopped', async () => {
+    let calls = 0;
+    const outcome = await run(() => calls++, { signal: AbortSignal.abort(), effect: 'once' });
+    expect([outcome.status, calls]).toEqual(['cancelled', 0]);
+  });
+
+  it('redacts results and reasons', async () => {
+    const redact = (text: string): string => text.replaceAll('sk-secret', '***');
+    expect((await run(() => 'key sk-secret', { redact })).modelText).toBe('key ***');
+    const failed = await run(
+      () => {
+        throw new Error('bad sk-secret');
+      },
+      { redact },
+    );
+    expect(failed.modelText).toBe('Error executing tool "x": bad ***');
+  });
+
+  it('cuts a large result for the ledger and again for the model', async () => {
+    const outcome = await run(() => 'x'.repeat(300_000));
+    const size = outcome.status === 'completed' ? outcome.result.length : 0;
+    expect([size, outcome.modelText.length]).toEqual([262_144, 131_072]);
+    expect(outcome.modelText.endsWith('\n[truncated, 300000 bytes in total]')).toBe(true);
+  });
+});

@@ -1,0 +1,125 @@
+import { type Clock, toStorableText } from '#platform';
+
+import { CANCELLED_TEXT, UNKNOWN_OUTCOME_TEXT } from './model-text.js';
+import { projectResult } from './project-result.js';
+import type { Tool, ToolContext } from './tool.js';
+import type { Settlement, ToolErrorPhase } from './tool-call.js';
+import { ToolArgumentsError } from './tools.errors.js';
+import { executionError, validateArguments } from './validate-arguments.js';
+
+/** One call to be run. */
+export interface ToolRun {
+  readonly tool: Tool;
+  /** JSON text as it is in the ledger. */
+  readonly arguments: string;
+  /** Who and what for; `signal` is the job's: its abort cancels the call. */
+  readonly context: ToolContext;
+  /** Ms; for tools that name no limit of their own. */
+  readonly defaultTimeoutMs: number;
+  readonly clock: Clock;
+  /** Takes known secrets out of what a tool says. */
+  readonly redact?: (text: string) => string;
+}
+
+/** How a call ended, with everything that is to be written about it. */
+export type ToolOutcome = Settlement & {
+  /** What the model reads. */
+  readonly modelText: string;
+  readonly durationMs: number;
+};
+
+/**
+ * Runs one call to its end. Never throws: whatever goes wrong is an outcome that the model reads.
+ *
+ * - The handler gets a signal of its own, which aborts at the time limit and with `context.signal`. A handler that goes on
+ *   all the same is not waited for; what it says later is dropped, its rejection included.
+ * - Time over: `timed_out`. Stopped from outside: `cancelled`, or `interrupted` for a `once` tool, since nobody can tell what it
+ *   did. Not started because it was stopped before: `cancelled`.
+ * - The result is text as it is, or JSON; it is redacted, made storable and cut to the durable size.
+ */
+export async function executeToolCall(run: ToolRun): Promise<ToolOutcome> {
+  const startedAt = run.clock.monotonic();
+  const settlement = await settle(run);
+  const durationMs = Math.max(0, Math.round(run.clock.monotonic() - startedAt));
+  if (settlement.status !== 'completed') return { ...settlement, modelText: settlement.failure.message, durationMs };
+  return { ...settlement, modelText: projectResult(settlement.result, 'model'), durationMs };
+}
+
+const LONGEST_REASON = 1_000;
+
+async function settle(run: ToolRun): Promise<Settlement> {
+  const { tool, context } = run;
+  if (context.signal.aborted) return failed('cancelled', 'execution', CANCELLED_TEXT);
+  if (tool.handler === null) return failed('error', 'execution', executionError(tool.name, 'it has no handler'));
+  try {
+    const args = validateArguments(tool, run.arguments);
+    if (!args.ok) return failed('error', 'validation', args.message);
+    return await supervise(run, (signal) => handle(run, args.value, signal));
+  } catch (error) {
+    return thrown(run, error);
+  }
+}
+
+async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Settlement> {
+  const value = await run.tool.handler?.(args, { ...run.context, signal });
+  return { status: 'completed', result: projectResult(redacted(run, toText(value)), 'durable') };
+}
+
+/** Lets the first of result, time limit and stop decide; the losers are told by the signal and not listened to. */
+async function supervise(run: ToolRun, work: (signal: AbortSignal) => Promise<Settlement>): Promise<Settlement> {
+  const { tool, clock, context } = run;
+  const timeoutMs = tool.timeoutMs ?? run.defaultTimeoutMs;
+  const controller = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<Settlement>();
+  const timer = clock.after(timeoutMs, () => {
+    resolve(failed('timed_out', 'timeout', `Handler timeout after ${timeoutMs}ms`));
+    controller.abort(new DOMException(`Handler timeout after ${timeoutMs}ms`, 'TimeoutError'));
+  });
+  const stop = (): void => {
+    const isUnknown = tool.effect === 'once';
+    resolve(
+      failed(isUnknown ? 'interrupted' : 'cancelled', 'execution', isUnknown ? UNKNOWN_OUTCOME_TEXT : CANCELLED_TEXT),
+    );
+    controller.abort(context.signal.reason);
+  };
+  context.signal.addEventListener('abort', stop, { once: true });
+  try {
+    void work(controller.signal).then(resolve, (error: unknown) => {
+      resolve(thrown(run, error));
+    });
+    return await promise;
+  } finally {
+    timer.cancel();
+    context.signal.removeEventListener('abort', stop);
+  }
+}
+
+function thrown(run: ToolRun, error: unknown): Settlement {
+  const phase: ToolErrorPhase = error instanceof ToolArgumentsError ? 'validation' : 'execution';
+  return failed('error', phase, executionError(run.tool.name, redacted(run, reasonOf(error))));
+}
+
+function failed(
+  status: Exclude<Settlement['status'], 'completed'>,
+  phase: ToolErrorPhase,
+  message: string,
+): Settlement {
+  return { status, failure: { phase, message } };
+}
+
+function redacted(run: ToolRun, text: string): string {
+  return toStorableText(run.redact === undefined ? text : run.redact(text));
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
+  return (text.trim() === '' ? 'it failed without a reason' : text).slice(0, LONGEST_REASON);
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'bigint') return value.toString();
+  // undefined, a function and a symbol have no JSON: a tool that returns nothing has nothing to say
+  const json: unknown = JSON.stringify(value);
+  return typeof json === 'string' ? json : '';
+}

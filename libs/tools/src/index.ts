@@ -1,0 +1,33 @@
+export { CallHistory, type EarlierCall } from './call-guards.js';
+export { canonicalJson } from './canonical-json.js';
+export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
+export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
+export {
+  CANCELLED_TEXT,
+  clientOnly,
+  IDENTICAL_TEXT,
+  modelTextOf,
+  notRegistered,
+  ROUND_LIMIT_TEXT,
+  UNKNOWN_OUTCOME_TEXT,
+} from './model-text.js';
+export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
+export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
+export { projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
+export { type AdvertisedTool, type OfferedHandling, type OfferedTool, resolveOffered } from './resolve-offered.js';
+export type { JsonSchema, Tool, ToolContext, ToolEffect, ToolRuntime } from './tool.js';
+export { ToolRegistry } from './tool.registry.js';
+export {
+  isOpen,
+  type LedgerCall,
+  type SettledStatus,
+  type Settlement,
+  type ToolCallStatus,
+  toolCallStatuses,
+  type ToolErrorPhase,
+  type ToolFailure,
+} from './tool-call.js';
+export { ToolArgumentsError } from './tools.errors.js';
+export { ToolProvider, ToolsModule } from './tools.module.js';
+export { idempotencyKey, newCallRow, settleCallRow, startCallRow } from './tool-calls.repository.js';
+export { toToolCallItem } from './to-tool-call-item.js';

@@ -1,0 +1,47 @@
+import { stoppedCall, unknownOutcome } from '#jobs';
+
+import { projectResult } from './project-result.js';
+import type { LedgerCall } from './tool-call.js';
+import { executionError } from './validate-arguments.js';
+
+/** What refuses a call without telling why: for unknown tools, tools not offered, blocked ones and rights that were lost. */
+export function notRegistered(name: string): string {
+  return `Tool "${name}" is not registered on server.`;
+}
+
+/** A tool that only a client can run, in a request without one. */
+export function clientOnly(name: string): string {
+  return `Tool "${name}" is client-only.`;
+}
+
+export const CANCELLED_TEXT = stoppedCall.message;
+export const UNKNOWN_OUTCOME_TEXT = unknownOutcome.message;
+export const ROUND_LIMIT_TEXT = 'Tool call limit for this round reached';
+export const IDENTICAL_TEXT = '(skipped: identical tool call already executed this turn)';
+
+/**
+ * What the model reads as the result of a call, whatever became of it: a call without a result is never left unanswered. A
+ * call that is still open reads as what it would become if its job stopped now.
+ */
+export function modelTextOf(call: Pick<LedgerCall, 'name' | 'status' | 'effect' | 'result' | 'error'>): string {
+  switch (call.status) {
+    case 'completed':
+      return projectResult(call.result ?? '', 'model');
+    case 'interrupted':
+      return call.error?.message ?? UNKNOWN_OUTCOME_TEXT;
+    case 'running':
+      return call.effect === 'once' ? UNKNOWN_OUTCOME_TEXT : CANCELLED_TEXT;
+    case 'pending':
+    case 'awaiting_approval':
+    case 'awaiting_client':
+    case 'cancelled':
+      return call.error?.message ?? CANCELLED_TEXT;
+    case 'denied':
+      return call.error?.message ?? 'Tool execution rejected by user';
+    case 'skipped':
+      return call.error?.message ?? notRegistered(call.name);
+    case 'error':
+    case 'timed_out':
+      return call.error?.message ?? executionError(call.name, 'it failed');
+  }
+}

@@ -1,0 +1,58 @@
+/** A JSON object that came out of a model: plain own members, no `__proto__` among them. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export type ParsedArguments =
+  { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string };
+
+/** Arguments larger than this are neither stored nor run (UTF-8 bytes). */
+export const MAX_ARGUMENT_BYTES = 65_536;
+/** Levels of objects and arrays in arguments; far above what tools use, far below what overflows a stack. */
+export const MAX_ARGUMENT_DEPTH = 64;
+
+/**
+ * Reads a model's argument text. Nothing at all means `{}`; text that was cut off is completed by closing open quotes and
+ * brackets and by nothing else. `problem` is a clause without a full stop.
+ */
+export function parseArguments(text: string): ParsedArguments {
+  if (Buffer.byteLength(text) > MAX_ARGUMENT_BYTES) return no(`arguments exceed ${MAX_ARGUMENT_BYTES} bytes`);
+  const value = text.trim() === '' ? {} : (parse(text) ?? parse(closeJson(text)));
+  if (value === undefined) return no('arguments are not valid JSON');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return no('arguments must be a JSON object');
+  if (!tame(value, MAX_ARGUMENT_DEPTH)) return no(`arguments are nested more than ${MAX_ARGUMENT_DEPTH} levels deep`);
+  return { ok: true, value: { ...value } };
+}
+
+/** The text with its open strings, arrays and objects closed; the same text if nothing is open. */
+export function closeJson(text: string): string {
+  const open: string[] = [];
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i];
+    if (inString && char === '\\') i++;
+    else if (char === '"') inString = !inString;
+    else if (inString) continue;
+    else if (char === '{') open.push('}');
+    else if (char === '[') open.push(']');
+    else if (char === '}' || char === ']') open.pop();
+  }
+  return text + (inString ? '"' : '') + open.reverse().join('');
+}
+
+function no(problem: string): ParsedArguments {
+  return { ok: false, problem };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) ?? null;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Drops `__proto__` members, which an assignment would turn into a prototype; false when nested too deep. */
+function tame(value: object, levels: number): boolean {
+  if (levels === 0) return false;
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  return Object.values(value).every((v: unknown) => typeof v !== 'object' || v === null || tame(v, levels - 1));
+}

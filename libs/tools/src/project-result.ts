@@ -1,0 +1,46 @@
+import { toStorableText } from '#platform';
+
+/** Who reads a result: the ledger, the model, or a screen. */
+export type ResultAudience = 'durable' | 'model' | 'ui';
+
+/** The most a result may have for each audience, in UTF-8 bytes, the note of a cut included. */
+export const RESULT_BYTES: Readonly<Record<ResultAudience, number>> = {
+  durable: 262_144,
+  model: 131_072,
+  ui: 32_768,
+};
+
+/**
+ * A result at the size of its audience: unchanged when it fits, else cut at a character and ending
+ * `\n[truncated, <N> bytes in total]`, all within the limit. N is the whole text's size, also when the text was cut for a larger
+ * audience before. Half surrogate pairs and NUL, which Postgres refuses, become U+FFFD.
+ */
+export function projectResult(text: string, audience: ResultAudience): string {
+  const limit = RESULT_BYTES[audience];
+  const clean = toStorableText(text);
+  const bytes = Buffer.byteLength(clean);
+  if (bytes <= limit) return clean;
+  const { body, total } = wholeOf(clean, bytes);
+  const note = `\n[truncated, ${total} bytes in total]`;
+  return cutToBytes(body, limit - Buffer.byteLength(note)) + note;
+}
+
+/** The longest beginning of at most `limit` UTF-8 bytes that ends between characters. */
+export function cutToBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limit) return text;
+  let end = Math.max(0, limit);
+  // 10xxxxxx continues a character: step back to where one begins
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+}
+
+const NOTE = /\n\[truncated, (\d{1,15}) bytes in total\]$/;
+
+/** A durable text may itself be a cut one; its note then tells the size that counts. A cut leaves at most 3 bytes unused. */
+function wholeOf(text: string, bytes: number): { readonly body: string; readonly total: number } {
+  const mayBeCut = bytes <= RESULT_BYTES.durable && bytes > RESULT_BYTES.durable - 4;
+  const note = mayBeCut ? NOTE.exec(text.slice(-64)) : null;
+  if (note === null) return { body: text, total: bytes };
+  return { body: text.slice(0, text.length - note[0].length), total: Math.max(bytes, Number(note[1])) };
+}

@@ -1,0 +1,59 @@
+import type { ToolEffect } from './tool.js';
+
+/** A call that is settled: nothing but a recorded decision on an `interrupted` one changes it any more. */
+export type SettledStatus = 'completed' | 'error' | 'timed_out' | 'skipped' | 'denied' | 'cancelled' | 'interrupted';
+
+/** Every status a tool call can have. */
+export type ToolCallStatus = 'pending' | 'awaiting_approval' | 'awaiting_client' | 'running' | SettledStatus;
+
+/** Where a call failed: before the tool ran, inside it, or by its time limit. */
+export type ToolErrorPhase = 'validation' | 'execution' | 'timeout';
+
+/** Why a call has no result. `message` is exactly what the model reads. */
+export interface ToolFailure {
+  readonly phase: ToolErrorPhase;
+  readonly message: string;
+}
+
+/** How a call ended, before it is written to the ledger. */
+export type Settlement =
+  | { readonly status: 'completed'; readonly result: string }
+  | { readonly status: Exclude<SettledStatus, 'completed'>; readonly failure: ToolFailure };
+
+/** One call as the ledger knows it. `result` is the durable text of a completed call. */
+export interface LedgerCall {
+  readonly round: number;
+  /** 1, 2, 3 … in the order in which the model asked. */
+  readonly ordinal: number;
+  /** The id the model knows the call by; unique within its job. */
+  readonly callId: string;
+  readonly name: string;
+  /** JSON text as the model wrote it, or the stand-in of arguments that were too large to keep. */
+  readonly arguments: string;
+  readonly effect: ToolEffect;
+  readonly status: ToolCallStatus;
+  readonly result: string | null;
+  readonly error: ToolFailure | null;
+}
+
+/** Every status, in the order of a call's life. */
+export const toolCallStatuses: readonly ToolCallStatus[] = [
+  'pending',
+  'awaiting_approval',
+  'awaiting_client',
+  'running',
+  'completed',
+  'error',
+  'timed_out',
+  'skipped',
+  'denied',
+  'cancelled',
+  'interrupted',
+];
+
+const OPEN: ReadonlySet<ToolCallStatus> = new Set(['pending', 'awaiting_approval', 'awaiting_client', 'running']);
+
+/** Whether the call still has to end. */
+export function isOpen(status: ToolCallStatus): status is Exclude<ToolCallStatus, SettledStatus> {
+  return OPEN.has(status);
+}

@@ -1,0 +1,158 @@
+import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { newId } from '#platform';
+
+import type { PlannedCall } from './plan-calls.js';
+import type { Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
+
+interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
+type NewRow = readonly [
+  workspaceId: string,
+  jobId: string,
+  id: string,
+  round: number,
+  ordinal: number,
+  callId: string,
+  name: string,
+  args: string,
+  effect: string,
+  status: string,
+  result: string | null,
+  error: object | null,
+  ranMs: number | null,
+];
+
+const newCalls: CommitPart<NewRow> = {
+  name: 'new_calls',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['id', 'uuid'],
+    ['round', 'int'],
+    ['ordinal', 'int'],
+    ['call_id', 'text'],
+    ['name', 'text'],
+    ['arguments', 'text'],
+    ['effect', 'text'],
+    ['status', 'text'],
+    ['result', 'text'],
+    ['error', 'jsonb'],
+    ['ran_ms', 'int'],
+  ],
+  sql: (
+    rows,
+  ) => `INSERT INTO tool_call (workspace_id, job_id, id, round, ordinal, call_id, name, arguments, effect, status, result,
+    error, idem_key, started_epoch, created_at, started_at, finished_at)
+  SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
+    r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
+    CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN up.lease_epoch END, clock_timestamp(),
+    CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL
+      THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
+    CASE WHEN r.status NOT IN ('pending', 'running') THEN clock_timestamp() END
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
+};
+
+type CallKey = readonly [workspaceId: string, jobId: string, round: number, ordinal: number];
+
+/** A call of an older epoch may be started again only if calling twice does no harm. */
+const startedCalls: CommitPart<CallKey> = {
+  name: 'started_calls',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['round', 'int'],
+    ['ordinal', 'int'],
+  ],
+  sql: (
+    rows,
+  ) => `UPDATE tool_call t SET status = 'running', started_epoch = up.lease_epoch, started_at = clock_timestamp()
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+   WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
+     AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
+          OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < up.lease_epoch)) RETURNING 1`,
+};
+
+type SettledRow = readonly [...CallKey, status: string, result: string | null, error: object | null];
+
+const settledCalls: CommitPart<SettledRow> = {
+  name: 'settled_calls',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['round', 'int'],
+    ['ordinal', 'int'],
+    ['status', 'text'],
+    ['result', 'text'],
+    ['error', 'jsonb'],
+  ],
+  sql: (
+    rows,
+  ) => `UPDATE tool_call t SET status = r.status, result = r.result, error = r.error, finished_at = clock_timestamp()
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+   WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
+     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') RETURNING 1`,
+};
+
+/** Our identity of a call; sent with every effect, the same on every attempt. */
+export function idempotencyKey(jobId: string, round: number, ordinal: number): string {
+  return `${jobId}:${round}:${ordinal}`;
+}
+
+/** A call as it goes into the ledger with its round. */
+export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name' | 'arguments' | 'effect'> {
+  readonly status: ToolCallStatus;
+  /** Durable text of a call that has completed already. */
+  readonly result: string | null;
+  readonly error: ToolFailure | null;
+  /** How long it ran, ms; null: it did not, or not yet. */
+  readonly ranMs: number | null;
+}
+
+/**
+ * The ledger row of a call, committed with its round. `status`: `running` when it starts with this very commit, `pending`
+ * when it starts later, or how it has ended.
+ */
+export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
+  return partRow(newCalls, [
+    job.workspaceId,
+    job.jobId,
+    newId(),
+    round,
+    call.ordinal,
+    call.callId,
+    call.name,
+    call.arguments,
+    call.effect,
+    call.status,
+    call.result,
+    call.error,
+    call.ranMs,
+  ]);
+}
+
+/** Takes the right to run a committed call under the present epoch. */
+export function startCallRow(job: JobRef, round: number, ordinal: number): PartRow {
+  return partRow(startedCalls, [job.workspaceId, job.jobId, round, ordinal]);
+}
+
+/** How a call ended; writing it twice fails, since a settled call never changes. */
+export function settleCallRow(
+  job: JobRef,
+  place: { readonly round: number; readonly ordinal: number },
+  settlement: Settlement,
+): PartRow {
+  const result = settlement.status === 'completed' ? settlement.result : null;
+  const error = settlement.status === 'completed' ? null : settlement.failure;
+  return partRow(settledCalls, [
+    job.workspaceId,
+    job.jobId,
+    place.round,
+    place.ordinal,
+    settlement.status,
+    result,
+    error,
+  ]);
+}

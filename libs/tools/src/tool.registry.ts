@@ -1,0 +1,57 @@
+import type { ToolDefinition } from '#models';
+
+import { compileSchema } from './compile-schema.js';
+import type { Tool } from './tool.js';
+import { invalidTool } from './tools.errors.js';
+
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
+
+/** The tools of this process. Filled while the process boots; every fault of a tool stops the start. */
+export class ToolRegistry {
+  private readonly tools = new Map<string, Tool>();
+
+  /** Throws `invalid_tool` naming what is wrong: name, schema, handler, time limit, or a name that is taken. */
+  register(tool: Tool): void {
+    const problem = problemOf(tool) ?? (this.tools.has(tool.name) ? 'its name is taken' : null);
+    if (problem !== null) throw invalidTool(tool.name, problem);
+    this.tools.set(tool.name, tool);
+  }
+
+  /** The tool of that name, also a disabled one. */
+  find(name: string): Tool | undefined {
+    return this.tools.get(name);
+  }
+
+  /** All enabled tools by name. */
+  list(): readonly Tool[] {
+    return [...this.tools.values()].filter((tool) => tool.enabled).sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** An enabled tool as a model is to be shown it; undefined when there is none. */
+  definitionOf(name: string): ToolDefinition | undefined {
+    const tool = this.tools.get(name);
+    return tool?.enabled === true ? toDefinition(tool) : undefined;
+  }
+}
+
+/** A tool in the shape in which requests advertise it. */
+export function toDefinition(tool: Tool): ToolDefinition {
+  const { name, description, parameters } = tool;
+  return { type: 'function', function: { name, description, parameters } };
+}
+
+function problemOf(tool: Tool): string | null {
+  if (!NAME.test(tool.name)) return 'a name is 1 to 64 of letters, digits, "_", "-" and "."';
+  if (tool.description.trim() === '') return 'it has no description';
+  if (tool.handler === null && tool.runtime !== 'client') return 'it has no handler';
+  if (tool.parameters['type'] !== 'object') return 'its input is not an object schema';
+  const timeoutMs = tool.timeoutMs ?? 1;
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > LONGEST_TIMEOUT_MS) return 'its time limit is wrong';
+  try {
+    compileSchema(tool.parameters);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/\.$/, '') : 'its schema does not compile';
+  }
+}

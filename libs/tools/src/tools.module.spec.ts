@@ -1,0 +1,67 @@
+import 'reflect-metadata';
+
+import { describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+
+import { defineTool } from './define-tool.js';
+import { ToolRegistry } from './tool.registry.js';
+import { ToolProvider, ToolsModule } from './tools.module.js';
+
+const input = { type: 'object' };
+const plain = defineTool({ name: 'plain', description: 'd', input, execute: () => 'plain' });
+
+@Injectable()
+class Greeting {
+  readonly word = 'hello';
+}
+
+@Injectable()
+class GreetingTool extends ToolProvider {
+  constructor(private readonly greeting: Greeting) {
+    super();
+  }
+
+  readonly tool = defineTool({ name: 'greet', description: 'd', input, execute: () => this.greeting.word });
+}
+
+@Module({ imports: [ToolsModule], providers: [Greeting, GreetingTool, { provide: 'plain', useValue: plain }] })
+class ApplicationModule {}
+
+@Module({
+  imports: [ToolsModule],
+  providers: [
+    { provide: 'one', useValue: { ...plain } },
+    { provide: 'two', useValue: plain },
+  ],
+})
+class LooseModule {}
+
+const twin = defineTool({ name: 'calculate', description: 'd', input, execute: () => '' });
+
+@Module({ imports: [ToolsModule], providers: [{ provide: 'twin', useValue: twin }] })
+class ClashingModule {}
+
+async function boot(module: new () => object): Promise<readonly string[]> {
+  const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  const names = app
+    .get(ToolRegistry)
+    .list()
+    .map((tool) => tool.name);
+  await app.close();
+  return names;
+}
+
+describe('ToolsModule', () => {
+  it('finds tools among the providers of any module', async () => {
+    expect(await boot(ApplicationModule)).toEqual(['add_numbers', 'calculate', 'get_current_time', 'greet', 'plain']);
+  });
+
+  it('takes only what defineTool made', async () => {
+    expect(await boot(LooseModule)).toEqual(['add_numbers', 'calculate', 'get_current_time', 'plain']);
+  });
+
+  it('does not start with two tools of one name', async () => {
+    await expect(boot(ClashingModule)).rejects.toThrow('its name is taken');
+  });
+});

@@ -1,0 +1,194 @@
+// Makes a checkout ready to start, by itself: packages, the Prisma client, the compiled tree. Runs before `npm start` and
+// `npm test`, also on a fresh clone with the system's Node (20 or newer), so it imports nothing but Node's own modules.
+// Says one line per step that really runs, and nothing when all is up to date. Two at once take turns.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const at = (...parts) => join(root, ...parts);
+const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+
+const PACKAGES_STAMP = at('node_modules', '.nightshift-packages');
+const CLIENT_STAMP = at('libs', 'platform', 'src', 'prisma', 'generated', 'prisma', '.schema');
+const BUILD_STAMP = at('dist', '.sources');
+const SOURCES = ['apps', 'bench', 'libs', 'test'];
+
+/** The Node of package-lock.json, which everything but this script runs on. */
+export const pinnedNode = at('node_modules', '.bin', 'node');
+
+function packagesKey() {
+  return sha256(read(at('package-lock.json')));
+}
+
+/** Somebody else's `npm ci` counts too: npm leaves a list of what it installed. */
+function packagesAreThere() {
+  if (read(PACKAGES_STAMP) === packagesKey()) return true;
+  const installed = read(at('node_modules', '.package-lock.json'));
+  if (installed === '') return false;
+  const found = JSON.parse(installed).packages;
+  const wanted = JSON.parse(read(at('package-lock.json'))).packages;
+  const agree = Object.entries(wanted).every(
+    ([name, { version, optional }]) =>
+      name === '' || (found[name] ? found[name].version === version : optional === true),
+  );
+  if (agree) writeFileSync(PACKAGES_STAMP, packagesKey());
+  return agree;
+}
+
+async function installPackages() {
+  rmSync(PACKAGES_STAMP, { force: true });
+  const npm = process.env.npm_execpath ?? '';
+  const [command, ...first] = basename(npm) === 'npm-cli.js' ? [process.execPath, npm] : ['npm'];
+  await run(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  if (!existsSync(pinnedNode)) {
+    throw new Error(
+      'npm did not install the pinned Node (package "node"). Are install scripts switched off (ignore-scripts)?',
+    );
+  }
+  writeFileSync(PACKAGES_STAMP, packagesKey());
+}
+
+function clientKey() {
+  return sha256([read(at('prisma', 'schema.prisma')), packagesKey()].join('\n'));
+}
+
+async function generateClient() {
+  // `generate` looks for a schema engine and never uses it; without one it would want to download it. Any program will do.
+  const env = {
+    ...process.env,
+    PRISMA_SCHEMA_ENGINE_BINARY: pinnedNode,
+    CHECKPOINT_DISABLE: '1',
+    PRISMA_HIDE_UPDATE_MESSAGE: '1',
+  };
+  await run(pinnedNode, [at('node_modules', 'prisma', 'build', 'index.js'), 'generate'], env);
+  writeFileSync(CLIENT_STAMP, clientKey());
+}
+
+/** One line per source file: what has not moved since the last build need not be compiled. */
+function sourceLines() {
+  const files = SOURCES.flatMap((folder) => (existsSync(at(folder)) ? filesBelow(folder) : []));
+  return [...files.filter((file) => file.endsWith('.ts')).sort(), 'package-lock.json', 'tsconfig.json'].map((file) => {
+    const { mtimeMs, size } = statSync(at(file));
+    return `${file} ${size} ${mtimeMs}`;
+  });
+}
+
+function filesBelow(folder) {
+  return readdirSync(at(folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.name === 'node_modules') return [];
+    return entry.isDirectory() ? filesBelow(path) : [path];
+  });
+}
+
+function buildIsFresh() {
+  return read(BUILD_STAMP) === sourceLines().join('\n');
+}
+
+async function build() {
+  const lines = sourceLines();
+  const present = new Set(lines.map((line) => line.split(' ')[0]));
+  for (const line of read(BUILD_STAMP).split('\n')) {
+    const gone = line.split(' ')[0];
+    if (gone === '' || present.has(gone)) continue;
+    for (const suffix of ['.js', '.js.map']) rmSync(at('dist', gone.replace(/\.ts$/, suffix)), { force: true });
+  }
+  rmSync(BUILD_STAMP, { force: true });
+  await run(pinnedNode, [
+    at('node_modules', 'typescript', 'bin', 'tsc'),
+    '-p',
+    at('tsconfig.json'),
+    '--pretty',
+    'false',
+  ]);
+  writeFileSync(BUILD_STAMP, lines.join('\n'));
+}
+
+function run(command, args, env = process.env) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else
+        reject(
+          new Error(
+            `${basename(command)} ${args.map((arg) => basename(arg)).join(' ')} failed (${code}):\n${output.slice(-8_000)}`,
+          ),
+        );
+    });
+  });
+}
+
+const STEPS = [
+  { says: 'installing packages', done: packagesAreThere, perform: installPackages },
+  { says: 'generating the Prisma client', done: () => read(CLIENT_STAMP) === clientKey(), perform: generateClient },
+  { says: 'compiling', done: buildIsFresh, perform: build, builds: true },
+];
+
+/** A directory is made by exactly one of many; its owner's process id tells a living owner from a dead one. */
+async function locked(perform) {
+  const lock = at('.nightshift', 'bootstrap.lock');
+  mkdirSync(dirname(lock), { recursive: true });
+  for (let nameless = 0; ; await pause(100)) {
+    try {
+      mkdirSync(lock);
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    const owner = Number(read(join(lock, 'pid')));
+    nameless = owner > 0 ? 0 : nameless + 1;
+    if ((owner > 0 && !isAlive(owner)) || nameless > 50) rmSync(lock, { recursive: true, force: true });
+  }
+  writeFileSync(join(lock, 'pid'), String(process.pid));
+  const release = () => rmSync(lock, { recursive: true, force: true });
+  process.once('exit', release);
+  try {
+    return await perform();
+  } finally {
+    release();
+    process.off('exit', release);
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Performs what is missing, in order. Rejects with the output of the step that failed. */
+export async function bootstrap({ installOnly = false, say = (text) => process.stdout.write(text) } = {}) {
+  const steps = STEPS.filter(({ builds }) => !(installOnly && builds));
+  if (steps.every(({ done }) => done())) return;
+  await locked(async () => {
+    for (const { says, done, perform } of steps) {
+      if (done()) continue; // whoever had the lock before us did it
+      const startedAt = Date.now();
+      say(`nightshift: ${says} ... `);
+      await perform();
+      say(`${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
+    }
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await bootstrap({ installOnly: process.argv.includes('--install-only') });
+  } catch (error) {
+    process.stderr.write(`\nnightshift: ${error.message}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../harness/eventually.js';
+import type { NightshiftProcess } from '../harness/processes.js';
+import {
+  createGate,
+  defaultUsage,
+  doneLine,
+  finishChunk,
+  textChunk,
+  textReply,
+  usageChunk,
+} from '../harness/scripted-reply.js';
+import { SseViewer } from './sse-viewer.js';
+import { Stage } from './stage.js';
+
+const pieces = Array.from({ length: 25 }, (_, n) => `piece ${n}, `);
+
+describe('when an api process is killed while jobs are watched through it', () => {
+  let stage: Stage;
+  let apis: NightshiftProcess[];
+  let urls: string[];
+  let key: string;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    apis = await Promise.all([stage.startApi(), stage.startApi()]);
+    urls = apis.map(({ url }) => url ?? '');
+    key = await stage.createKey();
+    await stage.startWorker();
+    stage.model.answer(() => textReply(pieces, { delayMs: 60 }));
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  const post = (api: NightshiftProcess | undefined, name: string) =>
+    fetch(new URL('/api/jobs', api?.url ?? ''), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': name },
+      body: JSON.stringify({
+        background: true,
+        threadId: name,
+        messageId: `answer to ${name}`,
+        messages: [{ role: 'user', content: 'speak' }],
+      }),
+    });
+  const jobIdOf = async (response: Response) => String(Reflect.get(Object(await response.json()), 'jobId'));
+
+  it('its viewers go on at another, and those of the other notice nothing', async () => {
+    // The model falls silent in the middle until those who lost their server are back.
+    const gate = createGate();
+    const [before, after] = [pieces.slice(0, 12), pieces.slice(12)].map((part) => part.map(textChunk));
+    const body = [...(before ?? []), gate, ...(after ?? []), finishChunk('stop'), usageChunk(defaultUsage), doneLine];
+    stage.model.answer(() => ({ body }));
+    const watched = await Promise.all(Array.from({ length: 5 }, (_, n) => stage.ask(`speak ${n}`)));
+    const [doomed = [], safe = []] = [urls, urls.toReversed()].map((order) =>
+      watched.map(({ jobId }) => new SseViewer(order, key, jobId)),
+    );
+    const all = [...doomed, ...safe];
+    await eventually('everybody sees text', () =>
+      all.every(({ events }) => events.some(({ type }) => type === 'text-delta')) ? true : undefined,
+    );
+    expect(all.every(({ events }) => events.at(-1)?.type !== 'job-finished')).toBe(true);
+    apis[0]?.kill('SIGKILL');
+    await eventually('the doomed are back', () =>
+      doomed.every(({ reattached }) => reattached > 0) ? true : undefined,
+    );
+    gate.open();
+    await Promise.all(all.map(({ ended }) => ended));
+    expect(safe.every(({ reattached }) => reattached === 0)).toBe(true);
+    const numbers = all.map(({ events }) => events.map(({ seq }) => seq));
+    expect(numbers).toEqual(numbers.map((seqs) => seqs.map((_, i) => i + 1)));
+  });
+
+  it('jobs that were accepted through it end, and can be seen from any number on', async () => {
+    const api = await stage.startApi({ CRASH_POINT: 'after-listen:kill' });
+    const response = await post(api, 'seen');
+    expect(response.status).toBe(202);
+    const jobId = await jobIdOf(response);
+    // The first viewer takes the process down with it, before it has read anything.
+    const viewer = new SseViewer([api.url ?? '', urls[1] ?? ''], key, jobId);
+    expect((await api.exited).signal).toBe('SIGKILL');
+    await viewer.ended;
+    const late = viewer.events.slice(0, -1).map(({ seq }) => new SseViewer([urls[1] ?? ''], key, jobId, seq));
+    for (const one of late) {
+      await one.ended;
+      expect(one.events).toEqual(viewer.events.slice(one.after));
+    }
+    expect(viewer.events.map(({ seq }) => seq)).toEqual(viewer.events.map((_, i) => i + 1));
+  });
+
+  it('in the middle of accepting a job, no half of it stays, and the same request is accepted once elsewhere', async () => {
+    const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
+    await expect(post(api, 'half')).rejects.toThrow('fetch failed');
+    expect((await api.exited).signal).toBe('SIGKILL');
+    const ids = await Promise.all([1, 2].map(async () => jobIdOf(await post(apis[1], 'half'))));
+    expect(new Set(ids).size).toBe(1);
+    await stage.watch(ids[0] ?? '').ended;
+    const { rows } = await stage.database.postgres.engine.query<{ id: string }>(
+      `SELECT id FROM job WHERE idempotency_key = 'half'`,
+    );
+    expect(rows).toEqual([{ id: ids[0] }]);
+  });
+
+  it('every viewer, from whatever number on, has seen 1 to N', async () => {
+    expect(await stage.problems()).toEqual([]);
+  });
+});

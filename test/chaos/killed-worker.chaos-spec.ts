@@ -1,0 +1,152 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { NightshiftProcess } from '../harness/processes.js';
+import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { Stage } from './stage.js';
+import type { Viewer } from './viewer.js';
+
+const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '{}' }]);
+
+describe('when a worker is killed', () => {
+  let stage: Stage;
+  /** Frozen while the other one takes the job, so that it is known who dies; idle, so it holds nothing. */
+  let successor: NightshiftProcess;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    successor = await stage.startWorker();
+  });
+
+  afterEach(() => {
+    stage.model.assertDone();
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  /** Freezes the successor, has `ask` run on a worker with these settings, and lets the successor go on after its death. */
+  const orphan = async (env: Readonly<Record<string, string>>, ask: (worker: NightshiftProcess) => Promise<Viewer>) => {
+    successor.kill('SIGSTOP');
+    const worker = await stage.startWorker(env);
+    const viewer = await ask(worker);
+    expect((await worker.exited).signal).toBe('SIGKILL');
+    successor.kill('SIGCONT');
+    await viewer.ended;
+    return viewer;
+  };
+  const toolStates = async (jobId: string) =>
+    (await stage.snapshot(jobId)).calls.map(({ name, status }) => [name, status]);
+  const callsOf = (jobId: string) => stage.ledger.calls.filter(({ key }) => key.startsWith(jobId));
+  const lastResult = () => {
+    const messages = stage.model.requests.at(-1)?.json['messages'];
+    return JSON.stringify(Array.isArray(messages) ? messages.at(-1) : null);
+  };
+
+  it('in the middle of a text, what it showed is withdrawn and the text holds no half round', async () => {
+    const gate = createGate();
+    stage.model.enqueue(
+      { body: [textChunk('Half a'), textChunk(' sent'), gate] },
+      textReply(['A whole ', 'sentence.']),
+    );
+    const viewer = await orphan({}, async (worker) => {
+      const asked = await stage.ask('speak');
+      await asked.saw('text-delta');
+      worker.kill('SIGKILL');
+      return asked;
+    });
+    gate.open();
+    expect(viewer.events.filter(({ type }) => type === 'round-restarted')).toHaveLength(1);
+    expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed', content: 'A whole sentence.' });
+  });
+
+  it('in the middle of an idempotent tool, it is called again with the same key and done once', async () => {
+    const gate = stage.ledger.holdNext();
+    stage.model.enqueue(call('charge'), textReply(['Paid.']));
+    const { jobId } = await orphan({}, async (worker) => {
+      const before = stage.ledger.calls.length;
+      const asked = await stage.ask('pay', ['charge']);
+      await stage.ledger.called(before + 1);
+      worker.kill('SIGKILL');
+      return asked;
+    });
+    gate.open();
+    expect(callsOf(jobId).map(({ key, epoch }) => [key, epoch])).toEqual([
+      [`${jobId}:1:1`, 1],
+      [`${jobId}:1:1`, 2],
+    ]);
+    expect(await toolStates(jobId)).toEqual([['charge', 'completed']]);
+  });
+
+  it('in the middle of a tool that may run once, it is never called again and the model is told', async () => {
+    const gate = stage.ledger.holdNext();
+    stage.model.enqueue(call('send_letter'), textReply(['I do not know.']));
+    const { jobId } = await orphan({}, async (worker) => {
+      const before = stage.ledger.calls.length;
+      const asked = await stage.ask('write', ['send_letter']);
+      await stage.ledger.called(before + 1);
+      worker.kill('SIGKILL');
+      return asked;
+    });
+    gate.open();
+    expect(callsOf(jobId)).toHaveLength(1);
+    expect(await toolStates(jobId)).toEqual([['send_letter', 'interrupted']]);
+    expect(lastResult()).toContain('unknown');
+  });
+
+  it.each([
+    ['look_up', 2, 'completed'],
+    ['charge', 2, 'completed'],
+    ['send_letter', 1, 'interrupted'],
+  ])('between the result of %s and its commit, the tool is called %i times in all', async (name, times, status) => {
+    // A round of pure calls is written with its results: the worker dies with all of it, and the model is asked again.
+    const asked = name === 'look_up' ? [call(name), call(name)] : [call(name)];
+    stage.model.enqueue(...asked, textReply(['Done.']));
+    const { jobId } = await orphan({ CRASH_POINT: 'before-tool-commit:kill' }, () => stage.ask('go', [name]));
+    expect(callsOf(jobId)).toHaveLength(times);
+    expect(await toolStates(jobId)).toEqual([[name, status]]);
+  });
+
+  it('between an answer and its commit, the model is asked again and both answers are not mixed', async () => {
+    stage.model.enqueue(textReply(['Unheard.']), textReply(['Heard.']));
+    const { jobId } = await orphan({ CRASH_POINT: 'after-response:kill' }, () => stage.ask('speak'));
+    expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Heard.' });
+  });
+
+  it('after the commit of a round, the round is not asked again and its calls run once', async () => {
+    stage.model.enqueue(call('charge'), textReply(['Paid.']));
+    const { jobId } = await orphan({ CRASH_POINT: 'after-round-commit:kill' }, () => stage.ask('pay', ['charge']));
+    expect(callsOf(jobId)).toHaveLength(1);
+    expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Paid.' });
+  });
+
+  it('before it could write the end, the job ends all the same, once', async () => {
+    stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
+    const { jobId } = await orphan({ CRASH_POINT: 'before-finish:kill' }, () => stage.ask('end'));
+    expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'The end.' });
+  });
+
+  it('again and again by the same job, that job is parked and says so', async () => {
+    const gate = createGate();
+    const replies = Array.from({ length: 2 }, () => ({ body: [textChunk('Boom'), gate] }));
+    stage.model.enqueue(...replies);
+    successor.kill('SIGSTOP');
+    const asked = await stage.ask('kill');
+    for (let n = 1; n <= 2; n++) {
+      const victim = await stage.startWorker({ MAX_ATTEMPTS: '2' });
+      await asked.saw('text-delta', n);
+      victim.kill('SIGKILL');
+      await victim.exited;
+    }
+    gate.open();
+    const last = await stage.startWorker({ MAX_ATTEMPTS: '2' });
+    await asked.ended;
+    successor.kill('SIGCONT');
+    expect(await stage.snapshot(asked.jobId)).toMatchObject({ status: 'failed', error: { code: 'poison' } });
+    expect((await last.stop()).code).toBe(0);
+  });
+
+  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+    expect(await stage.problems()).toEqual([]);
+  });
+});

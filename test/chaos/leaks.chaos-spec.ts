@@ -1,0 +1,139 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { Principal } from '#auth';
+import { ChatService } from '#chat';
+import { EventFeed, JobStarter } from '#jobs';
+
+import { ConversationRepository } from '../../libs/chat/src/history/conversation.repository.js';
+import { EventLog } from '../../libs/jobs/src/events/event-log.js';
+import { LocalEvents } from '../../libs/jobs/src/events/local-events.js';
+import { JobRunner } from '../../libs/jobs/src/run/job-runner.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { startTestEngine, type TestEngine } from '../harness/engine.js';
+import { eventually } from '../harness/eventually.js';
+import { openTestIdentities } from '../harness/identities.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { chat } from './chat.js';
+import { OpenTimers } from './open-timers.js';
+import { type Viewer, watch } from './viewer.js';
+
+const jobsAtOnce = 100;
+/** Each measures two hundred jobs; what the engine keeps for itself comes in leaps, a leak is in all of them. */
+const measures = 5;
+/** Bytes of heap that may stay behind of a job: less than the smallest thing that is made for one. */
+const mostPerJob = 1_024;
+
+describe('after a hundred jobs with viewers', () => {
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let engine: TestEngine;
+  let owner: Principal;
+  let timers: OpenTimers;
+
+  beforeAll(async () => {
+    timers = new OpenTimers();
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    model.stopRecording();
+    const call = toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]);
+    const text = textReply(Array.from({ length: 50 }, (_, n) => `word ${n} `));
+    model.answer(({ body }) => (body.includes('"role":"tool"') ? text : call));
+    ({ owner } = await openTestIdentities(database).workspaceOf('acme'));
+    await database.postgres.withWorkspaceSql(owner.workspaceId, (client) =>
+      client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
+    );
+    engine = await startTestEngine(database, { MODEL_BASE_URL: model.url, WORKER_SLOTS: '50' });
+  });
+
+  afterAll(async () => {
+    await engine.close();
+    await model.close();
+    await database.close();
+    timers.stop();
+  });
+
+  /** Starts a hundred jobs, each with a viewer who stays, one who comes late and one who leaves in the middle. */
+  const runMany = async () => {
+    const run = async (n: number) => {
+      const { jobId } = await engine.app.get(ChatService).start(owner, chat(`job ${n}`, ['calculate']));
+      const view = (after: number): Viewer =>
+        watch(engine.app.get(EventFeed), { workspaceId: owner.workspaceId, jobId }, after);
+      const [first, deserter] = [view(0), view(0)];
+      await deserter.saw('job-started');
+      deserter.leave();
+      await Promise.all([first.ended, deserter.ended]);
+      const late = view(2);
+      await late.ended;
+      expect(late.events.length).toBe(first.events.length - 2);
+    };
+    await Promise.all(Array.from({ length: jobsAtOnce }, (_, n) => run(n)));
+    await eventually('no job is held any more', () => (sizes().active === 0 ? true : undefined));
+  };
+  /** Everything that grows while jobs run, and has to be back when they are over. */
+  const sizes = () => {
+    const { app } = engine;
+    const runner = app.get(JobRunner);
+    return {
+      active: sizeOf(runner, 'active'),
+      leases: sizeOf(runner, 'keeper', 'held'),
+      leaseTimer: Reflect.get(child(runner, 'keeper'), 'timer') === undefined ? 0 : 1,
+      starting: app.get(JobStarter).starting,
+      conversations: sizeOf(app.get(ConversationRepository), 'batches'),
+      logWriter: Number(Reflect.get(child(app.get(EventLog), 'writer'), 'busy')),
+      tails: app.get(EventFeed).tails,
+      listeners: sizeOf(app.get(LocalEvents), 'listeners'),
+    };
+  };
+  const viewers = async () => {
+    const text = await engine.platform.metrics.registry.getSingleMetricAsString('nightshift_viewers');
+    return Number(text.trim().split(' ').at(-1));
+  };
+  const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+
+  it('nothing is left of them: no lease, no viewer, no tail, no timer, no heap', async () => {
+    const idle = sizes();
+    const idleTimers = await eventually('the worker looks for jobs', () => timers.count || undefined);
+    expect(idle).toEqual(Object.fromEntries(Object.keys(idle).map((name) => [name, 0])));
+    for (let n = 0; n < 4; n++) await runMany(); // code is compiled, pools and caches are full
+    const socketsBefore = sockets();
+    const heaps = [heapAfterGc()];
+    for (let n = 0; n < measures; n++) {
+      await runMany();
+      await runMany();
+      heaps.push(heapAfterGc());
+    }
+    expect(sizes()).toEqual(idle);
+    expect(await viewers()).toBe(0);
+    await eventually('all timers are gone', () => (timers.count <= idleTimers ? true : undefined));
+    expect(sockets()).toBeLessThanOrEqual(socketsBefore);
+    const growth = heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / (2 * jobsAtOnce));
+    expect(growth.toSorted((a, b) => a - b)[Math.floor(measures / 2)]).toBeLessThan(mostPerJob);
+  });
+});
+
+/** A member that the class keeps to itself. */
+function child(owner: object, name: string): object {
+  const value: unknown = Reflect.get(owner, name);
+  if (typeof value !== 'object' || value === null) throw new Error(`there is no ${name} to look at`);
+  return value;
+}
+
+function sizeOf(owner: object, ...path: readonly string[]): number {
+  const size: unknown = Reflect.get(path.reduce(child, owner), 'size');
+  if (typeof size !== 'number') throw new Error(`${path.join('.')} has no size`);
+  return size;
+}
+
+setFlagsFromString('--expose-gc');
+const collect: unknown = runInNewContext('gc');
+
+/** Twice, because finalisers free more. */
+function heapAfterGc(): number {
+  if (typeof collect !== 'function') throw new Error('there is no gc to call');
+  for (let n = 0; n < 2; n++) Reflect.apply(collect, undefined, []);
+  return process.memoryUsage().heapUsed;
+}

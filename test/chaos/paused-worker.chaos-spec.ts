@@ -1,0 +1,178 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../harness/eventually.js';
+import type { NightshiftProcess } from '../harness/processes.js';
+import { createGate, type Gate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { Stage } from './stage.js';
+import type { Viewer } from './viewer.js';
+
+const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '{}' }]);
+
+describe('when a worker is paused beyond its lease and wakes up', () => {
+  let stage: Stage;
+  let paused: NightshiftProcess;
+  let successor: NightshiftProcess;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    [paused, successor] = await Promise.all([stage.startWorker(), stage.startWorker()]);
+  });
+
+  afterEach(() => {
+    stage.model.assertDone();
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  /**
+   * Has `paused` take the job, freezes it once `reached`, opens what it waits for, so that the answer lies in its socket, and
+   * lets the successor end the job. What the sleeper does after it woke up is what the caller looks at.
+   */
+  const oversleep = async (ask: () => Promise<Viewer>, reached: (viewer: Viewer) => Promise<void>, answer: Gate) => {
+    successor.kill('SIGSTOP');
+    const viewer = await ask();
+    await reached(viewer);
+    paused.kill('SIGSTOP');
+    answer.open();
+    successor.kill('SIGCONT');
+    await viewer.ended;
+    const before = {
+      requests: stage.model.requests.length,
+      calls: stage.ledger.calls.length,
+      log: await logOf(viewer),
+    };
+    const lost = lostLeases();
+    paused.kill('SIGCONT');
+    await eventually('the sleeper notices', () => (lostLeases() > lost ? true : undefined));
+    await sleeperIsFine();
+    const after = { requests: stage.model.requests.length, calls: stage.ledger.calls.length, log: await logOf(viewer) };
+    // The job that showed that the sleeper works again cost one request.
+    expect(after).toEqual({ ...before, requests: before.requests + 1 });
+    return viewer;
+  };
+  const lostLeases = () => paused.logs().filter(({ msg }) => msg === 'run stopped without ending its job').length;
+  const rows = async (sql: string, jobId: string): Promise<object[]> =>
+    (await stage.database.postgres.engine.query<object>(sql, [jobId])).rows;
+  const logOf = ({ jobId }: Viewer) => rows('SELECT seq, epoch, type, body FROM job_event WHERE job_id = $1', jobId);
+  /** A job that only the sleeper can take ends well. */
+  const sleeperIsFine = async () => {
+    successor.kill('SIGSTOP');
+    stage.model.enqueue(textReply(['Awake.']));
+    const viewer = await stage.ask('awake?');
+    await viewer.ended;
+    successor.kill('SIGCONT');
+    expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed', content: 'Awake.' });
+  };
+  const oldRows = (jobId: string) =>
+    rows(
+      `SELECT 1 FROM job_event e WHERE job_id = $1 AND epoch = 1 AND seq > (SELECT min(seq) FROM job_event
+          WHERE job_id = $1 AND epoch = 2)`,
+      jobId,
+    );
+
+  it('in the middle of a text, it writes nothing and the text is that of its successor', async () => {
+    const gate = createGate();
+    stage.model.enqueue({ body: [textChunk('Half'), gate, ...textReply([' and more.']).body] }, textReply(['Whole.']));
+    const { jobId } = await oversleep(
+      () => stage.ask('speak'),
+      (viewer) => viewer.saw('text-delta'),
+      gate,
+    );
+    expect(await oldRows(jobId)).toEqual([]);
+    expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Whole.' });
+  });
+
+  it('when its model is about to ask for a tool, it does not call it', async () => {
+    const gate = createGate();
+    stage.model.enqueue({ body: [textChunk('Let me'), gate, ...call('send_letter').body] }, textReply(['No letter.']));
+    const { jobId } = await oversleep(
+      () => stage.ask('write', ['send_letter']),
+      (viewer) => viewer.saw('text-delta'),
+      gate,
+    );
+    expect(stage.ledger.calls.filter(({ key }) => key.startsWith(jobId))).toEqual([]);
+  });
+
+  it('in the middle of an idempotent tool, its result is dropped and the model is not asked by it', async () => {
+    const gate = stage.ledger.holdNext();
+    const before = stage.ledger.calls.length;
+    stage.model.enqueue(call('charge'), textReply(['Paid.']));
+    const { jobId } = await oversleep(
+      () => stage.ask('pay', ['charge']),
+      () => stage.ledger.called(before + 1),
+      gate,
+    );
+    expect(await oldRows(jobId)).toEqual([]);
+    expect(stage.ledger.calls.filter(({ key }) => key.startsWith(jobId)).map(({ epoch }) => epoch)).toEqual([1, 2]);
+  });
+
+  it('in the middle of a pure tool, it does not ask the model either', async () => {
+    const gate = stage.ledger.holdNext();
+    const before = stage.ledger.calls.length;
+    stage.model.enqueue(call('look_up'), textReply(['Found.']));
+    await oversleep(
+      () => stage.ask('look', ['look_up']),
+      () => stage.ledger.called(before + 1),
+      gate,
+    );
+  });
+
+  it('in the middle of a tool that may run once, the call stays interrupted although its result came', async () => {
+    const gate = stage.ledger.holdNext();
+    const before = stage.ledger.calls.length;
+    stage.model.enqueue(call('send_letter'), textReply(['I do not know.']));
+    const { jobId } = await oversleep(
+      () => stage.ask('write', ['send_letter']),
+      () => stage.ledger.called(before + 1),
+      gate,
+    );
+    expect(await oldRows(jobId)).toEqual([]);
+    expect((await stage.snapshot(jobId)).calls).toMatchObject([{ name: 'send_letter', status: 'interrupted' }]);
+  });
+
+  it('right after the commit that starts a tool, it does not call it any more', async () => {
+    // The process stops itself there: its timers are late, and its next step would be the call, over an open connection.
+    await paused.stop();
+    paused = await stage.startWorker({ CRASH_POINT: 'after-round-commit:stop:2' });
+    stage.model.enqueue(call('charge'), call('send_letter'), textReply(['No letter.']));
+    successor.kill('SIGSTOP');
+    const viewer = await stage.ask('write', ['charge', 'send_letter']);
+    await viewer.saw('tool-call', 2);
+    successor.kill('SIGCONT');
+    await viewer.ended;
+    const lost = lostLeases();
+    paused.kill('SIGCONT');
+    await eventually('the sleeper notices', () => (lostLeases() > lost ? true : undefined));
+    await sleeperIsFine();
+    const called = stage.ledger.calls.filter(({ key }) => key.startsWith(viewer.jobId));
+    expect(called.map(({ tool }) => tool)).toEqual(['charge']);
+  });
+
+  it('while its successor is at the same tool, its own result is refused', async () => {
+    await paused.stop();
+    paused = await stage.startWorker({ CRASH_POINT: 'before-tool-commit:stop' });
+    const before = stage.ledger.calls.length;
+    stage.model.enqueue(call('charge'), textReply(['Paid.']));
+    successor.kill('SIGSTOP');
+    const viewer = await stage.ask('pay', ['charge']);
+    await stage.ledger.called(before + 1);
+    const gate = stage.ledger.holdNext();
+    successor.kill('SIGCONT');
+    await stage.ledger.called(before + 2);
+    const lost = lostLeases();
+    paused.kill('SIGCONT');
+    await eventually('the sleeper notices', () => (lostLeases() > lost ? true : undefined));
+    gate.open();
+    await viewer.ended;
+    expect(await oldRows(viewer.jobId)).toEqual([]);
+    // The successor was not disturbed: nobody had to take over from it.
+    expect(viewer.events.filter(({ type }) => type === 'job-started')).toHaveLength(2);
+    expect((await stage.snapshot(viewer.jobId)).calls).toMatchObject([{ name: 'charge', status: 'completed' }]);
+  });
+
+  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+    expect(await stage.problems()).toEqual([]);
+  });
+});

@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../harness/eventually.js';
+import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { Stage } from './stage.js';
+
+describe('when a worker is told to stop', () => {
+  let stage: Stage;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+  });
+
+  afterEach(() => {
+    stage.model.assertDone();
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  const states = async (ids: readonly string[]) =>
+    (
+      await stage.database.postgres.engine.query<{ status: string; owner: string | null; attempts: number }>(
+        'SELECT status, lease_owner AS owner, attempts FROM job WHERE id = ANY($1)',
+        [ids],
+      )
+    ).rows;
+
+  it('it gives five live jobs back, exits with 0, and they end elsewhere', async () => {
+    const gate = createGate();
+    const worker = await stage.startWorker();
+    stage.model.enqueue(...Array.from({ length: 5 }, () => ({ body: [textChunk('Half'), gate] })));
+    const viewers = await Promise.all(Array.from({ length: 5 }, (_, n) => stage.ask(`speak ${n}`)));
+    await Promise.all(viewers.map((viewer) => viewer.saw('text-delta')));
+    expect(await worker.stop()).toEqual({ code: 0, signal: null });
+    gate.open();
+    const given = { status: 'queued', owner: null, attempts: 0 };
+    expect(await states(viewers.map(({ jobId }) => jobId))).toEqual(Array.from({ length: 5 }, () => given));
+    stage.model.enqueue(...Array.from({ length: 5 }, () => textReply(['Whole.'])));
+    const successor = await stage.startWorker();
+    await Promise.all(viewers.map(({ ended }) => ended));
+    for (const { jobId } of viewers)
+      expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Whole.' });
+    expect(await successor.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  it('it lets a round that can reach its commit reach it, and the next worker goes on from there', async () => {
+    const worker = await stage.startWorker({ WORKER_DRAIN_MS: '20000' });
+    const gate = createGate();
+    const [opening, ...rest] = toolCallReply([{ id: 'call_1', name: 'charge', arguments: '{}' }]).body;
+    stage.model.enqueue({ body: [textChunk('Paying. '), opening ?? '', gate, ...rest] });
+    const viewer = await stage.ask('pay', ['charge']);
+    await viewer.saw('text-delta');
+    worker.kill('SIGTERM');
+    // Nothing is claimed any more: what is accepted now waits for somebody else.
+    const late = await stage.ask('late');
+    gate.open();
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+    const open = await stage.snapshot(viewer.jobId);
+    expect(open).toMatchObject({ status: 'queued', content: 'Paying. ', rounds: [{ number: 1 }], attempt: 0 });
+    expect((await states([late.jobId]))[0]).toMatchObject({ status: 'queued' });
+    stage.model.answer((request) => textReply([request.body.includes('late') ? 'Late.' : 'Paid.']));
+    const successor = await stage.startWorker();
+    await Promise.all([viewer.ended, late.ended]);
+    expect(await stage.snapshot(viewer.jobId)).toMatchObject({ content: 'Paying. Paid.', attempt: 0 });
+    expect(stage.ledger.calls.filter(({ key }) => key.startsWith(viewer.jobId))).toHaveLength(1);
+    await successor.stop();
+  });
+
+  it('by an error nobody expected, it exits with another code than 0, and its job ends elsewhere', async () => {
+    const gate = createGate();
+    // A later look at the doorbell throws: by then the job runs.
+    const worker = await stage.startWorker({ CRASH_POINT: 'throw-async:throw:4' });
+    stage.model.enqueue({ body: [textChunk('Half'), gate] });
+    const viewer = await stage.ask('speak');
+    await viewer.saw('text-delta');
+    expect(await worker.exited).toMatchObject({ code: 1 });
+    gate.open();
+    expect(worker.logs().some(({ msg }) => msg === 'an unexpected error stops this process')).toBe(true);
+    const successor = await stage.startWorker();
+    await viewer.ended;
+    expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed' });
+    await successor.stop();
+  });
+
+  it('while its job is cancelled, the cancel wins wherever it arrives', async () => {
+    const gate = createGate();
+    const worker = await stage.startWorker();
+    stage.model.enqueue({ body: [textChunk('Half'), gate] });
+    const viewer = await stage.ask('speak');
+    await viewer.saw('text-delta');
+    worker.kill('SIGTERM');
+    const { workspaceId, id: principal, userId } = stage.owner;
+    const scope = { workspaceId, principal, userId, where: () => ({}) };
+    const state = await stage.stopper.stop(scope, viewer.jobId);
+    expect(['aborted', 'cancel_requested']).toContain(state);
+    gate.open();
+    expect((await worker.exited).code).toBe(0);
+    await eventually('the job is cancelled', async () =>
+      (await stage.snapshot(viewer.jobId)).status === 'cancelled' ? true : undefined,
+    );
+    await viewer.ended;
+  });
+
+  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+    expect(await stage.problems()).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { EventFeed, JobEvent, JobSnapshot } from '#jobs';
+import { AppError } from '#platform';
+
+import { eventually } from '../harness/eventually.js';
+
+const patienceMs = 30_000;
+
+/** Somebody who watches a job and remembers everything that was shown. */
+export interface Viewer {
+  readonly jobId: string;
+  readonly after: number;
+  readonly events: JobEvent[];
+  readonly snapshots: JobSnapshot[];
+  /** Resolves when the feed has ended; rejects after half a minute. */
+  readonly ended: Promise<void>;
+  /** Resolves once an event of this type, the `count`-th of its kind, was seen. */
+  saw(type: JobEvent['type'], count?: number): Promise<void>;
+  leave(): void;
+}
+
+/** Follows from `after` on, as every encoder does. */
+export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string }, after = 0): Viewer {
+  const events: JobEvent[] = [];
+  const snapshots: JobSnapshot[] = [];
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const late = new Error(`job ${job.jobId} did not end in time`);
+  const patience = globalThis.setTimeout(() => {
+    leaving.abort(late);
+  }, patienceMs);
+  const attach = async (cursor: number) => {
+    for await (const item of feed.follow({ ...job, after: cursor, signal })) {
+      if (item.type === 'events') events.push(...item.events);
+      else snapshots.push(item.snapshot);
+    }
+  };
+  const follow = async () => {
+    // A feed that broke (its database was away) is taken up again behind the last number seen, as clients do.
+    for (let isOver = false; !isOver;) {
+      isOver = await attach(events.at(-1)?.seq ?? after).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof AppError || signal.aborted) throw error;
+          return false;
+        },
+      );
+      if (!isOver) await setTimeout(100);
+    }
+    if (signal.reason === late) throw late;
+  };
+  const ended = follow().finally(() => {
+    clearTimeout(patience);
+  });
+  // Whoever waits for the end learns of a failure; nobody else has to.
+  ended.catch(() => undefined);
+  return {
+    jobId: job.jobId,
+    after,
+    events,
+    snapshots,
+    ended,
+    saw: async (type, count = 1) => {
+      await eventually(`${type} number ${count} is seen`, () =>
+        events.filter((event) => event.type === type).length >= count ? true : undefined,
+      );
+    },
+    leave: () => {
+      leaving.abort();
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ScriptedModel } from '../harness/scripted-model.js';
+import * as script from '../harness/scripted-reply.js';
+import { until } from '../harness/until.js';
+import { KEY, type ModelFixture, question } from './model-fixture.js';
+
+/** How a model fails, and when it asks again. */
+export function describeFailures(given: ModelFixture): void {
+  describe('fails', () => {
+    it.each([
+      [400, 'model_bad_request'],
+      [401, 'model_unauthorized'],
+      [404, 'model_bad_request'],
+    ])('at once on status %i', async (status, code) => {
+      given.server.enqueue(script.errorReply(status));
+      expect(await given.run().failure()).toMatchObject({ code, status, retryable: false, afterFirstByte: false });
+    });
+
+    it('without ever showing the key, in at most 200 characters of the provider', async () => {
+      given.server.enqueue(script.errorReply(401, { error: { message: `Incorrect key ${KEY} ${'x'.repeat(5_000)}` } }));
+      const error = await given.run().failure();
+      expect(JSON.stringify([error, error.message, error.stack])).not.toContain(KEY);
+      expect(String(error.details['providerText'])).toHaveLength(200);
+    });
+
+    it('on an endless failure body', async () => {
+      given.server.enqueue({ status: 400, body: Array.from({ length: 100 }, () => 'x'.repeat(10_000)), end: 'hang' });
+      expect(await given.run().failure()).toMatchObject({ code: 'model_bad_request' });
+    });
+
+    it('instead of following a redirect', async () => {
+      given.server.enqueue({ status: 302, headers: { location: given.server.url }, body: [] });
+      expect(await given.run().failure()).toMatchObject({ code: 'model_bad_request', status: 302 });
+      expect(given.server.requests).toHaveLength(1);
+    });
+
+    it.each([
+      ['an error object', { error: { message: 'overloaded', code: 503 } }, 'model_unavailable'],
+      ['an error text', { error: 'no' }, 'model_error'],
+      ['broken JSON', '{"a":', 'model_stream_broken'],
+      ['a bare number', '17', 'model_stream_broken'],
+    ])(
+      'on %s inside the stream, after the text that came before it, without asking again',
+      async (_, payload, code) => {
+        given.server.enqueue({
+          body: [script.textChunk('Hel'), script.dataLine(payload), script.textChunk('lo'), script.doneLine],
+        });
+        const call = given.run();
+        expect(await call.failure()).toMatchObject({ code, afterFirstByte: true });
+        expect(call.seen).toEqual([{ type: 'text', text: 'Hel' }]);
+        expect(given.server.requests).toHaveLength(1);
+      },
+    );
+
+    it.each([
+      ['the socket breaks', 'destroy'],
+      ['the body ends', 'clean'],
+    ] as const)('when %s in the middle, and never takes that for a whole answer', async (_, end) => {
+      given.server.enqueue({ body: [script.textChunk('Hel')], end });
+      const call = given.run();
+      expect(await call.failure()).toMatchObject({
+        code: 'model_stream_broken',
+        retryable: true,
+        afterFirstByte: true,
+      });
+      expect(call.seen).toEqual([{ type: 'text', text: 'Hel' }]);
+      expect(given.server.requests).toHaveLength(1);
+    });
+
+    it('on an encoding it did not ask for', async () => {
+      given.server.enqueue({ headers: { 'content-encoding': 'gzip' }, body: ['\u001f'], end: 'hang' });
+      expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({ code: 'model_stream_broken' });
+    });
+
+    it.each([
+      ['a line', { maxLineBytes: 1_000 }, { body: ['data: "', 'x'.repeat(2_000)], end: 'hang' }],
+      [
+        'a stream',
+        { maxStreamBytes: 1_000 },
+        { body: Array.from({ length: 100 }, () => script.textChunk('x'.repeat(100))), end: 'hang' },
+      ],
+      [
+        'arguments',
+        { maxArgumentsLength: 100 },
+        { body: [script.callChunk({ id: 'a', function: { arguments: 'x'.repeat(101) } })], end: 'hang' },
+      ],
+      ['too many calls', { maxToolCalls: 1 }, { body: [script.callChunk({ id: 'a' }, { id: 'b' })], end: 'hang' }],
+    ] as const)('on %s over the cap, and hangs up', async (_, limits, reply) => {
+      given.server.enqueue(reply);
+      expect(await given.run(question, { limits }).failure()).toMatchObject({
+        code: 'model_answer_too_large',
+        retryable: false,
+      });
+      await (
+        await given.server.request(1)
+      ).settled;
+    });
+
+    it('when nobody listens there', async () => {
+      const closed = await ScriptedModel.start();
+      const { url } = closed;
+      await closed.close();
+      const error = await given.run(question, { baseUrl: url, retries: 0 }).failure();
+      expect(error).toMatchObject({ code: 'model_unavailable', retryable: true, afterFirstByte: false });
+    });
+  });
+
+  describe('asks again', () => {
+    /** The retry waits exactly so long: not a millisecond less. */
+    async function passes(delayMs: number): Promise<void> {
+      await until(`a retry waits for ${delayMs} ms`, () => given.clock.asked.at(-1) === delayMs);
+      const before = given.server.requests.length;
+      given.clock.advance(delayMs - 1);
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      expect(given.server.requests).toHaveLength(before);
+      given.clock.advance(1);
+      await given.server.request(before + 1);
+    }
+
+    it.each<[string, script.Reply]>([
+      ['429', script.errorReply(429)],
+      ['503', script.errorReply(503)],
+      ['a connection that breaks before the first byte', { body: [], end: 'destroy' }],
+      ['an empty answer', { body: [] }],
+    ])('once after %s, after the backoff', async (_, reply) => {
+      given.server.enqueue(reply, script.textReply(['Hi']));
+      const call = given.run();
+      await passes(1_000);
+      expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
+    });
+
+    it('as often as told, waiting twice as long each time, and not more often', async () => {
+      given.server.answer(() => script.errorReply(500));
+      const call = given.run(question, { retries: 2 });
+      await passes(1_000);
+      await passes(2_000);
+      expect(await call.failure()).toMatchObject({ code: 'model_unavailable', status: 500 });
+      expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({ status: 500 });
+      expect(given.server.requests).toHaveLength(4);
+    });
+
+    it.each([
+      ['seconds', () => '2', 2_100],
+      ['a date', (now: number) => new Date(now + 5_000).toUTCString(), 5_250],
+      ['an absurd number, up to its cap', () => '99999', 21_000],
+    ])('when the server wishes: %s', async (_, header, delayMs) => {
+      given.server.enqueue(
+        script.errorReply(429, undefined, { 'retry-after': header(given.clock.now()) }),
+        script.textReply(['Hi']),
+      );
+      const call = given.run();
+      await passes(delayMs);
+      expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
+    });
+
+    it('and tells its caller what the server wishes when it does not', async () => {
+      given.server.enqueue(script.errorReply(429, undefined, { 'retry-after': '7' }));
+      expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({
+        code: 'model_rate_limited',
+        retryAfterSeconds: 7,
+      });
+    });
+  });
+}

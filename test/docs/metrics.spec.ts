@@ -1,0 +1,36 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { JobTelemetry } from '#jobs';
+import { createLogger, Metrics } from '#platform';
+
+import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
+import { JobGauges } from '../../libs/jobs/src/job.gauges.js';
+
+const file = new URL('../../docs/metrics.md', import.meta.url);
+
+/** Everything the libraries measure, in the order of the names. Node's own metrics are left to prom-client. */
+async function metricsTable(): Promise<string> {
+  const metrics = new Metrics();
+  const ownedByNode = new Set((await metrics.registry.getMetricsAsJSON()).map(({ name }) => name));
+  new JobTelemetry(metrics, createLogger({ level: 'silent' }));
+  new ChatTelemetry(metrics);
+  new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) });
+  const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => !ownedByNode.has(name));
+  const rows = found.map(({ name, type, help }) => `| \`${name}\` | ${String(type)} | ${help} |`);
+  return ['| metric | type | meaning |', '| --- | --- | --- |', ...rows.sort()].join('\n');
+}
+
+describe('docs/metrics.md', () => {
+  it('lists every metric as the code names it', async () => {
+    const text = readFileSync(file, 'utf8');
+    const table = await metricsTable();
+    const generated = text.replace(
+      /<!-- generated: metrics -->[^]*<!-- end -->/,
+      () => `<!-- generated: metrics -->\n\n${table}\n\n<!-- end -->`,
+    );
+    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, generated);
+    else expect(text).toBe(generated);
+  });
+});

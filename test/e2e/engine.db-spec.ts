@@ -1,0 +1,225 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { type Principal, scopeOf, systemPrincipal } from '#auth';
+import { ChatService, type StartChat } from '#chat';
+import { EventFeed, type JobEvent, JobsRepository, JobStopper, SnapshotRepository } from '#jobs';
+
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { startTestEngine, type TestEngine } from '../harness/engine.js';
+import { openTestIdentities } from '../harness/identities.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import {
+  callChunk,
+  createGate,
+  doneLine,
+  finishChunk,
+  textChunk,
+  textReply,
+  usageChunk,
+} from '../harness/scripted-reply.js';
+
+const chat = (text: string, changes: Partial<StartChat> = {}): StartChat => ({
+  threadRef: null,
+  createThread: true,
+  messageClientId: null,
+  model: null,
+  messages: [{ role: 'user', content: text }],
+  history: 'thread',
+  tools: [],
+  toolRuntimes: {},
+  toolChoice: null,
+  parameters: {},
+  whenBusy: null,
+  idempotency: null,
+  providerKey: null,
+  backgroundMode: undefined,
+  ...changes,
+});
+
+const toolReply = (name: string, args: string) => ({
+  body: [
+    callChunk({ index: 0, id: 'call_a', function: { name, arguments: args } }),
+    finishChunk('tool_calls'),
+    usageChunk({ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }),
+    doneLine,
+  ],
+});
+
+describe('a chat job', () => {
+  let database: TestDatabase;
+  let model: ScriptedModel;
+  let engine: TestEngine;
+  let owner: Principal;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    model = await ScriptedModel.start();
+    const identities = openTestIdentities(database);
+    ({ owner } = await identities.workspaceOf('acme'));
+    await database.postgres.withWorkspaceSql(owner.workspaceId, (client) =>
+      client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
+    );
+    engine = await startTestEngine(database, { MODEL_BASE_URL: model.url, LEASE_MS: '3000' });
+  });
+
+  afterEach(() => {
+    model.assertDone();
+  });
+
+  afterAll(async () => {
+    await engine.close();
+    await model.close();
+    await database.close();
+  });
+
+  const follow = async (jobId: string, after: number | undefined = 0): Promise<JobEvent[]> => {
+    const events: JobEvent[] = [];
+    const signal = AbortSignal.timeout(20_000);
+    const { workspaceId } = owner;
+    for await (const item of engine.app.get(EventFeed).follow({ workspaceId, jobId, after, signal })) {
+      if (item.type === 'events') events.push(...item.events);
+    }
+    return events;
+  };
+  const job = async (jobId: string) => {
+    const found = await engine.app.get(JobsRepository).findInScope(scopeOf(owner), jobId);
+    if (found === null) throw new Error('no such job');
+    return found;
+  };
+  const start = (request: StartChat) => engine.app.get(ChatService).start(owner, request);
+
+  it('runs a tool round and an answer, and its log is numbered 1, 2, 3 …', async () => {
+    model.enqueue(toolReply('add_numbers', '{"a":2,"b":3}'), textReply(['It ', 'is ', '5.']));
+    const { jobId } = await start(chat('2+3?', { tools: ['add_numbers'] }));
+    const events = await follow(jobId);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+    expect(events.map(({ type }) => type)).toEqual([
+      'job-queued',
+      'job-started',
+      'round-started',
+      'round-finished',
+      'tool-call',
+      'round-started',
+      'text-delta',
+      'round-finished',
+      'job-finished',
+    ]);
+    expect(await job(jobId)).toMatchObject({ status: 'completed', reason: 'stop', rounds: 2, toolCalls: 1 });
+    const snapshot = await engine.app.get(SnapshotRepository).read(owner.workspaceId, jobId);
+    expect(snapshot).toMatchObject({ content: 'It is 5.', ended: true, calls: [{ status: 'completed', result: '5' }] });
+    const [, second] = model.requests.slice(-2);
+    expect(second?.json['messages']).toEqual([
+      { role: 'user', content: '2+3?' },
+      expect.objectContaining({ role: 'assistant', tool_calls: [expect.objectContaining({ id: 'call_a' })] }),
+      { role: 'tool', tool_call_id: 'call_a', content: '5' },
+    ]);
+  });
+
+  it('remembers the conversation of its thread', async () => {
+    model.enqueue(textReply(['Hello Ada.']), textReply(['You are Ada.']));
+    const first = await start(chat('I am Ada.'));
+    await follow(first.jobId);
+    const second = await start(chat('Who am I?', { threadRef: first.threadId, createThread: false }));
+    await follow(second.jobId);
+    expect(model.requests.at(-1)?.json['messages']).toEqual([
+      { role: 'user', content: 'I am Ada.' },
+      { role: 'assistant', content: 'Hello Ada.' },
+      { role: 'user', content: 'Who am I?' },
+    ]);
+  });
+
+  it('gives a viewer that comes late, at any number, exactly what follows', async () => {
+    model.enqueue(textReply(['one ', 'two ', 'three']));
+    const { jobId } = await start(chat('count'));
+    const all = await follow(jobId);
+    for (let after = 0; after < all.length; after++) {
+      expect((await follow(jobId, after)).map(({ seq }) => seq)).toEqual(all.slice(after).map(({ seq }) => seq));
+    }
+    expect(await follow(jobId, all.length)).toEqual([]);
+  });
+
+  it('goes on for its viewers when another comes with a number that the log has not reached', async () => {
+    const gate = createGate();
+    model.enqueue({
+      body: [textChunk('one '), gate, textChunk('two'), finishChunk('stop'), usageChunk(null), doneLine],
+    });
+    const { jobId } = await start(chat('count'));
+    const watching = follow(jobId);
+    const ahead = engine.app
+      .get(EventFeed)
+      .follow({ workspaceId: owner.workspaceId, jobId, after: 2_000_000_000, signal: AbortSignal.timeout(20_000) });
+    const first = await ahead.next();
+    expect(first.value).toMatchObject({ type: 'snapshot', reset: true });
+    gate.open();
+    let last: JobEvent | undefined;
+    for await (const item of ahead) if (item.type === 'events') last = item.events.at(-1);
+    expect(last?.type).toBe('job-finished');
+    expect((await watching).map(({ seq }, i) => seq - i)).toEqual((await watching).map(() => 1));
+  });
+
+  it('accepts a first line that has to be cut inside an emoji', async () => {
+    model.enqueue(textReply(['ok']));
+    const { jobId } = await start(chat(`${'x'.repeat(78)}\u{1F600} tail`));
+    await follow(jobId);
+    expect((await job(jobId)).status).toBe('completed');
+  });
+
+  it('is cancelled while its model speaks, keeps what was said, and its thread goes on', async () => {
+    const gate = createGate();
+    model.enqueue({ body: [textChunk('Once upon'), gate] }, textReply(['Sure.']));
+    const started = await start(chat('tell'));
+    // The text has to be on its way before the cancel, or there is nothing to keep.
+    const signal = AbortSignal.timeout(10_000);
+    for await (const item of engine.app
+      .get(EventFeed)
+      .follow({ workspaceId: owner.workspaceId, jobId: started.jobId, after: 0, signal })) {
+      if (item.type === 'events' && item.events.some(({ type }) => type === 'text-delta')) break;
+    }
+    expect(await engine.app.get(JobStopper).stop(scopeOf(owner), started.jobId)).toBe('aborted');
+    expect(await engine.app.get(JobStopper).stop(scopeOf(owner), started.jobId)).toBe('already_terminal');
+    gate.open();
+    expect(await job(started.jobId)).toMatchObject({ status: 'cancelled', reason: 'cancelled' });
+    const next = await start(chat('again', { threadRef: started.threadId, createThread: false }));
+    await follow(next.jobId);
+    const messages = model.requests.at(-1)?.json['messages'];
+    expect(JSON.stringify(messages)).toContain('Once upon');
+    expect(JSON.stringify(messages)).toContain('stopped before it was finished');
+  });
+
+  it('starts once for a repeated key, also when twenty ask at once', async () => {
+    model.enqueue(textReply(['once']));
+    const idempotency = { key: 'the-key', requestHash: 'ab' };
+    const started = await Promise.all(Array.from({ length: 20 }, () => start(chat('go', { idempotency }))));
+    expect(new Set(started.map(({ jobId }) => jobId)).size).toBe(1);
+    expect(started.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    await follow(started[0]?.jobId ?? '');
+    expect(await start(chat('go', { idempotency }))).toMatchObject({ replayed: true, status: 'completed' });
+  });
+
+  it('lets the second of a thread wait its turn, and then see what the first said', async () => {
+    const gate = createGate();
+    model.enqueue({ body: [textChunk('first'), gate, finishChunk('stop'), doneLine] }, textReply(['second']));
+    const first = await start(chat('a'));
+    const second = await start(chat('b', { threadRef: first.threadId, createThread: false, whenBusy: 'enqueue' }));
+    expect((await job(second.jobId)).inLine).toBe(true);
+    await expect(start(chat('c', { threadRef: first.threadId, createThread: false }))).rejects.toMatchObject({
+      code: 'thread_busy',
+    });
+    gate.open();
+    await follow(second.jobId);
+    expect(model.requests.at(-1)?.json['messages']).toEqual([
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'first' },
+      { role: 'user', content: 'b' },
+    ]);
+  });
+
+  it('is not there for another workspace', async () => {
+    const scope = scopeOf(systemPrincipal('00000000-0000-7000-8000-000000000000'));
+    model.enqueue(textReply(['mine']));
+    const { jobId } = await start(chat('x'));
+    await follow(jobId);
+    expect(await engine.app.get(JobsRepository).findInScope(scope, jobId)).toBeNull();
+    expect(await engine.app.get(JobStopper).stop(scope, jobId)).toBe('not_found');
+  });
+});

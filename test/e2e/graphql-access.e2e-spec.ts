@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { ask, RawSocket } from '../harness/graphql.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, deltaChunk, doneLine, finishChunk, textChunk } from '../harness/scripted-reply.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let owner: TestMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+  owner = (await api.people.workspaceOf('access')).owner;
+});
+
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+/** A running job that says `before`, waits for the gate, says `SECRET`, and ends. */
+async function startGatedJob() {
+  const gate = createGate();
+  model.enqueue({
+    body: [
+      deltaChunk({ role: 'assistant', content: '' }),
+      textChunk('before'),
+      gate,
+      textChunk('SECRET'),
+      finishChunk('stop'),
+      doneLine,
+    ],
+  });
+  const { data } = await ask(api, 'mutation { startChat(input: { message: "Hi" }) { jobId } }', { key: owner.key });
+  const { jobId } = data?.['startChat'] as { jobId: string };
+  await eventually('text is stored', async () => {
+    const reply = await ask(api, 'query($id: ID!) { job(id: $id) { content } }', {
+      key: owner.key,
+      variables: { id: jobId },
+    });
+    return JSON.stringify(reply.data).includes('before') ? true : undefined;
+  });
+  return { jobId, gate };
+}
+
+async function watch(jobId: string, key: string): Promise<RawSocket> {
+  const socket = await RawSocket.enter(api, key);
+  const query = 'subscription($jobId: ID!) { jobEvents(jobId: $jobId) { __typename ... on TextDeltaEvent { text } } }';
+  socket.send({ id: '1', type: 'subscribe', payload: { query, variables: { jobId } } });
+  await socket.until(({ type }) => type === 'next');
+  return socket;
+}
+
+const sees = (socket: RawSocket) => JSON.stringify(socket.messages);
+
+describe('a viewer', () => {
+  it('is closed when its key is revoked, before anything more is said', async () => {
+    const { jobId, gate } = await startGatedJob();
+    const viewer = await api.people.keyOf(owner.principal, ['read']);
+    const [lost, stays] = [await watch(jobId, viewer.key), await watch(jobId, owner.key)];
+    await api.auth.apiKeys.revoke(owner.principal, viewer.keyId);
+    expect(await lost.closed).toEqual({ code: 4403, reason: 'Forbidden' });
+    gate.open();
+    await stays.until(({ type }) => type === 'complete');
+    expect([sees(lost).includes('SECRET'), sees(stays).includes('SECRET')]).toEqual([false, true]);
+    stays.close();
+  });
+
+  it('is closed when it is no longer a member, and not when its role changes', async () => {
+    const { jobId, gate } = await startGatedJob();
+    const joined = await api.auth.members.add(owner.principal, { email: 'passing@example.org', role: 'member' });
+    const socket = await watch(jobId, await api.people.tokenOf('passing'));
+    await api.auth.members.changeRole(owner.principal, { userId: joined.userId, role: 'viewer' });
+    socket.send({ id: '2', type: 'subscribe', payload: { query: '{ me { role } }' } });
+    expect(await socket.until(({ id }) => id === '2')).toMatchObject({ payload: { data: { me: { role: 'VIEWER' } } } });
+    await api.auth.members.remove(owner.principal, joined.userId);
+    expect(await socket.closed).toMatchObject({ code: 4403 });
+    gate.open();
+    expect(sees(socket)).not.toContain('SECRET');
+  });
+
+  it('is closed when its token ends', async () => {
+    const { jobId, gate } = await startGatedJob();
+    const socket = await watch(jobId, await api.people.tokenOf('access-owner', 3));
+    expect(await socket.closed).toEqual({ code: 4401, reason: 'Token expired' });
+    gate.open();
+    expect(sees(socket)).not.toContain('SECRET');
+  });
+
+  it('may ask nothing more on its socket once its key is revoked', async () => {
+    const passing = await api.people.keyOf(owner.principal, ['read']);
+    const socket = await RawSocket.enter(api, passing.key);
+    await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
+    socket.send({ id: '1', type: 'subscribe', payload: { query: '{ tools { name } }' } });
+    expect(await socket.closed).toMatchObject({ code: 4403 });
+    expect(sees(socket)).not.toContain('calculate');
+  });
+
+  it('is asked to come back when the server stops', async () => {
+    const other = await startTestApi(database, { takesJobs: false });
+    const socket = await RawSocket.enter(other, owner.key);
+    await other.close();
+    expect(await socket.closed).toMatchObject({ code: 1001 });
+  });
+});

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { GraphQLSchemaHost } from '@nestjs/graphql';
+import { type GraphQLSchema } from 'graphql';
+
+import type { Role } from '#auth';
+import { newId } from '#platform';
+
+import { toNodeId } from '../../apps/api/src/graphql/node/node-id.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { ask, type GraphqlReply, RawSocket } from '../harness/graphql.js';
+import { operationsOf, type WalkedOperation } from '../harness/graphql-operations.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let schema: GraphQLSchema;
+let ours: Record<Role, TestMember>;
+let theirs: Record<Role, TestMember>;
+/** Ids of rows of `ours`. */
+let canaries: readonly string[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '500', STARTS_PER_MINUTE: '100000' };
+  api = await startTestApi(database, { env });
+  schema = api.api.app.get(GraphQLSchemaHost, { strict: false }).schema;
+  ours = await api.people.workspaceOf('ours');
+  theirs = await api.people.workspaceOf('theirs');
+  canaries = await plant();
+});
+
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+/** One row of each kind, each with the word CANARY in it. */
+async function plant(): Promise<readonly string[]> {
+  const { key } = ours.owner;
+  model.enqueue(
+    toolCallReply([{ id: 'call_canary', name: 'calculate', arguments: '{"expression":"6*7"}' }], { text: 'CANARY' }),
+    textReply(['CANARY']),
+  );
+  const { data } = await ask(api, START, {
+    key,
+    variables: {
+      input: { message: 'CANARY', tools: ['calculate'], threadId: 'canary-thread', clientMessageId: 'canary-message' },
+    },
+  });
+  const { jobId } = data?.['startChat'] as { jobId: string };
+  type Planted = { finishedAt: string | null; threadId: string; messageId: string; toolCalls: { id: string }[] };
+  const job = await eventually('the planted job has ended', async () => {
+    const reply = await ask(api, JOB, { key, variables: { id: jobId } });
+    const found = reply.data?.['job'] as Planted;
+    return found.finishedAt === null ? undefined : found;
+  });
+  const made = await ask(
+    api,
+    `mutation { createApiKey(input: { name: "CANARY", scopes: [READ] }) { apiKey { id } }
+      createModelProvider(input: { name: "CANARY", baseUrl: "https://models.example.org/v1", defaultModel: "CANARY" }) { modelProvider { id } userErrors { code message } } }`,
+    { key },
+  );
+  const rows = made.data as unknown as {
+    createApiKey: { apiKey: { id: string } };
+    createModelProvider: { modelProvider: { id: string } };
+  };
+  const callId = job.toolCalls[0]?.id ?? '';
+  const { threadId, messageId } = job;
+  return [
+    ...[
+      jobId,
+      threadId,
+      messageId,
+      callId,
+      'canary-thread',
+      rows.createApiKey.apiKey.id,
+      rows.createModelProvider.modelProvider.id,
+    ],
+    ...[ours.member.principal.userId, ours.owner.principal.workspaceId],
+    ...[
+      toNodeId('Job', jobId),
+      toNodeId('Thread', threadId),
+      toNodeId('Message', messageId),
+      toNodeId('ToolCall', callId),
+    ],
+  ];
+}
+
+const START = 'mutation($input: StartChatInput!) { startChat(input: $input) { jobId userErrors { code } } }';
+const JOB = 'query($id: ID!) { job(id: $id) { finishedAt threadId messageId toolCalls { id } } }';
+
+/** A reply without what differs each time. */
+function shapeOf({ status, data, errors }: GraphqlReply): unknown {
+  const shown = errors.map(({ message, path, extensions }) => ({ message, path, ...extensions, requestId: '' }));
+  return { status, data, errors: shown };
+}
+
+/** What a subscription answers first, over a socket of its own. */
+async function firstAnswer(operation: WalkedOperation, key: string): Promise<unknown> {
+  const socket = await RawSocket.enter(api, key);
+  socket.send({ id: '1', type: 'subscribe', payload: { query: operation.document, variables: operation.variables } });
+  const answer = await socket.until(({ id }) => id === '1');
+  socket.close();
+  return JSON.parse(JSON.stringify(answer).replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'));
+}
+
+describe('every operation of the schema', () => {
+  it('is refused with 401 without a credential that holds, and does nothing', async () => {
+    const revoked = await api.people.keyOf(ours.owner.principal, ['read', 'write', 'admin']);
+    await api.auth.apiKeys.revoke(ours.owner.principal, revoked.keyId);
+    const expired = await api.people.tokenOf('ours-owner', -60);
+    const wrong = `${ours.owner.key.slice(0, -3)}xyz`;
+    for (const { kind, name, document, variables } of operationsOf(schema, newId())) {
+      if (kind === 'subscription') continue;
+      for (const key of [undefined, 'nonsense', wrong, revoked.key, expired]) {
+        const { status, data, errors } = await ask(api, document, { key, variables });
+        // Many tries with one prefix are slowed down; that is no way in either.
+        const code = status === 429 ? 'RATE_LIMITED' : 'UNAUTHENTICATED';
+        expect([name, data, errors[0]?.extensions['code']]).toEqual([name, undefined, code]);
+        expect([401, 429]).toContain(status);
+      }
+    }
+    for (const key of ['', 'nonsense', wrong, revoked.key, expired]) {
+      const socket = await RawSocket.open(api);
+      socket.send({ type: 'connection_init', payload: key === '' ? {} : { apiKey: key } });
+      expect([4401, 4429]).toContain((await socket.closed).code);
+    }
+  });
+
+  it('takes ids of another tenant for ids that are not there', async () => {
+    const absent = newId();
+    const { key } = theirs.owner;
+    for (const canary of canaries) {
+      const walked = operationsOf(schema, canary);
+      for (const [i, blind] of operationsOf(schema, absent).entries()) {
+        const probe = walked[i];
+        // A thread of this name is begun: thread ids of clients are names within their own workspace.
+        if (probe === undefined || !probe.takesId || ['startChat'].includes(probe.name)) continue;
+        if (probe.kind === 'subscription') {
+          expect(await firstAnswer(probe, key)).toEqual(await firstAnswer(blind, key));
+          continue;
+        }
+        const seen = await ask(api, probe.document, { key, variables: probe.variables });
+        expect([probe.name, shapeOf(seen)]).toEqual([
+          probe.name,
+          shapeOf(await ask(api, blind.document, { key, variables: blind.variables })),
+        ]);
+      }
+    }
+  });
+
+  it('shows nothing of another tenant', async () => {
+    for (const canary of canaries) {
+      for (const { kind, document, variables, name } of operationsOf(schema, canary)) {
+        if (kind !== 'query') continue;
+        for (const { key } of Object.values(theirs)) {
+          const { data } = await ask(api, document, { key, variables });
+          const text = JSON.stringify(data);
+          for (const secret of ['CANARY', ...canaries]) expect([name, text.includes(secret)]).toEqual([name, false]);
+        }
+      }
+    }
+  });
+
+  it('shows the rows to those they belong to', async () => {
+    const texts = await Promise.all(
+      canaries.flatMap((canary) =>
+        operationsOf(schema, canary)
+          .filter(({ kind }) => kind === 'query')
+          .map(async ({ document, variables }) =>
+            JSON.stringify((await ask(api, document, { key: ours.owner.key, variables })).data),
+          ),
+      ),
+    );
+    for (const canary of canaries.filter((id) => id !== ours.owner.principal.workspaceId)) {
+      expect([canary, texts.some((text) => text.includes(canary))]).toEqual([canary, true]);
+    }
+  });
+
+  it('changes nothing for a viewer', async () => {
+    for (const canary of canaries) {
+      for (const { kind, name, document, variables } of operationsOf(schema, canary)) {
+        // Everybody may have a workspace of their own.
+        if (kind !== 'mutation' || name === 'createWorkspace') continue;
+        const { data, errors } = await ask(api, document, { key: ours.viewer.key, variables });
+        const refused =
+          errors[0]?.extensions['code'] ?? (data?.[name] as { userErrors: { code: string }[] }).userErrors[0]?.code;
+        expect([name, refused]).toEqual([name, expect.stringMatching(/^(?:FORBIDDEN|not_found|bad_request)$/)]);
+      }
+    }
+    const { data } = await ask(api, '{ jobs { totalCount } threads { totalCount } }', { key: ours.owner.key });
+    expect(data).toEqual({ jobs: { totalCount: 1 }, threads: { totalCount: 1 } });
+  });
+
+  it('refuses members of inputs that nobody offered', async () => {
+    for (const { kind, document, variables } of operationsOf(schema, newId())) {
+      if (kind !== 'mutation') continue;
+      for (const extra of ['workspaceId', 'status', 'createdBy', '__proto__x']) {
+        const input = { ...(variables['input'] as object), [extra]: 'x' };
+        const { data, errors } = await ask(api, document, { key: ours.owner.key, variables: { input } });
+        expect([data, errors[0]?.extensions['code']]).toEqual([undefined, 'BAD_USER_INPUT']);
+      }
+    }
+  });
+
+  it('answers a workspace one is not in as one that is not there', async () => {
+    const token = await api.people.tokenOf('theirs-owner');
+    const inside = (workspaceId: string) =>
+      ask(api, '{ workspace { id } }', { key: token, headers: { 'x-workspace-id': workspaceId } });
+    const theirWorkspace = await inside(theirs.owner.principal.workspaceId);
+    expect(theirWorkspace.data).toEqual({ workspace: { id: theirs.owner.principal.workspaceId } });
+    expect(shapeOf(await inside(ours.owner.principal.workspaceId))).toEqual(shapeOf(await inside(newId())));
+  });
+});

@@ -1,0 +1,225 @@
+import { connect as connectTcp } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { GraphqlSocketDoor } from '../../apps/api/src/graphql/sockets/graphql-socket.door.js';
+import { SocketSeats } from '../../apps/api/src/graphql/sockets/socket-seats.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { ask, RawSocket } from '../harness/graphql.js';
+
+const streams = 5;
+
+let database: TestDatabase;
+let api: TestApi;
+let member: TestMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await startTestApi(database, { takesJobs: false, env: { STREAMS_PER_PRINCIPAL: String(streams) } });
+  member = (await api.people.workspaceOf('floods')).owner;
+});
+
+afterAll(async () => {
+  await api.close();
+  await database.close();
+});
+
+const door = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
+
+/** Closes and waits until the server has seen it. */
+async function leave(...sockets: readonly RawSocket[]): Promise<void> {
+  for (const socket of sockets) socket.close();
+  await eventually('the sockets are gone', () => (door().size === 0 ? true : undefined));
+}
+
+/** Documents that cost much, and what is said about them. */
+function costly(): readonly string[] {
+  const nested = (depth: number) =>
+    `{ thread(id: "x") { messages { nodes { job ${'{ thread { messages { nodes { job '.repeat(depth)}{ id }${' } } } }'.repeat(depth)} } } } }`;
+  return [
+    nested(10),
+    nested(500),
+    nested(5_000),
+    `{ ${'tools { name } '.repeat(5_000)} }`,
+    `{ ${Array.from({ length: 200 }, (_, i) => `a${i}: tools { name }`).join(' ')} }`,
+    `{ tools { name ${'@skip(if: false) '.repeat(200)} } }`,
+    '{ tools { ...a } } fragment a on Tool { ...b } fragment b on Tool { ...a }',
+    '{ jobs(first: 100) { nodes { thread { messages(first: 100) { nodes { job { rounds { text } toolCalls { result } } } } } } } }',
+    `{ nodes(ids: [${Array.from({ length: 101 }, () => '"x"').join(',')}]) { nodeId } }`,
+    '{ jobs(first: 101) { nodes { id } } }',
+  ];
+}
+
+describe('over HTTP', () => {
+  it('refuses costly documents without running them', async () => {
+    for (const query of costly()) {
+      const { data, errors } = await ask(api, query, { key: member.key });
+      expect([query.slice(0, 60), data ?? null, errors[0]?.extensions['code']]).toEqual([
+        query.slice(0, 60),
+        null,
+        'BAD_USER_INPUT',
+      ]);
+    }
+  });
+
+  it('says nothing of what else there is', async () => {
+    const { errors } = await ask(api, '{ job(id: "x") { idd statuss } tol }', { key: member.key });
+    expect(errors.map(({ message }) => message).join(' ')).not.toMatch(/Did you mean|status"/);
+    expect(JSON.stringify(errors)).not.toMatch(/stack|node_modules/);
+    const introspection = '{ __schema { types { name } } }';
+    expect((await ask(api, introspection)).status).toBe(401);
+    expect((await ask(api, introspection, { key: member.key })).errors).toEqual([]);
+  });
+
+  it('takes JSON by POST, one operation a request', async () => {
+    const call = (method: string, path: string, options: { body?: unknown; headers?: Record<string, string> }) =>
+      api.call(method, path, { key: member.key, ...options });
+    const mutation = 'mutation { createThread(input: {}) { thread { id } } }';
+    expect((await call('GET', `/graphql?query=${encodeURIComponent(mutation)}`, {})).status).toBe(405);
+    expect(
+      (
+        await call('POST', '/graphql', {
+          body: `{"query":${JSON.stringify(mutation)}}`,
+          headers: { 'content-type': 'text/plain' },
+        })
+      ).status,
+    ).toBe(415);
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect(
+      (await call('POST', '/graphql', { body: `query=${encodeURIComponent(mutation)}`, headers: form })).status,
+    ).toBe(415);
+    expect((await call('POST', '/graphql', { body: [{ query: '{ tools { name } }' }] })).status).toBe(400);
+    for (const body of [{}, { query: 5 }, { query: '{ a }', variables: [] }, 'null', '{"query":', { query: '' }]) {
+      const { status } = await call('POST', '/graphql', { body });
+      expect([200, 400]).toContain(status);
+    }
+    expect((await ask(api, '{ threads { totalCount } }', { key: member.key })).data).toEqual({
+      threads: { totalCount: 0 },
+    });
+  });
+});
+
+describe('over WebSocket', () => {
+  it('refuses the same costly documents', async () => {
+    const socket = await RawSocket.enter(api, member.key);
+    for (const [i, query] of costly().entries()) {
+      socket.send({ id: `q${i}`, type: 'subscribe', payload: { query } });
+      const answer = await socket.until(({ id }) => id === `q${i}`);
+      expect([query.slice(0, 60), JSON.stringify(answer)]).toEqual([
+        query.slice(0, 60),
+        expect.stringContaining('"code":"BAD_USER_INPUT"'),
+      ]);
+    }
+    await leave(socket);
+  });
+
+  it('closes 4408 without connection_init, 4401 before it, 4429 after a second, 4409 for an id in use, 4400 for nonsense', async () => {
+    const silent = await RawSocket.open(api);
+    const early = await RawSocket.open(api);
+    early.send({ id: '1', type: 'subscribe', payload: { query: '{ tools { name } }' } });
+    expect((await early.closed).code).toBe(4401);
+
+    const twice = await RawSocket.enter(api, member.key);
+    twice.send({ type: 'connection_init' });
+    expect((await twice.closed).code).toBe(4429);
+
+    const same = await RawSocket.enter(api, member.key);
+    for (let i = 0; i < 2; i += 1) {
+      same.send({ id: '1', type: 'subscribe', payload: { query: 'subscription { workspaceActivity { jobId } }' } });
+    }
+    expect((await same.closed).code).toBe(4409);
+
+    const nonsense = await RawSocket.enter(api, member.key);
+    nonsense.send('{"type":"drop_tables"}');
+    expect((await nonsense.closed).code).toBe(4400);
+    expect((await silent.closed).code).toBe(4408);
+  });
+
+  it('closes 4429 on floods of pings and of subscriptions', async () => {
+    for (const message of [{ type: 'ping' }, { type: 'complete', id: 'x' }]) {
+      const socket = await RawSocket.enter(api, member.key);
+      for (let i = 0; i < 1_000; i += 1) socket.send(message);
+      expect((await socket.closed).code).toBe(4429);
+    }
+    const socket = await RawSocket.enter(api, member.key);
+    for (let i = 0; i < 5_000; i += 1) {
+      socket.send({
+        id: String(i),
+        type: 'subscribe',
+        payload: { query: 'subscription { workspaceActivity { jobId } }' },
+      });
+    }
+    expect((await socket.closed).code).toBe(4429);
+    await leave();
+  });
+
+  it('caps the subscriptions of a principal, and gives the places back', async () => {
+    const socket = await RawSocket.enter(api, member.key);
+    const query = 'subscription { workspaceActivity { jobId } }';
+    for (let i = 0; i <= streams; i += 1) socket.send({ id: String(i), type: 'subscribe', payload: { query } });
+    expect(JSON.stringify(await socket.until(({ id }) => id === String(streams)))).toContain('RATE_LIMITED');
+    socket.send({ id: '0', type: 'complete' });
+    await eventually('the place is free', async () => {
+      const id = `again-${socket.messages.length}-${performance.now()}`;
+      socket.send({ id, type: 'subscribe', payload: { query } });
+      socket.send({ id: `${id}-after`, type: 'subscribe', payload: { query: '{ tools { name } }' } });
+      await socket.until((message) => message.id === `${id}-after`);
+      return socket.messages.some((message) => message.id === id) ? undefined : true;
+    });
+    await leave(socket);
+  });
+
+  it('caps the connections of a principal, and gives the places back', async () => {
+    const sockets = await Promise.all(Array.from({ length: streams }, () => RawSocket.enter(api, member.key)));
+    const over = await RawSocket.open(api);
+    over.send({ type: 'connection_init', payload: { apiKey: member.key } });
+    expect((await over.closed).code).toBe(4429);
+    await leave(...sockets);
+    expect(api.api.app.get(SocketSeats, { strict: false }).size).toBe(0);
+    await leave(await RawSocket.enter(api, member.key));
+  });
+
+  it('closes 1009 on a frame above 256 KB, whole or in pieces, and inflates nothing', async () => {
+    const whole = await RawSocket.enter(api, member.key);
+    whole.send(JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(10 * 1024 * 1024) } }));
+    expect((await whole.closed).code).toBe(1009);
+
+    const pieces = await RawSocket.enter(api, member.key);
+    for (let i = 0; i < 1_000; i += 1) pieces.socket.send('x'.repeat(1_024), { fin: false });
+    expect((await pieces.closed).code).toBe(1009);
+
+    const compressed = await RawSocket.open(api);
+    expect(compressed.socket.extensions).toBe('');
+    await leave(compressed);
+  });
+
+  it('lets no page of another site in, and none of another protocol', async () => {
+    const host = new URL(api.url).host;
+    await expect(RawSocket.open(api, { origin: 'https://evil.example' })).rejects.toThrow('403');
+    await expect(RawSocket.open(api, { origin: 'null' })).rejects.toThrow('403');
+    await leave(await RawSocket.open(api, { origin: `http://${host}` }));
+    await expect(RawSocket.open({ url: `${api.url}/elsewhere` })).rejects.toThrow('404');
+  });
+
+  it('survives a peer that upgrades and resets', async () => {
+    const { port } = new URL(api.url);
+    for (const path of ['/graphql', '/elsewhere']) {
+      await new Promise<void>((resolve) => {
+        const socket = connectTcp(Number(port), '127.0.0.1', () => {
+          socket.write(
+            `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+          );
+          socket.resetAndDestroy();
+        });
+        socket.on('error', () => undefined);
+        socket.on('close', () => {
+          resolve();
+        });
+      });
+    }
+    expect((await ask(api, '{ tools { name } }', { key: member.key })).errors).toEqual([]);
+    await leave();
+  });
+});

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { type GraphqlMember, graphqlMember, type Started } from '../harness/graphql-member.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let owner: TestMember;
+let viewer: TestMember;
+let user: GraphqlMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  model.answer(() => textReply(['said ', 'so']));
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+  const people = await api.people.workspaceOf('queries');
+  owner = people.owner;
+  viewer = people.viewer;
+  user = graphqlMember(api, people.owner.key);
+});
+
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+describe('a job', () => {
+  it('shows what it said, did and used, to those who may read', async () => {
+    model.enqueue(
+      toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }], { text: 'Let me see. ' }),
+      textReply(['It is 42.']),
+    );
+    const { jobId, threadId } = await user.run({
+      message: 'What is 6*7?',
+      tools: ['calculate'],
+      clientMessageId: 'm-1',
+    });
+    const text = `query($id: ID!, $thread: ID!) {
+      job(id: $id) { kind status content model attempt reason error { code } retryOf createdBy messageClientId usage { totalTokens }
+        thread { id title } rounds { number text finishReason partial usage { totalTokens } }
+        toolCalls { callId round ordinal name arguments status effect result error { message } durationMs } }
+      messages(threadId: $thread) { totalCount nodes { position role content clientId job { id } } }
+    }`;
+    for (const key of [owner.key, viewer.key]) {
+      expect(await graphqlMember(api, key).query(text, { id: jobId, thread: threadId })).toMatchObject({
+        job: {
+          ...{
+            kind: 'CHAT',
+            status: 'COMPLETED',
+            content: 'Let me see. It is 42.',
+            attempt: 0,
+            error: null,
+            retryOf: null,
+          },
+          ...{ createdBy: owner.principal.userId, messageClientId: 'm-1', usage: { totalTokens: 36 } },
+          thread: { title: 'What is 6*7?' },
+          rounds: [
+            { number: 1, text: 'Let me see. ', finishReason: 'tool_calls', usage: { totalTokens: 18 } },
+            { number: 2, text: 'It is 42.', finishReason: 'stop', partial: false },
+          ],
+          toolCalls: [
+            {
+              callId: 'call_1',
+              round: 1,
+              ordinal: 1,
+              name: 'calculate',
+              status: 'COMPLETED',
+              result: '42',
+              error: null,
+            },
+          ],
+        },
+        messages: {
+          totalCount: 2,
+          nodes: [
+            { position: 1, role: 'user', content: 'What is 6*7?', job: null },
+            { position: 2, role: 'assistant', content: 'Let me see. It is 42.', clientId: 'm-1', job: { id: jobId } },
+          ],
+        },
+      });
+    }
+  });
+
+  it('is found by its node id, as is everything in it', async () => {
+    const { jobId } = await user.run({ message: 'Hi' });
+    const { job } = await user.query(
+      'query($id: ID!) { job(id: $id) { nodeId thread { nodeId messages { nodes { nodeId } } } } }',
+      { id: jobId },
+    );
+    const found = job as { nodeId: string; thread: { nodeId: string; messages: { nodes: { nodeId: string }[] } } };
+    const ids = [
+      found.nodeId,
+      found.thread.nodeId,
+      ...found.thread.messages.nodes.map(({ nodeId }) => nodeId),
+      'nonsense',
+    ];
+    const { nodes } = await user.query(
+      'query($ids: [ID!]!) { nodes(ids: $ids) { __typename nodeId ... on Job { id content } } }',
+      { ids },
+    );
+    expect(nodes).toEqual([
+      { __typename: 'Job', nodeId: ids[0], id: jobId, content: 'said so' },
+      { __typename: 'Thread', nodeId: ids[1] },
+      { __typename: 'Message', nodeId: ids[2] },
+      { __typename: 'Message', nodeId: ids[3] },
+      null,
+    ]);
+  });
+});
+
+describe('startChat', () => {
+  it('starts once for one idempotency key, and refuses another request with it', async () => {
+    const input = { message: 'Once', idempotencyKey: 'key-1' };
+    const starts = await Promise.all([user.start(input), user.start(input), user.start(input)]);
+    expect(new Set(starts.map(({ jobId }) => jobId)).size).toBe(1);
+    expect(starts.filter(({ replayed }) => replayed === false)).toHaveLength(1);
+    expect(await user.start({ ...input, message: 'Twice' })).toMatchObject({
+      jobId: null,
+      job: null,
+      userErrors: [{ code: 'idempotency_key_mismatch', field: 'idempotencyKey' }],
+    });
+    await user.finished(starts[0].jobId);
+  });
+
+  it('names the member that is wrong', async () => {
+    const cases: readonly (readonly [object, string, string])[] = [
+      [{}, 'bad_request', 'messages'],
+      [{ message: 'a', messages: [] }, 'bad_request', 'messages'],
+      [{ message: 'a', tools: ['nope'] }, 'bad_request', 'tools'],
+      [{ message: 'a', toolChoice: 'sometimes' }, 'bad_request', 'toolChoice'],
+      [{ message: 'a', parameters: [] }, 'bad_request', 'parameters'],
+      [{ message: 'a', idempotencyKey: 'ä' }, 'bad_request', 'idempotencyKey'],
+      [{ messages: [{ role: 'nobody', content: 'x' }] }, 'bad_request', 'messages'],
+    ];
+    for (const [input, code, field] of cases)
+      expect(await user.start(input)).toMatchObject({ jobId: null, userErrors: [{ code, field }] });
+  });
+
+  it('takes what cannot be stored as what can, or says so', async () => {
+    const { jobId } = await user.run({ message: 'a\0b\ud800c', idempotencyKey: 'odd' });
+    const { job } = await user.query(
+      'query($id: ID!) { job(id: $id) { thread { messages(first: 1) { nodes { content } } } } }',
+      { id: jobId },
+    );
+    expect(job).toMatchObject({ thread: { messages: { nodes: [{ content: 'a\ufffdb\ufffdc' }] } } });
+    for (const depth of [500, 5_000, 100_000]) {
+      // As text: nothing here could write it.
+      const deep = '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);
+      const text =
+        'mutation($p: JSON) { startChat(input: { message: \\"x\\", parameters: $p }) { jobId userErrors { code } } }';
+      const body = `{"query":"${text}","variables":{"p":${deep}}}`;
+      const reply = await api.call('POST', '/graphql', { key: owner.key, body });
+      expect(JSON.stringify(reply.body)).toMatch(/"code":"(?:not_storable|BAD_USER_INPUT)"/);
+    }
+    const polluted = JSON.parse(
+      '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}',
+    ) as object;
+    await user.run({ message: 'x', parameters: polluted });
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  it('goes on in the thread that the client names', async () => {
+    const first = await user.run({ message: 'One', threadId: 'my-thread' });
+    const second = await user.run({ message: 'Two', threadId: 'my-thread' });
+    expect([first.threadId, second.threadId]).toEqual(['my-thread', 'my-thread']);
+    const { thread } = await user.query(
+      '{ thread(id: "my-thread") { clientId title messages { nodes { content } } } }',
+    );
+    expect(thread).toMatchObject({ clientId: 'my-thread', title: 'One', messages: { nodes: [{}, {}, {}, {}] } });
+  });
+});
+
+describe('cancelJob and retryJob', () => {
+  it('stop a job, and ask again', async () => {
+    model.enqueue({ body: [], end: 'hang' });
+    const { jobId } = await user.start({ message: 'Never ends' });
+    await eventually('it runs', async () => {
+      const { job } = await user.query('query($id: ID!) { job(id: $id) { status } }', { id: jobId });
+      return (job as { status: string }).status === 'RUNNING' ? true : undefined;
+    });
+    const cancel =
+      'mutation($id: ID!) { cancelJob(input: { jobId: $id }) { state job { status reason } userErrors { code } } }';
+    const stopped = await user.query(cancel, { id: jobId });
+    expect(stopped['cancelJob']).toMatchObject({ state: 'ABORTED', job: { status: 'CANCELLED' }, userErrors: [] });
+    expect((await user.query(cancel, { id: jobId }))['cancelJob']).toMatchObject({ state: 'ALREADY_TERMINAL' });
+    expect((await user.query(cancel, { id: newId() }))['cancelJob']).toEqual({
+      state: null,
+      job: null,
+      userErrors: [{ code: 'not_found' }],
+    });
+
+    const retry =
+      'mutation($input: RetryJobInput!) { retryJob(input: $input) { jobId job { retryOf } userErrors { code field } } }';
+    const input = { jobId, idempotencyKey: 'again' };
+    const { retryJob } = await user.query(retry, { input });
+    const again = retryJob as Started;
+    expect(again).toMatchObject({ job: { retryOf: jobId }, userErrors: [] });
+    expect((await user.query(retry, { input }))['retryJob']).toMatchObject({ jobId: again.jobId });
+    await user.finished(again.jobId);
+    const completed = await user.query(retry, { input: { jobId: again.jobId } });
+    expect(completed['retryJob']).toMatchObject({ jobId: null, userErrors: [{ code: 'conflict', field: 'jobId' }] });
+  });
+});

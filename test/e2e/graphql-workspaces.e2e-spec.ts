@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { ask } from '../harness/graphql.js';
+import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let owner: TestMember;
+let user: GraphqlMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await startTestApi(database, { takesJobs: false });
+  const people = await api.people.workspaceOf('run');
+  owner = people.owner;
+  user = graphqlMember(api, people.owner.key);
+});
+
+afterAll(async () => {
+  await api.close();
+  await database.close();
+});
+
+describe('the workspace', () => {
+  it('is run by mutations', async () => {
+    const { updateWorkspace } = await user.query(
+      'mutation { updateWorkspace(input: { name: "New name", whenBusy: ENQUEUE }) { workspace { name whenBusy } userErrors { code } } }',
+    );
+    expect(updateWorkspace).toEqual({ workspace: { name: 'New name', whenBusy: 'ENQUEUE' }, userErrors: [] });
+    const { addMember } = await user.query(
+      'mutation { addMember(input: { email: "New@Example.org", role: VIEWER }) { member { userId email role } userErrors { code } } }',
+    );
+    const { member } = addMember as { member: { userId: string } };
+    expect(addMember).toMatchObject({ member: { email: 'new@example.org', role: 'VIEWER' } });
+    const userId = member.userId;
+    const { changeMemberRole } = await user.query(
+      'mutation($id: ID!) { changeMemberRole(input: { userId: $id, role: ADMIN }) { member { role } } }',
+      { id: userId },
+    );
+    expect(changeMemberRole).toEqual({ member: { role: 'ADMIN' } });
+    const { workspace } = await user.query(
+      '{ workspace { members(first: 100) { nodes { userId role } pageInfo { hasNextPage } } modelProviders { name } apiKeys { nodes { name } } } }',
+    );
+    expect(JSON.stringify(workspace)).toContain(userId);
+    const last = await user.query(
+      'mutation($id: ID!) { removeMember(input: { userId: $id }) { member { userId } userErrors { code } } }',
+      { id: owner.principal.userId },
+    );
+    expect(last['removeMember']).toEqual({ member: null, userErrors: [{ code: 'last_owner' }] });
+    await user.query('mutation($id: ID!) { removeMember(input: { userId: $id }) { member { userId } } }', {
+      id: userId,
+    });
+  });
+
+  it('shows the secret of a key once, and ends the key', async () => {
+    const { createApiKey } = await user.query(
+      'mutation { createApiKey(input: { name: "k", scopes: [READ], expiresAt: "2100-01-01T00:00:00Z" }) { secret apiKey { id prefix expiresAt } } }',
+    );
+    const made = createApiKey as { secret: string; apiKey: { id: string; expiresAt: string } };
+    expect(made.apiKey.expiresAt).toBe('2100-01-01T00:00:00.000Z');
+    const { me } = await graphqlMember(api, made.secret).query(
+      '{ me { id role scopes workspaceId user { email } memberships { role } } }',
+    );
+    expect(me).toMatchObject({ id: `key:${made.apiKey.id}`, role: 'OWNER', scopes: ['READ'] });
+    await user.query('mutation($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { revokedAt } } }', {
+      id: made.apiKey.id,
+    });
+    expect((await ask(api, '{ me { id } }', { key: made.secret })).status).toBe(401);
+  });
+
+  it('sets up providers and never shows their keys', async () => {
+    const input = {
+      name: 'p',
+      baseUrl: 'https://models.example.org/v1',
+      defaultModel: 'm',
+      apiKey: 'sk-provider-secret-1234',
+    };
+    const made = await user.query(
+      'mutation($input: CreateModelProviderInput!) { createModelProvider(input: $input) { modelProvider { id keyHint isDefault } userErrors { code } } }',
+      { input },
+    );
+    const { modelProvider } = made['createModelProvider'] as { modelProvider: { id: string } };
+    expect(made).toMatchObject({
+      createModelProvider: { modelProvider: { keyHint: '1234', isDefault: true }, userErrors: [] },
+    });
+    const { updateModelProvider } = await user.query(
+      'mutation($id: ID!) { updateModelProvider(input: { id: $id, name: "q", apiKey: null }) { modelProvider { name keyHint } } }',
+      { id: modelProvider.id },
+    );
+    expect(updateModelProvider).toEqual({ modelProvider: { name: 'q', keyHint: null } });
+    for (const mutation of ['setDefaultModelProvider', 'deleteModelProvider']) {
+      const done = await user.query(
+        `mutation($id: ID!) { ${mutation}(input: { id: $id }) { modelProvider { id } userErrors { code } } }`,
+        { id: modelProvider.id },
+      );
+      expect(done[mutation]).toEqual({ modelProvider: { id: modelProvider.id }, userErrors: [] });
+    }
+  });
+
+  it('may be made by somebody who has entered none', async () => {
+    const key = await api.people.tokenOf('newcomer');
+    expect((await ask(api, '{ jobs { totalCount } }', { key })).errors[0]?.extensions['code']).toBe('NOT_FOUND');
+    const { me } = await graphqlMember(api, key).query('{ me { workspaceId role memberships { role } } }');
+    expect(me).toEqual({ workspaceId: null, role: null, memberships: [] });
+    const { createWorkspace } = await graphqlMember(api, key).query(
+      'mutation { createWorkspace(input: { name: "Mine" }) { workspace { id name } } }',
+    );
+    expect(createWorkspace).toMatchObject({ workspace: { name: 'Mine' } });
+    await eventually('the membership is known', async () => {
+      const { data } = await ask(api, '{ me { role } }', { key });
+      return (data?.['me'] as { role: string | null }).role === 'OWNER' ? true : undefined;
+    });
+  });
+});

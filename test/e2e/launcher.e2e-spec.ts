@@ -1,0 +1,172 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
+import { type NightshiftProcess, runToEnd, startProcess } from '../harness/processes.js';
+
+const folders: string[] = [];
+const running: NightshiftProcess[] = [];
+
+function newDataDir(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nightshift-e2e-'));
+  folders.push(folder);
+  return join(folder, 'data');
+}
+
+async function startAll(dataDir: string, ...flags: string[]): Promise<NightshiftProcess> {
+  const started = await startProcess({ role: 'all', flags: ['--data-dir', dataDir, ...flags] });
+  running.push(started);
+  return started;
+}
+
+async function takenPort(): Promise<{ readonly port: string; readonly server: Server }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return { server, port: String(typeof address === 'object' && address !== null ? address.port : 0) };
+}
+
+/** The sample fails in seconds when something is broken. */
+const impatient = { JOB_TIMEOUT_MS: '20000' };
+
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? '';
+
+describe('npm start', () => {
+  afterEach(async () => {
+    for (const started of running.splice(0)) await started.stop();
+  });
+
+  afterAll(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('runs a sample job with two tools in two rounds, and keeps what it did', async () => {
+    const dataDir = newDataDir();
+    const run = await runToEnd(['--once', '--port', '0', '--data-dir', dataDir], impatient);
+    expect(run).toMatchObject({ code: 0, signal: null });
+    const { sample } = JSON.parse(lastLine(run.stdout)) as { sample: Record<string, unknown> }; // the line says so
+    expect(sample).toMatchObject({ status: 'completed', rounds: 2, toolCalls: 2 });
+    expect(run.stdout).toContain('391');
+
+    const key = readFileSync(join(dataDir, 'demo-api-key'), 'utf8').trim();
+    expect(run.stdout).toContain(`${key}  shown once`);
+    expect(run.stderr).not.toContain(key);
+    expect(statSync(join(dataDir, 'demo-api-key')).mode & 0o777).toBe(0o600);
+
+    const again = await startAll(dataDir);
+    const status = await fetch(`${again.url ?? ''}/api/jobs/${String(sample['jobId'])}/status`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await status.json()).toMatchObject({ id: sample['jobId'], status: 'complete' });
+    expect(again.output()).not.toContain(key);
+  }, 180_000);
+
+  it('says who has the data directory, and starts again after its owner was killed', async () => {
+    const dataDir = newDataDir();
+    const first = await startAll(dataDir);
+    const second = await runToEnd(['--once', '--port', '0', '--data-dir', dataDir]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain('already runs on');
+    expect(second.stderr).toContain(String(first.pid));
+    expect(second.stderr).toContain(`It serves ${first.url ?? ''}.`);
+
+    first.kill('SIGKILL');
+    await first.exited;
+    const third = await startAll(dataDir);
+    expect((await fetch(`${third.url ?? ''}/healthz`)).status).toBe(200);
+  }, 180_000);
+
+  it('ends with 0 when it is told to stop', async () => {
+    const started = await startAll(newDataDir());
+    started.kill('SIGINT');
+
+    expect(await started.exited).toEqual({ code: 0, signal: null });
+    expect(started.output()).not.toContain('Still open');
+  }, 60_000);
+
+  it('makes a new key when the kept one is gone', async () => {
+    const dataDir = newDataDir();
+    await (await startAll(dataDir)).stop();
+    const old = readFileSync(join(dataDir, 'demo-api-key'), 'utf8');
+    rmSync(join(dataDir, 'demo-api-key'));
+    const again = await startAll(dataDir);
+
+    expect(again.output()).toContain('shown once');
+    expect(readFileSync(join(dataDir, 'demo-api-key'), 'utf8')).not.toBe(old);
+  }, 60_000);
+
+  it('says when the port is taken, and leaves nothing running', async () => {
+    const { server, port } = await takenPort();
+    const dataDir = newDataDir();
+    const refused = await runToEnd(['--once', '--port', port, '--data-dir', dataDir]);
+    server.close();
+
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`Port ${port} on 127.0.0.1 is taken`);
+    await startAll(dataDir);
+  }, 60_000);
+
+  it.each([
+    [['--prot', '1'], {}, 'Did you mean --port?'],
+    [[], { LEASE_MS: 'soon' }, 'LEASE_MS must be a whole number from 200 to 604800000.'],
+    [['--port', '99999'], {}, '--port must be a whole number from 0 to 65535.'],
+    [[], { CRASH_POINT: 'after-response:kill' }, 'NODE_ENV=test only'],
+    [['--role', 'api', '--once'], {}, '--once runs the sample job'],
+  ])('refuses %j with %j before anything is started', async (words, env, message) => {
+    const refused = await runToEnd(words, env);
+
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(message);
+    expect(refused.stdout).toBe('');
+  });
+
+  it('asks for what several processes must share', async () => {
+    expect((await runToEnd(['--role', 'worker'])).stderr).toContain('set DATABASE_URL');
+    const database = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/nowhere' };
+    expect((await runToEnd(['--role', 'api'], database)).stderr).toContain('needs NIGHTSHIFT_SECRET');
+  });
+
+  it('says which Postgres does not answer, without the login', async () => {
+    const env = { DATABASE_URL: 'postgres://someone:canary@127.0.0.1:1/nowhere', NIGHTSHIFT_SECRET: TEST_SECRET };
+    const refused = await runToEnd(['--role', 'api', '--port', '0'], env);
+
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('The Postgres at 127.0.0.1:1/nowhere (DATABASE_URL) cannot be used');
+    expect(refused.stdout + refused.stderr).not.toContain('canary');
+  });
+});
+
+describe('roles api and worker', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+
+  afterAll(async () => {
+    for (const started of running.splice(0)) await started.stop();
+    await database.close();
+  });
+
+  it('start side by side on one database and say that they are ready', async () => {
+    const { server, port } = await takenPort();
+    server.close(); // free now, and nobody else asks for a port of this range
+    const shared = { databaseUrl: database.urls.owner, secret: TEST_SECRET };
+    const [api, worker] = await Promise.all([
+      startProcess({ role: 'api', ...shared }),
+      startProcess({ role: 'worker', ...shared, env: { WORKER_PORT: port } }),
+    ]);
+    running.push(api, worker);
+
+    for (const { healthUrl } of [api, worker]) expect((await fetch(`${healthUrl ?? ''}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`${worker.healthUrl ?? ''}/metrics`)).text()).toContain('nightshift_jobs_running 0');
+    expect(await Promise.all([api.stop(), worker.stop()])).toEqual([
+      { code: 0, signal: null },
+      { code: 0, signal: null },
+    ]);
+  }, 60_000);
+});

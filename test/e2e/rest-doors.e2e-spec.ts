@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { Role } from '#auth';
+import { newId } from '#platform';
+
+import { type Reply, startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+
+let database: TestDatabase;
+let test: TestApi;
+let ours: Record<Role, TestMember>;
+let theirs: Record<Role, TestMember>;
+let jobId: string;
+
+const startBody = (name: string) => ({
+  _threadId: `thread-${name}`,
+  _messageId: `message-${name}`,
+  _admissionId: `key-${name}`,
+  _background: true,
+  messages: [{ role: 'user', content: 'hi' }],
+});
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // Nobody takes jobs here: what is started stays queued.
+  test = await startTestApi(database, { takesJobs: false });
+  ours = await test.people.workspaceOf('ours');
+  theirs = await test.people.workspaceOf('theirs');
+  const started = await test.call('POST', '/api/jobs', { key: ours.owner.key, body: startBody('first') });
+  ({ jobId } = started.body as { jobId: string });
+});
+
+afterAll(async () => {
+  await test.close();
+  await database.close();
+});
+
+interface Door {
+  readonly method: string;
+  readonly path: () => string;
+  readonly body?: () => unknown;
+}
+
+const doors: Record<string, Door> = {
+  start: { method: 'POST', path: () => '/api/jobs', body: () => startBody(newId()) },
+  'or3 start': { method: 'POST', path: () => '/api/openrouter/stream', body: () => startBody(newId()) },
+  status: { method: 'GET', path: () => `/api/jobs/${jobId}/status` },
+  stream: { method: 'GET', path: () => `/api/jobs/${jobId}/stream` },
+  abort: { method: 'POST', path: () => `/api/jobs/${jobId}/abort` },
+  admission: { method: 'GET', path: () => '/api/jobs/admission/key-first' },
+  'admission abort': {
+    method: 'POST',
+    path: () => '/api/jobs/admission-abort',
+    body: () => ({ admissionId: 'key-first' }),
+  },
+  capability: { method: 'GET', path: () => '/api/jobs/client-tool/capability' },
+};
+
+function knock(name: string, key: string | undefined): Promise<Reply> {
+  const { method, path, body } = doors[name] ?? { method: 'GET', path: () => '/' };
+  return test.call(method, path(), {
+    ...(key === undefined ? {} : { key }),
+    ...(body === undefined ? {} : { body: body() }),
+  });
+}
+
+async function countJobs(): Promise<number> {
+  const { rows } = await database.postgres.engine.query<{ count: number }>('SELECT count(*)::int AS count FROM job');
+  return rows[0]?.count ?? 0;
+}
+
+describe.each(Object.keys(doors))('the door "%s"', (name) => {
+  it.each([
+    ['no key', () => undefined],
+    ['a wrong key', () => ours.owner.key.replace(/.{6}$/, 'aaaaaa')],
+    ['something else than a key', () => 'hello'],
+    [
+      'a revoked key',
+      async () => {
+        const { key, keyId } = await test.people.keyOf(ours.owner.principal, ['read', 'write']);
+        await test.auth.apiKeys.revoke(ours.owner.principal, keyId);
+        return key;
+      },
+    ],
+    ['an expired token', () => test.people.tokenOf('ours-owner', -1)],
+    ['an unsigned token', async () => `${(await test.people.tokenOf('ours-owner')).split('.').slice(0, 2).join('.')}.`],
+  ])('refuses %s with 401 and starts nothing', async (_, credential) => {
+    const before = await countJobs();
+    const reply = await knock(name, await credential());
+    const text = name.includes('start')
+      ? 'Authentication required for background streaming'
+      : 'Authentication required';
+    expect(reply.status).toBe(401);
+    expect(reply.body).toEqual({ error: text, code: 'unauthenticated', requestId: reply.headers.get('x-request-id') });
+    expect(await countJobs()).toBe(before);
+  });
+});
+
+describe('another tenant', () => {
+  it.each(['status', 'stream'])('does not see a job at the door "%s", as if it did not exist', async (name) => {
+    const foreign = await knock(name, theirs.owner.key);
+    const { requestId, ...body } = foreign.body as { requestId: string };
+    expect(foreign.status).toBe(404);
+    expect(body).toEqual({ error: 'Job not found or unauthorized', code: 'not_found' });
+    const absent = await test.call('GET', `/api/jobs/${newId()}/status`, { key: theirs.owner.key });
+    expect({ ...(absent.body as object), requestId }).toEqual(foreign.body);
+  });
+
+  it('stops nothing, and learns nothing by trying', async () => {
+    const reply = await knock('abort', theirs.owner.key);
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({
+      aborted: false,
+      state: 'not_found',
+      message: 'Job not found, unauthorized, or already complete',
+    });
+    expect((await knock('status', ours.owner.key)).body).toMatchObject({ job_status: 'queued' });
+  });
+
+  it('finds no admission under a key that is not its own', async () => {
+    expect((await knock('admission', theirs.owner.key)).body).toMatchObject({ error: 'No job for this admission' });
+    expect((await knock('admission', ours.admin.key)).status).toBe(404);
+    expect((await knock('admission', ours.owner.key)).body).toMatchObject({ jobId, status: 'streaming' });
+  });
+
+  it('leaves a marker of its own only, whatever the key is called', async () => {
+    const reply = await knock('admission abort', theirs.owner.key);
+    expect(reply.body).toEqual({ aborted: false, pending: true, jobId: null, state: 'cancel_requested' });
+    expect((await knock('status', ours.owner.key)).body).toMatchObject({ job_status: 'queued' });
+  });
+
+  it('cannot choose a workspace by header', async () => {
+    const headers = { 'x-workspace-id': ours.owner.principal.workspaceId };
+    expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key: theirs.owner.key, headers })).status).toBe(404);
+    expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key: theirs.member.key, headers })).status).toBe(404);
+  });
+});
+
+describe('a user of two workspaces', () => {
+  const knocking = async (headers: Record<string, string>) => {
+    const key = await test.people.tokenOf('ours-owner');
+    return test.call('GET', `/api/jobs/${jobId}/status`, { key, headers });
+  };
+  let second: string;
+  beforeAll(async () => {
+    const authorization = `Bearer ${await test.people.tokenOf('ours-owner')}`;
+    const identity = await test.auth.authenticator.identify({ authorization });
+    second = (await test.auth.workspaces.create(identity, { name: 'second' })).id;
+  });
+
+  it('sees a job by the right of its own workspace, whichever is active', async () => {
+    expect((await knocking({})).status).toBe(200);
+    expect((await knocking({ 'x-workspace-id': second })).status).toBe(200);
+  });
+
+  it('still has to say where a new job belongs', async () => {
+    const key = await test.people.tokenOf('ours-owner');
+    const reply = await test.call('POST', '/api/jobs', { key, body: startBody(newId()) });
+    expect([reply.status, reply.body]).toMatchObject([400, { code: 'bad_request', field: 'workspaceId' }]);
+    const headers = { 'x-workspace-id': second };
+    expect((await test.call('POST', '/api/jobs', { key, body: startBody(newId()), headers })).status).toBe(202);
+  });
+
+  it('sees no job of a workspace it is not a member of', async () => {
+    const key = await test.people.tokenOf('ours-owner');
+    const foreign = await test.call('POST', '/api/jobs', { key: theirs.owner.key, body: startBody(newId()) });
+    const { jobId: id } = foreign.body as { jobId: string };
+    const reply = await test.call('GET', `/api/jobs/${id}/status`, { key, headers: { 'x-workspace-id': second } });
+    expect([reply.status, reply.body]).toMatchObject([404, { error: 'Job not found or unauthorized' }]);
+  });
+});
+
+describe('a viewer', () => {
+  it.each(['start', 'or3 start', 'admission abort'])('may not use the door "%s"', async (name) => {
+    const before = await countJobs();
+    const reply = await knock(name, ours.viewer.key);
+    expect([reply.status, reply.body]).toMatchObject([403, { error: 'Forbidden', code: 'forbidden' }]);
+    expect(await countJobs()).toBe(before);
+  });
+
+  it('may read a job and not stop it', async () => {
+    expect((await knock('status', ours.viewer.key)).status).toBe(200);
+    expect([
+      (await knock('abort', ours.viewer.key)).status,
+      (await knock('status', ours.viewer.key)).body,
+    ]).toMatchObject([403, { job_status: 'queued' }]);
+  });
+});
+
+describe('a key', () => {
+  it('that may only read starts and stops nothing', async () => {
+    const { key } = await test.people.keyOf(ours.owner.principal, ['read']);
+    expect((await knock('start', key)).status).toBe(403);
+    expect((await knock('abort', key)).status).toBe(403);
+    expect((await knock('status', key)).status).toBe(200);
+  });
+
+  it('that may only write sees no job', async () => {
+    const { key } = await test.people.keyOf(ours.owner.principal, ['write']);
+    expect((await knock('status', key)).status).toBe(404);
+    expect((await knock('abort', key)).body).toMatchObject({ state: 'not_found' });
+  });
+});
+
+describe('an id that is none', () => {
+  it.each(['x', '00000000-0000-0000-0000-000000000000', "' OR 1=1", '%00', 'constructor'])(
+    'reads as not found: %s',
+    async (id) => {
+      const reply = await test.call('GET', `/api/jobs/${encodeURIComponent(id)}/status`, { key: ours.owner.key });
+      expect(reply.body).toMatchObject({ error: 'Job not found or unauthorized', code: 'not_found' });
+    },
+  );
+
+  it('is missing when it is blank', async () => {
+    const reply = await test.call('GET', '/api/jobs/%20/status', { key: ours.owner.key });
+    expect([reply.status, reply.body]).toMatchObject([400, { error: 'Missing job ID', code: 'bad_request' }]);
+  });
+});

@@ -1,0 +1,224 @@
+import { request as httpRequest } from 'node:http';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ToolRegistry } from '#tools';
+
+import { startTestApi, type TestApi } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let test: TestApi;
+let key: string;
+let jobs: RestJobs;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  test = await startTestApi(database, {
+    env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', MAX_BODY_BYTES: '65536' },
+  });
+  key = (await test.people.workspaceOf('jobs')).owner.key;
+  jobs = restJobs(test, key);
+});
+afterEach(() => {
+  model.assertDone();
+});
+afterAll(async () => {
+  await test.close();
+  await model.close();
+  await database.close();
+});
+
+describe('starting', () => {
+  it('accepts a chat, answers it in the background, and shows it whole', async () => {
+    model.enqueue(textReply(['Good ', 'evening']));
+    const body = chatBody({ _threadId: 'my-thread', _messageId: 'my-message', model: 'scripted-9', temperature: 0.5 });
+    const reply = await jobs.start(body);
+    expect(reply.status).toBe(202);
+    expect(reply.body).toEqual({
+      jobId: expect.any(String),
+      status: 'streaming',
+      threadId: 'my-thread',
+      messageId: 'my-message',
+    });
+    expect(reply.headers.get('cache-control')).toBe('no-store, private');
+    expect(await jobs.ended(jobIdOf(reply))).toMatchObject({
+      ...{ status: 'complete', job_status: 'completed', content: 'Good evening', content_length: 12, error: null },
+      ...{ threadId: 'my-thread', messageId: 'my-message', model: 'scripted-9', attempt: 0 },
+    });
+    const sent = model.requests.at(-1)?.json ?? {};
+    expect(sent).toMatchObject({ model: 'scripted-9', temperature: 0.5 });
+    expect(Object.keys(sent).filter((name) => name.startsWith('_') || name.endsWith('Id'))).toEqual([]);
+  });
+
+  it('speaks the route that OR3 clients know', async () => {
+    model.enqueue(textReply(['ok']));
+    const refused = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody() });
+    expect([refused.status, refused.body]).toMatchObject([400, { error: 'Only background requests are served here' }]);
+    const reply = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody({ _background: true }) });
+    expect([reply.status, reply.body]).toMatchObject([200, { status: 'streaming' }]);
+    await jobs.ended(jobIdOf(reply));
+  });
+
+  it('shows the calls of tools', async () => {
+    const call = { id: 'c1', name: 'add_numbers', arguments: '{"a":2,"b":3}' };
+    model.enqueue(toolCallReply([call]), textReply(['5']));
+    const tools = [test.api.app.get(ToolRegistry).definitionOf('add_numbers')];
+    const { tool_calls, content } = await jobs.ended(jobIdOf(await jobs.start(chatBody({ tools }))));
+    expect(content).toBe('5');
+    const [item] = tool_calls as Record<string, unknown>[];
+    expect(item).toMatchObject({ id: 'c1', name: 'add_numbers', status: 'complete', args: '{"a":2,"b":3}' });
+    expect(item?.['output']).toBe(item?.['result']);
+    expect(item?.['result']).toContain('5');
+  });
+
+  it.each([
+    [{ _threadId: undefined }, 'Missing _threadId'],
+    [{ _messageId: undefined }, 'Missing _messageId'],
+    [{ messages: undefined }, 'Missing messages'],
+    [{ messages: [] }, 'Missing messages'],
+    [{ messages: 'hi' }, 'Invalid request body'],
+  ])('refuses %j and keeps nothing of it', async (change, text) => {
+    const reply = await jobs.start(chatBody({ ...change, _admissionId: `refused-${text}-x`.replaceAll(' ', '') }));
+    expect([reply.status, reply.body]).toMatchObject([400, { error: text, code: 'bad_request' }]);
+    expect(reply.headers.get('x-request-id')).toBe((reply.body as { requestId: string }).requestId);
+  });
+
+  it.each(['{"a":', '"text"', 'null', '[1]'])('refuses the body %j without quoting it', async (body) => {
+    const reply = await jobs.start(body);
+    const { error, code } = reply.body as { error: string; code: string };
+    expect([reply.status, error, code]).toEqual([400, 'Invalid request body', 'bad_request']);
+  });
+
+  it('refuses a body that is no JSON by its type', async () => {
+    const reply = await jobs.start(JSON.stringify(chatBody()), { headers: { 'content-type': 'text/plain' } });
+    expect(reply.status).toBe(400);
+  });
+
+  it('refuses a body that announces to be too large before reading it', async () => {
+    const refused = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'content-length': 100_000_000,
+      };
+      const request = httpRequest(`${test.url}/api/jobs`, { method: 'POST', headers }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () => {
+          resolve({ status: response.statusCode, body });
+        });
+      });
+      request.on('error', reject);
+      request.flushHeaders();
+    });
+    expect(refused.status).toBe(413);
+    expect(JSON.parse(refused.body)).toMatchObject({ error: 'Request body exceeds 65536 bytes', code: 'too_large' });
+  });
+
+  it('refuses a body that turns out to be too large', async () => {
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(`{"x":"${'a'.repeat(100_000)}"}`));
+        controller.close();
+      },
+    });
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const reply = await fetch(`${test.url}/api/jobs`, { method: 'POST', headers, body: stream, duplex: 'half' });
+    expect([reply.status, await reply.json()]).toMatchObject([413, { error: 'Request body exceeds 65536 bytes' }]);
+  });
+
+  it('refuses a call that carries a cookie of ours from another site', async () => {
+    const reply = await test.call('POST', '/api/jobs', {
+      body: chatBody(),
+      headers: { cookie: 'session=1', origin: 'https://evil.example' },
+    });
+    expect([reply.status, reply.body]).toMatchObject([
+      403,
+      { error: 'Cross-origin request refused', code: 'forbidden' },
+    ]);
+  });
+
+  it('refuses a second start in a busy thread', async () => {
+    const gate = createGate();
+    model.enqueue({ ...textReply(['later']), before: gate });
+    const first = chatBody();
+    const jobId = jobIdOf(await jobs.start(first));
+    const reply = await jobs.start(chatBody({ _threadId: first._threadId }));
+    expect([reply.status, reply.body]).toMatchObject([
+      409,
+      { error: 'Another job is already running in this thread', code: 'thread_busy' },
+    ]);
+    gate.open();
+    await jobs.ended(jobId);
+  });
+
+  it('gives another tenant a thread of its own under the same name', async () => {
+    model.enqueue(textReply(['mine']));
+    const body = chatBody();
+    await jobs.ended(jobIdOf(await jobs.start(body)));
+    const { member } = await test.people.workspaceOf('elsewhere');
+    model.enqueue(textReply(['theirs']));
+    const reply = await jobs.start(chatBody({ _threadId: body._threadId }), { key: member.key });
+    expect(reply.status).toBe(202);
+    await eventually('the other job has ended', async () => {
+      const { body: status } = await test.call('GET', `/api/jobs/${jobIdOf(reply)}/status`, { key: member.key });
+      return (status as { completedAt: unknown }).completedAt ?? undefined;
+    });
+  });
+});
+
+describe('aborting', () => {
+  it('cancels a running job, closes its model request, and keeps what was shown', async () => {
+    const gate = createGate();
+    model.enqueue({ body: [textChunk('half an ans'), gate], end: 'hang' });
+    const jobId = jobIdOf(await jobs.start(chatBody()));
+    await eventually('text flows', async () =>
+      (await jobs.status(jobId))['content_length'] === 11 ? true : undefined,
+    );
+    const seen = model.requests.at(-1);
+    const reply = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
+    expect([reply.status, reply.body]).toEqual([200, { aborted: true, state: 'aborted', status: 'aborted' }]);
+    expect(await jobs.status(jobId)).toMatchObject({ status: 'aborted', job_status: 'cancelled', error: null });
+    await eventually('the model request is gone', () => (seen?.aborted === true ? true : undefined));
+    gate.open();
+    const again = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
+    expect(again.body).toEqual({
+      aborted: false,
+      state: 'already_terminal',
+      message: 'Job not found, unauthorized, or already complete',
+    });
+  });
+});
+
+describe('the status', () => {
+  it('gives the rest to a client that polls, and never changes by being read', async () => {
+    const gate = createGate();
+    model.enqueue({
+      ...textReply(['Hello ', '👋 there']),
+      body: [textChunk('Hello '), gate, ...textReply(['👋 there']).body],
+    });
+    const jobId = jobIdOf(await jobs.start(chatBody()));
+    await eventually('text flows', async () => ((await jobs.status(jobId))['content_length'] === 6 ? true : undefined));
+    expect(await jobs.status(jobId, '?offset=6&attempt=0')).toMatchObject({ content_delta: '', content_length: 6 });
+    const [once, twice] = [await jobs.status(jobId), await jobs.status(jobId)];
+    expect(once).toEqual(twice);
+    gate.open();
+    await jobs.ended(jobId);
+    expect(await jobs.status(jobId, '?offset=6')).toMatchObject({ content_delta: '👋 there', status: 'complete' });
+    expect(await jobs.status(jobId, '?offset=7')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
+    expect(await jobs.status(jobId, '?offset=99')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
+  });
+
+  it('says how a failed job failed', async () => {
+    model.enqueue({ status: 400, body: ['{"error":{"message":"no such model"}}'] });
+    const status = await jobs.ended(jobIdOf(await jobs.start(chatBody())));
+    expect(status).toMatchObject({ status: 'error', job_status: 'failed', error: expect.any(String) });
+  });
+});

@@ -1,0 +1,218 @@
+import { get } from 'node:http';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { EventFeed } from '#jobs';
+import { newId } from '#platform';
+
+import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { type EventStream, openEventStream } from '../harness/event-stream.js';
+import { eventually } from '../harness/eventually.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, textChunk, textReply } from '../harness/scripted-reply.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+const opened: TestApi[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+});
+afterEach(async () => {
+  // Also what a red test has left open.
+  await Promise.all(opened.splice(0).map((test) => test.close()));
+});
+afterAll(async () => {
+  await model.close();
+  await database.close();
+});
+
+interface Scene {
+  readonly test: TestApi;
+  readonly owner: TestMember;
+  readonly start: (admission?: string) => ReturnType<TestApi['call']>;
+  readonly watch: (jobId: string) => Promise<EventStream>;
+}
+
+/** An API of its own for each fact: these settings are the process's. */
+async function open(env: Readonly<Record<string, string>>, takesJobs = true): Promise<Scene> {
+  const test = await startTestApi(database, {
+    takesJobs,
+    env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', ...env },
+  });
+  opened.push(test);
+  const { owner } = await test.people.workspaceOf(`w-${newId()}`);
+  return {
+    test,
+    owner,
+    start: (admission) =>
+      test.call('POST', '/api/jobs', {
+        key: owner.key,
+        body: {
+          _threadId: admission ?? newId(),
+          _messageId: admission ?? newId(),
+          ...(admission === undefined ? {} : { _admissionId: admission }),
+          messages: [{ role: 'user', content: 'hi' }],
+        },
+      }),
+    watch: (jobId) => openEventStream(`${test.url}/api/jobs/${jobId}/stream`, { authorization: `Bearer ${owner.key}` }),
+  };
+}
+
+describe('starts a minute', () => {
+  it('are limited for each principal, and repetitions are free', async () => {
+    const { test, start } = await open({ STARTS_PER_MINUTE: '2' }, false);
+    const first = await start('a');
+    expect([first.status, first.headers.get('x-ratelimit-limit'), first.headers.get('x-ratelimit-remaining')]).toEqual([
+      202,
+      '2',
+      '1',
+    ]);
+    expect((await start('a')).status).toBe(200);
+    expect((await start('b')).headers.get('x-ratelimit-remaining')).toBe('0');
+    const refused = await start('c');
+    expect(refused.status).toBe(429);
+    const seconds = refused.headers.get('retry-after');
+    expect(refused.body).toMatchObject({
+      error: `Rate limit exceeded. Retry after ${seconds ?? ''}s`,
+      code: 'rate_limited',
+    });
+    expect([refused.headers.get('x-ratelimit-limit'), refused.headers.get('x-ratelimit-remaining')]).toEqual([
+      '2',
+      '0',
+    ]);
+    const replay = await start('a');
+    expect([replay.status, replay.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    expect((await test.call('GET', '/api/jobs/admission/c', { key: replay.headers.get('none') ?? '' })).status).toBe(
+      401,
+    );
+  });
+});
+
+describe('caps of a workspace', () => {
+  it('refuse what is over them, and store nothing of it', async () => {
+    const { owner, start } = await open({}, false);
+    const { workspaceId } = owner.principal;
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query('UPDATE workspace SET max_jobs_per_user = 2 WHERE id = $1', [workspaceId]),
+    );
+    const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => start(`cap-${i}`)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([202, 202, 503, 503, 503, 503, 503, 503]);
+    const refused = replies.find(({ status }) => status === 503);
+    expect(refused?.body).toMatchObject({ error: 'Server busy, try again later', code: 'job_limit_reached' });
+    expect(refused?.headers.get('retry-after')).toBe('5');
+  });
+});
+
+describe('a viewer that stops reading', () => {
+  it('is cut off, while the others and the job go on', async () => {
+    const { test, start, watch } = await open({
+      ...{ SLOW_VIEWER_BYTES: '65536', SLOW_VIEWER_MS: '300', MAX_OUTPUT_BYTES: '67108864' },
+      ...{ DELTA_FLUSH_BYTES: '65536' },
+    });
+    const gate = createGate();
+    const piece = 'x'.repeat(65_536);
+    const pieces = Array.from({ length: 256 }, () => textChunk(piece));
+    model.enqueue({ body: [textChunk('go'), gate, ...pieces, ...textReply(['end']).body] });
+    const { jobId } = (await start()).body as { jobId: string };
+    const [slow, quick] = [await watch(jobId), await watch(jobId)];
+    await Promise.all([slow, quick].map((stream) => stream.until(() => true)));
+    slow.pause();
+    gate.open();
+    await quick.until(({ event }) => event === 'job-finished');
+    await eventually('the slow viewer is cut off', () => (test.api.app.get(OpenStreams).size === 0 ? true : undefined));
+    expect(test.api.app.get(EventFeed).tails).toBe(0);
+    slow.resume();
+    expect(await slow.over).toBe(false);
+    // What it has is a proper beginning, so that it can come back.
+    const seqs = slow.frames.filter(({ id }) => id !== undefined).map(({ id }) => Number(id));
+    expect(seqs.length).toBeGreaterThan(0);
+    expect(seqs).toEqual(seqs.map((_, i) => (seqs[0] ?? 0) + i));
+  });
+});
+
+describe('health', () => {
+  it('says alive and ready, without a credential', async () => {
+    const { test } = await open({});
+    expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
+    const ready = await test.call('GET', '/readyz');
+    expect([ready.status, ready.body]).toEqual([200, { status: 'ready', draining: false, database: true, bus: true }]);
+  });
+
+  it('is measured for this machine only', async () => {
+    const { test } = await open({}, false);
+    const local = await test.call('GET', '/metrics');
+    expect(local.status).toBe(200);
+    expect(local.headers.get('content-type')).toContain('text/plain');
+    expect(local.body).toContain('nightshift_viewers');
+    const proxied = await test.call('GET', '/metrics', { headers: { 'x-forwarded-for': '10.0.0.1' } });
+    expect(proxied.status).toBe(404);
+  });
+
+  it('is not ready without its database', async () => {
+    const { test } = await open({}, false);
+    await test.platform.postgres.close();
+    const reply = await test.call('GET', '/readyz');
+    expect([reply.status, reply.body]).toMatchObject([503, { status: 'not_ready', database: false }]);
+    expect((await test.call('GET', '/healthz')).status).toBe(200);
+  });
+});
+
+describe('every reply', () => {
+  it('has a request id, no framework name, and protective headers', async () => {
+    const { test } = await open({}, false);
+    const reply = await test.call('GET', '/nowhere', { headers: { 'x-request-id': 'trace-1' } });
+    expect(reply.body).toEqual({ error: 'Not found', code: 'not_found', requestId: 'trace-1' });
+    expect(reply.headers.get('x-request-id')).toBe('trace-1');
+    expect(reply.headers.get('x-powered-by')).toBeNull();
+    expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('to a path that cannot be decoded is a plain refusal', async () => {
+    const { test } = await open({}, false);
+    const status = await new Promise((resolve) => {
+      get(`${test.url}/api/jobs/%FF/status`, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+    });
+    expect(status).toBe(400);
+  });
+
+  it('to an outage of the database says when to try again, and nothing of a library', async () => {
+    const { test, owner } = await open({}, false);
+    const path = `/api/jobs/${newId()}/status`;
+    expect((await test.call('GET', path, { key: owner.key })).status).toBe(404);
+    await test.platform.prisma.close();
+    await test.platform.postgres.close();
+    const reply = await test.call('GET', path, { key: owner.key });
+    const { code, error } = reply.body as { code: string; error: string };
+    expect([503, 500]).toContain(reply.status);
+    expect(['unavailable', 'internal']).toContain(code);
+    expect(error).not.toMatch(/pool|prisma|pg|postgres:/i);
+  });
+});
+
+describe('closing the API', () => {
+  it('ends live streams with a reason, and takes nothing more', async () => {
+    const { test, owner, start, watch } = await open({ WORKER_DRAIN_MS: '50' });
+    model.enqueue({ body: [textChunk('half'), createGate()], end: 'hang' });
+    const { jobId } = (await start()).body as { jobId: string };
+    const streams = [await watch(jobId), await watch(jobId)];
+    await Promise.all(streams.map((stream) => stream.until(() => true)));
+    const closing = test.close();
+    expect(await Promise.all(streams.map(({ over }) => over))).toEqual([true, true]);
+    for (const { frames } of streams) {
+      expect(frames.at(-1)).toMatchObject({
+        id: undefined,
+        event: 'closed',
+        data: { reason: 'shutdown', after: expect.any(Number) },
+      });
+    }
+    await closing;
+    await expect(test.call('GET', '/healthz', { key: owner.key })).rejects.toThrow();
+  });
+});

@@ -1,0 +1,59 @@
+import { type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+
+import { ChatModule } from '#chat';
+import { Doorbell, JobsModule, Worker } from '#jobs';
+import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
+
+import type { TestDatabase } from './database.js';
+
+const secret = 'the secret of the test databases';
+
+/** A worker and the services of a door in this process, over a test database: everything but HTTP. */
+export interface TestEngine {
+  readonly platform: Platform;
+  readonly app: INestApplicationContext;
+  /** Gives every lease back and closes what was opened. */
+  close(): Promise<void>;
+}
+
+/** `env` replaces settings by the names of their variables. `takesJobs` false: the process only serves. */
+export async function startTestEngine(
+  database: TestDatabase,
+  env: Readonly<Record<string, string>>,
+  takesJobs = true,
+): Promise<TestEngine> {
+  const config = Config.from({ NODE_ENV: 'test', MODEL_NAME: 'scripted', LOG_LEVEL: 'warn', ...env });
+  const logger = createLogger({ level: config.values.LOG_LEVEL });
+  const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
+  @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule] })
+  class EngineModule {}
+  const app = await NestFactory.createApplicationContext(EngineModule, { logger: false, abortOnError: false });
+  const worker = app.get(Worker);
+  const doorbell = app.get(Doorbell);
+  await doorbell.start();
+  if (takesJobs) worker.start();
+  return {
+    platform,
+    app,
+    close: async () => {
+      await worker.stop(100);
+      await doorbell.stop();
+      await app.close();
+      await platform.close();
+    },
+  };
+}
+
+/** A workspace with one owner, made without going through the doors. Caps are wide. */
+export async function seedWorkspace(database: TestDatabase): Promise<{ workspaceId: string; userId: string }> {
+  const workspaceId = newId();
+  const userId = newId();
+  await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+    await client.query('INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user) VALUES ($1, $2, 10000, 10000)', [
+      workspaceId,
+      'Test',
+    ]);
+  });
+  return { workspaceId, userId };
+}

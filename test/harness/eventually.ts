@@ -1,0 +1,18 @@
+import { setTimeout } from 'node:timers/promises';
+
+const pauseMs = 15;
+
+/** Asks until there is an answer other than undefined, and gives it; throws, naming `what`, after `deadlineMs`. */
+export async function eventually<T>(
+  what: string,
+  ask: () => Promise<T | undefined> | T | undefined,
+  deadlineMs = 20_000,
+): Promise<T> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}`);
+    await setTimeout(pauseMs);
+  }
+}

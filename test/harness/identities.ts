@@ -1,0 +1,111 @@
+import { SignJWT } from 'jose';
+
+import { type Auth, type MemberPrincipal, openAuth, type Role } from '#auth';
+import { type Bus, type BusMessages, type BusTopic, Config, ManualClock } from '#platform';
+
+import type { TestDatabase } from './database.js';
+
+const JWT_SECRET = 'the shared secret of the test tokens';
+const JWT_ISSUER = 'https://issuer.example';
+
+/** The auth library over a test database, on a clock of its own. */
+export interface TestIdentities {
+  readonly auth: Auth;
+  readonly clock: ManualClock;
+  readonly bus: HintBus;
+  /** An `Authorization` header: a token of this subject, with its address verified, good for an hour. */
+  bearer(subject: string, claims?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Enters `workspaceId` (or the only one) by token. */
+  enter(subject: string, workspaceId?: string): Promise<MemberPrincipal>;
+  /** A new workspace owned by `<name>-owner`, with one `<name>-<role>` for each other role; principals by role. */
+  workspaceOf(name: string): Promise<Record<Role, MemberPrincipal>>;
+}
+
+/** Another process over the same database is another call with the same `database`. */
+export function openTestIdentities(database: TestDatabase, bus = new HintBus()): TestIdentities {
+  const clock = new ManualClock();
+  const auth = openAuth({
+    config: Config.from({ JWT_SECRET, JWT_ISSUER }),
+    postgres: database.postgres,
+    prisma: database.prisma,
+    bus,
+    secret: 'the secret of the test databases',
+    fetchKeys: () => Promise.reject(new Error('no key set in this test')),
+    clock,
+  });
+  const bearer = async (subject: string, claims: Readonly<Record<string, unknown>> = {}) => {
+    const seconds = Math.floor(clock.now() / 1_000);
+    const said = {
+      iss: JWT_ISSUER,
+      sub: subject,
+      exp: seconds + 3_600,
+      email: emailOf(subject),
+      email_verified: true,
+      name: subject,
+    };
+    const token = new SignJWT({ ...said, ...claims }).setProtectedHeader({ alg: 'HS256' });
+    return `Bearer ${await token.sign(new TextEncoder().encode(JWT_SECRET))}`;
+  };
+  const enter = async (subject: string, workspaceId?: string) =>
+    auth.authenticator.authenticate({ authorization: await bearer(subject), workspaceId });
+  const workspaceOf = async (name: string) => {
+    const identity = await auth.authenticator.identify({ authorization: await bearer(`${name}-owner`) });
+    const { id } = await auth.workspaces.create(identity, { name });
+    const owner = await enter(`${name}-owner`, id);
+    const join = async (role: Role) => {
+      await auth.members.add(owner, { email: emailOf(`${name}-${role}`), role });
+      return enter(`${name}-${role}`, id);
+    };
+    return { owner, admin: await join('admin'), member: await join('member'), viewer: await join('viewer') };
+  };
+  return { auth, clock, bus, bearer, enter, workspaceOf };
+}
+
+/** The address of a test subject. */
+export function emailOf(subject: string): string {
+  return `${subject}@example.org`;
+}
+
+/** A bus that hands hints over at once and remembers them; `deaf` loses them. */
+export class HintBus implements Bus {
+  readonly sent: { readonly topic: BusTopic; readonly message: unknown }[] = [];
+  deaf = false;
+  private readonly listeners = new Map<BusTopic, Set<(message: never) => void>>();
+  private readonly gaps = new Set<() => void>();
+
+  publish<T extends BusTopic>(topic: T, message: BusMessages[T]): void {
+    this.sent.push({ topic, message });
+    if (this.deaf) return;
+    // Listeners are kept under their own topic, so that each takes what it is given.
+    for (const listener of this.listeners.get(topic) ?? []) listener(message as never);
+  }
+
+  subscribe<T extends BusTopic>(topic: T, listener: (message: BusMessages[T]) => void): () => void {
+    const listeners = this.listeners.get(topic) ?? new Set();
+    this.listeners.set(topic, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  onGap(listener: () => void): () => void {
+    this.gaps.add(listener);
+    return () => this.gaps.delete(listener);
+  }
+
+  /** As after a lost connection. */
+  gap(): void {
+    for (const listener of this.gaps) listener();
+  }
+
+  /** How many listen, to topics and gaps. */
+  get listening(): number {
+    return [...this.listeners.values()].reduce((sum, { size }) => sum + size, this.gaps.size);
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,132 @@
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { stopOrphan } from '../../libs/platform/src/postgres/orphan-server.js';
+import { postgresHome, serverUser } from '../../libs/platform/src/postgres/postgres-binaries.js';
+import {
+  initializeCluster,
+  type PostgresServer,
+  startServer,
+} from '../../libs/platform/src/postgres/postgres-server.js';
+
+/** Speed before durability: the cluster lives as long as the run. */
+const SETTINGS = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'max_connections=300',
+  'shared_buffers=128MB',
+];
+
+/** Followed by the process id of the run. */
+const PREFIX = 'nightshift-test-';
+
+interface RunningCluster {
+  readonly server: PostgresServer;
+  readonly folder: string;
+}
+
+/**
+ * The one Postgres of a test run, in Jest's main process, which outlives the workers. A worker connects to the address,
+ * sends its token and reads the server's url; the first who asks starts it, so a run of pure specs pays nothing.
+ */
+export class PostgresHost {
+  private running: Promise<RunningCluster> | undefined;
+  private child: PostgresServer | undefined;
+
+  private constructor(
+    private readonly door: Server,
+    private readonly token: string,
+  ) {}
+
+  static async listen(token: string): Promise<PostgresHost> {
+    const door = createServer();
+    const host = new PostgresHost(door, token);
+    door.on('connection', (socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.once('data', (line) => {
+        if (line.toString() !== `${token}\n`) socket.destroy();
+        else
+          void host.url().then(
+            (url) => socket.end(url),
+            (error: unknown) => socket.end(`error: ${String(error)}`),
+          );
+      });
+    });
+    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+    door.unref();
+    process.once('exit', () => {
+      host.kill();
+    });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        host.kill();
+        process.kill(process.pid, signal); // as if we had not listened
+      });
+    }
+    return host;
+  }
+
+  get address(): string {
+    const address = this.door.address();
+    return `${typeof address === 'object' && address !== null ? address.port : 0}:${this.token}`;
+  }
+
+  async close(): Promise<void> {
+    this.door.close();
+    if (this.running === undefined) return;
+    const { server, folder } = await this.running;
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  /** The last resort of a run that dies: the server must not stay behind. */
+  private kill(): void {
+    if (this.child !== undefined) {
+      try {
+        process.kill(this.child.pid, 'SIGQUIT');
+      } catch {
+        // already gone
+      }
+    }
+  }
+
+  private async url(): Promise<string> {
+    this.running ??= this.start();
+    const { server } = await this.running;
+    return `postgres://postgres@127.0.0.1:${server.port}/postgres`;
+  }
+
+  private async start(): Promise<RunningCluster> {
+    await clearDeadRuns();
+    const user = serverUser();
+    const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    await chmod(folder, 0o755);
+    const cluster = { home: await postgresHome(user), user, dataDir: join(folder, 'data') };
+    await initializeCluster(cluster);
+    this.child = await startServer(cluster, SETTINGS);
+    return { server: this.child, folder };
+  }
+}
+
+/** A run that was killed outright could not stop its server; the next one does. */
+async function clearDeadRuns(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
+    if (Number.isNaN(pid) || isAlive(pid)) continue;
+    const folder = join(tmpdir(), name);
+    await stopOrphan(join(folder, 'data')).catch(() => undefined); // somebody else may be at it
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPERM';
+  }
+}
