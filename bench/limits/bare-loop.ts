@@ -99,6 +99,7 @@ export class BareLoop {
         epoch: 1,
         signal: new AbortController().signal,
         now: () => Date.now(),
+        progress: () => undefined,
       },
       defaultTimeoutMs: 10_000,
       clock: systemClock,

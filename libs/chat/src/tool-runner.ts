@@ -114,6 +114,7 @@ export class ToolRunner {
         epoch: job.epoch,
         signal: run.signal,
         now: () => Date.now(),
+        progress: () => undefined,
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: systemClock,

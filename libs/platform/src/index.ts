@@ -25,10 +25,14 @@ export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.j
 export {
   type AdmissionRow,
   type ApiKeyRow,
+  type ApprovalGrantRow,
+  type ApprovalPolicyRow,
   type AuditEntryRow,
   type InterruptRow,
   type JobEventRow,
   type JobRow,
+  type McpServerRow,
+  type McpToolRow,
   type MembershipRow,
   type MessageRow,
   type ModelProviderRow,
@@ -36,8 +40,12 @@ export {
   type RoundRow,
   type ThreadRow,
   type ToolCallRow,
+  type ToolOutputRow,
   type UserRow,
   type WorkspaceRow,
+  type WorkspaceSecretRow,
+  type WorkspaceToolRow,
+  type WorkspaceToolVersionRow,
 } from './prisma/rows.js';
 export { openPlatform, type Platform, type PlatformInit, PlatformModule } from './platform.module.js';
 export { MemoryBus } from './bus/memory.bus.js';

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 
-import type { JsonSchema, Tool, ToolContext, ToolEffect, ToolRuntime } from './tool.js';
+import type {
+  JsonSchema,
+  OnUnknown,
+  Tool,
+  ToolContext,
+  ToolEffect,
+  ToolRuntime,
+  ToolSort,
+  Verification,
+} from './tool.js';
+import { toolVersion } from './tool-version.js';
 import { ToolArgumentsError } from './tools.errors.js';
 
 interface ToolSpec {
@@ -18,6 +28,24 @@ interface ToolSpec {
   readonly enabled?: boolean;
   /** Default false. Whether identical calls within a job make sense, as when polling. */
   readonly repeatable?: boolean;
+  /** Default `server`, or `client` for a tool without `execute`. */
+  readonly sort?: ToolSort;
+  /** Default: a fingerprint of name, description and schema. */
+  readonly version?: string;
+  /** Default `worker`; `queue` for what takes long or must not share the job's process. */
+  readonly isolation?: 'worker' | 'queue';
+  /** Default: nobody is asked on the tool's own account. */
+  readonly approval?: 'require_approval' | 'block';
+  /** Default true. Whether an approver may change the arguments. */
+  readonly allowEdit?: boolean;
+  /** Default none. Names of arguments whose values previews hide. */
+  readonly sensitiveFields?: readonly string[];
+  /** Narrows timed grants; default: the tool's name. */
+  readonly grantKey?: (args: Readonly<Record<string, unknown>>) => string;
+  /** Default `verify` for a tool with `verify`, else `ask`. Matters to `once` tools only. */
+  readonly onUnknown?: OnUnknown;
+  /** Asks the far side what became of a started call. */
+  verify?(idempotencyKey: string, context: ToolContext): Promise<Verification>;
 }
 
 /** A tool whose input is a zod object: the handler gets the parsed value, defaults and transforms applied. */
@@ -39,19 +67,37 @@ export interface JsonSchemaToolSpec extends ToolSpec {
 export function defineTool<Input extends z.ZodType>(spec: ZodToolSpec<Input>): Tool;
 export function defineTool(spec: JsonSchemaToolSpec): Tool;
 export function defineTool(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec): Tool {
+  const parameters = isZod(spec) ? parametersOf(spec.input) : withoutDialect(spec.input);
   const tool: Tool = Object.freeze({
     name: spec.name,
     description: spec.description,
-    parameters: isZod(spec) ? parametersOf(spec.input) : withoutDialect(spec.input),
+    parameters,
     runtime: spec.runtime ?? 'hybrid',
     effect: spec.effect ?? 'once',
     timeoutMs: spec.timeoutMs ?? null,
     enabled: spec.enabled ?? true,
     repeatable: spec.repeatable ?? false,
+    ...conditionsOf(spec),
+    version: spec.version ?? toolVersion({ name: spec.name, description: spec.description, parameters }),
     handler: spec.execute === undefined ? null : isZod(spec) ? zodHandler(spec) : jsonHandler(spec),
   });
   defined.add(tool);
   return tool;
+}
+
+/** Who is asked before a call, and what is known after one. */
+function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
+  const verify = spec.verify?.bind(spec) ?? null;
+  return {
+    sort: spec.sort ?? (spec.execute === undefined ? 'client' : 'server'),
+    isolation: spec.isolation ?? 'worker',
+    approval: spec.approval ?? null,
+    allowEdit: spec.allowEdit ?? true,
+    sensitiveFields: spec.sensitiveFields ?? [],
+    grantKey: spec.grantKey ?? null,
+    onUnknown: spec.onUnknown ?? (verify === null ? 'ask' : 'verify'),
+    verify,
+  } as const;
 }
 
 const defined = new WeakSet<object>();

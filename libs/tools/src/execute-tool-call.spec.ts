@@ -34,6 +34,7 @@ function run(
     epoch: 3,
     signal: options.signal ?? new AbortController().signal,
     now: () => clock.now(),
+    progress: () => undefined,
   };
   const redact = options.redact === undefined ? {} : { redact: options.redact };
   return executeToolCall({

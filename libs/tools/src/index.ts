@@ -1,4 +1,5 @@
 export { CallHistory, type EarlierCall } from './call-guards.js';
+export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
@@ -15,7 +16,17 @@ export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './pars
 export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
 export { projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
 export { type AdvertisedTool, type OfferedHandling, type OfferedTool, resolveOffered } from './resolve-offered.js';
-export type { JsonSchema, Tool, ToolContext, ToolEffect, ToolRuntime } from './tool.js';
+export type {
+  JsonSchema,
+  OnUnknown,
+  Tool,
+  ToolContext,
+  ToolEffect,
+  ToolProgress,
+  ToolRuntime,
+  ToolSort,
+  Verification,
+} from './tool.js';
 export { ToolRegistry } from './tool.registry.js';
 export {
   isOpen,

@@ -7,6 +7,29 @@ export type ToolRuntime = 'hybrid' | 'client' | 'server';
  */
 export type ToolEffect = 'pure' | 'idempotent' | 'once';
 
+/** What kind of thing answers the call; the ledger's `runtime`. */
+export type ToolSort = 'server' | 'client' | 'http' | 'mcp';
+
+/**
+ * What happens to a started `once` call whose end nobody saw: a person is asked; the tool's own `verify` is asked first and a
+ * person only if it is not certain; the model reads "outcome unknown"; or the job fails.
+ */
+export type OnUnknown = 'ask' | 'verify' | 'report' | 'fail';
+
+/** What a tool says of a started call, asked by its idempotency key. */
+export type Verification =
+  | { readonly outcome: 'happened'; readonly result: unknown }
+  | { readonly outcome: 'did_not_happen' }
+  /** `note` is shown to the person who decides. */
+  | { readonly outcome: 'unknown'; readonly note?: string };
+
+/** How far a call is; any part may be left out. `total` in the unit of `progress`. */
+export interface ToolProgress {
+  readonly progress?: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
 /** A JSON Schema (2020-12, or draft-07 when its `$schema` says so) of an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -26,6 +49,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Wall time in ms since the epoch. */
   readonly now: () => number;
+  /** Tells viewers how far the call is; at most two a second are shown. Never part of the result. */
+  readonly progress: (progress: ToolProgress) => void;
 }
 
 /** A tool as the registry holds it; made by `defineTool`. */
@@ -40,6 +65,22 @@ export interface Tool {
   readonly enabled: boolean;
   /** Whether identical calls within a job make sense (polling). */
   readonly repeatable: boolean;
+  readonly sort: ToolSort;
+  /** Changes whenever what the model is shown or what runs changes; jobs pin it. */
+  readonly version: string;
+  /** `queue`: runs in a process of the isolated tool queue, while the job waits without a slot. */
+  readonly isolation: 'worker' | 'queue';
+  /** The tool's own layer of the approval policy; null: it asks for nothing. It can only tighten. */
+  readonly approval: 'require_approval' | 'block' | null;
+  /** Whether a person who approves may change the arguments. */
+  readonly allowEdit: boolean;
+  /** Names of arguments, at any depth, whose values a preview shows as `***`. */
+  readonly sensitiveFields: readonly string[];
+  /** Narrows a timed grant to less than the tool's name, for example `POST api.example.com`. */
+  readonly grantKey: ((args: Readonly<Record<string, unknown>>) => string) | null;
+  readonly onUnknown: OnUnknown;
+  /** Asks the far side what became of a started call. */
+  readonly verify: ((idempotencyKey: string, context: ToolContext) => Promise<Verification>) | null;
   /**
    * The handler; null when only a client can run it. Takes arguments that are valid by `parameters`, gives text or a JSON
    * value, and throws to fail: its message is what the model reads as the reason.

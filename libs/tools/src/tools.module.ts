@@ -2,6 +2,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 
 import { BUILTIN_TOOLS } from './builtin/builtin-tools.js';
+import { ToolCatalog } from './catalog/tool-catalog.js';
 import { isTool } from './define-tool.js';
 import type { Tool } from './tool.js';
 import { ToolRegistry } from './tool.registry.js';
@@ -12,7 +13,7 @@ export abstract class ToolProvider {
 }
 
 /** The registry with the built-in tools and every tool among the providers of the application. */
-@Module({ imports: [DiscoveryModule], providers: [ToolRegistry], exports: [ToolRegistry] })
+@Module({ imports: [DiscoveryModule], providers: [ToolCatalog, ToolRegistry], exports: [ToolCatalog, ToolRegistry] })
 export class ToolsModule implements OnModuleInit {
   constructor(
     private readonly discovery: DiscoveryService,

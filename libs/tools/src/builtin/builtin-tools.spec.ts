@@ -24,6 +24,7 @@ async function call(name: string, args: string): Promise<string> {
       epoch: 1,
       signal: new AbortController().signal,
       now: () => clock.now(),
+      progress: () => undefined,
     },
     defaultTimeoutMs: 1_000,
     clock,

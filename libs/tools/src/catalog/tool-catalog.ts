@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+
+import type { ToolDefinition } from '#models';
+import { systemClock } from '#platform';
+
+import type { Tool } from '../tool.js';
+import { toDefinition, ToolRegistry } from '../tool.registry.js';
+
+/** A place where tools of single workspaces come from, besides the registry of the process. */
+export interface WorkspaceToolSource {
+  /** Says which source a name clash was with. */
+  readonly name: string;
+  /** All usable tools of the workspace; read at most about once a second and workspace. */
+  toolsOf(workspaceId: string): Promise<readonly Tool[]>;
+}
+
+/** The tools of one workspace at one moment: those of the process, then its own. */
+export class WorkspaceTools {
+  private readonly own: ReadonlyMap<string, Tool>;
+
+  constructor(
+    private readonly registry: ToolRegistry,
+    own: readonly Tool[],
+  ) {
+    this.own = new Map(own.filter((tool) => registry.find(tool.name) === undefined).map((tool) => [tool.name, tool]));
+  }
+
+  /** The tool of that name, also a disabled one. */
+  find(name: string): Tool | undefined {
+    return this.registry.find(name) ?? this.own.get(name);
+  }
+
+  /** All enabled tools by name. */
+  list(): readonly Tool[] {
+    const own = [...this.own.values()].filter((tool) => tool.enabled);
+    return [...this.registry.list(), ...own].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** An enabled tool as a model is to be shown it; undefined when there is none. */
+  definitionOf(name: string): ToolDefinition | undefined {
+    const tool = this.find(name);
+    return tool?.enabled === true ? toDefinition(tool) : undefined;
+  }
+}
+
+interface Remembered {
+  readonly tools: Promise<WorkspaceTools>;
+  readonly until: number;
+}
+
+/** How long another process may go on with tools that were changed here, ms. */
+const freshMs = 1_000;
+const mostRemembered = 1_000;
+
+/** Which tools a workspace has. Sources register while the process boots; answers are at most a second old. */
+@Injectable()
+export class ToolCatalog {
+  private readonly sources: WorkspaceToolSource[] = [];
+  private readonly remembered = new Map<string, Remembered>();
+
+  constructor(private readonly registry: ToolRegistry) {}
+
+  addSource(source: WorkspaceToolSource): void {
+    this.sources.push(source);
+  }
+
+  /** The workspace's tools as of now, or up to a second ago. */
+  of(workspaceId: string): Promise<WorkspaceTools> {
+    const now = systemClock.monotonic();
+    const known = this.remembered.get(workspaceId);
+    if (known !== undefined && known.until > now) return known.tools;
+    const tools = this.read(workspaceId);
+    this.forget(workspaceId); // re-inserted last: what was asked for longest ago goes first
+    if (this.remembered.size >= mostRemembered) this.remembered.delete(this.remembered.keys().next().value ?? '');
+    this.remembered.set(workspaceId, { tools, until: now + freshMs });
+    tools.catch(() => {
+      if (this.remembered.get(workspaceId)?.tools === tools) this.forget(workspaceId);
+    });
+    return tools;
+  }
+
+  /** Call after a change of the workspace's tools, so that this process sees it at once. */
+  forget(workspaceId: string): void {
+    this.remembered.delete(workspaceId);
+  }
+
+  private async read(workspaceId: string): Promise<WorkspaceTools> {
+    const own = await Promise.all(this.sources.map((source) => source.toolsOf(workspaceId)));
+    return new WorkspaceTools(this.registry, own.flat());
+  }
+}
