@@ -17,7 +17,12 @@ export interface ToolFailure {
 
 /** How a call ended, before it is written to the ledger. */
 export type Settlement =
-  | { readonly status: 'completed'; readonly result: string }
+  | {
+      readonly status: 'completed';
+      readonly result: string;
+      /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
+      readonly resultBytes?: number;
+    }
   | { readonly status: Exclude<SettledStatus, 'completed'>; readonly failure: ToolFailure };
 
 /** One call as the ledger knows it. `result` is the durable text of a completed call. */

@@ -2,6 +2,7 @@ import { type CommitPart, type PartRow, partRow } from '#jobs';
 import { newId } from '#platform';
 
 import type { PlannedCall } from './plan-calls.js';
+import type { ToolSort } from './tool.js';
 import type { Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
 
 interface JobRef {
@@ -23,6 +24,8 @@ type NewRow = readonly [
   result: string | null,
   error: object | null,
   ranMs: number | null,
+  runtime: ToolSort,
+  resultBytes: number | null,
 ];
 
 const newCalls: CommitPart<NewRow> = {
@@ -41,17 +44,20 @@ const newCalls: CommitPart<NewRow> = {
     ['result', 'text'],
     ['error', 'jsonb'],
     ['ran_ms', 'int'],
+    ['runtime', 'text'],
+    ['result_bytes', 'int'],
   ],
   sql: (
     rows,
   ) => `INSERT INTO tool_call (workspace_id, job_id, id, round, ordinal, call_id, name, arguments, effect, status, result,
-    error, idem_key, started_epoch, created_at, started_at, finished_at)
+    error, idem_key, started_epoch, created_at, started_at, finished_at, thread_id, created_by, runtime, duration_ms, result_bytes)
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN up.lease_epoch END, clock_timestamp(),
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL
       THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
-    CASE WHEN r.status NOT IN ('pending', 'running') THEN clock_timestamp() END
+    CASE WHEN r.status NOT IN ('pending', 'running') THEN clock_timestamp() END,
+    up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result))
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
 };
 
@@ -75,7 +81,13 @@ const startedCalls: CommitPart<CallKey> = {
           OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < up.lease_epoch)) RETURNING 1`,
 };
 
-type SettledRow = readonly [...CallKey, status: string, result: string | null, error: object | null];
+type SettledRow = readonly [
+  ...CallKey,
+  status: string,
+  result: string | null,
+  error: object | null,
+  resultBytes: number | null,
+];
 
 const settledCalls: CommitPart<SettledRow> = {
   name: 'settled_calls',
@@ -87,10 +99,14 @@ const settledCalls: CommitPart<SettledRow> = {
     ['status', 'text'],
     ['result', 'text'],
     ['error', 'jsonb'],
+    ['result_bytes', 'int'],
   ],
   sql: (
     rows,
-  ) => `UPDATE tool_call t SET status = r.status, result = r.result, error = r.error, finished_at = clock_timestamp()
+  ) => `UPDATE tool_call t SET status = r.status, result = r.result, error = r.error, finished_at = clock_timestamp(),
+      duration_ms = CASE WHEN t.started_at IS NOT NULL
+        THEN least(extract(epoch FROM clock_timestamp() - t.started_at) * 1000, 2147483647)::int END,
+      result_bytes = coalesce(r.result_bytes, octet_length(r.result))
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') RETURNING 1`,
@@ -109,6 +125,10 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   readonly error: ToolFailure | null;
   /** How long it ran, ms; null: it did not, or not yet. */
   readonly ranMs: number | null;
+  /** What kind of thing answers it; absent: a handler of this server. */
+  readonly runtime?: ToolSort;
+  /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
+  readonly resultBytes?: number;
 }
 
 /**
@@ -130,6 +150,8 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
     call.result,
     call.error,
     call.ranMs,
+    call.runtime ?? 'server',
+    call.resultBytes ?? null,
   ]);
 }
 
@@ -154,5 +176,6 @@ export function settleCallRow(
     settlement.status,
     result,
     error,
+    settlement.status === 'completed' ? (settlement.resultBytes ?? null) : null,
   ]);
 }

@@ -8,8 +8,9 @@ export interface CommitPart<Row extends readonly unknown[]> {
   /** Postgres array element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
   readonly columns: readonly (readonly [name: string, type: string])[];
   /**
-   * The data-modifying statement. `rows` names a relation with `columns`; it must join the relation `up`
-   * (workspace_id, id, lease_epoch), which holds the jobs whose lease was found valid, and return one row per row written.
+   * The data-modifying statement. `rows` names a relation with `columns`; it must join the relation `up` (workspace_id, id,
+   * lease_epoch, thread_id, created_by), which holds the jobs whose lease was found valid, and return one row per row
+   * written.
    */
   readonly sql: (rows: string) => string;
   /** Ties the row type to the part. */

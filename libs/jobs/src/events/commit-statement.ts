@@ -83,7 +83,7 @@ up AS (
       finished_at = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN clock_timestamp() END
     FROM mine m
    WHERE j.workspace_id = m.workspace_id AND j.id = m.id AND j.lease_epoch = m.epoch AND j.status = 'running'
-  RETURNING j.workspace_id, j.id, j.lease_epoch, j.last_seq - m.n AS base, m.i),
+  RETURNING j.workspace_id, j.id, j.lease_epoch, j.thread_id, j.created_by, j.last_seq - m.n AS base, m.i),
 logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
   SELECT up.workspace_id, up.id, up.base + e.o, up.lease_epoch, e.a, e.t, e.b, clock_timestamp()
