@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 
-import { Doorbell, Retention, Worker } from '#jobs';
+import { Doorbell, InterruptTimers, Retention, Worker } from '#jobs';
 import { Config } from '#platform';
 
 /** Lets the worker take jobs once everything is there, and gives its jobs back before anything is taken away. */
@@ -17,6 +17,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     private readonly worker: Worker,
     private readonly doorbell: Doorbell,
     private readonly retention: Retention,
+    private readonly timers: InterruptTimers,
     private readonly config: Config,
   ) {}
 
@@ -28,6 +29,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     await this.doorbell.start();
     this.worker.start();
     this.retention.start();
+    this.timers.start();
   }
 
   beforeApplicationShutdown(): Promise<void> {
@@ -52,6 +54,10 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   private async stopAll(): Promise<void> {
-    await Promise.all([this.worker.stop(this.config.values.WORKER_DRAIN_MS), this.retention.stop()]);
+    await Promise.all([
+      this.worker.stop(this.config.values.WORKER_DRAIN_MS),
+      this.retention.stop(),
+      this.timers.stop(),
+    ]);
   }
 }

@@ -1,3 +1,4 @@
+export { HeldJob, JobAmender } from './amend/job-amender.js';
 export { JobStopper, type AdmissionAbort, type StopState } from './cancel/job-stopper.js';
 export { Doorbell } from './doorbell/doorbell.js';
 export { doorbellQueue } from './doorbell/doorbell.repository.js';
@@ -15,6 +16,32 @@ export {
   type Usage,
 } from './events/job-event.js';
 export { jobEventMeanings } from './events/job-event-meanings.js';
+export {
+  decidableBy,
+  type ExpireAction,
+  type Interrupt,
+  type InterruptKind,
+  interruptKinds,
+  type InterruptStatus,
+  interruptStatuses,
+  type NewInterrupt,
+  type Outcome,
+} from './interrupts/interrupt.js';
+export {
+  type DueHandler,
+  type HeldInterrupt,
+  InterruptSettler,
+  type Settlement as InterruptSettlement,
+} from './interrupts/interrupt-settler.js';
+export { InterruptTimers } from './interrupts/interrupt-timers.js';
+export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
+export { type InterruptFilter, InterruptsRepository } from './interrupts/interrupts.repository.js';
+export {
+  closeInterruptRow,
+  insertInterrupt,
+  interruptOpened,
+  openInterruptRow,
+} from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds } from './job.js';
 export {
   canMove,

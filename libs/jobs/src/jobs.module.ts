@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 
+import { AmendRepository } from './amend/amend.repository.js';
+import { JobAmender } from './amend/job-amender.js';
 import { CancelRepository } from './cancel/cancel.repository.js';
 import { JobStopper } from './cancel/job-stopper.js';
 import { Doorbell } from './doorbell/doorbell.js';
@@ -9,6 +11,9 @@ import { EventLog } from './events/event-log.js';
 import { EventLogRepository } from './events/event-log.repository.js';
 import { FeedRepository } from './events/feed.repository.js';
 import { LocalEvents } from './events/local-events.js';
+import { InterruptSettler } from './interrupts/interrupt-settler.js';
+import { InterruptTimers } from './interrupts/interrupt-timers.js';
+import { InterruptsRepository } from './interrupts/interrupts.repository.js';
 import { JobGauges } from './job.gauges.js';
 import { JobTelemetry } from './job.telemetry.js';
 import { JobOwnersRepository } from './job-owners.repository.js';
@@ -31,6 +36,7 @@ import { StartRepository } from './start/start.repository.js';
 
 const shared = [
   AdmissionRepository,
+  AmendRepository,
   CancelRepository,
   Doorbell,
   DoorbellRepository,
@@ -38,6 +44,10 @@ const shared = [
   EventLog,
   EventLogRepository,
   FeedRepository,
+  InterruptSettler,
+  InterruptsRepository,
+  InterruptTimers,
+  JobAmender,
   JobGauges,
   JobHandlers,
   JobOwnersRepository,

@@ -45,6 +45,14 @@ function toModel(event: JobEvent): JobEventModel {
       return { __typename: 'ToolCallEvent', ...stamp, toolCall: toState(event.body.call, event.body) };
     case 'tool-call-updated':
       return { __typename: 'ToolCallUpdatedEvent', ...stamp, toolCall: toState(event.body.call, event.body) };
+    case 'tool-progress':
+      return { __typename: 'ToolProgressEvent', ...stamp, ...event.body };
+    case 'interrupt-opened':
+      return { __typename: 'InterruptOpenedEvent', ...stamp, ...event.body };
+    case 'interrupt-reminder':
+      return { __typename: 'InterruptReminderEvent', ...stamp, ...event.body };
+    case 'interrupt-resolved':
+      return { __typename: 'InterruptResolvedEvent', ...stamp, ...event.body };
     case 'job-waiting':
       return { __typename: 'JobWaitingEvent', ...stamp, ...event.body };
     case 'job-requeued':

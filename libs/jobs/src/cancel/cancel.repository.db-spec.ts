@@ -57,7 +57,7 @@ describe('a cancel', () => {
       [job.workspaceId, newId(), job.jobId],
     );
     await jobs.rows(`UPDATE job SET key_cipher = '\\x01' WHERE id = $1`, [job.jobId]);
-    await log.commit([writeOf(job, 1, { move: { to: 'waiting' } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
     const [row] = await jobs.rows(
       `SELECT j.status, j.key_cipher, c.status AS call, i.status AS asked FROM job j

@@ -9,7 +9,8 @@ export type JobMove =
       readonly reason: string;
       readonly error?: { readonly code: string; readonly message: string };
     }
-  | { readonly to: 'waiting' }
+  /** Refused when the job was answered more often than `answered`: its worker has not seen the last answer yet. */
+  | { readonly to: 'waiting'; readonly answered: number }
   /** A drain gives the job back: the attempt is not counted. */
   | { readonly to: 'queued' };
 
@@ -59,11 +60,11 @@ export const noCounts: JobCounts = {
 const core = `WITH want AS (
   SELECT * FROM json_to_recordset($1::json) AS w(i int, ws uuid, job uuid, epoch int, number int, n int, calm bool,
     progress bool, next text, reason text, error jsonb, rounds int, calls int, prompt int, completion int, restarts int,
-    content int)),
+    content int, seen int)),
 mine AS (
   SELECT j.workspace_id, j.id, w.* FROM want w JOIN job j ON j.workspace_id = w.ws AND j.id = w.job
    WHERE j.lease_epoch = w.epoch AND j.status = 'running' AND j.lease_writes = w.number - 1
-     AND NOT (w.calm AND j.cancel_requested_at IS NOT NULL)
+     AND NOT (w.calm AND j.cancel_requested_at IS NOT NULL) AND (w.seen IS NULL OR j.answered = w.seen)
    ORDER BY j.workspace_id, j.id FOR NO KEY UPDATE OF j),
 up AS (
   UPDATE job j SET
@@ -71,7 +72,7 @@ up AS (
       rounds = j.rounds + m.rounds, tool_calls = j.tool_calls + m.calls, restarts = j.restarts + m.restarts,
       content_length = j.content_length + m.content,
       prompt_tokens = j.prompt_tokens + m.prompt, completion_tokens = j.completion_tokens + m.completion,
-      attempts = CASE WHEN m.progress THEN 0 WHEN m.next = 'queued' THEN greatest(j.attempts - 1, 0) ELSE j.attempts END,
+      attempts = CASE WHEN m.progress OR m.next = 'waiting' THEN 0 WHEN m.next = 'queued' THEN greatest(j.attempts - 1, 0) ELSE j.attempts END,
       status = coalesce(m.next, j.status),
       reason = CASE WHEN m.next = 'cancelled' THEN coalesce(j.reason, m.reason) ELSE coalesce(m.reason, j.reason) END,
       error = coalesce(m.error, j.error),
@@ -143,7 +144,7 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
 
 function toMove(move: JobMove | undefined): object {
   if (move === undefined) return {};
-  return move.to === 'waiting' || move.to === 'queued'
-    ? { next: move.to }
-    : { next: move.to, reason: move.reason, error: move.error };
+  if (move.to === 'queued') return { next: move.to };
+  if (move.to === 'waiting') return { next: move.to, seen: move.answered };
+  return { next: move.to, reason: move.reason, error: move.error };
 }

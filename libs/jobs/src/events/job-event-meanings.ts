@@ -35,6 +35,22 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   },
   'tool-call': { body: '`round`, `internalStatus`, `call`', says: 'A call the model asked for, as it was recorded.' },
   'tool-call-updated': { body: '`round`, `internalStatus`, `call`', says: 'The call has moved to another status.' },
+  'tool-progress': {
+    body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`',
+    says: 'How far a call is; at most two a second for each call. Display only.',
+  },
+  'interrupt-opened': {
+    body: '`interruptId`, `kind`, `callId?`, `nodeId?`, `title`, `expiresAt`, `request`',
+    says: 'The job needs an answer from outside; `request` depends on the kind.',
+  },
+  'interrupt-reminder': {
+    body: '`interruptId`, `kind`, `title`, `expiresAt`',
+    says: 'The request is still open. Once a day.',
+  },
+  'interrupt-resolved': {
+    body: '`interruptId`, `outcome`, `decidedBy?`, `decidedAt`',
+    says: 'The request is settled, by an answer, by its expiry or because the job was stopped.',
+  },
   'job-waiting': { body: '`interruptIds`', says: 'The job holds no worker until a request is answered.' },
   'job-requeued': { body: '`reason`', says: 'The job may be claimed again.' },
   warning: { body: '`code`, `text`', says: 'Something a person should know; the job goes on.' },

@@ -51,6 +51,36 @@ export interface JobEventBodies {
   };
   'tool-call': { readonly round: number; readonly internalStatus: string; readonly call: ToolCallItem };
   'tool-call-updated': { readonly round: number; readonly internalStatus: string; readonly call: ToolCallItem };
+  /** `seqInCall`: 1, 2, 3 … within the call. For display only. */
+  'tool-progress': {
+    readonly callId: string;
+    readonly seqInCall: number;
+    readonly progress?: number;
+    readonly total?: number;
+    readonly message?: string;
+  };
+  /** `request` by kind; `expiresAt` in ms since the epoch, null: never. */
+  'interrupt-opened': {
+    readonly interruptId: string;
+    readonly kind: string;
+    readonly callId?: string;
+    readonly nodeId?: string;
+    readonly title: string;
+    readonly expiresAt: number | null;
+    readonly request: Readonly<Record<string, unknown>>;
+  };
+  'interrupt-reminder': {
+    readonly interruptId: string;
+    readonly kind: string;
+    readonly title: string;
+    readonly expiresAt: number | null;
+  };
+  'interrupt-resolved': {
+    readonly interruptId: string;
+    readonly outcome: string;
+    readonly decidedBy?: string;
+    readonly decidedAt: number;
+  };
   'job-waiting': { readonly interruptIds: readonly string[] };
   'job-requeued': { readonly reason: string };
   warning: { readonly code: string; readonly text: string };
@@ -108,6 +138,10 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
     case 'round-finished':
     case 'tool-call':
     case 'tool-call-updated':
+    case 'tool-progress':
+    case 'interrupt-opened':
+    case 'interrupt-reminder':
+    case 'interrupt-resolved':
     case 'warning':
     case 'job-cancel-requested':
       return undefined;

@@ -11,7 +11,8 @@ export type JobOutcome =
   | { readonly status: 'released' };
 
 /**
- * The work of one kind of job. Called with a fresh claim; rebuilds its state from rows when the job was begun before.
+ * The work of one kind of job. Called with a fresh claim; rebuilds its state from rows when the job was begun before. Called
+ * again on the same claim when an answer from outside came in while it went to wait.
  * When `run.signal` aborts it must stop promptly, hand over (with `run.append`) what settles its open calls and partial
  * text, and return or throw: what the job becomes then follows from the signal's reason, not from the answer.
  */

@@ -28,7 +28,7 @@ function scene() {
     log: log as unknown as EventLog,
     clock,
     flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
-    isCancelRequested: () => Promise.resolve(false),
+    askLease: () => Promise.resolve(undefined),
     isValid: () => true,
   });
   const endWrite = async () => {

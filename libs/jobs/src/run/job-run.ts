@@ -4,7 +4,7 @@ import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js
 import { type EventLog } from '../events/event-log.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
-import type { ClaimedJob } from './lease.repository.js';
+import type { ClaimedJob, Renewed } from './lease.repository.js';
 import { addCounts, PendingWrite, type RunWrite } from './pending-write.js';
 
 /** When waiting text is written: whichever comes first. */
@@ -18,8 +18,8 @@ export interface JobRunOptions {
   readonly log: EventLog;
   readonly clock: Clock;
   readonly flush: FlushPolicy;
-  /** Asks the database, after a write was refused, whether that was because of a cancel and not of the fence. */
-  readonly isCancelRequested: () => Promise<boolean>;
+  /** Asks the database, after a write was refused, whether that was because of the fence: then there is no answer. */
+  readonly askLease: () => Promise<Pick<Renewed, 'cancelRequested' | 'answered'> | undefined>;
   /** Whether the lease is still ours by the monotonic clock. */
   readonly isValid: () => boolean;
 }
@@ -52,6 +52,8 @@ export class JobRun {
   private offsets: { text: number; reasoning: number };
   private committedText: number;
   private committedReasoning = 0;
+  /** Answers from outside that what the handler read has seen. */
+  private answered: number;
   /** Sums over the whole job, as they will be on its row. */
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
   /** Set when the process wants to stop: return at the next round boundary. */
@@ -70,6 +72,7 @@ export class JobRun {
       contentLength: job.contentLength,
     };
     this.committedText = job.contentLength;
+    this.answered = job.answered;
     this.offsets = { text: job.contentLength, reasoning: 0 };
   }
 
@@ -169,24 +172,32 @@ export class JobRun {
    * a cancel was asked for. No tool starts after a cancel's acknowledgement.
    */
   async commitUnlessCancelled(write: RunWrite): Promise<void> {
+    if (!(await this.commitIfUnchanged(write))) throw this.lose();
+  }
+
+  /**
+   * Gives the slot back while somebody is awaited; `write` goes along. False when an answer came since the handler read its
+   * rows: nothing of `write` is stored, the job still runs, and the handler has to look again. Throws as `commitUnlessCancelled`.
+   */
+  commitWaiting(write: RunWrite): Promise<boolean> {
+    return this.commitIfUnchanged(write, { to: 'waiting', answered: this.answered });
+  }
+
+  private async commitIfUnchanged(write: RunWrite, move?: JobMove): Promise<boolean> {
     while (this.inFlight !== undefined) await this.inFlight;
     this.assertHeld();
     const before = { pending: this.pending.copy(), totals: { ...this.totals } };
     this.take(write);
-    if (await this.send({ unlessCancelled: true, move: undefined })) return;
-    if (this.lost !== undefined || !(await this.wasCancelled())) throw this.lose();
+    if (await this.send({ unlessCancelled: true, move })) return true;
+    // When even that cannot be asked, the lease is as good as lost: the next claim sees the cancel or the answer.
+    const lease = this.lost === undefined ? await this.options.askLease().catch(() => undefined) : undefined;
+    const wasAnswered = lease !== undefined && lease.answered !== this.answered;
+    if (lease === undefined || !(lease.cancelRequested || wasAnswered)) throw this.lose();
     Object.assign(this.totals, before.totals);
     this.pending.putBack(before.pending);
-    throw new CancelRequested(this.job.jobId);
-  }
-
-  /** When even that cannot be asked, the lease is as good as lost: the next claim sees the cancel. */
-  private async wasCancelled(): Promise<boolean> {
-    try {
-      return await this.options.isCancelRequested();
-    } catch {
-      return false;
-    }
+    this.answered = lease.answered;
+    if (lease.cancelRequested) throw new CancelRequested(this.job.jobId);
+    return false;
   }
 
   /** Frees the timer. What still waits is dropped: the caller has committed or lost the lease. */

@@ -103,7 +103,7 @@ export class JobRunner {
       log: this.log,
       clock: this.clock,
       flush: this.flush,
-      isCancelRequested: () => this.keeper.isCancelRequested(run),
+      askLease: () => this.keeper.ask(run),
       isValid: () => this.keeper.isValid(run),
     });
     this.keeper.add(run, claimedAt);

@@ -59,11 +59,11 @@ export class LeaseKeeper {
     if (this.held.size === 0) this.stop();
   }
 
-  /** Whether the database still names us as the holder of `run`, and a cancel was asked for. */
-  async isCancelRequested(run: JobRun): Promise<boolean> {
+  /** What the database says of the lease of `run`, if it still names us as its holder. */
+  async ask(run: JobRun): Promise<Renewed | undefined> {
     const { workspaceId, jobId, epoch } = run.job;
     const renewed = await this.repository.renew([{ workspaceId, jobId, epoch }]);
-    return renewed.get(jobId)?.cancelRequested ?? false;
+    return renewed.get(jobId);
   }
 
   /** False once the lease may be somebody else's, by the monotonic clock; also when no timer could say so yet. */

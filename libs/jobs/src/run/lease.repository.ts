@@ -27,6 +27,8 @@ export interface ClaimedJob {
   readonly contentLength: number;
   readonly lastSeq: number;
   readonly cancelRequested: boolean;
+  /** How often the job was answered from outside by now. */
+  readonly answered: number;
   readonly reason: string | null;
   /** Running time left, ms. */
   readonly remainingMs: number;
@@ -47,6 +49,8 @@ export interface JobRef {
 /** What a renewal tells about a lease that is still held. */
 export interface Renewed {
   readonly cancelRequested: boolean;
+  /** How often the job was answered from outside by now. */
+  readonly answered: number;
   /** Why the cancel was asked for. */
   readonly reason: string | null;
   /** The job's running time is over. */
@@ -82,7 +86,7 @@ logged AS (
 SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, attempts, thread_id AS "threadId",
        message_id AS "messageId", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
-       content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", reason, error AS "lastError",
+       content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",
        (extract(epoch FROM deadline_at - clock_timestamp()) * 1000)::int AS "remainingMs",
        (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::int AS "waitedMs",
@@ -93,7 +97,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch,
 const renewSql = `UPDATE job j SET lease_until = clock_timestamp() + $2::int * interval '1 ms'
   FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, epoch int)
  WHERE j.workspace_id = w."workspaceId" AND j.id = w."jobId" AND j.lease_epoch = w.epoch AND j.status = 'running'
-RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.reason, j.deadline_at < clock_timestamp() AS late`;
+RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.answered, j.reason, j.deadline_at < clock_timestamp() AS late`;
 
 /** Every workspace gets its turn: the oldest runnable jobs of each, before the second oldest of any. */
 const runnableSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (

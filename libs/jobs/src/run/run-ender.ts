@@ -7,7 +7,7 @@ import type { JobMove } from '../events/commit-statement.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import { JobTelemetry } from '../job.telemetry.js';
-import { LeaseLost } from '../jobs.errors.js';
+import { CancelRequested, LeaseLost } from '../jobs.errors.js';
 import { ThreadLine } from '../line/thread-line.js';
 import { DeadlineReached, Draining, JobCancelled, Poisoned } from './end-reason.js';
 import type { JobHandler, JobOutcome } from './job-handler.js';
@@ -39,14 +39,36 @@ export class RunEnder {
     const { jobId, workspaceId, epoch, kind } = run.job;
     try {
       if (epoch === 1) this.telemetry.queueWait.observe(Math.max(0, run.job.waitedMs) / 1_000);
-      const rest = await this.restOf(run, handler);
-      await this.commitRest(run, rest);
+      const rest = await this.reachRest(run, handler);
       if (rest.kind !== 'end') return;
       this.telemetry.finished.inc({ kind, status: rest.end.status });
       this.telemetry.rounds.observe(run.totals.rounds);
     } catch (error) {
       const err = error instanceof LeaseLost && error.cause !== undefined ? error.cause : error;
       this.telemetry.logger.warn({ jobId, workspaceId, epoch, err }, 'run stopped without ending its job');
+    }
+  }
+
+  /** A job that was answered, or cancelled, while it went to wait is not at rest: its handler looks at its rows again. */
+  private async reachRest(run: JobRun, handler: JobHandler | undefined): Promise<Rest> {
+    for (;;) {
+      const rest = await this.restOf(run, handler);
+      crashpoint('before-finish');
+      if (rest.kind !== 'waiting') {
+        await this.commitRest(run, rest);
+        return rest;
+      }
+      if (await this.commitWaiting(run, rest)) return rest;
+    }
+  }
+
+  private async commitWaiting(run: JobRun, rest: Extract<Rest, { kind: 'waiting' }>): Promise<boolean> {
+    try {
+      return await run.commitWaiting({ events: [{ type: 'job-waiting', body: { interruptIds: rest.interruptIds } }] });
+    } catch (error) {
+      if (!(error instanceof CancelRequested)) throw error;
+      run.abort(new JobCancelled());
+      return false;
     }
   }
 
@@ -83,9 +105,8 @@ export class RunEnder {
     return failed('internal', 'Internal error');
   }
 
-  private async commitRest(run: JobRun, rest: Rest): Promise<void> {
+  private async commitRest(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): Promise<void> {
     const { workspaceId, jobId, kind, threadId } = run.job;
-    crashpoint('before-finish');
     await run.commit({ events: eventsOf(run, rest) }, moveOf(rest));
     const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
@@ -123,7 +144,7 @@ function toRest(outcome: JobOutcome): Rest {
   }
 }
 
-function moveOf(rest: Rest): JobMove {
+function moveOf(rest: Exclude<Rest, { kind: 'waiting' }>): JobMove {
   switch (rest.kind) {
     case 'end':
       return {
@@ -131,19 +152,15 @@ function moveOf(rest: Rest): JobMove {
         reason: rest.end.reason,
         ...(rest.end.error === undefined ? {} : { error: rest.end.error }),
       };
-    case 'waiting':
-      return { to: 'waiting' };
     case 'released':
       return { to: 'queued' };
   }
 }
 
-function eventsOf(run: JobRun, rest: Rest): NewJobEvent[] {
+function eventsOf(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): NewJobEvent[] {
   switch (rest.kind) {
     case 'end':
       return [jobFinished(rest.end, { ...run.totals, durationMs: Date.now() - run.job.createdAt })];
-    case 'waiting':
-      return [{ type: 'job-waiting', body: { interruptIds: rest.interruptIds } }];
     case 'released':
       return [{ type: 'job-requeued', body: { reason: 'worker stopped' } }];
   }

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres, type SqlClient } from '#platform';
+
+import type { NewJobEvent } from '../events/job-event.js';
+import type { JobStatus } from '../job.lifecycle.js';
+
+/** A job's row, locked. */
+export interface LockedRow {
+  readonly kind: string;
+  readonly status: JobStatus;
+  readonly threadId: string | null;
+  readonly createdBy: string | null;
+  readonly principal: string;
+  readonly epoch: number;
+  readonly cancelRequested: boolean;
+}
+
+/** What becomes of the row when the lock is given back. */
+export interface Amendment {
+  readonly events: readonly NewJobEvent[];
+  readonly requeue: boolean;
+}
+
+export interface Amended {
+  readonly lastSeq: number;
+  readonly status: JobStatus;
+}
+
+const lockSql = `SELECT kind, status, thread_id AS "threadId", created_by AS "createdBy", principal, lease_epoch AS epoch,
+       cancel_requested_at IS NOT NULL AS "cancelRequested"
+  FROM job WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`;
+
+/** `answered` makes a worker that is about to wait look again: it may not have seen what was changed here. */
+const amendSql = `WITH up AS (
+  UPDATE job SET last_seq = last_seq + $3::int, answered = answered + 1,
+         status = CASE WHEN $4::bool AND status = 'waiting' THEN 'queued' ELSE status END
+   WHERE workspace_id = $1 AND id = $2 RETURNING workspace_id, id, status, last_seq, lease_epoch, restarts),
+logged AS (
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+  SELECT up.workspace_id, up.id, up.last_seq - $3::int + e.o, up.lease_epoch, up.restarts, e.t, e.b, clock_timestamp()
+    FROM up, json_to_recordset($5::json) AS e(o int, t text, b jsonb))
+SELECT status, last_seq AS "lastSeq" FROM up`;
+
+/** Changes to a job by somebody who does not hold its lease, as the api's role inside its workspace. */
+@Injectable()
+export class AmendRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T>): Promise<T> {
+    return this.postgres.withWorkspaceSql(workspaceId, work);
+  }
+
+  /** Null: no such job. The lock is held to the end of the transaction; look at anything else only after it. */
+  async lock(client: SqlClient, workspaceId: string, jobId: string): Promise<LockedRow | null> {
+    const { rows } = await client.query<LockedRow>(lockSql, [workspaceId, jobId]);
+    return rows[0] ?? null;
+  }
+
+  async amend(
+    client: SqlClient,
+    job: { readonly workspaceId: string; readonly jobId: string },
+    { events, requeue }: Amendment,
+  ): Promise<Amended> {
+    const numbered = events.map(({ type, body }, i) => ({ o: i + 1, t: type, b: body }));
+    const values = [job.workspaceId, job.jobId, events.length, requeue, JSON.stringify(numbered)];
+    const { rows } = await client.query<Amended>(amendSql, values);
+    const [amended] = rows;
+    if (amended === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
+    return amended;
+  }
+}

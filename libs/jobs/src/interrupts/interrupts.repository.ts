@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+
+import {
+  firstIdAt,
+  type InterruptRow,
+  Postgres,
+  type Prisma,
+  PrismaService,
+  type Scope,
+  type SqlClient,
+} from '#platform';
+
+import type { KeysetPage } from '../jobs.repository.js';
+import type { Interrupt, Outcome } from './interrupt.js';
+import { type StoredInterrupt, toInterrupt } from './to-interrupt.js';
+
+/** Which requests a list shows; every member narrows it. Instants in ms since the epoch. */
+export interface InterruptFilter {
+  readonly statuses?: readonly string[];
+  readonly kinds?: readonly string[];
+  readonly tool?: string;
+  readonly jobId?: string;
+  readonly threadId?: string;
+  /** The user whom it waits for, as the one who started the job. */
+  readonly requester?: string;
+  readonly decidableBy?: readonly string[];
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+}
+
+/** A request that is due for something. */
+export interface DueInterrupt {
+  readonly workspaceId: string;
+  readonly id: string;
+  readonly jobId: string;
+  readonly kind: string;
+  readonly due: 'expiry' | 'claim' | 'reminder';
+}
+
+const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job_id AS "jobId", i.root_job_id AS "rootJobId",
+  i.thread_id AS "threadId", i.tool_call_id AS "toolCallId", i.call_id AS "callId", i.tool, i.node_id AS "nodeId", i.path, i.title,
+  i.request, i.outcome, i.decided_by AS "decidedBy", i.decided_at AS "decidedAt", i.created_at AS "createdAt",
+  i.expires_at AS "expiresAt", i.expire_action AS "expireAction", i.requester, i.decidable_by AS "decidableBy",
+  i.four_eyes AS "fourEyes", i.admin_required AS "adminRequired", i.principal, i.device_id AS "deviceId"`;
+
+const settleSql = `UPDATE interrupt SET status = $3, outcome = $4, decided_by = $5, decided_at = clock_timestamp(), remind_at = NULL,
+       claim_until = NULL
+  WHERE workspace_id = $1 AND id = $2 AND status = 'open' RETURNING (extract(epoch FROM decided_at) * 1000)::float8 AS "decidedAt"`;
+
+/** Each branch has a partial index of its own that holds open requests only. */
+const dueSql = `(SELECT workspace_id AS "workspaceId", id, job_id AS "jobId", kind, 'expiry' AS due FROM interrupt
+   WHERE status = 'open' AND expires_at < clock_timestamp() ORDER BY expires_at LIMIT $1)
+ UNION ALL
+ (SELECT workspace_id, id, job_id, kind, 'claim' FROM interrupt
+   WHERE status = 'open' AND validated_at IS NOT NULL AND claim_until < clock_timestamp()
+     AND (expires_at IS NULL OR expires_at >= clock_timestamp()) ORDER BY claim_until LIMIT $1)
+ UNION ALL
+ (SELECT workspace_id, id, job_id, kind, 'reminder' FROM interrupt
+   WHERE status = 'open' AND remind_at IS NOT NULL AND remind_at < clock_timestamp()
+     AND (expires_at IS NULL OR expires_at >= clock_timestamp()) ORDER BY remind_at LIMIT $1)`;
+
+/** Requests to people and clients. Lists take a Scope; settling happens under the lock of the job's row. */
+@Injectable()
+export class InterruptsRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly postgres: Postgres,
+  ) {}
+
+  /** Null: absent, or of a job the scope may not read. */
+  async findInScope(scope: Scope, id: string): Promise<Interrupt | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const row = await tx.interrupt.findFirst({ where: { AND: [readable(scope), { id }] } });
+      return row === null ? null : fromRow(row);
+    });
+  }
+
+  /** Newest first (or oldest, with `reverse`); one more than `limit` may come back: then there is a next page. */
+  async listInScope(scope: Scope, filter: InterruptFilter, page: KeysetPage): Promise<Interrupt[]> {
+    const beyond =
+      page.after === undefined ? {} : { id: page.reverse === true ? { gt: page.after } : { lt: page.after } };
+    const direction = page.reverse === true ? 'asc' : 'desc';
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.interrupt.findMany({
+        where: { AND: [readable(scope), toWhere(filter), beyond] },
+        orderBy: [{ workspaceId: direction }, { id: direction }],
+        take: page.limit + 1,
+      });
+      return rows.map(fromRow);
+    });
+  }
+
+  countInScope(scope: Scope, filter: InterruptFilter): Promise<number> {
+    return this.prisma.withWorkspace(scope, (tx) =>
+      tx.interrupt.count({ where: { AND: [readable(scope), toWhere(filter)] } }),
+    );
+  }
+
+  /** As it is now, inside the transaction that holds the job. */
+  async read(client: SqlClient, workspaceId: string, id: string): Promise<Interrupt | null> {
+    const { rows } = await client.query<StoredInterrupt>(
+      `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.id = $2`,
+      [workspaceId, id],
+    );
+    const [row] = rows;
+    return row === undefined ? null : toInterrupt(row);
+  }
+
+  /** The open request about a call, if there is one. */
+  async openOfCall(client: SqlClient, workspaceId: string, toolCallId: string): Promise<Interrupt | null> {
+    const { rows } = await client.query<StoredInterrupt>(
+      `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.tool_call_id = $2 AND i.status = 'open'`,
+      [workspaceId, toolCallId],
+    );
+    const [row] = rows;
+    return row === undefined ? null : toInterrupt(row);
+  }
+
+  /** The instant of the settlement, ms since the epoch; null when it was not open any more. */
+  async settle(
+    client: SqlClient,
+    ref: { readonly workspaceId: string; readonly id: string },
+    end: {
+      readonly status: 'resolved' | 'expired' | 'cancelled';
+      readonly outcome: Outcome;
+      readonly by: string | null;
+    },
+  ): Promise<number | null> {
+    const values = [ref.workspaceId, ref.id, end.status, JSON.stringify(end.outcome), end.by];
+    const { rows } = await client.query<{ decidedAt: number }>(settleSql, values);
+    return rows[0]?.decidedAt ?? null;
+  }
+
+  /** Sets the next reminder a day on; false when somebody else has, or nothing waits any more. */
+  async remindLater(client: SqlClient, ref: { readonly workspaceId: string; readonly id: string }): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `UPDATE interrupt SET remind_at = clock_timestamp() + interval '1 day'
+        WHERE workspace_id = $1 AND id = $2 AND status = 'open' AND remind_at < clock_timestamp()`,
+      [ref.workspaceId, ref.id],
+    );
+    return rowCount === 1;
+  }
+
+  /** Up to `limit` of each sort, in any workspace. */
+  async findDue(limit: number): Promise<DueInterrupt[]> {
+    const { rows } = await this.postgres.engine.query<DueInterrupt>({ name: 'due', text: dueSql, values: [limit] });
+    return rows;
+  }
+}
+
+/** A request is seen by whoever may read its job. */
+function readable(scope: Scope): Prisma.InterruptWhereInput {
+  return { workspaceId: scope.workspaceId, job: scope.where('Job') };
+}
+
+function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
+  const { statuses, kinds, decidableBy, createdAfter, createdBefore, ...equal } = filter;
+  return {
+    ...equal,
+    ...(statuses === undefined ? {} : { status: { in: [...statuses] } }),
+    ...(kinds === undefined ? {} : { kind: { in: [...kinds] } }),
+    ...(decidableBy === undefined ? {} : { decidableBy: { in: [...decidableBy] } }),
+    AND: [
+      ...(createdAfter === undefined ? [] : [{ id: { gte: firstIdAt(createdAfter) } }]),
+      ...(createdBefore === undefined ? [] : [{ id: { lt: firstIdAt(createdBefore) } }]),
+    ],
+  };
+}
+
+function fromRow(row: InterruptRow): Interrupt {
+  return toInterrupt({ ...row, request: row.request, outcome: row.outcome });
+}

@@ -1,0 +1,94 @@
+import type { SqlClient } from '#platform';
+
+import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
+import type { NewJobEvent } from '../events/job-event.js';
+import type { NewInterrupt } from './interrupt.js';
+
+interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
+type Row = readonly [workspaceId: string, jobId: string, id: string, body: object];
+
+/** A first reminder after a day, and every day after it, while somebody is awaited. */
+const remindAfter = `interval '1 day'`;
+
+const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
+    requester, decidable_by, four_eyes, admin_required, principal, device_id, expire_action, expires_at, remind_at, created_at`;
+
+/** Reads a request out of its JSON; `r` has workspace_id, job_id, id and body. */
+const values = `r.workspace_id, r.job_id, r.id, b.kind, b.title, b.request, b."toolCallId", b."callId", b.tool, b."nodeId",
+    coalesce(b.path, '{}'), b."threadId", b."rootJobId", b.requester, coalesce(b."decidableBy", 'requester'),
+    coalesce(b."fourEyes", false), coalesce(b."adminRequired", false), b.principal, b."deviceId",
+    coalesce(b."expireAction", 'deny'), to_timestamp(b."expiresAt" / 1000),
+    CASE WHEN b.kind <> 'client_tool' THEN clock_timestamp() + ${remindAfter} END, clock_timestamp()`;
+
+const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "callId" text, tool text, "nodeId" text, path text[],
+    "threadId" uuid, "rootJobId" uuid, requester uuid, "decidableBy" text, "fourEyes" bool, "adminRequired" bool, principal text,
+    "deviceId" text, "expireAction" text, "expiresAt" float8)`;
+
+const opened: CommitPart<Row> = {
+  name: 'opened_interrupts',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['id', 'uuid'],
+    ['body', 'json'],
+  ],
+  sql: (rows) => `INSERT INTO interrupt (${columns})
+  SELECT ${values} FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id,
+    json_to_record(r.body) AS ${fields} RETURNING 1`,
+};
+
+/** A settled request stays as it is; the row is returned all the same, since an end must not fail on a race it may lose. */
+const closed: CommitPart<readonly [workspaceId: string, jobId: string, id: string]> = {
+  name: 'closed_interrupts',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['id', 'uuid'],
+  ],
+  sql: (rows) => `UPDATE interrupt i SET status = CASE WHEN i.status = 'open' THEN 'cancelled' ELSE i.status END,
+      decided_at = coalesce(i.decided_at, clock_timestamp())
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+   WHERE i.workspace_id = r.workspace_id AND i.id = r.id RETURNING 1`,
+};
+
+/** A request as a run opens it: committed with what it is about, before anybody is told. */
+export function openInterruptRow(job: JobRef, interrupt: NewInterrupt): PartRow {
+  const { id, ...body } = interrupt;
+  return partRow(opened, [job.workspaceId, job.jobId, id, body]);
+}
+
+/** Ends a request without an answer, with the commit that makes it pointless. */
+export function closeInterruptRow(job: JobRef, id: string): PartRow {
+  return partRow(closed, [job.workspaceId, job.jobId, id]);
+}
+
+/** Opens a request from outside a lease, under the job's row lock. */
+export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
+  const { id, ...body } = interrupt;
+  await client.query(
+    `INSERT INTO interrupt (${columns}) SELECT ${values}
+       FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r, json_to_record(r.body) AS ${fields}`,
+    [job.workspaceId, job.jobId, id, JSON.stringify(body)],
+  );
+}
+
+/** Tells viewers of a request; goes with the commit that opens it. */
+export function interruptOpened(interrupt: NewInterrupt): NewJobEvent {
+  const { id: interruptId, kind, callId, nodeId, title, expiresAt, request } = interrupt;
+  return {
+    type: 'interrupt-opened',
+    body: {
+      interruptId,
+      kind,
+      ...(callId === undefined || callId === null ? {} : { callId }),
+      ...(nodeId === undefined || nodeId === null ? {} : { nodeId }),
+      title,
+      expiresAt: expiresAt ?? null,
+      request,
+    },
+  };
+}
