@@ -42,3 +42,5 @@ export { ToolArgumentsError } from './tools.errors.js';
 export { ToolProvider, ToolsModule } from './tools.module.js';
 export { idempotencyKey, newCallRow, settleCallRow, startCallRow } from './tool-calls.repository.js';
 export { toToolCallItem } from './to-tool-call-item.js';
+export { callUpdated } from './interrupts/call-updated.js';
+export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';

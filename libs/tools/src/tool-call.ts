@@ -6,8 +6,8 @@ export type SettledStatus = 'completed' | 'error' | 'timed_out' | 'skipped' | 'd
 /** Every status a tool call can have. */
 export type ToolCallStatus = 'pending' | 'awaiting_approval' | 'awaiting_client' | 'running' | SettledStatus;
 
-/** Where a call failed: before the tool ran, inside it, or by its time limit. */
-export type ToolErrorPhase = 'validation' | 'execution' | 'timeout';
+/** Where a call failed: its arguments, who had to allow it, inside the tool, or by its time limit. */
+export type ToolErrorPhase = 'validation' | 'approval' | 'execution' | 'timeout';
 
 /** Why a call has no result. `message` is exactly what the model reads. */
 export interface ToolFailure {

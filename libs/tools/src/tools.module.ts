@@ -1,9 +1,12 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 
+import { JobsModule } from '#jobs';
+
 import { BUILTIN_TOOLS } from './builtin/builtin-tools.js';
 import { ToolCatalog } from './catalog/tool-catalog.js';
 import { isTool } from './define-tool.js';
+import { HeldCallsRepository } from './interrupts/held-calls.repository.js';
 import type { Tool } from './tool.js';
 import { ToolRegistry } from './tool.registry.js';
 
@@ -12,8 +15,10 @@ export abstract class ToolProvider {
   abstract readonly tool: Tool;
 }
 
+const shared = [HeldCallsRepository, ToolCatalog, ToolRegistry];
+
 /** The registry with the built-in tools and every tool among the providers of the application. */
-@Module({ imports: [DiscoveryModule], providers: [ToolCatalog, ToolRegistry], exports: [ToolCatalog, ToolRegistry] })
+@Module({ imports: [DiscoveryModule, JobsModule], providers: shared, exports: shared })
 export class ToolsModule implements OnModuleInit {
   constructor(
     private readonly discovery: DiscoveryService,

@@ -18,6 +18,8 @@ export interface Settlement {
   readonly status: 'resolved' | 'expired' | 'cancelled';
   readonly outcome: Outcome;
   readonly by: string | null;
+  /** The answer lets something run at once, whatever else is still open: an approved call. */
+  readonly runnable?: boolean;
 }
 
 /** What a kind makes of a request that nobody answered in time, or whose client was lost. */
@@ -53,10 +55,18 @@ export class InterruptSettler {
       if (interrupt === null || interrupt.jobId !== ref.jobId) throw requestNotFound();
       const settlement = await decide({ job, interrupt });
       if (settlement === null) return interrupt;
-      return this.store({ job, interrupt }, settlement);
+      const ended = await this.store({ job, interrupt }, settlement);
+      if (settlement.runnable === true) job.requeue('request answered');
+      else await this.requeueIfSettled(job);
+      return ended;
     });
     if (settled === null) throw requestNotFound();
     return settled;
+  }
+
+  /** Lets a job go on once nothing of it is open any more; call it after everything else of the change was written. */
+  async requeueIfSettled(job: HeldJob): Promise<void> {
+    if (!(await this.interrupts.isAnythingOpen(job.client, job))) job.requeue('nothing is open any more');
   }
 
   /** Ends a request within a transaction that already holds its job. */

@@ -131,6 +131,20 @@ export class InterruptsRepository {
     return rows[0]?.decidedAt ?? null;
   }
 
+  /** Whether anything of a job still waits for somebody outside: a request, or a call that does not run in its worker. */
+  async isAnythingOpen(
+    client: SqlClient,
+    { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
+  ): Promise<boolean> {
+    const { rows } = await client.query<{ open: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM interrupt WHERE workspace_id = $1 AND job_id = $2 AND status = 'open')
+           OR EXISTS (SELECT 1 FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND status = 'running'
+                         AND executor IN ('queue', 'client')) AS open`,
+      [workspaceId, jobId],
+    );
+    return rows[0]?.open ?? false;
+  }
+
   /** Sets the next reminder a day on; false when somebody else has, or nothing waits any more. */
   async remindLater(client: SqlClient, ref: { readonly workspaceId: string; readonly id: string }): Promise<boolean> {
     const { rowCount } = await client.query(

@@ -1,0 +1,11 @@
+import type { NewJobEvent } from '#jobs';
+
+import { type ShownCall, toToolCallItem } from '../to-tool-call-item.js';
+
+/** Tells viewers that a call has moved. */
+export function callUpdated(call: ShownCall & { readonly round: number }): NewJobEvent {
+  return {
+    type: 'tool-call-updated',
+    body: { round: call.round, internalStatus: call.status, call: toToolCallItem(call) },
+  };
+}
