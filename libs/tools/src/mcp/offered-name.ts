@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+
+const LONGEST_NAME = 64;
+const MARK_DIGITS = 8;
+
+/**
+ * The name under which a server's tool is offered: `server.tool` when that is a name for a tool (1 to 64 of letters, digits,
+ * `_`, `-` and `.`). Else every other character becomes `_`, the name is cut, and the beginning of the SHA-256 of the tool's
+ * own name is put at its end, so that different tools keep different names and the same tool always has the same.
+ */
+export function offeredName(server: string, tool: string): string {
+  const plain = `${server}.${tool}`;
+  if (plain.length <= LONGEST_NAME && /^[\w.-]+$/.test(plain)) return plain;
+  const mark = `-${createHash('sha256').update(tool).digest('hex').slice(0, MARK_DIGITS)}`;
+  return plain.replace(/[^\w.-]/gu, '_').slice(0, LONGEST_NAME - mark.length) + mark;
+}
