@@ -50,6 +50,10 @@ const member = (workspaceId: string, role: Role, userId = other) => ({
   row: { workspaceId, userId, role },
 });
 const key = (workspaceId: string, userId: string) => ({ type: 'ApiKey' as const, row: { workspaceId, userId } });
+const call = (workspaceId: string, createdBy: string | null) => ({
+  type: 'ToolCall' as const,
+  row: { workspaceId, createdBy },
+});
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
 const plain = (type: 'Message' | 'ToolCall' | 'ModelProvider', workspaceId: string) => ({ type, row: { workspaceId } });
 
@@ -77,6 +81,9 @@ describe('what a role may', () => {
     ['chats in its own thread', rolesThatMay('chat', thread(here, me)), ['owner', 'admin', 'member']],
     ['chats in the thread of another', rolesThatMay('chat', thread(here, other)), []],
     ['approves', rolesThatMay('approve', plain('ToolCall', here)), ['owner', 'admin']],
+    ['approves calls of its own jobs', rolesThatMay('approve', call(here, me)), ['owner', 'admin', 'member']],
+    ['approves calls of the jobs of others', rolesThatMay('approve', call(here, other)), ['owner', 'admin']],
+    ['approves calls that nobody asked for', rolesThatMay('approve', call(here, null)), ['owner', 'admin']],
     ['makes keys of its own', rolesThatMay('create', key(here, me)), ['owner', 'admin', 'member']],
     ['makes keys that act as another', rolesThatMay('create', key(here, other)), []],
     ['revokes its own key', rolesThatMay('delete', key(here, me)), ['owner', 'admin', 'member']],
@@ -115,6 +122,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, workspace(elsewhere)),
       ...rolesThatMay(verb, plain('Message', elsewhere)),
       ...rolesThatMay(verb, plain('ToolCall', elsewhere)),
+      ...rolesThatMay(verb, call(elsewhere, me)),
       ...rolesThatMay(verb, plain('ModelProvider', elsewhere)),
     ]);
     expect(found).toEqual([]);
@@ -151,6 +159,8 @@ describe('what a key scope leaves of a role', () => {
 
   it('approves only with the scope approve', () => {
     expect(may(withKey('admin', 'approve'), 'approve', plain('ToolCall', here))).toBe(true);
+    expect(may(withKey('member', 'approve'), 'approve', call(here, me))).toBe(true);
+    expect(may(withKey('member', 'read', 'write', 'admin'), 'approve', call(here, me))).toBe(false);
     expect(may(withKey('admin', 'read', 'write', 'admin'), 'approve', plain('ToolCall', here))).toBe(false);
   });
 

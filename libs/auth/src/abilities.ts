@@ -14,7 +14,8 @@ export type SubjectRow = {
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
-  ToolCall: { workspaceId: string };
+  /** `createdBy`: the user whose job asked for it. */
+  ToolCall: { workspaceId: string; createdBy?: string | null };
 };
 
 /**
@@ -39,11 +40,12 @@ function viewer({ read, here }: Grants): void {
 }
 
 function member(grants: Grants): void {
-  const { write, admin, mine, myKeys } = grants;
+  const { write, admin, approve, mine, myKeys } = grants;
   viewer(grants);
   write.can('create', ['Thread', 'Job'], mine);
   write.can('change', ['Thread', 'Job'], mine);
   write.can('chat', ['Thread'], mine); // what one member's threads hold enters another's prompt only by a grant
+  approve.can('approve', ['ToolCall'], mine); // where the policy leaves the decision to the requester
   admin.can('manage', ['ApiKey'], myKeys);
 }
 
@@ -79,7 +81,7 @@ const RULES_OF: Record<Role, (grants: Grants) => void> = { owner, admin: adminis
 export const SCOPES_OF: Record<Role, readonly KeyScope[]> = {
   owner: ['read', 'write', 'admin', 'approve'],
   admin: ['read', 'write', 'admin', 'approve'],
-  member: ['read', 'write'],
+  member: ['read', 'write', 'approve'],
   viewer: ['read'],
 };
 

@@ -1,11 +1,32 @@
+export {
+  type ApprovalAction,
+  type ApprovalPolicy,
+  type DecidableBy,
+  DEFAULT_POLICY,
+  type ExpireAction,
+  parseApprovalPolicy,
+} from './approval/approval-policy.js';
+export {
+  type ApprovalQuestion,
+  type ApprovalRequest,
+  approvalRequest,
+  argumentsHash,
+  type HashedCall,
+} from './approval/approval-request.js';
+export { type CallQuestion, judgeCall, type MetRule, type PolicyLayer, type Verdict } from './approval/judge-call.js';
+export { type DecidableRequest, mayDecide } from './approval/may-decide.js';
+export { type ApprovalOutcome, approvalReceipts, type ReceiptCall } from './approval/receipts.js';
+export { redactArguments } from './approval/redact-arguments.js';
 export { CallHistory, type EarlierCall } from './call-guards.js';
 export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
 export {
+  APPROVAL_EXPIRED_TEXT,
   CANCELLED_TEXT,
   clientOnly,
+  deniedText,
   IDENTICAL_TEXT,
   modelTextOf,
   notRegistered,

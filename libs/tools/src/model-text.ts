@@ -1,4 +1,5 @@
 import { stoppedCall, unknownOutcome } from '#jobs';
+import { toStorableText } from '#platform';
 
 import { projectResult } from './project-result.js';
 import type { LedgerCall } from './tool-call.js';
@@ -14,6 +15,17 @@ export function clientOnly(name: string): string {
   return `Tool "${name}" is client-only.`;
 }
 
+const REJECTED = 'Tool execution rejected by user';
+const longestReason = 500;
+
+/** A person said no. The reason is data: one line, at most 500 characters. */
+export function deniedText(reason: string | null): string {
+  const line = toStorableText(reason ?? '').replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+  const shown = Array.from(line.trim()).slice(0, longestReason).join('');
+  return shown === '' ? REJECTED : `${REJECTED}: ${shown}`;
+}
+
+export const APPROVAL_EXPIRED_TEXT = 'Tool execution timed out waiting for user approval';
 export const CANCELLED_TEXT = stoppedCall.message;
 export const UNKNOWN_OUTCOME_TEXT = unknownOutcome.message;
 export const ROUND_LIMIT_TEXT = 'Tool call limit for this round reached';
@@ -37,7 +49,7 @@ export function modelTextOf(call: Pick<LedgerCall, 'name' | 'status' | 'effect' 
     case 'cancelled':
       return call.error?.message ?? CANCELLED_TEXT;
     case 'denied':
-      return call.error?.message ?? 'Tool execution rejected by user';
+      return call.error?.message ?? REJECTED;
     case 'skipped':
       return call.error?.message ?? notRegistered(call.name);
     case 'error':

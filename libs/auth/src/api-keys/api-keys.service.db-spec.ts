@@ -54,7 +54,7 @@ describe('a new key', () => {
   it.each<[Role, KeyScope[]]>([
     ['owner', ['read', 'write', 'admin', 'approve']],
     ['admin', ['read', 'write', 'admin', 'approve']],
-    ['member', ['read', 'write']],
+    ['member', ['read', 'write', 'approve']],
   ])('has no scope beyond its role: %s', async (role, usable) => {
     for (const scope of KEY_SCOPES) {
       const made = make(world[role], [scope]).then(

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+
+import { invalidPolicy } from '../tools.errors.js';
+import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
+
+/** What becomes of a call, from the mildest to the strictest. */
+export const approvalActions = ['auto_approve', 'require_approval', 'block'] as const;
+/** Who decides, from the widest circle to the narrowest. */
+export const decidableByKinds = ['members', 'requester', 'approvers'] as const;
+/** What the end of a request's time means; it never approves. From the mildest to the strictest. */
+export const expireActions = ['deny', 'fail_job'] as const;
+
+export type ApprovalAction = (typeof approvalActions)[number];
+export type DecidableBy = (typeof decidableByKinds)[number];
+export type ExpireAction = (typeof expireActions)[number];
+
+export const MAX_RULES = 200;
+const longestMatch = 200;
+const mostDays = 3_650;
+
+const conditions = {
+  /** May be fractional; 0: the request never expires. */
+  timeoutDays: z.number().min(0).max(mostDays),
+  expireAction: z.enum(expireActions),
+  decidableBy: z.enum(decidableByKinds),
+  /** Whether the requester is not among those who decide. */
+  fourEyes: z.boolean(),
+};
+
+const ruleSchema = z.strictObject({
+  /** A glob on the whole tool name. */
+  match: z.string().min(1).max(longestMatch),
+  /** A CEL expression; without one the rule meets every call of a matching tool. */
+  when: z.string().min(1).max(MAX_CONDITION_LENGTH).superRefine(refuseUnusable).optional(),
+  action: z.enum(approvalActions),
+  timeoutDays: conditions.timeoutDays.optional(),
+  expireAction: conditions.expireAction.optional(),
+  decidableBy: conditions.decidableBy.optional(),
+  fourEyes: conditions.fourEyes.optional(),
+  /** Only approvers decide, and no grant does. */
+  locked: z.boolean().default(false),
+});
+
+const policySchema = z.strictObject({
+  default: z.enum(approvalActions).exclude(['block']).default('auto_approve'),
+  timeoutDays: conditions.timeoutDays.default(7),
+  expireAction: conditions.expireAction.default('deny'),
+  decidableBy: conditions.decidableBy.default('requester'),
+  fourEyes: conditions.fourEyes.default(false),
+  /** The first that meets a call counts; none: `default`. */
+  rules: z.array(ruleSchema).max(MAX_RULES).default([]),
+});
+
+/** One layer of the approval policy, as a workspace stores it. */
+export type ApprovalPolicy = z.infer<typeof policySchema>;
+export type ApprovalRule = z.infer<typeof ruleSchema>;
+
+/** Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field. */
+export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
+  const parsed = policySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw invalidPolicy(issue?.path.join('.') ?? '', issue?.message ?? 'wrong value');
+}
+
+/** Asks for nothing. */
+export const DEFAULT_POLICY: ApprovalPolicy = parseApprovalPolicy({});
+
+function refuseUnusable(source: string, context: z.RefinementCtx): void {
+  const compiled = compileCondition(source);
+  if (!compiled.ok) context.addIssue({ code: 'custom', message: compiled.problem });
+}

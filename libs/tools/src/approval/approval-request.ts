@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+
+import { canonicalJson } from '../canonical-json.js';
+import { type JsonObject, parseArguments } from '../parse-arguments.js';
+import type { Tool } from '../tool.js';
+import { type Preview, previewArguments } from './preview-arguments.js';
+import { redactArguments } from './redact-arguments.js';
+
+/** One proposed call at one time: what a decision is bound to. */
+export interface HashedCall {
+  readonly tool: string;
+  /** JSON text, as stored. */
+  readonly arguments: string;
+  readonly jobId: string;
+  readonly round: number;
+  readonly ordinal: number;
+  /** When the request expires, as it is shown; null: never. */
+  readonly expiresAt: string | null;
+}
+
+/** A call that somebody has to decide about. */
+export interface ApprovalQuestion extends Omit<HashedCall, 'tool'> {
+  readonly tool: Pick<Tool, 'name' | 'allowEdit' | 'sensitiveFields'>;
+  readonly agent: string | null;
+  /** The user who started the job; null: nobody did. */
+  readonly requester: string | null;
+  /** The policy's reason, a sentence. */
+  readonly reason: string;
+  readonly adminRequired: boolean;
+}
+
+/** What the person who decides is shown. */
+export interface ApprovalRequest {
+  readonly tool: string;
+  readonly title: string;
+  readonly agent: string | null;
+  readonly requester: string | null;
+  readonly reason: string;
+  readonly argumentsPreview: string;
+  readonly argumentsTruncated: boolean;
+  readonly argumentsHash: string;
+  /** False: the complete arguments cannot be shown, and only `deny` is possible. */
+  readonly approvable: boolean;
+  readonly allowEdit: boolean;
+  readonly adminRequired: boolean;
+  readonly sensitiveFields: readonly string[];
+}
+
+/** Makes the request of a call, from its real arguments and never from a word of the model. Pure. */
+export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
+  const { tool, agent, requester, reason, adminRequired } = question;
+  const args = showable(question.arguments);
+  const preview = args === null ? UNSHOWN : previewArguments(redactArguments(args, tool.sensitiveFields));
+  return {
+    tool: tool.name,
+    title: `Run ${tool.name}`,
+    agent,
+    requester,
+    reason,
+    argumentsPreview: preview.text,
+    argumentsTruncated: preview.truncated,
+    argumentsHash: argumentsHash({ ...question, tool: tool.name }),
+    approvable: args !== null,
+    allowEdit: tool.allowEdit && args !== null,
+    adminRequired,
+    sensitiveFields: tool.sensitiveFields,
+  };
+}
+
+/**
+ * SHA-256, in hexadecimal, of the canonical JSON of `[tool, arguments, job, round, ordinal, expiry]`. Equal for arguments that
+ * mean the same; arguments that cannot be read count as their text.
+ */
+export function argumentsHash(call: HashedCall): string {
+  const parsed = parseArguments(call.arguments);
+  const args = parsed.ok ? parsed.value : call.arguments;
+  const tuple = [call.tool, args, call.jobId, call.round, call.ordinal, call.expiresAt];
+  return createHash('sha256').update(canonicalJson(tuple)).digest('hex');
+}
+
+const UNSHOWN: Preview = { text: '(the arguments cannot be shown)', truncated: true };
+
+/** Null: too large, undecodable, or no longer there. */
+function showable(text: string): JsonObject | null {
+  const parsed = parseArguments(text);
+  return parsed.ok && !isStandIn(parsed.value) ? parsed.value : null;
+}
+
+/** What is stored in the place of arguments that were too large to keep. */
+function isStandIn(value: JsonObject): boolean {
+  return value['_omitted'] === true && typeof value['bytes'] === 'number' && Object.keys(value).length === 2;
+}

@@ -1,0 +1,46 @@
+import { abilityOf, asSubject, type Principal } from '#auth';
+
+import type { DecidableBy } from './approval-policy.js';
+
+/** What of a request says who may decide it. */
+export interface DecidableRequest {
+  readonly workspaceId: string;
+  readonly decidableBy: DecidableBy;
+  readonly fourEyes: boolean;
+  readonly adminRequired: boolean;
+  /** The user who started the (root) job; null: nobody did, and the approvers decide. */
+  readonly requester: string | null;
+  /** The user whose job it is. */
+  readonly jobCreatedBy: string | null;
+}
+
+/**
+ * Whether the principal, as it is now, may decide the request. Only people may, and keys of people that have the scope
+ * `approve`; never Nightshift itself. Ask at the decision and again when the call is run.
+ */
+export function mayDecide(principal: Principal, request: DecidableRequest): boolean {
+  if (principal.kind === 'system' || principal.workspaceId !== request.workspaceId) return false;
+  if (!principal.scopes.includes('approve')) return false;
+  if (request.fourEyes && principal.userId === request.requester) return false;
+  return isOneOf(circleOf(request), principal, request);
+}
+
+function circleOf({ decidableBy, adminRequired, requester }: DecidableRequest): DecidableBy {
+  if (adminRequired) return 'approvers';
+  return decidableBy === 'requester' && requester === null ? 'approvers' : decidableBy;
+}
+
+function isOneOf(circle: DecidableBy, principal: Principal, request: DecidableRequest): boolean {
+  const ability = abilityOf(principal);
+  const { workspaceId, requester, jobCreatedBy } = request;
+  const mayApprove = (createdBy: string | null): boolean =>
+    ability.can('approve', asSubject('ToolCall', { workspaceId, createdBy }));
+  switch (circle) {
+    case 'approvers':
+      return mayApprove(null); // whoever may approve what nobody asked for may approve anything
+    case 'requester':
+      return principal.userId === requester && mayApprove(requester);
+    case 'members':
+      return ability.can('change', asSubject('Job', { workspaceId, createdBy: jobCreatedBy }));
+  }
+}
