@@ -7,6 +7,7 @@ import { BUILTIN_TOOLS } from './builtin/builtin-tools.js';
 import { ToolCatalog } from './catalog/tool-catalog.js';
 import { isTool } from './define-tool.js';
 import { HeldCallsRepository } from './interrupts/held-calls.repository.js';
+import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
 import type { Tool } from './tool.js';
 import { ToolRegistry } from './tool.registry.js';
 
@@ -15,7 +16,7 @@ export abstract class ToolProvider {
   abstract readonly tool: Tool;
 }
 
-const shared = [HeldCallsRepository, ToolCatalog, ToolRegistry];
+const shared = [HeldCallsRepository, InterruptDeciders, ToolCatalog, ToolRegistry];
 
 /** The registry with the built-in tools and every tool among the providers of the application. */
 @Module({ imports: [DiscoveryModule, JobsModule], providers: shared, exports: shared })
