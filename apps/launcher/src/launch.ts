@@ -133,7 +133,9 @@ async function trySample(started: Started, stop: StopRequest, out: Terminal): Pr
 
 function secretsOf(config: Config): Secret[] {
   const { NIGHTSHIFT_SECRET, OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY, JWT_SECRET } = config.values;
-  const known = [NIGHTSHIFT_SECRET, OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY, JWT_SECRET];
+  const { TAVILY_API_KEY, BRAVE_API_KEY } = config.values;
+  const models = [OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY];
+  const known = [NIGHTSHIFT_SECRET, JWT_SECRET, ...models, TAVILY_API_KEY, BRAVE_API_KEY];
   return known.filter((text) => text !== undefined).map((text) => new Secret(text));
 }
 

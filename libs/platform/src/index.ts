@@ -51,3 +51,13 @@ export { openPlatform, type Platform, type PlatformInit, PlatformModule } from '
 export { MemoryBus } from './bus/memory.bus.js';
 export { PostgresBus, type PostgresBusOptions } from './bus/postgres.bus.js';
 export { createGuardedAgent, type GuardedAgentOptions, isPublicAddress } from './outbound/guarded-agent.js';
+export {
+  type FetchPolicy,
+  GuardedFetch,
+  type GuardedFetchOptions,
+  OUTBOUND_LIMITS,
+  type OutboundAnswer,
+} from './outbound/guarded-fetch.js';
+export { OutboundError, type OutboundErrorCode } from './outbound/outbound.errors.js';
+export { isOwnHeader, type OutboundLimits, type OutboundRequest } from './outbound/outbound-request.js';
+export { isHostAllowed, toHostPattern } from './outbound/outbound-url.js';

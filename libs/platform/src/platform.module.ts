@@ -6,6 +6,7 @@ import { PostgresBus } from './bus/postgres.bus.js';
 import { Config } from './config/config.js';
 import { LOGGER, type Logger } from './logger.js';
 import { Metrics } from './metrics/metrics.js';
+import { GuardedFetch } from './outbound/guarded-fetch.js';
 import type { DatabaseUrls } from './postgres/database-urls.js';
 import { Postgres } from './postgres/postgres.js';
 import { PrismaService } from './prisma/prisma.service.js';
@@ -23,6 +24,8 @@ export interface Platform {
   readonly bus: Bus;
   readonly secretBox: SecretBox;
   readonly redactor: Redactor;
+  /** For servers that tenants chose. */
+  readonly guardedFetch: GuardedFetch;
   /** Stops the bus, then closes the pools. */
   close(): Promise<void>;
 }
@@ -50,6 +53,7 @@ export async function openPlatform(init: PlatformInit): Promise<Platform> {
   const kind = config.values.BUS ?? (config.values.ROLE === 'all' ? 'memory' : 'postgres');
   const bus = kind === 'memory' ? new MemoryBus({ logger }) : new PostgresBus({ url: urls.engine, logger });
   await bus.start();
+  const guardedFetch = GuardedFetch.from(config);
   return {
     config,
     logger,
@@ -59,7 +63,9 @@ export async function openPlatform(init: PlatformInit): Promise<Platform> {
     prisma,
     bus,
     secretBox: new SecretBox(new Secret(secret)),
+    guardedFetch,
     close: async () => {
+      await guardedFetch.close();
       await bus.stop();
       await prisma.close();
       await postgres.close();
@@ -80,6 +86,7 @@ export class PlatformModule {
       { provide: BUS, useValue: platform.bus },
       { provide: SecretBox, useValue: platform.secretBox },
       { provide: Redactor, useValue: platform.redactor },
+      { provide: GuardedFetch, useValue: platform.guardedFetch },
     ];
     return { module: PlatformModule, global: true, providers, exports: providers };
   }

@@ -29,6 +29,11 @@ const httpUrl = (about: string) =>
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({ allowed: 'a URL that starts with http:// or https://', description: about });
+const httpUrlOr = (fallback: string, about: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .default(fallback)
+    .meta({ allowed: 'a URL that starts with http:// or https://', fallback, description: about });
 const roles = ['api', 'worker', 'all'] as const;
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const environments = ['development', 'production', 'test'] as const;
@@ -78,6 +83,20 @@ export const settings = z.object({
     false,
     'Lets providers of workspaces be loopback or private addresses; refused with NODE_ENV=production.',
   ),
+  ALLOW_PRIVATE_TOOL_URLS: flag(
+    false,
+    'Lets tools of workspaces ask loopback and private addresses, at any port; refused with NODE_ENV=production.',
+  ),
+  OUTBOUND_PORTS: z
+    .string()
+    .default('80,443,8080,8443')
+    .transform((list) => list.split(',').map((port) => Number(port.trim() || NaN)))
+    .pipe(z.array(z.int().min(1).max(65_535)).min(1))
+    .meta({
+      allowed: 'a list with commas of ports from 1 to 65535',
+      fallback: '80,443,8080,8443',
+      description: 'Ports that tools of workspaces may ask.',
+    }),
   MODEL_RETRIES: whole([1, 0, 10], 'Retries of a model request before its first byte.'),
   MODEL_BACKOFF_MS: ms([1_000, 0], 'First wait before such a retry; it doubles.'),
   MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of an answer.'),
@@ -100,6 +119,14 @@ export const settings = z.object({
 
   FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
   FEATURE_DELTA_BATCHING: flag(true, 'Pieces of text are gathered before they are written.'),
+  FEATURE_FETCH_URL: flag(false, 'Offers the tool fetch_url: public web pages as text.'),
+  FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price: prices of crypto currencies.'),
+  COINGECKO_URL: httpUrlOr('https://api.coingecko.com/api/v3', 'Where coingecko_price asks.'),
+  TAVILY_API_KEY: text('Offers the tool web_search, answered by Tavily.'),
+  TAVILY_URL: httpUrlOr('https://api.tavily.com', 'Where Tavily is.'),
+  BRAVE_API_KEY: text('Offers web_search, answered by Brave, unless there is a key for Tavily.'),
+  BRAVE_URL: httpUrlOr('https://api.search.brave.com/res/v1', 'Where Brave Search is.'),
+  SEARXNG_URL: httpUrl('Offers web_search, answered by this SearXNG, unless there is a key for one of the others.'),
 
   LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
   WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs a worker process runs at once.'),
@@ -155,8 +182,9 @@ export class Config {
       const wrong = new Set(parsed.error.issues.map(({ path }) => String(path[0])));
       throw new ConfigError([...wrong].map(problemOf));
     }
-    if (parsed.data.ALLOW_PRIVATE_MODEL_URLS && parsed.data.NODE_ENV === 'production') {
-      throw new ConfigError(['ALLOW_PRIVATE_MODEL_URLS must be off with NODE_ENV=production.']);
+    const unsafe = (['ALLOW_PRIVATE_MODEL_URLS', 'ALLOW_PRIVATE_TOOL_URLS'] as const).filter((it) => parsed.data[it]);
+    if (unsafe.length > 0 && parsed.data.NODE_ENV === 'production') {
+      throw new ConfigError(unsafe.map((name) => `${name} must be off with NODE_ENV=production.`));
     }
     return new Config(Object.freeze(parsed.data));
   }

@@ -4,32 +4,24 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector } from 'undici';
 
-import { AppError } from '../errors/app-error.js';
+import { addressRefused } from './outbound.errors.js';
 
 /** How a guarded agent connects. */
 export interface GuardedAgentOptions {
-  /** Lets loopback and private addresses through: for development, never in production. */
-  readonly allowPrivate?: boolean;
+  /** Lets loopback and private addresses through, all or some: for development, never in production. */
+  readonly allowPrivate?: boolean | ((address: string) => boolean);
   /** Resolves names; the system's resolver if not given. */
   readonly lookup?: typeof systemLookup;
 }
 
-/** An address that tenants may not make us connect to. The address itself is not told: it would answer a port scan. */
-export function addressRefused(): AppError {
-  return new AppError({
-    code: 'address_refused',
-    message: 'This address is not public. Use one that anybody can reach.',
-  });
-}
-
-const ipv4Compatible = ipaddr.IPv6.parse('::');
+/** All addresses of IPv6 that are given to hosts (RFC 4291, 2.4). IPv4-compatible ones (::/96) are outside. */
+const globalUnicast = ipaddr.IPv6.parse('2000::');
 
 /** Whether an IP address is an ordinary public one, after unwrapping IPv4 in IPv6; NAT64, 6to4, Teredo and the like are not. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
-  // IPv4-compatible IPv6 (::/96, RFC 4291, deprecated) counts as unicast and means an IPv4 host.
-  if (parsed instanceof ipaddr.IPv6 && parsed.match(ipv4Compatible, 96)) return false;
+  if (parsed instanceof ipaddr.IPv6 && !parsed.match(globalUnicast, 3)) return false;
   return parsed.range() === 'unicast';
 }
 
@@ -40,7 +32,9 @@ export function isPublicAddress(address: string): boolean {
  * Redirects are not followed. Close it at the end.
  */
 export function createGuardedAgent(options: GuardedAgentOptions = {}): Agent {
-  const isAllowed = options.allowPrivate === true ? () => true : isPublicAddress;
+  const { allowPrivate = false } = options;
+  const isPrivateAllowed = typeof allowPrivate === 'function' ? allowPrivate : () => allowPrivate;
+  const isAllowed = (address: string): boolean => isPublicAddress(address) || isPrivateAllowed(address);
   const connect = buildConnector({
     timeout: 10_000,
     allowH2: false,

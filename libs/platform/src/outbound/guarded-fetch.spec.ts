@@ -1,0 +1,147 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { leading, OutboundFixture } from '../../../../test/harness/outbound-fixture.js';
+import { Config } from '../config/config.js';
+import { GuardedFetch } from './guarded-fetch.js';
+
+const given = new OutboundFixture();
+
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+
+describe('GuardedFetch', () => {
+  it('gives status, headers, body and where they came from', async () => {
+    given.answering(201, { 'x-one': 'two' }, 'made');
+    const answer = await given.ask({
+      url: `${given.target.url}/a?b=c`,
+      method: 'POST',
+      body: 'sent',
+      headers: { 'X-Key': 'k' },
+    });
+    expect(answer).toMatchObject({ status: 201, url: `${given.target.url}/a?b=c`, isCut: false });
+    expect([text(answer.body), answer.headers['x-one']]).toEqual(['made', 'two']);
+    expect(given.target.requests[0]).toMatchObject({ method: 'POST', path: '/a?b=c', body: 'sent' });
+    expect(given.target.requests[0]?.headers).toMatchObject({ 'x-key': 'k', 'user-agent': 'nightshift' });
+  });
+
+  describe('addresses', () => {
+    it.each([
+      '127.0.0.1', '2130706433', '0x7f000001', '0x7f.1', '127.1', '0177.0.0.1', '017700000001', '0', '0.0.0.0', '①②⑦.⓪.⓪.①',
+      '127。0。0。1', '%31%32%37.1', '[::1]', '[::]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', '[::127.0.0.1]', '[::ffff:0:7f00:1]',
+      '[64:ff9b::7f00:1]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::]', '[2001:0:7f00:1::]', '[fe80::1]', '[fec0::1]', '[fd00::1]', '[ff02::1]',
+      '[100::1]', '[4000::1]', 'localhost', 'LocalHost', '10.0.0.1', '172.16.0.1', '192.168.0.1', '169.254.169.254', '100.64.0.1',
+      '198.18.0.1', '192.0.2.1', '224.0.0.1', '255.255.255.255',
+    ])('connects nowhere for http://%s, and does not tell the address', async (host) => {
+      const url = `http://${host}:${given.target.port}/`;
+      const asked = given.client({ ports: [given.target.port] });
+      for (const attempt of [asked.request({ url }), asked.fetchWith()(url)]) {
+        await expect(attempt).rejects.toMatchObject({
+          code: 'address_refused',
+          message: 'This address is not public. Use one that anybody can reach.',
+        });
+      }
+      expect(given.target.connections()).toBe(0);
+    }); // prettier-ignore
+
+    it('refuses names that lead to loopback, also as one of several', async () => {
+      for (const found of [['127.0.0.1'], ['93.184.215.14', '127.0.0.1'], ['2606:4700::1111', '::ffff:127.0.0.1']]) {
+        const asked = given.client({ ports: [given.target.port], lookup: leading(found) });
+        const url = `http://inside.test:${given.target.port}/`;
+        await expect(asked.request({ url })).rejects.toMatchObject({ code: 'address_refused' });
+      }
+      expect(given.target.connections()).toBe(0);
+    });
+
+    it('checks each answer of a DNS that changes', async () => {
+      const lookup = leading(['127.0.0.1'], ['10.0.0.1'], ['::1']);
+      const asked = given.client({ ports: [given.target.port], lookup });
+      for (let i = 0; i < 4; i++) {
+        await expect(asked.request({ url: `http://turning.test:${given.target.port}/` })).rejects.toMatchObject({
+          code: 'address_refused',
+        });
+      }
+      expect(given.target.connections()).toBe(0);
+    });
+
+    it('asks the DNS once for a request, so that a second answer changes nothing', async () => {
+      const lookup = leading(['127.0.0.1'], ['10.0.0.1']);
+      const answer = await given.ask({ url: `http://once.test:${given.target.port}/` }, { lookup });
+      expect([answer.status, given.target.connections()]).toEqual([200, 1]);
+    });
+
+    it('says the same of a name without addresses as of a private one', async () => {
+      const asked = given.client({ lookup: leading([]) });
+      await expect(asked.request({ url: 'http://none.test/' })).rejects.toMatchObject({ code: 'address_refused' });
+    });
+
+    it('lets private addresses through only where the operator says so, and never in production', async () => {
+      const strict = GuardedFetch.from(Config.from({}));
+      const open = GuardedFetch.from(Config.from({ ALLOW_PRIVATE_TOOL_URLS: 'true' }));
+      given.client(strict);
+      given.client(open);
+      await expect(strict.request({ url: 'http://127.0.0.1/' })).rejects.toMatchObject({ code: 'address_refused' });
+      expect(await open.request({ url: given.target.url })).toMatchObject({ status: 200 });
+      expect(() => Config.from({ ALLOW_PRIVATE_TOOL_URLS: 'true', NODE_ENV: 'production' })).toThrow(
+        'ALLOW_PRIVATE_TOOL_URLS must be off',
+      );
+    });
+  });
+
+  describe('URLs and requests', () => {
+    it.each([
+      ['ftp://a.test/', 'http'],
+      ['file:///etc/passwd', 'http'],
+      ['http://user:pass@a.test/', 'name or password'],
+      ['nonsense', 'not a URL'],
+      [`http://a.test/${'x'.repeat(9_000)}`, 'not a URL'],
+      ['http://a.test:22/', 'port 22'],
+      ['https://a.test:6379/', 'port 6379'],
+    ])('are refused: %s', async (url, reason) => {
+      for (const attempt of [given.client().request({ url }), given.client().fetchWith()(url)]) {
+        await expect(attempt).rejects.toMatchObject({
+          code: 'outbound_url_refused',
+          message: expect.stringContaining(reason),
+        });
+      }
+    });
+
+    it('keep to the list of hosts', async () => {
+      const lookup = leading(['127.0.0.1']);
+      const go = (host: string, hosts: string[]) =>
+        given.ask({ url: `http://${host}:${given.target.port}/`, hosts }, { lookup });
+      const hosts = ['api.test', '*.wide.test'];
+      for (const host of ['api.test', 'API.test.', 'a.wide.test', 'a.b.wide.test']) {
+        expect(await go(host, hosts)).toMatchObject({ status: 200 });
+      }
+      for (const host of ['wide.test', 'xapi.test', 'evilwide.test', 'api.test.evil.test', '127.0.0.1']) {
+        await expect(go(host, hosts)).rejects.toMatchObject({ code: 'outbound_host_refused' });
+      }
+    });
+
+    it.each([
+      { headers: { 'x-a': 'b\r\nx-c: d' } },
+      { headers: { 'x a': 'b' } },
+      { headers: { 'x-a': 'ü€' } },
+      { method: 'GET / HTTP/1.1\r\nx: y' },
+      { method: 'CONNECT' },
+    ])('are refused when they cannot be sent: %j', async (request) => {
+      await expect(given.ask(request)).rejects.toMatchObject({ code: 'outbound_request_invalid' });
+      expect(given.target.connections()).toBe(0);
+    });
+
+    it('set no header that belongs to the connection', async () => {
+      await given.ask({ headers: { Host: 'inside', 'Transfer-Encoding': 'chunked', 'content-length': '7' } });
+      expect(given.target.requests[0]?.headers).toMatchObject({ host: `127.0.0.1:${given.target.port}` });
+      expect(given.target.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
+    });
+
+    it('say that a server cannot be reached without saying where it is', async () => {
+      const { port } = given.target;
+      await given.target.close();
+      const attempt = given.client({ allowPrivate: true }).request({ url: `http://127.0.0.1:${port}` });
+      await expect(attempt).rejects.toMatchObject({
+        code: 'outbound_unreachable',
+        message: 'The server cannot be reached. Check the address, or try again later.',
+      });
+    });
+  });
+});

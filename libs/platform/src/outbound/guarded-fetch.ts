@@ -1,0 +1,212 @@
+import { Readable } from 'node:stream';
+
+import type { Agent, Dispatcher } from 'undici';
+
+import { type Clock, systemClock } from '../clock.js';
+import type { Config } from '../config/config.js';
+import { createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.js';
+import { answerBroken, answerTooLarge, OutboundError, redirectRefused } from './outbound.errors.js';
+import { openBody } from './outbound-body.js';
+import { type Hop, isRedirect, nextHop, type OutboundLimits, type OutboundRequest, toHop } from './outbound-request.js';
+import { readOutboundUrl } from './outbound-url.js';
+import { OutboundWatch } from './outbound-watch.js';
+import { toOutboundError } from './to-outbound-error.js';
+
+/** How a guarded client is set up. */
+export interface GuardedFetchOptions extends GuardedAgentOptions {
+  /** Ports that may be asked; with `allowPrivate` all may. */
+  readonly ports?: readonly number[];
+  readonly clock?: Clock;
+}
+
+/** What a request leaves open: the bounds that hold when it names none. */
+export const OUTBOUND_LIMITS: OutboundLimits = {
+  maxBytes: 1_048_576,
+  firstByteMs: 10_000,
+  idleMs: 10_000,
+  totalMs: 60_000,
+  maxRedirects: 0,
+};
+
+/** A complete answer. */
+export interface OutboundAnswer {
+  readonly status: number;
+  /** Names in lower case; several of one name joined by `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where it came from, after redirects. */
+  readonly url: string;
+  /** Without its content coding. */
+  readonly body: Uint8Array;
+  /** Whether the body went on after `maxBytes`. */
+  readonly isCut: boolean;
+}
+
+/** What `fetchWith` binds to every request. */
+export type FetchPolicy = Pick<OutboundRequest, 'hosts' | 'limits'>;
+
+interface OpenAnswer {
+  readonly hop: Hop;
+  readonly answer: Dispatcher.ResponseData;
+  /** Decoded, and not bounded yet; destroying it ends the exchange. */
+  readonly body: Readable;
+  readonly maxBytes: number | null;
+}
+
+/**
+ * The one client for servers that tenants chose. http(s) and listed ports only, no credentials in the URL, public addresses
+ * only (see `createGuardedAgent`), each redirect checked like a first request and stripped of everything that could be a
+ * secret on another origin, and bounds on bytes, decompressed bytes and time. Failures are `OutboundError`s that tell no
+ * address; an abort of the caller's signal rejects with its reason. May be shared by all; close it at the end.
+ */
+export class GuardedFetch {
+  private readonly agent: Agent;
+  private readonly ports: ReadonlySet<number> | null;
+  private readonly clock: Clock;
+
+  constructor(options: GuardedFetchOptions = {}) {
+    this.agent = createGuardedAgent(options);
+    this.ports = options.allowPrivate === true ? null : new Set(options.ports ?? [80, 443, 8080, 8443]);
+    this.clock = options.clock ?? systemClock;
+  }
+
+  /** As the operator has set it up. */
+  static from({ values }: Config): GuardedFetch {
+    const allowPrivate = values.ALLOW_PRIVATE_TOOL_URLS && values.NODE_ENV !== 'production';
+    return new GuardedFetch({ allowPrivate, ports: values.OUTBOUND_PORTS });
+  }
+
+  /** Asks and reads the answer, whatever its status. A body over `maxBytes` is cut there, and said to be. */
+  async request(request: OutboundRequest): Promise<OutboundAnswer> {
+    const opened = await this.open(request);
+    const { hop, answer } = opened;
+    const headers = Object.fromEntries(headersOf(answer));
+    return { status: answer.statusCode, headers, url: hop.url.href, ...(await readAll(opened)) };
+  }
+
+  /**
+   * A `fetch` for libraries that want one, with the same guard: the answer may be streamed, the request's body is sent whole.
+   * Redirects are followed, 5 at most unless `limits` says otherwise; a body over `maxBytes` ends in `outbound_too_large`. Say
+   * null for `maxBytes`, `idleMs` and `totalMs` where a stream may stay open.
+   */
+  fetchWith(policy: FetchPolicy = {}): typeof fetch {
+    return async (input, init) => {
+      this.readUrl(input instanceof Request ? input.url : input, policy.hosts);
+      const request = new Request(input, init);
+      const body = request.body === null ? {} : { body: new Uint8Array(await request.arrayBuffer()) };
+      const limits = {
+        maxRedirects: 5,
+        ...policy.limits,
+        ...(request.redirect === 'follow' ? {} : { maxRedirects: 0 }),
+      };
+      const { method, url, signal } = request;
+      const headers = Object.fromEntries(request.headers);
+      const opened = await this.open({ ...policy, method, url, headers, ...body, signal, limits });
+      if (request.redirect === 'error' && isRedirect(opened.answer.statusCode)) {
+        opened.body.destroy();
+        throw redirectRefused('which this request does not allow');
+      }
+      return toResponse(opened);
+    };
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await this.agent.destroy();
+  }
+
+  private readUrl(url: string | URL, hosts: readonly string[] = []): URL {
+    return readOutboundUrl(url, { ports: this.ports, hosts });
+  }
+
+  private async open(request: OutboundRequest): Promise<OpenAnswer> {
+    const limits = { ...OUTBOUND_LIMITS, ...request.limits };
+    const watch = new OutboundWatch(this.clock, limits, request.signal);
+    try {
+      const { hop, answer } = await this.follow(request, limits, watch);
+      return { hop, answer, body: openBody(answer, limits, watch), maxBytes: limits.maxBytes };
+    } catch (error) {
+      watch.end();
+      throw toOutboundError(error, watch.signal, 'asking');
+    }
+  }
+
+  private async follow(request: OutboundRequest, limits: OutboundLimits, watch: OutboundWatch) {
+    let hop = toHop(request, this.readUrl(request.url, request.hosts));
+    for (let left = limits.maxRedirects; ; left--) {
+      const answer = await this.ask(hop, watch);
+      const location = isRedirect(answer.statusCode) ? answer.headers['location'] : undefined;
+      if (typeof location !== 'string' || limits.maxRedirects === 0) return { hop, answer };
+      answer.body.on('error', () => undefined).destroy();
+      if (left === 0) throw redirectRefused('more often than allowed');
+      const url = URL.parse(location, hop.url.href);
+      if (url === null) throw answerBroken();
+      hop = nextHop(hop, answer.statusCode, this.readUrl(url, request.hosts));
+    }
+  }
+
+  private async ask(hop: Hop, watch: OutboundWatch): Promise<Dispatcher.ResponseData> {
+    watch.asked();
+    const { origin, pathname, search } = hop.url;
+    const answer = await this.agent.request({
+      origin,
+      path: pathname + search,
+      method: hop.method,
+      headers: hop.headers,
+      body: hop.body,
+      signal: watch.signal,
+    });
+    watch.heard();
+    return answer;
+  }
+}
+
+/** What the connection says about the body's form is not true of what we hand on. */
+const OF_THE_WIRE = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'connection', 'keep-alive']);
+
+function headersOf(answer: Dispatcher.ResponseData): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(answer.headers)) {
+    if (OF_THE_WIRE.has(name)) continue;
+    for (const one of Array.isArray(value) ? value : [value ?? '']) headers.append(name, one);
+  }
+  return headers;
+}
+
+async function readAll({ body, maxBytes }: OpenAnswer): Promise<Pick<OutboundAnswer, 'body' | 'isCut'>> {
+  const pieces: Buffer[] = [];
+  let left = maxBytes ?? Infinity;
+  try {
+    // a body is bytes: no encoding was set
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      pieces.push(piece.subarray(0, left));
+      left -= piece.length;
+      if (left < 0) break;
+    }
+  } catch (error) {
+    if (!(error instanceof OutboundError) || error.code !== 'outbound_too_large') throw error;
+    left = -1;
+  }
+  return { body: Buffer.concat(pieces), isCut: left < 0 };
+}
+
+function toResponse({ hop, answer, body, maxBytes }: OpenAnswer): Response {
+  const status = answer.statusCode;
+  const hasBody = hop.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
+  if (!hasBody) body.destroy();
+  // Node's own web stream, which its Response takes; the two declarations of it differ in name only
+  const stream = hasBody ? (Readable.toWeb(body) as unknown as ReadableStream<Uint8Array>) : null;
+  const bounded = stream?.pipeThrough(bounding(maxBytes ?? Infinity)) ?? null;
+  const response = new Response(bounded, { status, headers: headersOf(answer) });
+  return Object.defineProperty(response, 'url', { value: hop.url.href });
+}
+
+function bounding(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let left = maxBytes;
+  return new TransformStream({
+    transform(piece, controller) {
+      left -= piece.length;
+      if (left < 0) throw answerTooLarge('answer');
+      controller.enqueue(piece);
+    },
+  });
+}

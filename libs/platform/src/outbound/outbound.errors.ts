@@ -1,0 +1,89 @@
+import { AppError } from '../errors/app-error.js';
+
+/** Every way a request to somebody else's server fails. Stable. */
+export type OutboundErrorCode =
+  | 'address_refused'
+  | 'outbound_url_refused'
+  | 'outbound_host_refused'
+  | 'outbound_redirect_refused'
+  | 'outbound_request_invalid'
+  | 'outbound_timeout'
+  | 'outbound_unreachable'
+  | 'outbound_broken'
+  | 'outbound_too_large';
+
+/** A request did not go out, or its answer did not come. No message tells an address: it would answer a port scan. */
+export class OutboundError extends AppError {
+  override readonly code: OutboundErrorCode;
+
+  constructor(init: {
+    readonly code: OutboundErrorCode;
+    readonly message: string;
+    readonly retryable?: boolean;
+    readonly cause?: unknown;
+  }) {
+    super(init);
+    this.code = init.code;
+    this.name = 'OutboundError';
+  }
+}
+
+/** An address that tenants may not make us connect to, or a name without any other. */
+export function addressRefused(cause?: unknown): OutboundError {
+  const message = 'This address is not public. Use one that anybody can reach.';
+  return new OutboundError({ code: 'address_refused', message, cause });
+}
+
+/** The URL itself is not one that we ask. */
+export function urlRefused(message: string): OutboundError {
+  return new OutboundError({ code: 'outbound_url_refused', message });
+}
+
+/** The workspace has a list of hosts, and this one is not on it. */
+export function hostRefused(host: string): OutboundError {
+  const message = `The host ${host} is not on the list of allowed hosts of this workspace.`;
+  return new OutboundError({ code: 'outbound_host_refused', message });
+}
+
+/** The answer sends us on, and we do not go. */
+export function redirectRefused(why: string): OutboundError {
+  return new OutboundError({ code: 'outbound_redirect_refused', message: `The server redirects, ${why}.` });
+}
+
+/** Method, headers or body cannot be sent as they are. */
+export function requestInvalid(cause?: unknown): OutboundError {
+  const message = 'The request cannot be sent: its method or a header holds characters that are not allowed there.';
+  return new OutboundError({ code: 'outbound_request_invalid', message, cause });
+}
+
+/** The stages that have a time limit. */
+export type OutboundStage = 'first_byte' | 'idle' | 'total';
+
+/** The server is slower than allowed. */
+export function outboundTimedOut(stage: OutboundStage, afterMs: number): OutboundError {
+  const what = {
+    first_byte: 'did not begin to answer',
+    idle: 'fell silent in the middle of its answer',
+    total: 'did not finish its answer',
+  }[stage];
+  const message = `The server ${what} within ${afterMs} ms.`;
+  return new OutboundError({ code: 'outbound_timeout', message, retryable: true });
+}
+
+/** No connection, or one that broke before the answer. */
+export function unreachable(cause: unknown): OutboundError {
+  const message = 'The server cannot be reached. Check the address, or try again later.';
+  return new OutboundError({ code: 'outbound_unreachable', message, retryable: true, cause });
+}
+
+/** The answer began and cannot be read to its end. */
+export function answerBroken(cause?: unknown): OutboundError {
+  const message = "The server's answer broke off or cannot be read.";
+  return new OutboundError({ code: 'outbound_broken', message, retryable: true, cause });
+}
+
+/** More than allowed; `what` is `headers` or `answer`. */
+export function answerTooLarge(what: 'headers' | 'answer'): OutboundError {
+  const message = `The server's ${what === 'headers' ? 'headers are' : 'answer is'} larger than allowed.`;
+  return new OutboundError({ code: 'outbound_too_large', message });
+}
