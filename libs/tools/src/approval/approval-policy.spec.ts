@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { DEFAULT_POLICY, MAX_RULES, parseApprovalPolicy } from './approval-policy.js';
+
+const rule = { match: '*', action: 'require_approval' };
+
+function errorOf(value: unknown): { code?: string; field?: string; message?: string } {
+  try {
+    parseApprovalPolicy(value);
+    return {};
+  } catch (error) {
+    return error as { code: string; field: string; message: string }; // every refusal is an AppError
+  }
+}
+
+describe('an approval policy', () => {
+  it('asks for nothing until it says so', () => {
+    expect(DEFAULT_POLICY).toEqual({
+      default: 'auto_approve',
+      timeoutDays: 7,
+      expireAction: 'deny',
+      decidableBy: 'requester',
+      fourEyes: false,
+      rules: [],
+    });
+  });
+
+  it('keeps what it is given and leaves to the list what a rule does not say', () => {
+    const given = {
+      default: 'require_approval',
+      timeoutDays: 0.5,
+      rules: [{ ...rule, when: 'arguments.amount > 10', timeoutDays: 0, decidableBy: 'members', locked: true }, rule],
+    };
+    expect(parseApprovalPolicy(given)).toEqual({
+      ...DEFAULT_POLICY,
+      ...given,
+      rules: [given.rules[0], { ...rule, locked: false }],
+    });
+  });
+
+  it('reads back what it wrote', () => {
+    const policy = parseApprovalPolicy({ rules: [{ ...rule, fourEyes: true }] });
+    expect(parseApprovalPolicy(JSON.parse(JSON.stringify(policy)))).toEqual(policy);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no object', 'auto_approve', ''],
+    ['an unknown field', { rules: [], mode: 'x' }, ''],
+    ['a default that blocks everything', { default: 'block' }, 'default'],
+    ['a negative time', { timeoutDays: -1 }, 'timeoutDays'],
+    ['a time that is no number', { timeoutDays: Number.POSITIVE_INFINITY }, 'timeoutDays'],
+    ['an unknown expiry', { expireAction: 'approve' }, 'expireAction'],
+    ['an unknown circle', { decidableBy: 'everybody' }, 'decidableBy'],
+    ['a rule without action', { rules: [{ match: '*' }] }, 'rules.0.action'],
+    ['a rule that matches nothing', { rules: [rule, { ...rule, match: '' }] }, 'rules.1.match'],
+    ['a glob too long', { rules: [{ ...rule, match: '*'.repeat(201) }] }, 'rules.0.match'],
+    ['a condition that does not parse', { rules: [{ ...rule, when: 'arguments.' }] }, 'rules.0.when'],
+    ['a condition with matches()', { rules: [rule, { ...rule, when: 'tool.matches("a")' }] }, 'rules.1.when'],
+    ['a condition too long', { rules: [{ ...rule, when: `tool == "${'a'.repeat(2_000)}"` }] }, 'rules.0.when'],
+    ['too many rules', { rules: Array.from({ length: MAX_RULES + 1 }, () => rule) }, 'rules'],
+  ])('refuses %s and names the field', (_fact, value, field) => {
+    const error = errorOf(value);
+    expect(error.code).toBe('bad_request');
+    expect(error.field).toBe(field);
+    expect(error.message).toContain(field);
+  });
+
+  it('takes as many rules as it says', () => {
+    expect(parseApprovalPolicy({ rules: Array.from({ length: MAX_RULES }, () => rule) }).rules).toHaveLength(MAX_RULES);
+  });
+});
