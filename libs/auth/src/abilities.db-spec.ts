@@ -24,6 +24,8 @@ const READS: Record<ScopedSubject, Read> = {
   Membership: (tx, where) => tx.membership.findMany({ where }),
   ApiKey: (tx, where) => tx.apiKey.findMany({ where }),
   ModelProvider: (tx, where) => tx.modelProvider.findMany({ where }),
+  WorkspaceTool: (tx, where) => tx.workspaceTool.findMany({ where }),
+  WorkspaceSecret: (tx, where) => tx.workspaceSecret.findMany({ where }),
   Thread: (tx, where) => tx.thread.findMany({ where }),
   Message: (tx, where) => tx.message.findMany({ where }),
   Job: (tx, where) => tx.job.findMany({ where }),
@@ -49,7 +51,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** One row of each kind of work, made by `creator`, and a key and a provider. */
+/** One row of each kind of work, made by `creator`, and a key, a provider, a tool and a secret. */
 async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<void> {
   const id = newId();
   await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
@@ -84,6 +86,9 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
     await tx.modelProvider.create({
       data: { workspaceId, id, name: id, baseUrl: 'https://m.example', defaultModel: 'm' },
     });
+    await tx.workspaceTool.create({ data: { workspaceId, id, name: id } });
+    const secret = { workspaceId, id, name: id, cipher: new Uint8Array(40), createdBy: `user:${userId}` };
+    await tx.workspaceSecret.create({ data: secret });
   });
 }
 
@@ -119,9 +124,11 @@ async function expectSame(principal: Principal): Promise<Record<string, number>>
   return counts;
 }
 
-const NONE = { Workspace: 0, Membership: 0, ApiKey: 0, ModelProvider: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0 };
+const RUNNING = { Workspace: 0, Membership: 0, ApiKey: 0, ModelProvider: 0, WorkspaceTool: 0, WorkspaceSecret: 0 };
+const NONE = { ...RUNNING, Thread: 0, Message: 0, Job: 0, ToolCall: 0 };
 const WORK = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2 };
-const ALL = { ...WORK, Workspace: 1, Membership: 4, ApiKey: 2, ModelProvider: 2 };
+const ADMINS = { Workspace: 1, Membership: 4, ApiKey: 2, ModelProvider: 2, WorkspaceTool: 2, WorkspaceSecret: 2 };
+const ALL = { ...WORK, ...ADMINS };
 
 describe('one ability, two answers', () => {
   it.each<[Role, Record<string, number>]>([
@@ -152,7 +159,8 @@ describe('one ability, two answers', () => {
 });
 
 describe('row-level security with CASL off', () => {
-  const TABLES = ['membership', 'api_key', 'model_provider', 'thread', 'message', 'job', 'tool_call', 'audit_entry'];
+  const OF_ADMINS = ['membership', 'api_key', 'model_provider', 'workspace_tool', 'workspace_secret', 'audit_entry'];
+  const TABLES = [...OF_ADMINS, 'thread', 'message', 'job', 'tool_call'];
   const [red, blue] = [() => worlds[0]?.owner.workspaceId ?? '', () => worlds[1]?.owner.workspaceId ?? ''];
 
   it.each(TABLES)('shows one workspace no row of the other: %s', async (table) => {

@@ -55,7 +55,10 @@ const call = (workspaceId: string, createdBy: string | null) => ({
   row: { workspaceId, createdBy },
 });
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
-const plain = (type: 'Message' | 'ToolCall' | 'ModelProvider', workspaceId: string) => ({ type, row: { workspaceId } });
+const plain = (
+  type: 'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret',
+  workspaceId: string,
+) => ({ type, row: { workspaceId } });
 
 /** Who may do it: the roles, of four. */
 function rolesThatMay<T extends keyof SubjectRow>(action: Action, about: { type: T; row: SubjectRow[T] }): Role[] {
@@ -90,6 +93,10 @@ describe('what a role may', () => {
     ['revokes the key of another', rolesThatMay('delete', key(here, other)), ['owner', 'admin']],
     ['reads the keys of others', rolesThatMay('read', key(here, other)), ['owner', 'admin']],
     ['manages providers', rolesThatMay('manage', plain('ModelProvider', here)), ['owner', 'admin']],
+    ['manages tools', rolesThatMay('manage', plain('WorkspaceTool', here)), ['owner', 'admin']],
+    ['reads how tools are made', rolesThatMay('read', plain('WorkspaceTool', here)), ['owner', 'admin']],
+    ['manages secrets', rolesThatMay('manage', plain('WorkspaceSecret', here)), ['owner', 'admin']],
+    ['reads names of secrets', rolesThatMay('read', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['reads members', rolesThatMay('read', member(here, 'owner')), ['owner', 'admin']],
     ['manages members below owner', rolesThatMay('manage', member(here, 'admin')), ['owner', 'admin']],
     ['touches owners', rolesThatMay('change', member(here, 'owner')), ['owner']],
@@ -124,6 +131,8 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, plain('ToolCall', elsewhere)),
       ...rolesThatMay(verb, call(elsewhere, me)),
       ...rolesThatMay(verb, plain('ModelProvider', elsewhere)),
+      ...rolesThatMay(verb, plain('WorkspaceTool', elsewhere)),
+      ...rolesThatMay(verb, plain('WorkspaceSecret', elsewhere)),
     ]);
     expect(found).toEqual([]);
   });

@@ -11,6 +11,8 @@ export type SubjectRow = {
   Membership: { workspaceId: string; userId: string; role: string };
   ApiKey: { workspaceId: string; userId: string };
   ModelProvider: { workspaceId: string };
+  WorkspaceTool: { workspaceId: string };
+  WorkspaceSecret: { workspaceId: string };
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
@@ -60,7 +62,7 @@ function administrator(grants: Grants): void {
   admin.can('manage', ['Membership'], { ...here, role: BELOW_OWNER });
   admin.can('read', ['ApiKey'], here);
   admin.can('delete', ['ApiKey'], here); // but making one for somebody else would be acting as them
-  admin.can('manage', ['ModelProvider'], here);
+  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret'], here);
 }
 
 function owner(grants: Grants): void {

@@ -15,6 +15,8 @@ const NAMES: Record<ScopedSubject, string> = {
   Membership: 'Member',
   ApiKey: 'API key',
   ModelProvider: 'Provider',
+  WorkspaceTool: 'Tool',
+  WorkspaceSecret: 'Secret',
   Thread: 'Thread',
   Message: 'Message',
   Job: 'Job',

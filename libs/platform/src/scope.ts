@@ -1,6 +1,15 @@
 /** The tables a principal's rights are asked about. */
 export type ScopedSubject =
-  'Workspace' | 'Membership' | 'ApiKey' | 'ModelProvider' | 'Thread' | 'Message' | 'Job' | 'ToolCall';
+  | 'Workspace'
+  | 'Membership'
+  | 'ApiKey'
+  | 'ModelProvider'
+  | 'WorkspaceTool'
+  | 'WorkspaceSecret'
+  | 'Thread'
+  | 'Message'
+  | 'Job'
+  | 'ToolCall';
 
 /**
  * Proof that somebody may read, made only by the ability (`libs/auth`); every read method demands one.
