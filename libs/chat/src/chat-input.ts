@@ -1,5 +1,5 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import type { ToolRuntime } from '#tools';
+import type { ClientSide, ToolRuntime } from '#tools';
 
 /** What a chat job was asked to do, as it is stored on its row (`format` 1). Never holds a secret. */
 export interface ChatInput {
@@ -8,6 +8,8 @@ export interface ChatInput {
   /** Definitions as the request advertised them; a name stands for the server's own tool of that name. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes?: Readonly<Record<string, ToolRuntime>>;
+  /** Present when clients of the requester may be asked to run tools. */
+  readonly client?: ClientSide;
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
   /** The job whose question this one asks again: nothing new is said, and its unfinished answer is left out of the prompt. */

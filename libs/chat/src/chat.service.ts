@@ -116,12 +116,13 @@ export class ChatService {
 }
 
 function toInput(request: StartChat): ChatInput {
-  const { messages, history, tools, toolRuntimes, toolChoice, parameters } = request;
+  const { messages, history, tools, toolRuntimes, client, toolChoice, parameters } = request;
   const input: ChatInput = {
     messages,
     history,
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
+    ...(client === undefined ? {} : { client }),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),

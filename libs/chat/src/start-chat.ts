@@ -1,7 +1,7 @@
 import type { WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
-import type { ToolRuntime } from '#tools';
+import type { ClientSide, ToolRuntime } from '#tools';
 
 /** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */
 export interface StartChat {
@@ -23,6 +23,8 @@ export interface StartChat {
   /** Only these may be called. Names of server tools, or definitions as a request advertises them. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;
+  /** Absent: no client will run tools, and a call for one is skipped. */
+  readonly client?: ClientSide;
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;

@@ -20,6 +20,9 @@ export { redactArguments } from './approval/redact-arguments.js';
 export { CallHistory, type EarlierCall } from './call-guards.js';
 export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
+export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-tools/client-side.js';
+export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
+export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
 export {

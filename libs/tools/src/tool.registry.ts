@@ -4,7 +4,8 @@ import { compileSchema } from './compile-schema.js';
 import type { Tool } from './tool.js';
 import { invalidTool } from './tools.errors.js';
 
-const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+/** What a tool may be called. */
+export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
 
 /** The tools of this process. Filled while the process boots; every fault of a tool stops the start. */
@@ -42,7 +43,7 @@ export function toDefinition(tool: Tool): ToolDefinition {
 }
 
 function problemOf(tool: Tool): string | null {
-  if (!NAME.test(tool.name)) return 'a name is 1 to 64 of letters, digits, "_", "-" and "."';
+  if (!TOOL_NAME.test(tool.name)) return 'a name is 1 to 64 of letters, digits, "_", "-" and "."';
   if (tool.description.trim() === '') return 'it has no description';
   if (tool.handler === null && tool.runtime !== 'client') return 'it has no handler';
   if (tool.parameters['type'] !== 'object') return 'its input is not an object schema';

@@ -6,6 +6,7 @@ import { AppError, Secret, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
+import { toTools } from './to-tools.js';
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
@@ -13,7 +14,7 @@ const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 export function fromStartChatInput(given: StartChatInput): StartChat {
   // Normalised once, here: what is hashed is what is stored. The shape stays; only texts change.
   const input = toStorable(given) as unknown as StartChatInput;
-  const { threadId, clientMessageId, model, tools, toolChoice, parameters, whenBusy, providerKey } = input;
+  const { threadId, clientMessageId, model, toolChoice, parameters, whenBusy, providerKey } = input;
   return {
     threadRef: toName('threadId', threadId),
     createThread: true,
@@ -21,8 +22,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
     model: toName('model', model),
     messages: toMessages(input),
     history: 'thread',
-    tools: tools ?? [],
-    toolRuntimes: {},
+    ...toTools(input),
     toolChoice: toToolChoice(toolChoice ?? null),
     parameters: toParameters(parameters ?? {}),
     whenBusy: whenBusy ?? null,

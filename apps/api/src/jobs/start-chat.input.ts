@@ -1,8 +1,10 @@
-import { Field, ID, InputType } from '@nestjs/graphql';
+import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
 
 import type { StartChat } from '#chat';
+import type { OnClientTimeout, ToolEffect } from '#tools';
 
 import { Json } from '../graphql/scalars/json.scalar.js';
+import { ToolEffectEnum } from '../tools/tool.model.js';
 import { WhenBusyEnum } from './job.enums.js';
 
 /** One entry of a conversation, as it comes in. */
@@ -28,6 +30,59 @@ export class ChatMessageInput {
 
   @Field(() => String, { nullable: true, description: 'Of a `tool` message: the call it answers.' })
   toolCallId?: string | null;
+}
+
+/** GraphQL's names of what becomes of a call that no client serves. */
+export const OnClientTimeoutEnum = {
+  WAIT: 'wait',
+  SKIP: 'skip',
+  FAIL: 'fail',
+} as const satisfies Record<Uppercase<OnClientTimeout>, OnClientTimeout>;
+
+registerEnumType(OnClientTimeoutEnum, {
+  name: 'OnClientTimeout',
+  description: 'What becomes of a call that no client serves before its timeout.',
+  valuesMap: {
+    WAIT: { description: 'It waits on: for 24 hours, or for the timeout where that is longer. Then it is TIMED_OUT.' },
+    SKIP: { description: 'It is SKIPPED, and the model goes on without it.' },
+    FAIL: { description: 'The job fails with `client_tool_timeout`.' },
+  },
+});
+
+/** A tool that clients of the requester run. */
+@InputType({
+  description: 'A tool that you run yourself, wherever you are connected: claim its calls and submit results.',
+})
+export class ClientToolInput {
+  @Field(() => String, {
+    description: '1 to 64 of letters, digits, `_`, `-` and `.`; unique among all tools named here.',
+  })
+  name!: string;
+
+  @Field(() => String, { nullable: true, description: 'What the model reads about it.' })
+  description?: string | null;
+
+  @Field(() => Json, {
+    nullable: true,
+    description: 'JSON Schema (2020-12) of its arguments, an object; absent: it takes none.',
+  })
+  parameters?: unknown;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Ms that a call waits for a client, 1,000 to 604,800,000; absent: 24 hours.',
+  })
+  timeoutMs?: number | null;
+
+  @Field(() => OnClientTimeoutEnum, { nullable: true, description: 'And then; absent: WAIT.' })
+  onTimeout?: OnClientTimeout | null;
+
+  @Field(() => ToolEffectEnum, {
+    nullable: true,
+    description:
+      'What running it twice would do; absent: ONCE. When a client that had begun is lost, only PURE and IDEMPOTENT go to another.',
+  })
+  effect?: ToolEffect | null;
 }
 
 /** Input of `startChat`. */
@@ -60,6 +115,19 @@ export class StartChatInput {
 
   @Field(() => [String], { nullable: true, description: 'Names of the tools that may be called; absent: none.' })
   tools?: string[] | null;
+
+  @Field(() => [ClientToolInput], {
+    nullable: true,
+    description: 'Tools that your clients run. Their calls become requests that any client of yours may claim.',
+  })
+  clientTools?: ClientToolInput[] | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Binds the client tools to one device: only a claim with this `deviceId` is granted. 1 to 256 characters.',
+  })
+  clientDeviceId?: string | null;
 
   @Field(() => Json, {
     nullable: true,

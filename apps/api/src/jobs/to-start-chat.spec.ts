@@ -71,6 +71,24 @@ describe('a request', () => {
     });
   });
 
+  it('asks clients to run tools only if it says so, on one device or on any', () => {
+    expect(start(plain)).not.toHaveProperty('client');
+    expect(start({ ...plain, _clientTools: false, _clientDeviceId: '' })).not.toHaveProperty('client');
+    expect(start({ ...plain, _clientTools: true }).client).toEqual({ deviceId: null, tools: {} });
+    expect(start({ ...plain, _clientDeviceId: 'd' }).client).toEqual({ deviceId: 'd', tools: {} });
+    expect(refusal({ ...plain, _clientDeviceId: 'd'.repeat(257) })).toEqual(
+      expect.arrayContaining(['_clientDeviceId']),
+    );
+  });
+
+  it('with a client is refused for a tool that no client can be asked to run, unless the server runs it', () => {
+    const tools = [{ type: 'function', function: { name: 'open file' } }];
+    expect(start({ ...plain, tools }).tools).toHaveLength(1);
+    expect(refusal({ ...plain, tools, _clientTools: true })).toEqual(['bad_request', expect.any(String), 'tools']);
+    const runtimes = { _clientTools: true, _toolRuntime: { 'open file': 'server' } };
+    expect(start({ ...plain, tools, ...runtimes }).tools).toHaveLength(1);
+  });
+
   it('counts null as absent', () => {
     expect(start({ ...plain, model: null, tools: null, temperature: null })).toEqual(start(plain));
   });

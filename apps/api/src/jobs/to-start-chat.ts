@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type StartChat, toChatMessage } from '#chat';
 import type { ToolDefinition } from '#models';
 import { AppError, Secret, type Storable, toStorable } from '#platform';
-import { canonicalJson } from '#tools';
+import { canonicalJson, clientToolProblem } from '#tools';
 
 import { invalidBody, missing } from '../errors/http.errors.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
@@ -38,6 +38,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
   for (const name of ['threadId', 'messageId']) if (isAbsent(fields[name])) throw missing(`_${name}`);
   if (isAbsent(fields['messages'])) throw missing('messages');
   const start = parse(fields);
+  const tools = (start.tools ?? []).map(toDefinition);
   const key = toIdempotencyKey(headers['idempotency-key'] ?? start.admissionId);
   return {
     threadRef: start.threadId,
@@ -46,8 +47,9 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     model: start.model ?? null,
     messages: toMessages(start.messages),
     history: 'request',
-    tools: (start.tools ?? []).map(toDefinition),
+    tools,
     toolRuntimes: start.toolRuntime ?? {},
+    ...toClientSide(start, tools),
     toolChoice: start.tool_choice ?? null,
     parameters: Object.fromEntries(Object.entries(start).filter(([name]) => parameterNames.includes(name))),
     whenBusy: start.whenBusy ?? null,
@@ -109,6 +111,18 @@ function toDefinition({
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   };
+}
+
+/** Whatever the server does not run may come to a client, so it has to be something that a client can be asked to run. */
+function toClientSide(
+  { clientDeviceId = '', clientTools, toolRuntime = {} }: StartBody,
+  tools: readonly ToolDefinition[],
+): Pick<StartChat, 'client'> {
+  if (clientDeviceId === '' && clientTools !== true) return {};
+  const runtimes = new Map(Object.entries(toolRuntime));
+  const problem = clientToolProblem(tools.filter(({ function: { name } }) => runtimes.get(name) !== 'server'));
+  if (problem !== null) throw new AppError({ code: 'bad_request', message: problem, field: 'tools' });
+  return { client: { deviceId: clientDeviceId === '' ? null : clientDeviceId, tools: {} } };
 }
 
 function toIdempotencyKey(given: string | string[] | undefined): string | null {

@@ -1,0 +1,22 @@
+import type { ToolEffect } from '../tool.js';
+
+/** What becomes of a call that no client serves in time: it goes on waiting, is left out, or ends the job. */
+export type OnClientTimeout = 'wait' | 'skip' | 'fail';
+
+/** What a request says about one tool that its clients run. */
+export interface ClientToolTerms {
+  /** Ms until `onTimeout`; default: 24 hours. */
+  readonly timeoutMs?: number;
+  /** Default `wait`. */
+  readonly onTimeout?: OnClientTimeout;
+  /** Default `once`: a client that began and was lost is asked about, never followed by another. */
+  readonly effect?: ToolEffect;
+}
+
+/** The clients that a request put behind it. Without one, no call is left to a client. */
+export interface ClientSide {
+  /** The device that alone may serve; null: any client of the user who started the job. */
+  readonly deviceId: string | null;
+  /** Terms by the name of the tool; a tool without any has the defaults. */
+  readonly tools: Readonly<Record<string, ClientToolTerms>>;
+}
