@@ -25,6 +25,7 @@ const neverAtADoor = new Set([
   'orphan_postgres',
   'port_taken',
   'round_limit',
+  'secret_missing',
   'secret_unreadable',
   'tool_call_changed',
 ]);

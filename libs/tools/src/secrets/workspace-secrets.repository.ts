@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres, type Prisma, type PrismaTransaction, type Scope, type WorkspaceSecretRow } from '#platform';
+
+import type { WorkspaceSecret } from './workspace-secret.js';
+
+/** A secret as it lies. */
+export interface SealedSecret {
+  readonly id: string;
+  readonly name: string;
+  readonly cipher: Uint8Array;
+}
+
+/** The secrets of workspaces, sealed. */
+@Injectable()
+export class WorkspaceSecretsRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  /** Those that the scope may read, by name. */
+  async list(tx: PrismaTransaction, scope: Scope): Promise<WorkspaceSecret[]> {
+    const rows = await tx.workspaceSecret.findMany({ where: readable(scope), orderBy: { name: 'asc' } });
+    return rows.map(toWorkspaceSecret);
+  }
+
+  async insert(
+    tx: PrismaTransaction,
+    row: SealedSecret & { readonly workspaceId: string; readonly createdBy: string },
+  ): Promise<WorkspaceSecret> {
+    return toWorkspaceSecret(
+      await tx.workspaceSecret.create({ data: { ...row, cipher: Uint8Array.from(row.cipher) } }),
+    );
+  }
+
+  /** Null: absent, or not readable. */
+  async replace(tx: PrismaTransaction, scope: Scope, row: Omit<SealedSecret, 'name'>): Promise<WorkspaceSecret | null> {
+    const data = { cipher: Uint8Array.from(row.cipher), createdBy: scope.principal, updatedAt: new Date() };
+    const where = { AND: [readable(scope), { id: row.id }] };
+    const [changed] = await tx.workspaceSecret.updateManyAndReturn({ where, data });
+    return changed === undefined ? null : toWorkspaceSecret(changed);
+  }
+
+  async delete(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
+    await tx.workspaceSecret.deleteMany({ where: { AND: [readable(scope), { id }] } });
+  }
+
+  /** For tools at work, whose right to run was asked before. */
+  sealed(workspaceId: string, names: readonly string[]): Promise<SealedSecret[]> {
+    return this.postgres.readInWorkspace<SealedSecret & { cipher: Buffer }>(workspaceId, {
+      name: 'workspace-secrets',
+      text: 'SELECT id, name, cipher FROM workspace_secret WHERE workspace_id = $1 AND name = ANY($2)',
+      values: [workspaceId, [...names]],
+    });
+  }
+}
+
+function readable(scope: Scope): Prisma.WorkspaceSecretWhereInput {
+  return { AND: [scope.where('WorkspaceSecret'), { workspaceId: scope.workspaceId }] };
+}
+
+function toWorkspaceSecret(row: WorkspaceSecretRow): WorkspaceSecret {
+  const { id, name, createdBy: setBy, createdAt, updatedAt } = row;
+  return { id, name, setBy, createdAt: createdAt.getTime(), updatedAt: updatedAt.getTime() };
+}
