@@ -1,0 +1,93 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+
+import { OutboundError } from '#platform';
+
+import { BROKEN_OFF } from './mcp-http.transport.js';
+
+/**
+ * What became of an exchange with a server. `refused`: it answered, and said no. `session_lost`: it does not know us any more
+ * and did nothing. `broken_off`: it heard us, or may have, and its answer did not come. `unusable`: it was not asked, or what
+ * it answers cannot be read. After the last three the connection is not to be used again.
+ */
+export type McpFailureKind = 'refused' | 'session_lost' | 'broken_off' | 'unusable';
+
+/** An exchange with an MCP server failed. The message is for the model and for admins: a sentence without addresses and keys. */
+export class McpFailure extends Error {
+  override readonly name = 'McpFailure';
+
+  constructor(
+    readonly kind: McpFailureKind,
+    message: string,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+const BROKEN = 'The connection to the MCP server broke off before it answered.';
+const UNREADABLE = 'The MCP server cannot be reached, or what it answers is not MCP.';
+const LONGEST_SAID = 500;
+
+/** What the client, the guard or the operating system threw, in our words. */
+export function toMcpFailure(error: unknown): McpFailure {
+  if (error instanceof McpFailure) return error;
+  const chain = [...chainOf(error)];
+  for (const one of chain) {
+    if (one instanceof OutboundError) return ofGuard(one, chain);
+    if (one instanceof SdkHttpError) return ofStatus(one.status, error);
+    if (one instanceof ProtocolError) return ofProtocol(one);
+    if (codeOf(one) === 'ENOENT' || codeOf(one) === 'EACCES') {
+      return new McpFailure('unusable', 'The command of the MCP server cannot be started.', error);
+    }
+  }
+  return error instanceof SdkError ? ofClient(error) : new McpFailure('unusable', UNREADABLE, error);
+}
+
+/** Where these are the cause, there was no connection over which anything could have been asked. */
+const NOT_ASKED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+
+function ofGuard(error: OutboundError, chain: readonly unknown[]): McpFailure {
+  const { code, message } = error;
+  const isBroken = code === 'outbound_broken' || code === 'outbound_unreachable';
+  if (!isBroken || chain.some((one) => NOT_ASKED.has(codeOf(one)))) return new McpFailure('unusable', message, error);
+  return new McpFailure('broken_off', BROKEN, error);
+}
+
+const SENTENCES: Partial<Record<SdkErrorCode, string>> = {
+  [SdkErrorCode.RequestTimeout]: 'The MCP server did not answer in time.',
+  [SdkErrorCode.InvalidResult]: 'The answer of the MCP server is not what the protocol says.',
+  [SdkErrorCode.UnsupportedResultType]: 'The tool asks for input from a person, which is not supported.',
+};
+
+function ofClient(error: SdkError): McpFailure {
+  const { code } = error;
+  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected) {
+    return new McpFailure('broken_off', BROKEN, error);
+  }
+  return new McpFailure('unusable', SENTENCES[code] ?? UNREADABLE, error);
+}
+
+function ofStatus(status: number, cause: unknown): McpFailure {
+  const hint = status === 401 || status === 403 ? ' It wants other credentials: check the headers of the server.' : '';
+  const message = `The MCP server answered with HTTP status ${status}.${hint}`;
+  return new McpFailure(status === 404 ? 'session_lost' : 'unusable', message, cause);
+}
+
+function ofProtocol(error: ProtocolError): McpFailure {
+  if (error.code === BROKEN_OFF) return new McpFailure('broken_off', BROKEN, error);
+  return new McpFailure('refused', `The MCP server refused: ${error.message.slice(0, LONGEST_SAID)}`, error);
+}
+
+/** The error and what it was caused by; the client sometimes keeps a cause among its data. */
+function* chainOf(error: unknown): Generator {
+  let one = error;
+  for (let depth = 0; depth < 6 && one !== undefined && one !== null; depth++) {
+    yield one;
+    const { cause, data } = one as { readonly cause?: unknown; readonly data?: unknown }; // members of any value may be asked for
+    one = cause ?? (typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}
