@@ -64,6 +64,9 @@ export function busContract(subject: BusContractSubject): void {
       there.subscribe('job-events', (message) => seen.push(message));
       there.subscribe('job-runnable', (message) => seen.push(message));
       there.subscribe('job-cancel', (message) => seen.push(message));
+      there.subscribe('interrupts-changed', (message) => seen.push(message));
+      there.subscribe('tool-queue', (message) => seen.push(message));
+      there.subscribe('tool-cancel', (message) => seen.push(message));
       const last = new Promise<void>((resolve) => {
         there.subscribe('access-changed', (message) => {
           seen.push(message);
@@ -73,12 +76,18 @@ export function busContract(subject: BusContractSubject): void {
       here.publish('job-events', events(JOB, 7, 'running'));
       here.publish('job-runnable', { workspaceId: WORKSPACE, jobId: JOB, kind: 'chat' });
       here.publish('job-cancel', { workspaceId: WORKSPACE, jobId: JOB, why: 'requested “now” ☂' });
+      here.publish('interrupts-changed', { workspaceId: WORKSPACE });
+      here.publish('tool-queue', { workspaceId: WORKSPACE, queue: 'results' });
+      here.publish('tool-cancel', { workspaceId: WORKSPACE, jobId: JOB, toolCallId: OTHER_JOB });
       here.publish('access-changed', { workspaceId: WORKSPACE });
       await last;
       expect(seen).toEqual([
         { workspaceId: WORKSPACE, jobId: JOB, seq: 7, status: 'running' },
         { workspaceId: WORKSPACE, jobId: JOB, kind: 'chat' },
         { workspaceId: WORKSPACE, jobId: JOB, why: 'requested “now” ☂' },
+        { workspaceId: WORKSPACE },
+        { workspaceId: WORKSPACE, queue: 'results' },
+        { workspaceId: WORKSPACE, jobId: JOB, toolCallId: OTHER_JOB },
         { workspaceId: WORKSPACE },
       ]);
     });

@@ -20,7 +20,8 @@ export { dataDirSecret } from './postgres/data-secret.js';
 export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
 export { EmbeddedPostgres } from './postgres/embedded-postgres.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
-export { DOORBELL_QUEUES, QUEUE_SCHEMA } from './postgres/queue-schema.js';
+export { insertMessagesSql, waitingMessages } from './postgres/queue-messages.js';
+export { DOORBELL_QUEUES, QUEUE_SCHEMA, TOOL_QUEUES } from './postgres/queue-schema.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {
   type AdmissionRow,

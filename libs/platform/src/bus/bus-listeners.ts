@@ -11,6 +11,9 @@ export class BusListeners {
     'job-runnable': new Set(),
     'job-cancel': new Set(),
     'access-changed': new Set(),
+    'interrupts-changed': new Set(),
+    'tool-queue': new Set(),
+    'tool-cancel': new Set(),
   };
   private readonly gaps = new Set<() => void>();
   private readonly pending = new PendingHints();
@@ -61,6 +64,18 @@ export class BusListeners {
       }
       case 'access-changed': {
         this.each(this.listeners['access-changed'], hint.message);
+        return;
+      }
+      case 'interrupts-changed': {
+        this.each(this.listeners['interrupts-changed'], hint.message);
+        return;
+      }
+      case 'tool-queue': {
+        this.each(this.listeners['tool-queue'], hint.message);
+        return;
+      }
+      case 'tool-cancel': {
+        this.each(this.listeners['tool-cancel'], hint.message);
         return;
       }
     }

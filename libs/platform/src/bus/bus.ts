@@ -16,6 +16,12 @@ export interface BusMessages {
   'job-cancel': { readonly workspaceId: string; readonly jobId: string; readonly why: string };
   /** A membership, role or key changed: open viewers of this workspace must be asked again. */
   'access-changed': { readonly workspaceId: string };
+  /** A request to somebody outside was opened or settled in this workspace. */
+  'interrupts-changed': { readonly workspaceId: string };
+  /** Something was put into a queue of the isolated tools. */
+  'tool-queue': { readonly workspaceId: string; readonly queue: 'requests' | 'results' };
+  /** Somebody wants a call in the isolated queue to end, whoever runs it. */
+  'tool-cancel': { readonly workspaceId: string; readonly jobId: string; readonly toolCallId: string };
 }
 
 export type BusTopic = keyof BusMessages;

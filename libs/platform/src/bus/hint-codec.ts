@@ -5,7 +5,11 @@ import type { Hint } from './pending-hints.js';
 export const PAYLOAD_BYTES = 7_900;
 
 /** On the wire a message is a short array: a letter for its topic, then its fields. */
-type Wire = readonly [letter: 'e' | 'r' | 'c' | 'a', workspaceId: string, ...fields: (string | number)[]];
+type Wire = readonly [
+  letter: 'e' | 'r' | 'c' | 'a' | 'i' | 'q' | 't',
+  workspaceId: string,
+  ...fields: (string | number)[],
+];
 
 function toWire({ topic, message }: Hint): Wire {
   switch (topic) {
@@ -19,6 +23,12 @@ function toWire({ topic, message }: Hint): Wire {
       return ['c', message.workspaceId, message.jobId, message.why];
     case 'access-changed':
       return ['a', message.workspaceId];
+    case 'interrupts-changed':
+      return ['i', message.workspaceId];
+    case 'tool-queue':
+      return ['q', message.workspaceId, message.queue];
+    case 'tool-cancel':
+      return ['t', message.workspaceId, message.jobId, message.toolCallId];
   }
 }
 
@@ -28,13 +38,21 @@ function fromWire(entry: unknown): Hint | undefined {
   const [letter, workspaceId, ...fields] = entry as unknown[]; // Array.isArray gives any[]
   if (!isIdText(workspaceId)) return undefined;
   if (letter === 'a') return { topic: 'access-changed', message: { workspaceId } };
+  if (letter === 'i') return { topic: 'interrupts-changed', message: { workspaceId } };
   const [jobId, value, status] = fields;
+  if (letter === 'q') {
+    const isKnown = jobId === 'requests' || jobId === 'results';
+    return isKnown ? { topic: 'tool-queue', message: { workspaceId, queue: jobId } } : undefined;
+  }
   if (!isIdText(jobId)) return undefined;
   if (letter === 'e' && typeof value === 'number' && Number.isSafeInteger(value)) {
     const move = typeof status === 'string' ? { status } : {};
     return { topic: 'job-events', message: { workspaceId, jobId, seq: value, ...move } };
   }
   if (typeof value !== 'string') return undefined;
+  if (letter === 't') {
+    return isIdText(value) ? { topic: 'tool-cancel', message: { workspaceId, jobId, toolCallId: value } } : undefined;
+  }
   if (letter === 'r') return { topic: 'job-runnable', message: { workspaceId, jobId, kind: value } };
   return letter === 'c' ? { topic: 'job-cancel', message: { workspaceId, jobId, why: value } } : undefined;
 }

@@ -16,6 +16,11 @@ const hint: fc.Arbitrary<Hint> = fc.oneof(
     .record({ workspaceId: ids, jobId: ids, why: fc.string({ maxLength: 500, unit: 'binary' }) })
     .map((message) => toHint('job-cancel', message)),
   fc.record({ workspaceId: ids }).map((message) => toHint('access-changed', message)),
+  fc.record({ workspaceId: ids }).map((message) => toHint('interrupts-changed', message)),
+  fc
+    .record({ workspaceId: ids, queue: fc.constantFrom('requests' as const, 'results' as const) })
+    .map((message) => toHint('tool-queue', message)),
+  fc.record({ workspaceId: ids, jobId: ids, toolCallId: ids }).map((message) => toHint('tool-cancel', message)),
 );
 
 describe('PendingHints', () => {

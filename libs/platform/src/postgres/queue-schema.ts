@@ -7,6 +7,16 @@ export const QUEUE_SCHEMA = 'pgboss';
 /** The doorbells of this build. */
 export const DOORBELL_QUEUES: readonly string[] = ['doorbell.chat', 'doorbell.workflow'];
 
+/** The isolated tool queue: requests, progress and responses, and what could not be read or given to anybody. */
+export const TOOL_QUEUES = {
+  requests: 'tool-execution',
+  results: 'tool-results',
+  dead: 'tool-execution-dead',
+} as const;
+
+/** Every queue of this build. */
+export const QUEUES: readonly string[] = [...DOORBELL_QUEUES, ...Object.values(TOOL_QUEUES)];
+
 /**
  * Installs or upgrades pg-boss's schema as the migrating login, makes the queues that are missing, and grants what the
  * serving roles need: the api rings (it reads ids and queue settings, never a message), the engine does everything else.
@@ -22,12 +32,17 @@ export async function ensureQueueSchema(client: pg.Client, queues: readonly stri
   await boss.start();
   try {
     for (const queue of queues) {
-      if ((await boss.getQueue(queue)) === null) await boss.createQueue(queue, { notify: true });
+      if ((await boss.getQueue(queue)) === null) await boss.createQueue(queue, optionsOf(queue));
     }
   } finally {
     await boss.stop({ graceful: false });
   }
   await client.query(GRANTS);
+}
+
+/** Only doorbells are also told by pg-boss's own NOTIFY; a tool message that is lost or repeated does no harm, so none is retried. */
+function optionsOf(queue: string) {
+  return DOORBELL_QUEUES.includes(queue) ? { notify: true } : { retryLimit: 0 };
 }
 
 /** A script of several statements answers a list of results; pg-boss then wants none of them. */

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+
+/** What travels on the queues of the isolated tools. A message decides nothing: the ledger row is the truth. */
+
+/** How old a request may be when it is taken, ms. */
+export const REQUEST_TTL_MS = 300_000;
+
+const id = z.uuid();
+const whole = z.int().min(0);
+/** Where the call is. Carried by every message, and believed by none of its readers before they hold the job's row. */
+const place = { correlation_id: id, workspace_id: id, job_id: id } as const;
+
+/** A call that a tool process is to run. */
+const functionRequest = z.object({
+  type: z.literal('function_request'),
+  ...place,
+  session_id: id.nullable(),
+  user_email: z.string().optional(),
+  tool_name: z.string(),
+  /** JSON text, as executed. */
+  arguments: z.string(),
+  metadata: z.object({
+    model: z.string(),
+    idempotency_key: z.string(),
+    compliance_level: z.string().optional(),
+    allow_edit: z.boolean(),
+    admin_required: z.boolean(),
+    ttl_ms: z.int().min(1),
+  }),
+  streaming: z.boolean(),
+  reply_to: z.string(),
+  principal_id: z.string(),
+  exec_epoch: whole,
+  attempt: whole,
+  timestamp: z.number(),
+});
+
+/** Somebody wants a call to end. */
+const cancelRequest = z.object({
+  type: z.literal('cancel_request'),
+  ...place,
+  issued_by: z.string(),
+  timestamp: z.number(),
+});
+
+const progressParts = z.object({
+  progress: z.number().optional(),
+  total: z.number().optional(),
+  message: z.string().optional(),
+});
+
+/** How far a call is. For display only. */
+const toolProgress = z.object({
+  type: z.literal('tool_progress'),
+  ...place,
+  /** 1, 2, 3 … within one attempt. */
+  seq: z.int().min(1),
+  chunk: z.union([z.string(), progressParts]),
+  is_final_chunk: z.boolean(),
+  timestamp: z.number(),
+  exec_epoch: whole,
+});
+
+/** How a call ended in the process that ran it. */
+const toolResponse = z.object({
+  type: z.literal('tool_response'),
+  ...place,
+  status: z.enum(['success', 'error', 'timed_out', 'cancelled']),
+  result: z.object({ content: z.string(), success: z.boolean(), bytes: whole.optional() }).nullable(),
+  error: z
+    .object({ phase: z.enum(['validation', 'approval', 'execution', 'timeout']), message: z.string() })
+    .nullable(),
+  timestamp: z.number(),
+  exec_epoch: whole,
+  attempt: whole,
+  /** Whether the tool's handler was entered; false: it surely did nothing. */
+  started: z.boolean(),
+});
+
+export type FunctionRequest = z.infer<typeof functionRequest>;
+export type CancelRequest = z.infer<typeof cancelRequest>;
+export type ToolProgressMessage = z.infer<typeof toolProgress>;
+export type ToolResponse = z.infer<typeof toolResponse>;
+
+const requests = z.discriminatedUnion('type', [functionRequest, cancelRequest]);
+const results = z.discriminatedUnion('type', [toolProgress, toolResponse]);
+
+/** A message of `tool-execution`; null: it cannot be read. */
+export function readRequest(data: unknown): FunctionRequest | CancelRequest | null {
+  return requests.safeParse(data).data ?? null;
+}
+
+/** A message of `tool-results`; null: it cannot be read. */
+export function readResult(data: unknown): ToolProgressMessage | ToolResponse | null {
+  return results.safeParse(data).data ?? null;
+}

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PgBoss } from 'pg-boss';
+
+import { newId, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
+import { newCallRow, queueCallRows, type QueuedCall, queueNewCallRow } from '#tools';
+
+import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
+import type { ClaimedJob } from '../../libs/jobs/src/run/lease.repository.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
+
+const sent: QueuedCall = { round: 1, ordinal: 1, name: 'dig', arguments: '{"depth":3}', toolVersion: 'v1' };
+const call = {
+  ordinal: 1,
+  callId: 'call_1',
+  name: 'dig',
+  arguments: '{"depth":2}',
+  effect: 'idempotent',
+  status: 'pending',
+  result: null,
+  error: null,
+  ranMs: null,
+} as const;
+
+describe('sending a call to the isolated queue', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+  let boss: PgBoss;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+    boss = new PgBoss({
+      schema: QUEUE_SCHEMA,
+      migrate: false,
+      schedule: false,
+      supervise: false,
+      connectionString: database.urls.engine,
+    });
+    await boss.start();
+  });
+
+  afterAll(async () => {
+    await boss.stop({ graceful: false });
+    await jobs.close();
+    await database.close();
+  });
+
+  const claimed = async (): Promise<ClaimedJob> => {
+    const [started] = await jobs.start(1);
+    return jobs.claim(started?.jobId ?? '');
+  };
+  const commit = async (job: ClaimedJob, number: number, rows: Parameters<typeof writeOf>[2]) =>
+    (await jobs.app.get(EventLogRepository).commit([writeOf(job, number, rows)]))[0];
+  const fetched = async () => (await boss.fetch(TOOL_QUEUES.requests, { batchSize: 10 })).map(({ data }) => data);
+  const rowOf = async ({ jobId }: ClaimedJob) =>
+    (
+      await jobs.rows(
+        `SELECT id, status, executor, exec_epoch, exec_until, queued_at IS NOT NULL AS queued, executed_arguments,
+                tool_version FROM tool_call WHERE job_id = $1`,
+        [jobId],
+      )
+    )[0];
+
+  it('moves a committed call and sends its request in one commit, and pg-boss finds what was sent', async () => {
+    const job = await claimed();
+    const id = newId();
+    await commit(job, 1, { rows: [newCallRow(job, 1, { ...call, id })] });
+    expect(await fetched()).toEqual([]);
+    await commit(job, 2, { rows: queueCallRows(job, sent) });
+    expect(await rowOf(job)).toEqual({
+      id,
+      status: 'running',
+      executor: 'queue',
+      exec_epoch: 0,
+      exec_until: null,
+      queued: true,
+      executed_arguments: '{"depth":3}',
+      tool_version: 'v1',
+    });
+    expect(await fetched()).toEqual([
+      {
+        type: 'function_request',
+        correlation_id: id,
+        session_id: null,
+        workspace_id: jobs.workspaceId,
+        job_id: job.jobId,
+        principal_id: 'system',
+        tool_name: 'dig',
+        arguments: '{"depth":3}',
+        metadata: {
+          model: 'scripted',
+          idempotency_key: `${job.jobId}:1:1`,
+          allow_edit: true,
+          admin_required: false,
+          ttl_ms: 300_000,
+        },
+        streaming: true,
+        reply_to: 'tool-results',
+        exec_epoch: 0,
+        attempt: 1,
+        timestamp: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('sends a call with the very commit that inserts it', async () => {
+    const job = await claimed();
+    const id = newId();
+    const row = newCallRow(job, 1, { ...call, id, status: 'running', executor: 'queue' });
+    expect(await commit(job, 1, { rows: [row, queueNewCallRow(job, { ...sent, id })] })).not.toBeInstanceOf(Error);
+    expect(await rowOf(job)).toMatchObject({ id, status: 'running', executor: 'queue', queued: true });
+    expect(await fetched()).toEqual([expect.objectContaining({ correlation_id: id, exec_epoch: 0 })]);
+  });
+
+  it('sends nothing from an old epoch', async () => {
+    const job = await claimed();
+    await commit(job, 1, { rows: [newCallRow(job, 1, { ...call })] });
+    await jobs.expire(job.jobId);
+    await jobs.claim(job.jobId);
+    expect(await commit(job, 2, { rows: queueCallRows(job, sent) })).toMatchObject({ code: 'lease_lost' });
+    expect(await rowOf(job)).toMatchObject({ status: 'pending', executor: 'worker' });
+    expect(await fetched()).toEqual([]);
+  });
+
+  it('sends nothing for a call that has ended', async () => {
+    const job = await claimed();
+    await commit(job, 1, { rows: [newCallRow(job, 1, { ...call, status: 'skipped' })] });
+    expect(await commit(job, 2, { rows: queueCallRows(job, sent) })).toBeInstanceOf(Error);
+    expect(await fetched()).toEqual([]);
+  });
+});
