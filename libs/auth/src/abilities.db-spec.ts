@@ -26,6 +26,7 @@ const READS: Record<ScopedSubject, Read> = {
   ModelProvider: (tx, where) => tx.modelProvider.findMany({ where }),
   WorkspaceTool: (tx, where) => tx.workspaceTool.findMany({ where }),
   WorkspaceSecret: (tx, where) => tx.workspaceSecret.findMany({ where }),
+  McpServer: (tx, where) => tx.mcpServer.findMany({ where }),
   Thread: (tx, where) => tx.thread.findMany({ where }),
   Message: (tx, where) => tx.message.findMany({ where }),
   Job: (tx, where) => tx.job.findMany({ where }),
@@ -51,7 +52,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** One row of each kind of work, made by `creator`, and a key, a provider, a tool and a secret. */
+/** One row of each kind of work, made by `creator`, and a key, a provider, a tool, a secret and a server. */
 async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<void> {
   const id = newId();
   await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
@@ -89,6 +90,8 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
     await tx.workspaceTool.create({ data: { workspaceId, id, name: id } });
     const secret = { workspaceId, id, name: id, cipher: new Uint8Array(40), createdBy: `user:${userId}` };
     await tx.workspaceSecret.create({ data: secret });
+    const server = { workspaceId, id, name: id, transport: 'http', settings: {}, createdBy: `user:${userId}` };
+    await tx.mcpServer.create({ data: server });
   });
 }
 
@@ -125,8 +128,9 @@ async function expectSame(principal: Principal): Promise<Record<string, number>>
 }
 
 const RUNNING = { Workspace: 0, Membership: 0, ApiKey: 0, ModelProvider: 0, WorkspaceTool: 0, WorkspaceSecret: 0 };
-const NONE = { ...RUNNING, Thread: 0, Message: 0, Job: 0, ToolCall: 0 };
-const WORK = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2 };
+const NONE = { ...RUNNING, McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0 };
+const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2 };
+const WORK = { ...SYSTEM, McpServer: 2 };
 const ADMINS = { Workspace: 1, Membership: 4, ApiKey: 2, ModelProvider: 2, WorkspaceTool: 2, WorkspaceSecret: 2 };
 const ALL = { ...WORK, ...ADMINS };
 
@@ -141,7 +145,7 @@ describe('one ability, two answers', () => {
   });
 
   it('agree for the system', async () => {
-    expect(await expectSame(systemPrincipal(worlds[0]?.owner.workspaceId ?? ''))).toEqual(WORK);
+    expect(await expectSame(systemPrincipal(worlds[0]?.owner.workspaceId ?? ''))).toEqual(SYSTEM);
   });
 
   it('agree for keys, and no permission means no rows', async () => {
@@ -159,7 +163,15 @@ describe('one ability, two answers', () => {
 });
 
 describe('row-level security with CASL off', () => {
-  const OF_ADMINS = ['membership', 'api_key', 'model_provider', 'workspace_tool', 'workspace_secret', 'audit_entry'];
+  const OF_ADMINS = [
+    'membership',
+    'api_key',
+    'model_provider',
+    'workspace_tool',
+    'workspace_secret',
+    'mcp_server',
+    'audit_entry',
+  ];
   const TABLES = [...OF_ADMINS, 'thread', 'message', 'job', 'tool_call'];
   const [red, blue] = [() => worlds[0]?.owner.workspaceId ?? '', () => worlds[1]?.owner.workspaceId ?? ''];
 

@@ -56,7 +56,7 @@ const call = (workspaceId: string, createdBy: string | null) => ({
 });
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
 const plain = (
-  type: 'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret',
+  type: 'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer',
   workspaceId: string,
 ) => ({ type, row: { workspaceId } });
 
@@ -97,6 +97,8 @@ describe('what a role may', () => {
     ['reads how tools are made', rolesThatMay('read', plain('WorkspaceTool', here)), ['owner', 'admin']],
     ['manages secrets', rolesThatMay('manage', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['reads names of secrets', rolesThatMay('read', plain('WorkspaceSecret', here)), ['owner', 'admin']],
+    ['manages MCP servers', rolesThatMay('manage', plain('McpServer', here)), ['owner', 'admin']],
+    ['reads names of MCP servers', rolesThatMay('read', plain('McpServer', here)), [...ROLES]],
     ['reads members', rolesThatMay('read', member(here, 'owner')), ['owner', 'admin']],
     ['manages members below owner', rolesThatMay('manage', member(here, 'admin')), ['owner', 'admin']],
     ['touches owners', rolesThatMay('change', member(here, 'owner')), ['owner']],
@@ -133,6 +135,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, plain('ModelProvider', elsewhere)),
       ...rolesThatMay(verb, plain('WorkspaceTool', elsewhere)),
       ...rolesThatMay(verb, plain('WorkspaceSecret', elsewhere)),
+      ...rolesThatMay(verb, plain('McpServer', elsewhere)),
     ]);
     expect(found).toEqual([]);
   });

@@ -13,6 +13,7 @@ export type SubjectRow = {
   ModelProvider: { workspaceId: string };
   WorkspaceTool: { workspaceId: string };
   WorkspaceSecret: { workspaceId: string };
+  McpServer: { workspaceId: string };
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
@@ -39,6 +40,7 @@ const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 
 function viewer({ read, here }: Grants): void {
   read.can('read', WORK, here);
+  read.can('read', ['McpServer'], here); // names and tools; where it is and what it is sent is for those who manage it
 }
 
 function member(grants: Grants): void {
@@ -62,7 +64,7 @@ function administrator(grants: Grants): void {
   admin.can('manage', ['Membership'], { ...here, role: BELOW_OWNER });
   admin.can('read', ['ApiKey'], here);
   admin.can('delete', ['ApiKey'], here); // but making one for somebody else would be acting as them
-  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret'], here);
+  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer'], here);
 }
 
 function owner(grants: Grants): void {

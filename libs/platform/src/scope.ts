@@ -6,6 +6,7 @@ export type ScopedSubject =
   | 'ModelProvider'
   | 'WorkspaceTool'
   | 'WorkspaceSecret'
+  | 'McpServer'
   | 'Thread'
   | 'Message'
   | 'Job'
