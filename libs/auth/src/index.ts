@@ -23,6 +23,7 @@ export {
   systemPrincipal,
   type UserPrincipal,
 } from './principal.js';
+export { TimedCache } from './timed-cache.js';
 export { MembersService } from './workspaces/members.service.js';
 export type { Member } from './workspaces/memberships.repository.js';
 export { WHEN_BUSY, type Workspace, type WorkspaceChanges } from './workspaces/workspace.js';

@@ -37,6 +37,7 @@ const httpUrlOr = (fallback: string, about: string) =>
 const roles = ['api', 'worker', 'all'] as const;
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const environments = ['development', 'production', 'test'] as const;
+const approvals = ['auto_approve', 'require_approval'] as const;
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
 /** Every setting there is: variable, allowed values, default, meaning. The one place that knows the names of the environment. */
@@ -136,6 +137,12 @@ export const settings = z.object({
   ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),
   TOOL_TIMEOUT_MS: ms([10_000], 'Time of one tool call, unless the tool says otherwise.'),
   MAX_ROUNDS: whole([10, 1, 100], 'Rounds of a job.'),
+  TOOL_APPROVAL_DEFAULT: z
+    .enum(approvals)
+    .default('auto_approve')
+    .meta(
+      choice(approvals, 'auto_approve', 'What becomes of a tool call that no approval rule meets, in every workspace.'),
+    ),
   MAX_TOOL_CALLS_PER_ROUND: whole([20, 1, 200], 'Tool calls of one round that run; further ones are skipped.'),
   MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Text a job may write.'),
   MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Size of a request body.'),

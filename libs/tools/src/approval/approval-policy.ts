@@ -31,7 +31,7 @@ const ruleSchema = z.strictObject({
   /** A glob on the whole tool name. */
   match: z.string().min(1).max(longestMatch),
   /** A CEL expression; without one the rule meets every call of a matching tool. */
-  when: z.string().min(1).max(MAX_CONDITION_LENGTH).superRefine(refuseUnusable).optional(),
+  when: z.string().min(1).max(MAX_CONDITION_LENGTH).optional(),
   action: z.enum(approvalActions),
   timeoutDays: conditions.timeoutDays.optional(),
   expireAction: conditions.expireAction.optional(),
@@ -51,13 +51,21 @@ const policySchema = z.strictObject({
   rules: z.array(ruleSchema).max(MAX_RULES).default([]),
 });
 
+const newPolicySchema = policySchema.superRefine(({ rules }, context) => {
+  for (const [index, { when }] of rules.entries()) {
+    const compiled = when === undefined ? null : compileCondition(when);
+    if (compiled?.ok === false)
+      context.addIssue({ code: 'custom', path: ['rules', index, 'when'], message: compiled.problem });
+  }
+});
+
 /** One layer of the approval policy, as a workspace stores it. */
 export type ApprovalPolicy = z.infer<typeof policySchema>;
 export type ApprovalRule = z.infer<typeof ruleSchema>;
 
 /** Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field. */
 export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
-  const parsed = policySchema.safeParse(value);
+  const parsed = newPolicySchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw invalidPolicy(issue?.path.join('.') ?? '', issue?.message ?? 'wrong value');
@@ -66,7 +74,10 @@ export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
 /** Asks for nothing. */
 export const DEFAULT_POLICY: ApprovalPolicy = parseApprovalPolicy({});
 
-function refuseUnusable(source: string, context: z.RefinementCtx): void {
-  const compiled = compileCondition(source);
-  if (!compiled.ok) context.addIssue({ code: 'custom', message: compiled.problem });
+/**
+ * Reads a policy that was checked when it was saved. A condition that this build would not take any more is kept: it gives no
+ * answer, so its rule asks.
+ */
+export function readStoredPolicy(value: unknown): ApprovalPolicy {
+  return policySchema.parse(value);
 }

@@ -62,9 +62,19 @@ const dayMs = 86_400_000;
  * `approvers` before `requester` before `members`, four eyes and locked if any says so. Pure, but for the time it takes.
  */
 export function judgeCall(question: CallQuestion): Verdict {
+  return strictestOf(judgeLayers(question));
+}
+
+/** What each layer says by itself, in their order; the tool's own word last. */
+export function judgeLayers(question: CallQuestion): readonly Verdict[] {
   const own = ownVerdict(question);
   const verdicts = question.layers.map((layer) => verdictOf(layer, question));
-  const [first, ...rest] = own === null ? verdicts : [...verdicts, own];
+  return own === null ? verdicts : [...verdicts, own];
+}
+
+/** What counts of several verdicts; none at all lets a call run. */
+export function strictestOf(verdicts: readonly Verdict[]): Verdict {
+  const [first, ...rest] = verdicts;
   return rest.reduce(stricter, first ?? ofDefault({ name: 'instance', policy: DEFAULT_POLICY }));
 }
 

@@ -1,0 +1,219 @@
+import { Injectable } from '@nestjs/common';
+
+import { firstIdAt, newId, Postgres, type SqlClient, systemClock } from '#platform';
+
+/** A person's "yes, for the next minutes": to one operation, in one thread, for one requester. */
+export interface ApprovalGrant {
+  readonly id: string;
+  readonly threadId: string;
+  /** The user whose calls it approves. */
+  readonly requester: string;
+  readonly agent: string | null;
+  readonly operation: string;
+  readonly policyVersion: number;
+  /** The request it was given with. */
+  readonly interruptId: string;
+  /** Principal id of who gave it. */
+  readonly grantedBy: string;
+  /** Instants in ms since the epoch. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly revokedAt: number | null;
+  /** Principal id of who ended it, by hand or by changing the policy. */
+  readonly revokedBy: string | null;
+  /** Whether it approves calls at the moment it is read. */
+  readonly isActive: boolean;
+}
+
+/** A grant to be given. */
+export interface NewGrant {
+  readonly workspaceId: string;
+  readonly threadId: string;
+  readonly requester: string;
+  readonly agent: string | null;
+  readonly operation: string;
+  readonly minutes: number;
+  readonly interruptId: string;
+  readonly grantedBy: string;
+}
+
+/** What a call needs a grant for. */
+export interface GrantNeed {
+  readonly threadId: string;
+  readonly requester: string;
+  readonly agent: string | null;
+  readonly operation: string;
+  readonly policyVersion: number;
+}
+
+/** Which grants a list shows. */
+export interface GrantFilter {
+  readonly threadId?: string;
+  /** Only those that still approve calls. */
+  readonly isActive?: boolean;
+}
+
+/** Whose grants may be seen: null shows all of the workspace, a user those given by it or to it. */
+export type GrantAudience = string | null;
+
+interface Row {
+  readonly id: string;
+  readonly thread_id: string;
+  readonly requester: string;
+  readonly agent: string;
+  readonly operation: string;
+  readonly policy_version: number;
+  readonly interrupt_id: string;
+  readonly granted_by: string;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly revoked_at: Date | null;
+  readonly revoked_by: string | null;
+  readonly is_active: boolean;
+}
+
+/** The longest grant, and a minute for clocks that differ. */
+const longestMs = 31 * 60_000;
+
+/** It lasts no longer than the membership of who gave it and of whom it is for; who gave it by a key, no longer than the key. */
+const holdsSql = `(g.revoked_at IS NULL AND g.expires_at > clock_timestamp()
+   AND g.policy_version = coalesce((SELECT max(p.version) FROM approval_policy p WHERE p.workspace_id = g.workspace_id), 0)
+   AND EXISTS (SELECT FROM membership m WHERE m.workspace_id = g.workspace_id AND m.user_id = g.requester)
+   AND CASE
+     WHEN g.granted_by ~ '^user:[0-9a-f-]{36}$' THEN EXISTS (SELECT FROM membership m
+       WHERE m.workspace_id = g.workspace_id AND m.user_id = substr(g.granted_by, 6)::uuid)
+     WHEN g.granted_by ~ '^key:[0-9a-f-]{36}$' THEN EXISTS (SELECT FROM api_key k
+       JOIN membership m ON m.workspace_id = k.workspace_id AND m.user_id = k.user_id
+       WHERE k.workspace_id = g.workspace_id AND k.id = substr(g.granted_by, 5)::uuid AND k.revoked_at IS NULL
+         AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()))
+     ELSE false END)`;
+
+const rowSql = `g.id, g.thread_id, g.requester, g.agent, g.operation, g.policy_version, g.interrupt_id, g.granted_by,
+  g.created_at, g.expires_at, g.revoked_at, g.revoked_by, ${holdsSql} AS is_active`;
+
+const usableSql = `SELECT g.id, g.granted_by FROM approval_grant g
+ WHERE g.workspace_id = $1 AND g.thread_id = $2 AND g.requester = $3 AND g.agent = $4 AND g.operation = $5
+   AND g.policy_version = $6 AND ${holdsSql} ORDER BY g.expires_at DESC LIMIT 1`;
+
+/** `$2` null shows all; else those for that user, or given by it or by a key of it. */
+const visibleSql = `g.workspace_id = $1 AND ($2::uuid IS NULL OR g.requester = $2::uuid OR g.granted_by = 'user:' || ($2::uuid)::text
+   OR g.granted_by IN (SELECT 'key:' || k.id FROM api_key k WHERE k.workspace_id = $1 AND k.user_id = $2::uuid))`;
+
+const listSql = `SELECT ${rowSql} FROM approval_grant g
+ WHERE ${visibleSql} AND g.id < $3 AND g.id >= $4 AND ($5::uuid IS NULL OR g.thread_id = $5) AND (NOT $6 OR ${holdsSql})
+ ORDER BY g.workspace_id DESC, g.id DESC LIMIT $7`;
+
+const firstId = '00000000-0000-0000-0000-000000000000';
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Timed grants. The caller has asked who may. */
+@Injectable()
+export class ApprovalGrantsRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  /** In the transaction of the decision, which audits it; made under the policy that is current in it. */
+  async insert(client: SqlClient, grant: NewGrant): Promise<string> {
+    const { workspaceId, threadId, requester, agent, operation, minutes, interruptId, grantedBy } = grant;
+    const id = newId();
+    await client.query(
+      `WITH entry AS (
+         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
+         VALUES ($1::uuid, $10::uuid, clock_timestamp(), $8::text, 'approval-grant-created', 'ApprovalGrant', ($2::uuid)::text,
+                 jsonb_build_object('operation', $6::text, 'threadId', $3::uuid, 'minutes', $9::int, 'interruptId', $7::uuid)))
+       INSERT INTO approval_grant (workspace_id, id, thread_id, requester, agent, operation, interrupt_id, granted_by,
+         policy_version, created_at, expires_at)
+       VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5, $6::text, $7::uuid, $8::text,
+         coalesce((SELECT max(version) FROM approval_policy WHERE workspace_id = $1::uuid), 0),
+         clock_timestamp(), clock_timestamp() + $9::int * interval '1 minute')`,
+      [workspaceId, id, threadId, requester, agent ?? '', operation, interruptId, grantedBy, minutes, newId()],
+    );
+    return id;
+  }
+
+  /** The one that lasts longest of those that approve such a call now; null: none does. */
+  async findUsable(workspaceId: string, need: GrantNeed): Promise<{ id: string; grantedBy: string } | null> {
+    const { threadId, requester, agent, operation, policyVersion } = need;
+    const values = [workspaceId, threadId, requester, agent ?? '', operation, policyVersion];
+    const statement = { name: 'usable-grant', text: usableSql, values };
+    const [row] = await this.postgres.readInWorkspace<{ id: string; granted_by: string }>(workspaceId, statement);
+    return row === undefined ? null : { id: row.id, grantedBy: row.granted_by };
+  }
+
+  /** Writes into the audit that a call ran by the grant. */
+  async recordUse(workspaceId: string, use: { grantId: string; jobId: string; tool: string }): Promise<void> {
+    const details = JSON.stringify({ jobId: use.jobId, tool: use.tool });
+    await this.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(
+        `INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
+         VALUES ($1, $2, clock_timestamp(), 'system', 'approval-grant-used', 'ApprovalGrant', $3, $4)`,
+        [workspaceId, newId(), use.grantId, details],
+      ),
+    );
+  }
+
+  /** Newest first; one more than `take` is not read. */
+  async list(
+    workspaceId: string,
+    audience: GrantAudience,
+    page: { readonly filter: GrantFilter; readonly take: number; readonly after: string | undefined },
+  ): Promise<ApprovalGrant[]> {
+    const { filter, take, after } = page;
+    const isActive = filter.isActive === true;
+    // Ids are in order of time: what could still hold is among the newest, and the rest need not be read.
+    const oldest = isActive ? firstIdAt(systemClock.now() - longestMs) : firstId;
+    const values = [workspaceId, audience, after ?? lastId, oldest, filter.threadId ?? null, isActive, take];
+    const rows = await this.postgres.readInWorkspace<Row>(workspaceId, { text: listSql, values });
+    return rows.map(toGrant);
+  }
+
+  /** Null: absent, or not to be seen. */
+  async find(workspaceId: string, audience: GrantAudience, id: string): Promise<ApprovalGrant | null> {
+    const text = `SELECT ${rowSql} FROM approval_grant g WHERE ${visibleSql} AND g.id = $3`;
+    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, { text, values: [workspaceId, audience, id] });
+    return row === undefined ? null : toGrant(row);
+  }
+
+  /** Ends it, with its entry in the audit; one that was ended already stays as it is. */
+  async revoke(workspaceId: string, { id, by }: { readonly id: string; readonly by: string }): Promise<void> {
+    await this.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(
+        `WITH ended AS (
+           UPDATE approval_grant SET revoked_at = clock_timestamp(), revoked_by = $3::text
+            WHERE workspace_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id)
+         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id)
+         SELECT $1::uuid, $4::uuid, clock_timestamp(), $3::text, 'approval-grant-revoked', 'ApprovalGrant', id::text FROM ended`,
+        [workspaceId, id, by, newId()],
+      ),
+    );
+  }
+
+  /** Ends all that still hold: they were given under another policy. */
+  async endAll(
+    client: SqlClient,
+    { workspaceId, by }: { readonly workspaceId: string; readonly by: string },
+  ): Promise<void> {
+    await client.query(
+      `UPDATE approval_grant SET revoked_at = clock_timestamp(), revoked_by = $2
+        WHERE workspace_id = $1 AND id >= $3 AND revoked_at IS NULL AND expires_at > clock_timestamp()`,
+      [workspaceId, by, firstIdAt(systemClock.now() - longestMs)],
+    );
+  }
+}
+
+function toGrant(row: Row): ApprovalGrant {
+  return {
+    id: row.id,
+    threadId: row.thread_id,
+    requester: row.requester,
+    agent: row.agent === '' ? null : row.agent,
+    operation: row.operation,
+    policyVersion: row.policy_version,
+    interruptId: row.interrupt_id,
+    grantedBy: row.granted_by,
+    createdAt: row.created_at.getTime(),
+    expiresAt: row.expires_at.getTime(),
+    revokedAt: row.revoked_at?.getTime() ?? null,
+    revokedBy: row.revoked_by,
+    isActive: row.is_active,
+  };
+}
