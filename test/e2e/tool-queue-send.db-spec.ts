@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PgBoss } from 'pg-boss';
 
+import { LeaseLost } from '#jobs';
 import { newId, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
 import { newCallRow, queueCallRows, type QueuedCall, queueNewCallRow } from '#tools';
 
@@ -118,7 +119,7 @@ describe('sending a call to the isolated queue', () => {
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...call })] });
     await jobs.expire(job.jobId);
     await jobs.claim(job.jobId);
-    expect(await commit(job, 2, { rows: queueCallRows(job, sent) })).toMatchObject({ code: 'lease_lost' });
+    expect(await commit(job, 2, { rows: queueCallRows(job, sent) })).toBeInstanceOf(LeaseLost);
     expect(await rowOf(job)).toMatchObject({ status: 'pending', executor: 'worker' });
     expect(await fetched()).toEqual([]);
   });

@@ -1,15 +1,11 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
-import { insertMessagesSql, TOOL_QUEUES } from '#platform';
 
 import { idempotencyKey } from '../tool-calls.repository.js';
-import { type FunctionRequest, REQUEST_TTL_MS } from './queue-message.js';
+import { insertRequestsSql } from './request-message.repository.js';
 
-/** The job whose lease sends the call; a claimed job is one. */
-export interface QueueingJob {
+interface JobRef {
   readonly workspaceId: string;
   readonly jobId: string;
-  readonly model: string;
-  readonly principal: string;
 }
 
 /** A call on its way to the isolated queue. */
@@ -17,10 +13,11 @@ export interface QueuedCall {
   readonly round: number;
   readonly ordinal: number;
   readonly name: string;
-  /** As they are to be executed: JSON text, without what a secret's name stands for. */
+  /** As they are to be executed: JSON text, with names of secrets and never what they stand for. */
   readonly arguments: string;
   /** Fingerprint of the definition that was offered; the process that runs it refuses another one. */
   readonly toolVersion?: string | null;
+  /** What the request for its approval said; for the reader of the message only. */
   readonly allowEdit?: boolean;
   readonly adminRequired?: boolean;
 }
@@ -59,13 +56,14 @@ type RequestRow = readonly [
   id: string | null,
   round: number,
   ordinal: number,
-  body: object,
+  name: string,
+  args: string,
+  key: string,
+  allowEdit: boolean,
+  adminRequired: boolean,
 ];
 
-/**
- * The message's id says which attempt it asks for, so that asking twice leaves one message. A call that the same statement
- * inserts cannot be seen by it: then `id` says which one it is.
- */
+/** A call that the same statement inserts cannot be seen by it: then `id` says which one it is. */
 const toolRequests: CommitPart<RequestRow> = {
   name: 'tool_requests',
   columns: [
@@ -74,30 +72,27 @@ const toolRequests: CommitPart<RequestRow> = {
     ['id', 'uuid'],
     ['round', 'int'],
     ['ordinal', 'int'],
-    ['body', 'jsonb'],
+    ['name', 'text'],
+    ['args', 'text'],
+    ['key', 'text'],
+    ['allow_edit', 'bool'],
+    ['admin_required', 'bool'],
   ],
   sql: (rows) =>
-    insertMessagesSql(`(SELECT ${messageId('c.id', 'c.epoch')} AS id, '${TOOL_QUEUES.requests}' AS queue, 0 AS priority,
-        interval '0' AS delay, r.body->>'tool_name' AS topic, r.workspace_id::text AS owner,
-        r.body || jsonb_build_object('correlation_id', c.id, 'session_id', up.thread_id, 'exec_epoch', c.epoch, 'attempt', 1,
-          'timestamp', (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS data
-      FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    insertRequestsSql(`${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+      JOIN job j ON j.workspace_id = up.workspace_id AND j.id = up.id
       LEFT JOIN tool_call t ON t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round
         AND t.ordinal = r.ordinal
-      CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch) c
-     WHERE c.id IS NOT NULL) m`),
+      CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch, 1 AS attempt, r.name, r.args,
+        r.key, r.allow_edit, r.admin_required, interval '0' AS delay) c
+     WHERE c.id IS NOT NULL`),
 };
-
-/** SQL of the id of the message that asks for the attempt after `epoch`. */
-export function messageId(id: string, epoch: string): string {
-  return `md5(${id}::text || ':' || ${epoch}::text)::uuid`;
-}
 
 /**
  * Sends a call that is committed already (`pending`, or `awaiting_approval` and approved): it becomes `running` with the executor
  * `queue` in the very commit that sends the request. Commit them with `commitUnlessCancelled`, then call `ToolQueue.hint`.
  */
-export function queueCallRows(job: QueueingJob, call: QueuedCall): readonly PartRow[] {
+export function queueCallRows(job: JobRef, call: QueuedCall): readonly PartRow[] {
   const { round, ordinal, toolVersion = null } = call;
   const moved = [job.workspaceId, job.jobId, round, ordinal, call.arguments, toolVersion] as const;
   return [partRow(queuedCalls, moved), requestRow(job, call, null)];
@@ -106,31 +101,13 @@ export function queueCallRows(job: QueueingJob, call: QueuedCall): readonly Part
 /**
  * Sends a call that this very commit inserts with `newCallRow({ id, status: 'running', executor: 'queue' })`: `id` is that row's.
  */
-export function queueNewCallRow(job: QueueingJob, call: QueuedCall & { readonly id: string }): PartRow {
+export function queueNewCallRow(job: JobRef, call: QueuedCall & { readonly id: string }): PartRow {
   return requestRow(job, call, call.id);
 }
 
-type FixedPart = Omit<FunctionRequest, 'correlation_id' | 'session_id' | 'exec_epoch' | 'attempt' | 'timestamp'>;
-
-function requestRow(job: QueueingJob, call: QueuedCall, id: string | null): PartRow {
-  const { workspaceId, jobId, model, principal } = job;
+function requestRow({ workspaceId, jobId }: JobRef, call: QueuedCall, id: string | null): PartRow {
   const { round, ordinal, name, allowEdit = true, adminRequired = false } = call;
-  const body: FixedPart = {
-    type: 'function_request',
-    workspace_id: workspaceId,
-    job_id: jobId,
-    tool_name: name,
-    arguments: call.arguments,
-    metadata: {
-      model,
-      idempotency_key: idempotencyKey(jobId, round, ordinal),
-      allow_edit: allowEdit,
-      admin_required: adminRequired,
-      ttl_ms: REQUEST_TTL_MS,
-    },
-    streaming: true,
-    reply_to: TOOL_QUEUES.results,
-    principal_id: principal,
-  };
-  return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, body]);
+  const key = idempotencyKey(jobId, round, ordinal);
+  const said = [name, call.arguments, key, allowEdit, adminRequired] as const;
+  return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, ...said]);
 }
