@@ -18,6 +18,7 @@ export {
 export { jobEventMeanings } from './events/job-event-meanings.js';
 export {
   decidableBy,
+  type DecidableBy,
   type ExpireAction,
   type Interrupt,
   type InterruptKind,
@@ -35,7 +36,7 @@ export {
 } from './interrupts/interrupt-settler.js';
 export { InterruptTimers } from './interrupts/interrupt-timers.js';
 export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
-export { type InterruptFilter, InterruptsRepository } from './interrupts/interrupts.repository.js';
+export { type DeciderRights, type InterruptFilter, InterruptsRepository } from './interrupts/interrupts.repository.js';
 export {
   closeInterruptRow,
   insertInterrupt,

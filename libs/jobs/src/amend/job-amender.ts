@@ -4,6 +4,7 @@ import type { SqlClient } from '#platform';
 
 import { Doorbell } from '../doorbell/doorbell.js';
 import type { NewJobEvent } from '../events/job-event.js';
+import { concernsInterrupts } from '../interrupts/new-interrupt.repository.js';
 import { isTerminal } from '../job.lifecycle.js';
 import { AmendRepository, type LockedRow } from './amend.repository.js';
 
@@ -34,6 +35,17 @@ export class HeldJob {
   requeue(reason: string): void {
     this.requeueReason ??= reason;
   }
+}
+
+/** What is hinted once a change is committed. */
+interface Told {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly kind: string;
+  readonly seq: number;
+  readonly requeue: boolean;
+  /** Requests were opened or settled. */
+  readonly asks: boolean;
 }
 
 /**
@@ -70,11 +82,12 @@ export class JobAmender {
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
     const { lastSeq } = await this.repository.amend(client, job, { events, requeue });
     if (requeue) await this.doorbell.ring(client, [{ workspaceId, jobId, kind: row.kind }]);
-    return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue };
+    return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, asks: concernsInterrupts(events) };
   }
 
-  private tell(told: { workspaceId: string; jobId: string; kind: string; seq: number; requeue: boolean }): void {
-    const { workspaceId, jobId, kind, seq, requeue } = told;
+  private tell(told: Told): void {
+    const { workspaceId, jobId, kind, seq, requeue, asks } = told;
+    if (asks) this.doorbell.hintInterrupts(workspaceId);
     this.doorbell.hintGrown({ workspaceId, jobId, seq, ...(requeue ? { status: 'queued' } : {}) });
     if (requeue) this.doorbell.hint({ workspaceId, jobId, kind });
   }

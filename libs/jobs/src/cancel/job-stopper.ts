@@ -62,6 +62,7 @@ export class JobStopper {
     if (result === null || result.state === 'terminal') return result;
     if (result.state === 'requested') this.bus.publish('job-cancel', { workspaceId, jobId, why: order.reason });
     this.bus.publish('job-events', { workspaceId, jobId, seq: result.seq, status: result.status });
+    if (result.state === 'ended') this.bus.publish('interrupts-changed', { workspaceId });
     if (result.state === 'ended' && result.threadId !== null) await this.line.advance(workspaceId, result.threadId);
     return result;
   }

@@ -37,6 +37,11 @@ export class Doorbell {
     this.bus.publish('job-events', message);
   }
 
+  /** Requests to people or clients were opened or settled. */
+  hintInterrupts(workspaceId: string): void {
+    this.bus.publish('interrupts-changed', { workspaceId });
+  }
+
   hintCancel(message: BusMessages['job-cancel']): void {
     this.bus.publish('job-cancel', message);
   }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, type BusMessages, Config, GroupWriter, systemClock } from '#platform';
 
+import { concernsInterrupts } from '../interrupts/new-interrupt.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import type { JobWrite } from './commit-statement.js';
 import { EventLogRepository, type Written } from './event-log.repository.js';
@@ -73,5 +74,6 @@ export class EventLog {
       this.local.emit({ workspaceId, jobId, events });
     }
     this.bus.publish('job-events', { workspaceId, jobId, seq: lastSeq, ...(status === undefined ? {} : { status }) });
+    if (concernsInterrupts(write.events, write.rows)) this.bus.publish('interrupts-changed', { workspaceId });
   }
 }

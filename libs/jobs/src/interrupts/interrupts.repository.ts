@@ -26,6 +26,18 @@ export interface InterruptFilter {
   readonly decidableBy?: readonly string[];
   readonly createdAfter?: number;
   readonly createdBefore?: number;
+  /** Only those that somebody with these rights may decide. */
+  readonly decider?: DeciderRights;
+}
+
+/** What a principal may decide, in the words of rows. The rule itself is the ability's; lists need it as a filter. */
+export interface DeciderRights {
+  /** Null: no person, who decides nothing. */
+  readonly userId: string | null;
+  /** `own`: what comes from its own jobs. */
+  readonly approves: 'any' | 'own' | 'none';
+  /** Whose jobs it may change, which is what a request to `members` asks for. */
+  readonly changes: 'any' | 'own' | 'none';
 }
 
 /** A request that is due for something. */
@@ -94,6 +106,39 @@ export class InterruptsRepository {
     return this.prisma.withWorkspace(scope, (tx) =>
       tx.interrupt.count({ where: { AND: [readable(scope), toWhere(filter)] } }),
     );
+  }
+
+  /** Many at once, as far as they fit the filter; absent and forbidden ones are left out. Oldest first. */
+  findManyInScope(scope: Scope, ids: readonly string[], filter: InterruptFilter = {}): Promise<Interrupt[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.interrupt.findMany({
+        where: { AND: [readable(scope), toWhere(filter), { id: { in: [...ids] } }] },
+        orderBy: { id: 'asc' },
+      });
+      return rows.map(fromRow);
+    });
+  }
+
+  /** What these jobs wait for now, oldest first; a job with more than 100 open requests may show fewer. */
+  openOfJobsInScope(scope: Scope, jobIds: readonly string[]): Promise<Interrupt[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.interrupt.findMany({
+        where: { AND: [readable(scope), { jobId: { in: [...jobIds] }, status: 'open' }] },
+        orderBy: { id: 'asc' },
+        take: 100 * jobIds.length,
+      });
+      return rows.map(fromRow);
+    });
+  }
+
+  /** Ids of the open requests of a workspace, the newest `limit` of them. Says nothing about rights. */
+  async openIds(workspaceId: string, limit: number): Promise<string[]> {
+    const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
+      name: 'open-interrupts',
+      text: `SELECT id FROM interrupt WHERE workspace_id = $1 AND status = 'open' ORDER BY id DESC LIMIT $2`,
+      values: [workspaceId, limit],
+    });
+    return rows.map(({ id }) => id);
   }
 
   /** As it is now, inside the transaction that holds the job. */
@@ -168,7 +213,7 @@ function readable(scope: Scope): Prisma.InterruptWhereInput {
 }
 
 function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
-  const { statuses, kinds, decidableBy, createdAfter, createdBefore, ...equal } = filter;
+  const { statuses, kinds, decidableBy, createdAfter, createdBefore, decider, ...equal } = filter;
   return {
     ...equal,
     ...(statuses === undefined ? {} : { status: { in: [...statuses] } }),
@@ -177,8 +222,25 @@ function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
     AND: [
       ...(createdAfter === undefined ? [] : [{ id: { gte: firstIdAt(createdAfter) } }]),
       ...(createdBefore === undefined ? [] : [{ id: { lt: firstIdAt(createdBefore) } }]),
+      ...(decider === undefined ? [] : [decidableWith(decider)]),
     ],
   };
+}
+
+/** `mayDecide` of the tools library as a filter; a spec holds the two against each other. */
+function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.InterruptWhereInput {
+  const own = { requester: userId };
+  const circles: Prisma.InterruptWhereInput[] = [];
+  if (approves === 'any') {
+    circles.push({ adminRequired: true }, { decidableBy: 'approvers' }, { decidableBy: 'requester', requester: null });
+  }
+  if (approves !== 'none') circles.push({ ...own, decidableBy: 'requester', adminRequired: false });
+  if (changes === 'own') circles.push({ ...own, decidableBy: 'members', adminRequired: false });
+  if (changes === 'any') circles.push({ decidableBy: 'members', adminRequired: false });
+  if (userId === null || circles.length === 0) return { id: { in: [] } };
+  // A request of nobody's has no fourth eye to look for; NULL would make a plain NOT unknown.
+  const isOther = { OR: [{ fourEyes: false }, { requester: null }, { requester: { not: userId } }] };
+  return { kind: { not: 'client_tool' }, AND: [isOther, { OR: circles }] };
 }
 
 function fromRow(row: InterruptRow): Interrupt {

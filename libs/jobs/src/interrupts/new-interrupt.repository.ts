@@ -66,6 +66,14 @@ export function closeInterruptRow(job: JobRef, id: string): PartRow {
   return partRow(closed, [job.workspaceId, job.jobId, id]);
 }
 
+/** Whether a commit opens or settles requests: their viewers are to be told. */
+export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonly PartRow[] = []): boolean {
+  return (
+    events.some(({ type }) => type === 'interrupt-opened' || type === 'interrupt-resolved') ||
+    rows.some(({ part }) => part === opened || part === closed)
+  );
+}
+
 /** Opens a request from outside a lease, under the job's row lock. */
 export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
   const { id, ...body } = interrupt;
