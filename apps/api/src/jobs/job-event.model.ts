@@ -1,33 +1,15 @@
-import { createUnionType, Field, ID, Int, InterfaceType, ObjectType } from '@nestjs/graphql';
+import { createUnionType, Field, Float, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import {
+  InterruptOpenedEvent,
+  InterruptReminderEvent,
+  InterruptResolvedEvent,
+} from '../interrupts/interrupt-event.model.js';
 import { JobStatusEnum } from './job.enums.js';
 import { JobError } from './job.model.js';
+import { JobEventEntry, type Typed } from './job-event-entry.model.js';
 import { OpenInterrupt, SnapshotRoundState, ToolCallState } from './job-snapshot.model.js';
 import { Usage } from './round.model.js';
-
-interface Typed {
-  readonly __typename: string;
-}
-
-/** What every entry of a job's log has. */
-@InterfaceType({
-  description: "What every entry of a job's log has. Numbers go 1, 2, 3 … without a gap.",
-  resolveType: (value: Typed) => value.__typename,
-})
-export abstract class JobEventEntry {
-  @Field(() => Int, { description: 'Its number in the log of the job; the cursor to come back with.' })
-  seq!: number;
-
-  @Field(() => ID, { description: 'The job.' })
-  jobId!: string;
-
-  @Field(() => DateTime, { description: 'When it was stored.' })
-  at!: number;
-
-  @Field(() => Int, { description: 'How often shown text had been withdrawn by then.' })
-  attempt!: number;
-}
 
 @ObjectType({
   implements: () => [JobEventEntry],
@@ -163,6 +145,27 @@ class ToolCallUpdatedEvent extends JobEventEntry {
   toolCall!: ToolCallState;
 }
 
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'How far a tool call is; at most two a second for each call. For display only.',
+})
+class ToolProgressEvent extends JobEventEntry {
+  @Field(() => String, { description: 'The id the model knows the call by.' })
+  callId!: string;
+
+  @Field(() => Int, { description: '1, 2, 3 … within the call.' })
+  seqInCall!: number;
+
+  @Field(() => Float, { nullable: true, description: 'How much is done, in the unit of `total`.' })
+  progress!: number | null;
+
+  @Field(() => Float, { nullable: true, description: 'How much there is to do, if that is known.' })
+  total!: number | null;
+
+  @Field(() => String, { nullable: true, description: 'What is being done.' })
+  message!: string | null;
+}
+
 @ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something from outside.' })
 class JobWaitingEvent extends JobEventEntry {
   @Field(() => [ID], { description: 'What it waits for.' })
@@ -232,6 +235,10 @@ export const jobEventModels = {
   RoundFinishedEvent,
   ToolCallEvent,
   ToolCallUpdatedEvent,
+  ToolProgressEvent,
+  InterruptOpenedEvent,
+  InterruptReminderEvent,
+  InterruptResolvedEvent,
   JobWaitingEvent,
   JobRequeuedEvent,
   JobWarningEvent,

@@ -2,6 +2,7 @@ import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
+import { InterruptKindEnum } from '../interrupts/interrupt.enums.js';
 import { ToolCallStatusEnum } from './job.enums.js';
 
 /** A tool call as events show it. */
@@ -48,10 +49,14 @@ export class OpenInterrupt {
   @Field(() => ID, { description: 'The id it is answered by.' })
   id!: string;
 
-  @Field(() => String, {
-    description: 'What it is: `tool_approval`, `client_tool`, `human_input` or `unknown_outcome`.',
-  })
+  @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
   kind!: string;
+
+  @Field(() => String, { nullable: true, description: 'The call it is about, by the id the model knows it by.' })
+  callId!: string | null;
+
+  @Field(() => String, { nullable: true, description: 'The workflow node it is about.' })
+  nodeId!: string | null;
 
   @Field(() => String, { description: 'What is asked, in a line.' })
   title!: string;

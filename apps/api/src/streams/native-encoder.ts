@@ -37,7 +37,13 @@ function bodyOf(event: JobEvent): object {
 
 function snapshotFrame(snapshot: JobSnapshot, { reset, at }: { readonly reset: boolean; readonly at: number }): string {
   const { seq, jobId, attempt } = snapshot;
-  const interrupts = snapshot.interrupts.map(({ id, ...shown }) => ({ interruptId: id, ...shown }));
+  // As in `interrupt-opened`, where JSON leaves out what a request is not about.
+  const interrupts = snapshot.interrupts.map(({ id, callId, nodeId, ...shown }) => ({
+    interruptId: id,
+    callId: callId ?? undefined,
+    nodeId: nodeId ?? undefined,
+    ...shown,
+  }));
   return sseFrame({
     id: seq,
     event: 'snapshot',

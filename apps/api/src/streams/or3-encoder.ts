@@ -122,6 +122,8 @@ function foldCalls(calls: readonly Call[], event: JobEvent): readonly Call[] {
 }
 
 function eventFrame({ head }: State, event: JobEvent): string {
+  // How far a call is, these clients have no word for: a whole status twice a second would tell them nothing.
+  if (event.type === 'tool-progress') return '';
   if (!isDelta(event)) return frame(event.seq, 'status', head);
   const { text } = event.body;
   return frame(event.seq, 'delta', {

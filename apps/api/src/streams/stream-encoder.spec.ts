@@ -80,7 +80,11 @@ describe('the native encoder', () => {
 
   it('gives a snapshot the number it was taken at, with the status and what is open', () => {
     const open = { id: 'i', kind: 'human_input', title: 'Go?', request: { q: 1 }, expiresAt: 9 };
-    const item = { type: 'snapshot', snapshot: snapshot({ interrupts: [open] }), reset: true } as const;
+    const about = [
+      { ...open, callId: 'call_1', nodeId: null },
+      { ...open, callId: null, nodeId: 'n' },
+    ];
+    const item = { type: 'snapshot', snapshot: snapshot({ interrupts: about }), reset: true } as const;
     expect(framesOf(encoder.encode(item).text)).toMatchObject([
       {
         id: '3',
@@ -88,9 +92,13 @@ describe('the native encoder', () => {
         data: {
           ...{ seq: 3, at: 777, attempt: 0, reset: true },
           status: { id: 'j', content: 'ab', content_length: 2 },
-          interrupts: [{ interruptId: 'i', kind: 'human_input', title: 'Go?', request: { q: 1 }, expiresAt: 9 }],
         },
       },
+    ]);
+    const { id: interruptId, ...shown } = open;
+    expect(framesOf(encoder.encode(item).text)[0]?.data['interrupts']).toEqual([
+      { interruptId, ...shown, callId: 'call_1' },
+      { interruptId, ...shown, nodeId: 'n' },
     ]);
   });
 
@@ -150,6 +158,16 @@ describe('the or3 encoder', () => {
     expect(frames[2]?.data['status']).toMatchObject({ tool_calls: [call], job_status: 'running' });
     expect(frames[3]?.data['status']).toMatchObject({ job_status: 'waiting', status: 'streaming' });
     for (const { data } of frames) expect(data['status']).not.toHaveProperty('content');
+  });
+
+  it('says nothing of the progress of a call', () => {
+    const { encoder } = begin();
+    const progress = event(4, { type: 'tool-progress', body: { callId: 'c', seqInCall: 1, progress: 1 } });
+    expect(encoder.encode({ type: 'events', events: [progress] })).toEqual({
+      text: '',
+      after: 4,
+      needsSnapshot: false,
+    });
   });
 
   it('asks for a snapshot when text is withdrawn, and shows it as a reset', () => {

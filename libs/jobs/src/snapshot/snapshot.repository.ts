@@ -28,6 +28,8 @@ export interface SnapshotCall {
 export interface SnapshotInterrupt {
   readonly id: string;
   readonly kind: string;
+  readonly callId: string | null;
+  readonly nodeId: string | null;
   readonly title: string;
   readonly request: unknown;
   readonly expiresAt: number | null;
@@ -73,8 +75,8 @@ const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
             'arguments', c.arguments, 'status', c.status, 'result', c.result, 'error', c.error) ORDER BY c.round, c.ordinal)
      FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id) AS calls,
-  (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'title', i.title, 'request', i.request,
-            'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)
+  (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'callId', i.call_id, 'nodeId', i.node_id,
+            'title', i.title, 'request', i.request, 'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)
      FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS interrupts,
   CASE WHEN j.status NOT IN ('completed', 'failed', 'cancelled') THEN
     (SELECT json_agg(json_build_object('type', e.type, 'text', e.body->>'text') ORDER BY e.seq) FROM job_event e

@@ -28,6 +28,29 @@ const bodies: readonly NewJobEvent[] = [
     type: 'tool-call-updated',
     body: { round: 1, internalStatus: 'error', call: { ...call, status: 'error', error: 'no' } },
   },
+  { type: 'tool-progress', body: { callId: 'call_1', seqInCall: 1, progress: 0.5, total: 2, message: 'half' } },
+  { type: 'tool-progress', body: { callId: 'call_1', seqInCall: 2 } },
+  {
+    type: 'interrupt-opened',
+    body: {
+      interruptId: 'i',
+      kind: 'tool_approval',
+      callId: 'call_1',
+      title: 'Run it',
+      expiresAt: 1_700_000_000_000,
+      request: { tool: 'it', list: [1, null] },
+    },
+  },
+  {
+    type: 'interrupt-opened',
+    body: { interruptId: 'i', kind: 'human_input', nodeId: 'n', title: 'Go?', expiresAt: null, request: {} },
+  },
+  { type: 'interrupt-reminder', body: { interruptId: 'i', kind: 'client_tool', title: 't', expiresAt: 5 } },
+  {
+    type: 'interrupt-resolved',
+    body: { interruptId: 'i', outcome: 'approved', decidedBy: 'user:u', decidedAt: 1_700_000_000_000 },
+  },
+  { type: 'interrupt-resolved', body: { interruptId: 'i', outcome: 'expired', decidedAt: 5 } },
   { type: 'job-waiting', body: { interruptIds: ['i'] } },
   { type: 'job-requeued', body: { reason: 'x' } },
   { type: 'warning', body: { code: 'c', text: 't' } },
@@ -69,7 +92,9 @@ const snapshot = {
   calls: [
     { round: 1, ordinal: 1, callId: 'x', name: 'n', arguments: '{}', status: 'completed', result: 'ok', error: null },
   ],
-  interrupts: [{ id: 'i', kind: 'client_tool', title: 't', request: { a: [1] }, expiresAt: 5 }],
+  interrupts: [
+    { id: 'i', kind: 'client_tool', callId: 'x', nodeId: null, title: 't', request: { a: [1] }, expiresAt: 5 },
+  ],
 } as const satisfies JobSnapshot;
 const items: readonly FeedItem[] = [
   { type: 'snapshot', snapshot, reset: true },

@@ -1,0 +1,27 @@
+import { Field, ID, Int, InterfaceType } from '@nestjs/graphql';
+
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+
+/** A value that says which GraphQL type it has. */
+export interface Typed {
+  readonly __typename: string;
+}
+
+/** What every entry of a job's log has. */
+@InterfaceType({
+  description: "What every entry of a job's log has. Numbers go 1, 2, 3 … without a gap.",
+  resolveType: (value: Typed) => value.__typename,
+})
+export abstract class JobEventEntry {
+  @Field(() => Int, { description: 'Its number in the log of the job; the cursor to come back with.' })
+  seq!: number;
+
+  @Field(() => ID, { description: 'The job.' })
+  jobId!: string;
+
+  @Field(() => DateTime, { description: 'When it was stored.' })
+  at!: number;
+
+  @Field(() => Int, { description: 'How often shown text had been withdrawn by then.' })
+  attempt!: number;
+}
