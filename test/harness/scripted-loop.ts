@@ -31,9 +31,10 @@ export const broken = (afterFirstByte = true, retryable = true): Error =>
 export const offer = (name: string): OfferedTool => ({
   name,
   definition: { type: 'function', function: { name } },
-  handling: name === 'theirs' ? 'client' : 'server',
+  handling: name === 'theirs' ? 'clientless' : 'server',
   effect: 'pure',
   repeatable: false,
+  sort: 'server',
 });
 export const settled = (round: number, text_: string, args = '{}'): LoopRound => ({
   round,

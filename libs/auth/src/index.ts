@@ -23,6 +23,7 @@ export {
   systemPrincipal,
   type UserPrincipal,
 } from './principal.js';
+export { PrincipalsRepository } from './principals.repository.js';
 export { TimedCache } from './timed-cache.js';
 export { MembersService } from './workspaces/members.service.js';
 export type { Member } from './workspaces/memberships.repository.js';

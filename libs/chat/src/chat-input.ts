@@ -1,5 +1,5 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import type { ClientSide, ToolRuntime } from '#tools';
+import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
 /** What a chat job was asked to do, as it is stored on its row (`format` 1). Never holds a secret. */
 export interface ChatInput {
@@ -10,6 +10,10 @@ export interface ChatInput {
   readonly toolRuntimes?: Readonly<Record<string, ToolRuntime>>;
   /** Present when clients of the requester may be asked to run tools. */
   readonly client?: ClientSide;
+  /** Versions of the server's tools as they were when the job was accepted. */
+  readonly toolPins?: Readonly<Record<string, string>>;
+  /** What the request itself wants to be asked about; it only tightens the workspace's policy. */
+  readonly toolApproval?: ApprovalPolicy;
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
   /** The job whose question this one asks again: nothing new is said, and its unfinished answer is left out of the prompt. */

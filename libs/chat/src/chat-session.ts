@@ -1,40 +1,31 @@
-import { CancelRequested, endsJob, JobCancelled, type JobOutcome, type JobRun, roundRow } from '#jobs';
+import { type JobOutcome, type JobRun, roundRow } from '#jobs';
 import { crashpoint, systemClock } from '#platform';
-import { CANCELLED_TEXT, isOpen, settleCallRow, toToolCallItem } from '#tools';
+import { type LedgerCall, toToolCallItem } from '#tools';
 
-import { HeldRound } from './held-round.js';
+import { HeldRound } from './calls/held-round.js';
+import type { JobCalls } from './calls/job-calls.js';
+import { unlessCancelled } from './calls/job-calls.js';
+import { type FinishedRound, type RoundFinished, roundWrite } from './calls/round-write.js';
 import type { Conversation } from './history/conversation.repository.js';
 import type { LoopInput, LoopOutcome, LoopReply, LoopStep, OpenRound } from './loop/loop-step.js';
 import { toolLoop } from './loop/tool-loop.js';
-import { type FinishedRound, type RoundFinished, roundWrite } from './round-write.js';
-import type { ToolRunner } from './tool-runner.js';
 
 /**
  * One run of a chat job: the consumer of the loop. Streams text, commits each round before its first tool starts, has the
  * calls run, and leaves the thread valid whatever ends the run.
  */
 export class ChatSession {
-  /** Ordinals of the last committed round whose start was part of its commit. */
-  private started: ReadonlySet<number> = new Set();
   private held: HeldRound | undefined;
   private roundStartedAt = Date.now();
   private modelName = '';
 
   constructor(
     private readonly run: JobRun,
-    private readonly tools: ToolRunner,
-    private readonly conversation: Conversation,
+    private readonly calls: JobCalls,
   ) {}
-
-  /** Settles what an earlier worker left open, for a job that fails before it can go on. */
-  abandon(): void {
-    this.resume();
-    this.closeTurn(null);
-  }
 
   async answer(input: LoopInput): Promise<JobOutcome> {
     this.modelName = input.modelName;
-    this.resume();
     const loop = toolLoop(input);
     let reply: LoopReply;
     for (;;) {
@@ -47,18 +38,6 @@ export class ChatSession {
         return { status: 'released' };
       }
       reply = await this.take(step);
-    }
-  }
-
-  /** What an earlier worker left behind: shown text of a round that was never committed, and calls nobody can vouch for. */
-  private resume(): void {
-    const { openRound, rounds, calls } = this.conversation;
-    this.run.resumeReasoningAt(rounds.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
-    if (openRound !== null) this.run.restartRound(openRound, 'worker_lost');
-    const lost = new Set(this.run.job.interrupted?.map(({ round, ordinal }) => `${round}:${ordinal}`));
-    for (const call of calls.filter(({ round, ordinal }) => lost.has(`${round}:${ordinal}`))) {
-      const body = { round: call.round, internalStatus: call.status, call: toToolCallItem(call) };
-      this.run.append({ events: [{ type: 'tool-call-updated', body }] });
     }
   }
 
@@ -88,40 +67,41 @@ export class ChatSession {
     }
   }
 
-  /** One commit: the round, its calls, their start. Refused starts (a cancel came first) are committed as cancelled calls. */
+  /** One commit: the round, its calls, their start, the requests about them. */
   private async commitRound(step: RoundFinished): Promise<void> {
     const { job } = this.run;
-    const runnable = step.calls.filter(({ disposition }) => disposition.type === 'run');
+    const routes = await this.calls.routeRound(step);
     const contentLength = this.run.closeRound();
-    const round: FinishedRound = { step, modelName: this.modelName, startedAt: this.roundStartedAt, contentLength };
-    this.started = new Set(runnable.map(({ ordinal }) => ordinal));
-    if (runnable.length === 0) {
-      // Nothing starts, so nothing waits for the disk: it goes with the next commit, usually the job's last.
-      this.run.append(roundWrite(job, round, () => ({ status: 'pending' })));
-    } else if (runnable.every(({ effect }) => effect === 'pure')) {
+    const { modelName, roundStartedAt: startedAt } = this;
+    const round: FinishedRound = { step, routes, modelName, startedAt, contentLength };
+    const goings = [...routes.values()].map(({ type }) => type);
+    const starts = goings.some((type) => type === 'run' || type === 'queue');
+    let cancelled = false;
+    if (!starts) {
+      // Nothing starts, so nothing waits for the disk: it goes with the next commit, which ends the job's run or parks it.
+      this.run.append(roundWrite(job, round, () => ({ status: 'running' })));
+    } else if (goings.every((type) => type === 'run') && isPure(step)) {
       this.held = new HeldRound(this.run, round, systemClock);
     } else {
-      await this.commitAndStart(round);
+      cancelled = !(await this.commitAndStart(round));
     }
+    this.calls.committed(step, { cancelled });
   }
 
-  private async commitAndStart(round: FinishedRound): Promise<void> {
+  /** False: a cancel came first, and the calls were committed as cancelled. */
+  private async commitAndStart(round: FinishedRound): Promise<boolean> {
     const { job } = this.run;
-    try {
-      await this.run.commitUnlessCancelled(roundWrite(job, round, () => ({ status: 'running' })));
-    } catch (error) {
-      if (!(error instanceof CancelRequested)) throw error;
-      this.started = new Set();
-      await this.run.commit(roundWrite(job, round, () => ({ status: 'cancelled' })));
-      this.run.abort(new JobCancelled());
-    }
+    const write = roundWrite(job, round, () => ({ status: 'running' }));
+    if (await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write))) return true;
+    await this.run.commit(roundWrite(job, round, () => ({ status: 'cancelled' })));
+    return false;
   }
 
   private async runCalls(step: Extract<LoopStep, { type: 'run-calls' }>): Promise<LoopReply> {
-    const { held, started } = this;
+    const { held } = this;
     this.held = undefined;
     try {
-      return { results: await this.tools.runCalls(this.run, step, { started, held }) };
+      return { results: await this.calls.settle(step, held) };
     } finally {
       held?.close();
     }
@@ -132,19 +112,17 @@ export class ChatSession {
       case 'finished':
         return { status: 'completed', reason: outcome.reason };
       case 'waiting':
-        return { status: 'failed', code: 'internal', message: 'A tool call was left open' };
+        return { status: 'waiting', interruptIds: this.calls.interruptIds };
       case 'stopped':
-        this.closeTurn(outcome.open);
+        this.calls.closeAll();
+        this.keepOpenText(outcome.open);
         return { status: 'failed', code: outcome.code, message: outcome.message };
     }
   }
 
   /** A turn that ends in the middle keeps what was shown; a turn that goes on elsewhere must not. */
-  private closeTurn(open: OpenRound | null): void {
-    const reason: unknown = this.run.signal.reason;
-    if (this.run.signal.aborted && !endsJob(reason)) return;
-    this.settleOpenCalls();
-    if (open === null || (open.text === '' && open.reasoning === '')) return;
+  private keepOpenText(open: OpenRound | null): void {
+    if (this.calls.goOnElsewhere || open === null || (open.text === '' && open.reasoning === '')) return;
     const { round, text, reasoning } = open;
     const row = roundRow(this.run.job, {
       number: round,
@@ -160,17 +138,23 @@ export class ChatSession {
     });
     this.run.append({ rows: [row], counts: { contentLength: this.run.closeRound() } });
   }
+}
 
-  /** Calls an earlier worker left open, in a job that is stopped before they could run again. */
-  private settleOpenCalls(): void {
-    for (const call of this.conversation.calls.filter(({ status }) => isOpen(status))) {
-      if (this.tools.hasSettled(this.run, call)) continue;
-      const failure = { phase: 'execution', message: CANCELLED_TEXT } as const;
-      const item = toToolCallItem({ ...call, status: 'cancelled', error: failure });
-      this.run.append({
-        rows: [settleCallRow(this.run.job, call, { status: 'cancelled', failure })],
-        events: [{ type: 'tool-call-updated', body: { round: call.round, internalStatus: 'cancelled', call: item } }],
-      });
-    }
+/** What an earlier worker left behind: shown text of a round that was never committed, and calls nobody can vouch for. */
+export function takeOver(run: JobRun, { openRound, rounds, calls }: Conversation): void {
+  run.resumeReasoningAt(rounds.reduce((sum, { reasoning }) => sum + reasoning.length, 0));
+  if (openRound !== null) run.restartRound(openRound, 'worker_lost');
+  for (const call of lostCalls(run, calls)) {
+    const body = { round: call.round, internalStatus: call.status, call: toToolCallItem(call) };
+    run.append({ events: [{ type: 'tool-call-updated', body }] });
   }
+}
+
+function lostCalls(run: JobRun, calls: readonly LedgerCall[]): readonly LedgerCall[] {
+  const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
+  return calls.filter(({ round, ordinal }) => lost.has(`${round}:${ordinal}`));
+}
+
+function isPure({ calls }: RoundFinished): boolean {
+  return calls.every(({ effect, disposition }) => disposition.type === 'settled' || effect === 'pure');
 }

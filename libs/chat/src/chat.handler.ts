@@ -3,19 +3,33 @@ import { Injectable } from '@nestjs/common';
 import { type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { ModelCatalog } from '#models';
 import { Config } from '#platform';
-import { resolveOffered, ToolRegistry } from '#tools';
+import { type LedgerCall, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
 
+import { CallRouter } from './calls/call-router.js';
+import { JobCalls } from './calls/job-calls.js';
+import { ToolRunner } from './calls/tool-runner.js';
+import { UnknownCalls } from './calls/unknown-calls.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
-import { ChatSession } from './chat-session.js';
+import { ChatSession, takeOver } from './chat-session.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
 import { withRoundLimit } from './round-limit.js';
-import { ToolRunner } from './tool-runner.js';
 
 const maxRestartsPerRound = 2;
+
+/** What the handler runs calls with. */
+@Injectable()
+export class ChatCalls {
+  constructor(
+    readonly router: CallRouter,
+    readonly tools: ToolRunner,
+    readonly unknown: UnknownCalls,
+    readonly queue: ToolQueue,
+  ) {}
+}
 
 /** Answers in a thread: rebuilds what there is from rows, drives the loop, and writes down what it says. */
 @Injectable()
@@ -25,29 +39,38 @@ export class ChatHandler implements JobHandler {
   constructor(
     private readonly conversations: ConversationRepository,
     private readonly models: ModelCatalog,
-    private readonly registry: ToolRegistry,
-    private readonly tools: ToolRunner,
+    private readonly catalog: ToolCatalog,
+    private readonly calls: ChatCalls,
     private readonly config: Config,
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
     const input = toChatInput(run.job.input);
-    const conversation = await this.conversations.load(run.job);
-    const session = new ChatSession(run, this.tools, conversation);
-    let loop: LoopInput;
+    const [loaded, offered] = await Promise.all([this.conversations.load(run.job), this.offered(run, input)]);
+    takeOver(run, loaded);
+    const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
+    const calls = new JobCalls(run, this.calls, contextOf(run, input, offered), conversation.calls);
+    const failure = failureOf(conversation.calls);
+    if (failure !== null) {
+      calls.closeAll();
+      return failure;
+    }
     try {
-      loop = await this.loopInput(run, input, conversation);
+      return await new ChatSession(run, calls).answer(await this.loopInput(run, { input, offered, conversation }));
     } catch (error) {
-      session.abandon();
+      // It fails before or beside the loop: what an earlier worker left open must not stay so.
+      calls.closeAll();
       throw error;
     }
-    return session.answer(loop);
   }
 
-  private async loopInput(run: JobRun, input: ChatInput, conversation: Conversation): Promise<LoopInput> {
+  private async loopInput(
+    run: JobRun,
+    given: { input: ChatInput; offered: readonly OfferedTool[]; conversation: Conversation },
+  ): Promise<LoopInput> {
+    const { input, offered, conversation } = given;
     const { values } = this.config;
-    const { job } = run;
-    const { model, modelName } = await this.models.modelOf(job);
+    const { model, modelName } = await this.models.modelOf(run.job);
     const messages = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
     return {
       model: withRoundLimit(model, values.ROUND_TIMEOUT_MS),
@@ -56,7 +79,7 @@ export class ChatHandler implements JobHandler {
       ...(input.toolChoice === undefined ? {} : { toolChoice: input.toolChoice }),
       messages: repairConversation(messages),
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
-      offered: this.offered(input),
+      offered,
       limits: {
         maxRounds: values.MAX_ROUNDS,
         maxToolCallsPerRound: values.MAX_TOOL_CALLS_PER_ROUND,
@@ -72,11 +95,32 @@ export class ChatHandler implements JobHandler {
     return buildHistory(retryOf === undefined ? messages : messages.filter(({ jobId }) => jobId !== retryOf), jobs);
   }
 
-  private offered(input: ChatInput): LoopInput['offered'] {
+  private async offered({ job }: JobRun, input: ChatInput): Promise<readonly OfferedTool[]> {
+    const tools = await this.catalog.of(job.workspaceId);
     const definitions = input.tools.flatMap((tool) => {
-      const definition = typeof tool === 'string' ? this.registry.definitionOf(tool) : tool;
+      const definition = typeof tool === 'string' ? tools.definitionOf(tool) : tool;
       return definition === undefined ? [] : [definition];
     });
-    return resolveOffered(definitions, this.registry, input.toolRuntimes);
+    const { toolRuntimes: runtimes, client, toolPins: pins } = input;
+    return resolveOffered(definitions, tools, {
+      ...(runtimes === undefined ? {} : { runtimes }),
+      ...(client === undefined ? {} : { client }),
+      ...(pins === undefined ? {} : { pins }),
+    });
   }
+}
+
+function contextOf({ job }: JobRun, { client, toolApproval }: ChatInput, offered: readonly OfferedTool[]) {
+  const { workspaceId, jobId, threadId, createdBy, principal } = job;
+  const requestPolicy = toolApproval ?? null;
+  return { job: { workspaceId, jobId, threadId, createdBy, principal, agent: null, requestPolicy }, offered, client };
+}
+
+/** A call whose policy ends the job with it. */
+function failureOf(calls: readonly LedgerCall[]): Extract<JobOutcome, { status: 'failed' }> | null {
+  for (const { error, name } of calls) {
+    if (error?.failJob === undefined) continue;
+    return { status: 'failed', code: error.failJob, message: `The call of "${name}" ended the job: ${error.message}` };
+  }
+  return null;
 }

@@ -4,7 +4,10 @@ import { JobHandlers, JobsModule, JobTurns } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
-import { ChatHandler } from './chat.handler.js';
+import { CallRouter } from './calls/call-router.js';
+import { ToolRunner } from './calls/tool-runner.js';
+import { UnknownCalls } from './calls/unknown-calls.js';
+import { ChatCalls, ChatHandler } from './chat.handler.js';
 import { ChatInstance, ChatService } from './chat.service.js';
 import { ChatTelemetry } from './chat.telemetry.js';
 import { ConversationRepository } from './history/conversation.repository.js';
@@ -13,14 +16,24 @@ import { RoundsRepository } from './threads/rounds.repository.js';
 import { ThreadsRepository } from './threads/threads.repository.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { chatTurns } from './threads/turn-message-part.repository.js';
-import { ToolRunner } from './tool-runner.js';
 
 const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
 
 /** Conversations as background jobs: the turns of threads for those who start jobs, the handler for those who run them. */
 @Module({
   imports: [JobsModule, ModelsModule, ToolsModule],
-  providers: [ChatHandler, ChatInstance, ChatService, ChatTelemetry, ConversationRepository, ToolRunner, ...threads],
+  providers: [
+    CallRouter,
+    ChatCalls,
+    ChatHandler,
+    ChatInstance,
+    ChatService,
+    ChatTelemetry,
+    ConversationRepository,
+    ToolRunner,
+    UnknownCalls,
+    ...threads,
+  ],
   exports: [ChatHandler, ChatService, ...threads],
 })
 export class ChatModule implements OnModuleInit {

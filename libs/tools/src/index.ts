@@ -1,3 +1,7 @@
+export type { ApprovalGrant, GrantFilter } from './approval/approval-grants.repository.js';
+export { ApprovalGrantsService } from './approval/approval-grants.service.js';
+export type { StoredPolicy } from './approval/approval-policies.repository.js';
+export { ApprovalPoliciesService } from './approval/approval-policies.service.js';
 export {
   type ApprovalAction,
   type ApprovalPolicy,
@@ -15,14 +19,18 @@ export {
 } from './approval/approval-request.js';
 export { type CallQuestion, judgeCall, type MetRule, type PolicyLayer, type Verdict } from './approval/judge-call.js';
 export { type DecidableRequest, mayDecide } from './approval/may-decide.js';
+export { type Explanation, PolicyExplainer } from './approval/policy-explainer.service.js';
+export { MAX_REPLAYED, PolicyReplayService } from './approval/policy-replay.service.js';
 export { type ApprovalOutcome, approvalReceipts, type ReceiptCall } from './approval/receipts.js';
 export { redactArguments } from './approval/redact-arguments.js';
+export type { PolicyReplay } from './approval/replay-tally.js';
 export { CallHistory, type EarlierCall } from './call-guards.js';
 export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog/tool-catalog.js';
 export { canonicalJson } from './canonical-json.js';
 export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-tools/client-side.js';
 export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
+export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
 export {
@@ -39,7 +47,13 @@ export {
 export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
 export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
 export { projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
-export { type AdvertisedTool, type OfferedHandling, type OfferedTool, resolveOffered } from './resolve-offered.js';
+export {
+  type AdvertisedTool,
+  type OfferedHandling,
+  type OfferedTool,
+  type OfferTerms,
+  resolveOffered,
+} from './resolve-offered.js';
 export type {
   JsonSchema,
   OnUnknown,
@@ -53,6 +67,8 @@ export type {
 } from './tool.js';
 export { ToolRegistry } from './tool.registry.js';
 export {
+  type Approval,
+  type CallState,
   isOpen,
   type LedgerCall,
   type SettledStatus,
@@ -63,8 +79,32 @@ export {
   type ToolFailure,
 } from './tool-call.js';
 export { ToolArgumentsError } from './tools.errors.js';
-export { ToolProvider, ToolsModule } from './tools.module.js';
-export { idempotencyKey, newCallRow, settleCallRow, startCallRow } from './tool-calls.repository.js';
+export { ToolProvider } from './tool-registry.module.js';
+export { ToolsModule } from './tools.module.js';
+export {
+  closeCallRow,
+  idempotencyKey,
+  type NewCall,
+  newCallRow,
+  openCallRow,
+  settleCallRow,
+  startCallRow,
+  verifyCallRow,
+} from './tool-calls.repository.js';
 export { toToolCallItem } from './to-tool-call-item.js';
+export { type Allowance, CallGate, type GateAnswer, type GateJob, operationOf } from './approval/call-gate.js';
+export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './interrupts/call-updated.js';
+export { type HumanInputAction, humanInputInterrupt, type PersonQuestion } from './interrupts/human-input-interrupt.js';
+export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
+export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
 export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';
+export {
+  type QueueingJob,
+  type QueuedCall,
+  queueCallRows,
+  queueNewCallRow,
+} from './tool-queue/queue-call-rows.repository.js';
+export { ToolQueue } from './tool-queue/tool-queue.js';
+export type { WorkspaceSecret } from './secrets/workspace-secret.js';
+export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';

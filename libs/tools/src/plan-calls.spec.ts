@@ -13,19 +13,25 @@ const offer = (name: string, handling: OfferedHandling = 'server', repeatable = 
   handling,
   effect: 'pure',
   repeatable,
+  sort: 'server',
 });
 const ask = (name: string, args = '{}', callId = ''): RequestedCall => ({ callId, name, arguments: args });
 const plan = (requested: readonly RequestedCall[], with_: Partial<CallPlan> = {}): readonly PlannedCall[] =>
   planCalls(requested, {
     round: 2,
-    offered: [offer('x'), offer('poll', 'server', true), offer('theirs', 'client'), offer('changed', 'unregistered')],
+    offered: [
+      offer('x'),
+      offer('poll', 'server', true),
+      offer('theirs', 'clientless'),
+      offer('changed', 'unregistered'),
+    ],
     earlier: [],
     usedCallIds: new Set(),
     maxCalls: 20,
     ...with_,
   });
 const said = (calls: readonly PlannedCall[]): readonly string[] =>
-  calls.map(({ disposition: d }) => (d.type === 'run' ? 'run' : `${d.status}: ${d.failure.message}`));
+  calls.map(({ disposition: d }) => (d.type !== 'settled' ? d.type : `${d.status}: ${d.failure.message}`));
 const earlier = (status: EarlierCall['status'], args = '{"a":1,"b":2}'): EarlierCall => ({
   name: 'x',
   arguments: args,

@@ -5,13 +5,14 @@ import { CallHistory, type EarlierCall } from './call-guards.js';
 import { clientOnly, IDENTICAL_TEXT, notRegistered, ROUND_LIMIT_TEXT } from './model-text.js';
 import { MAX_ARGUMENT_BYTES } from './parse-arguments.js';
 import type { OfferedTool } from './resolve-offered.js';
-import type { ToolEffect } from './tool.js';
+import type { ToolEffect, ToolSort } from './tool.js';
 import type { SettledStatus, ToolFailure } from './tool-call.js';
 import { executionError } from './validate-arguments.js';
 
-/** What becomes of a call once its round is committed: it runs, or it was refused and needs nothing more. */
+/** What becomes of a call once its round is committed: it runs here, a client is asked, or it was refused and needs nothing more. */
 export type Disposition =
   | { readonly type: 'run' }
+  | { readonly type: 'client' }
   | {
       readonly type: 'settled';
       readonly status: Extract<SettledStatus, 'skipped' | 'error'>;
@@ -28,6 +29,7 @@ export interface PlannedCall {
   /** What to store: JSON text as the model wrote it, or `{"_omitted":true,"bytes":N}`. */
   readonly arguments: string;
   readonly effect: ToolEffect;
+  readonly runtime: ToolSort;
   readonly disposition: Disposition;
 }
 
@@ -59,20 +61,22 @@ export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): 
     const refusal =
       ordinal > plan.maxCalls ? skipped(ROUND_LIMIT_TEXT) : (refusalOf(name, tool) ?? oversized(name, storable));
     const repeat = refusal === null && tool?.repeatable !== true && history.repeats({ name, arguments: storable });
-    const disposition = refusal ?? (repeat ? skipped(IDENTICAL_TEXT) : RUN);
-    if (disposition.type === 'run') history.add({ name, arguments: storable, status: 'running' });
+    const disposition = refusal ?? (repeat ? skipped(IDENTICAL_TEXT) : tool?.handling === 'client' ? CLIENT : RUN);
+    if (disposition.type !== 'settled') history.add({ name, arguments: storable, status: 'running' });
     const callId = freeId(call.callId, `call_${plan.round}_${ordinal}`, used);
-    return { ordinal, callId, name, arguments: storedArguments(storable), effect: tool?.effect ?? 'once', disposition };
+    const { effect = 'once', sort: runtime = 'server' } = tool ?? {};
+    return { ordinal, callId, name, arguments: storedArguments(storable), effect, runtime, disposition };
   });
 }
 
 const RUN: Disposition = { type: 'run' };
+const CLIENT: Disposition = { type: 'client' };
 const LONGEST_NAME = 64;
 const LONGEST_CALL_ID = 256;
 
 function refusalOf(name: string, tool: OfferedTool | undefined): Disposition | null {
   if (tool === undefined || tool.handling === 'unregistered') return skipped(notRegistered(name));
-  return tool.handling === 'client' ? skipped(clientOnly(name)) : null;
+  return tool.handling === 'clientless' ? skipped(clientOnly(name)) : null;
 }
 
 function oversized(name: string, text: string): Disposition | null {

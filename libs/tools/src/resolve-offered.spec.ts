@@ -23,7 +23,10 @@ const advertise = (name: string, schema?: JsonSchema): ToolDefinition => ({
   function: { name, ...(schema && { parameters: schema }) },
 });
 const handling = (name: string, schema?: JsonSchema, runtime?: ToolRuntime): string | undefined =>
-  resolveOffered([advertise(name, schema)], registry, runtime && { [name]: runtime })[0]?.handling;
+  resolveOffered([advertise(name, schema)], registry, {
+    ...(runtime && { runtimes: { [name]: runtime } }),
+    client: { deviceId: null, tools: {} },
+  })[0]?.handling;
 
 describe('resolveOffered', () => {
   it.each([
@@ -62,10 +65,31 @@ describe('resolveOffered', () => {
     expect(handling('server', schema)).toBe('unregistered');
   });
 
+  it('leaves nothing to a client that the request does not have', () => {
+    const [offered] = resolveOffered([advertise('theirs', parameters)], registry);
+    expect(offered?.handling).toBe('clientless');
+  });
+
+  it('refuses a server tool that is not what it was when the job was accepted', () => {
+    const pinned = (version: string) =>
+      resolveOffered([advertise('server', parameters)], registry, { pins: { server: version } })[0]?.handling;
+    expect(pinned(registry.find('server')?.version ?? '')).toBe('server');
+    expect(pinned('another')).toBe('unregistered');
+  });
+
+  it('takes what a request says of the effect of its own tools, and of no other', () => {
+    const client = { deviceId: null, tools: { mine: { effect: 'pure' }, server: { effect: 'once' } } } as const;
+    const offered = resolveOffered([advertise('mine'), advertise('server', parameters)], registry, { client });
+    expect(offered.map(({ effect, sort }) => [effect, sort])).toEqual([
+      ['pure', 'client'],
+      ['pure', 'server'],
+    ]);
+  });
+
   it('takes the first of two with one name and keeps the order', () => {
     const offered = resolveOffered([advertise('b'), advertise('server', parameters), advertise('server')], registry);
     expect(offered.map(({ name, handling: how, effect }) => [name, how, effect])).toEqual([
-      ['b', 'client', 'once'],
+      ['b', 'clientless', 'once'],
       ['server', 'server', 'pure'],
     ]);
   });

@@ -1,13 +1,17 @@
 import type { ToolDefinition } from '#models';
 
+import type { ClientSide } from './client-tools/client-side.js';
 import { sameSchema } from './same-schema.js';
-import type { Tool, ToolEffect, ToolRuntime } from './tool.js';
+import type { Tool, ToolEffect, ToolRuntime, ToolSort } from './tool.js';
 
 /** A tool as a request names it, in the provider's shape. */
 export type AdvertisedTool = ToolDefinition;
 
-/** How a call to an advertised tool is answered: run here, left to the client, or refused as not registered. */
-export type OfferedHandling = 'server' | 'client' | 'unregistered';
+/**
+ * How a call to an advertised tool is answered: run here, left to the request's client, refused because the request has no
+ * client, or refused as not registered.
+ */
+export type OfferedHandling = 'server' | 'client' | 'clientless' | 'unregistered';
 
 /** A tool the request advertised, and what happens when the model asks for it. */
 export interface OfferedTool {
@@ -17,6 +21,17 @@ export interface OfferedTool {
   readonly handling: OfferedHandling;
   readonly effect: ToolEffect;
   readonly repeatable: boolean;
+  readonly sort: ToolSort;
+}
+
+/** What a request says about its tools, beside their definitions. */
+export interface OfferTerms {
+  /** Its choice by name; `hybrid` where it says nothing. */
+  readonly runtimes?: Readonly<Record<string, ToolRuntime>>;
+  /** Present when clients of the requester may be asked to run tools. */
+  readonly client?: ClientSide;
+  /** Versions of server tools as they were when the job was accepted; a tool that changed since is refused. */
+  readonly pins?: Readonly<Record<string, string>>;
 }
 
 /** Where tools are looked up by name. */
@@ -26,36 +41,45 @@ export interface ToolSource {
 
 /**
  * What a request's tools mean here. A server tool runs only if its name and parameters equal the registered ones, so that a
- * request cannot show the model another contract than the handler's. `runtimes` is the request's choice by name, `hybrid`
- * where it says nothing. Of several with one name the first counts.
+ * request cannot show the model another contract than the handler's. Of several with one name the first counts.
  */
 export function resolveOffered(
   advertised: readonly AdvertisedTool[],
   source: ToolSource,
-  runtimes: Readonly<Record<string, ToolRuntime>> = {},
+  terms: OfferTerms = {},
 ): readonly OfferedTool[] {
   const offered = new Map<string, OfferedTool>();
   for (const definition of advertised) {
     const { name } = definition.function;
     if (offered.has(name)) continue;
     const tool = source.find(name);
-    const wanted = Object.hasOwn(runtimes, name) ? (runtimes[name] ?? 'hybrid') : 'hybrid';
-    const handling = handlingOf(definition, wanted, tool);
+    const handling = handlingOf(definition, tool, terms);
+    const isOurs = handling === 'server' && tool !== undefined;
     offered.set(name, {
       name,
       definition,
       handling,
-      effect: handling === 'server' && tool !== undefined ? tool.effect : 'once',
+      effect: isOurs ? tool.effect : (own(terms.client?.tools, name)?.effect ?? tool?.effect ?? 'once'),
       repeatable: tool?.repeatable ?? false,
+      sort: isOurs ? tool.sort : 'client',
     });
   }
   return [...offered.values()];
 }
 
-function handlingOf(definition: ToolDefinition, wanted: ToolRuntime, tool: Tool | undefined): OfferedHandling {
-  if (wanted === 'client') return 'client';
-  if (tool === undefined) return wanted === 'server' ? 'unregistered' : 'client';
+function handlingOf(definition: ToolDefinition, tool: Tool | undefined, terms: OfferTerms): OfferedHandling {
+  const { name } = definition.function;
+  const wanted = own(terms.runtimes, name) ?? 'hybrid';
+  const client = terms.client === undefined ? 'clientless' : 'client';
+  if (wanted === 'client') return client;
+  if (tool === undefined) return wanted === 'server' ? 'unregistered' : client;
   if (!tool.enabled) return 'unregistered';
-  if (tool.handler === null || tool.runtime === 'client') return wanted === 'server' ? 'unregistered' : 'client';
+  if (tool.handler === null || tool.runtime === 'client') return wanted === 'server' ? 'unregistered' : client;
+  if ((own(terms.pins, name) ?? tool.version) !== tool.version) return 'unregistered';
   return sameSchema(definition.function.parameters ?? { type: 'object' }, tool.parameters) ? 'server' : 'unregistered';
+}
+
+/** A member of its own: a name from outside never reaches a prototype. */
+function own<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 }

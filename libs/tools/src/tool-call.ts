@@ -13,6 +13,8 @@ export type ToolErrorPhase = 'validation' | 'approval' | 'execution' | 'timeout'
 export interface ToolFailure {
   readonly phase: ToolErrorPhase;
   readonly message: string;
+  /** The whole job fails with this code, since its policy says so. */
+  readonly failJob?: string;
 }
 
 /** How a call ended, before it is written to the ledger. */
@@ -39,7 +41,35 @@ export interface LedgerCall {
   readonly status: ToolCallStatus;
   readonly result: string | null;
   readonly error: ToolFailure | null;
+  /** Absent or null for a settled call that nobody decided on. */
+  readonly state?: CallState | null;
 }
+
+/** How a call came to run or not, as far as it differs from "at once, in the worker". */
+export interface CallState {
+  /** The ledger row's id. */
+  readonly id: string;
+  readonly executor: 'worker' | 'queue' | 'client';
+  readonly approval: Approval | null;
+  /** Approved, and not started yet. */
+  readonly mayStart: boolean;
+  /** The arguments a person approved; null: nobody was asked. */
+  readonly approvedArguments: string | null;
+  readonly decidedBy: string | null;
+  /** Who could decide, as its request said. */
+  readonly terms: {
+    readonly decidableBy: 'requester' | 'approvers' | 'members';
+    readonly fourEyes: boolean;
+    readonly adminRequired: boolean;
+  } | null;
+  /** The request about this call that is open now. */
+  readonly interruptId: string | null;
+  /** For a call whose outcome is unknown: somebody has decided that it stays so. */
+  readonly isReported: boolean;
+}
+
+/** Who let a call run, or did not. */
+export type Approval = 'policy' | 'person' | 'grant' | 'denied' | 'expired' | 'blocked' | 'withdrawn';
 
 /** Every status, in the order of a call's life. */
 export const toolCallStatuses: readonly ToolCallStatus[] = [

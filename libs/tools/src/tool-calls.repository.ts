@@ -3,12 +3,14 @@ import { newId } from '#platform';
 
 import type { PlannedCall } from './plan-calls.js';
 import type { ToolSort } from './tool.js';
-import type { Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
+import type { Approval, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
 
 interface JobRef {
   readonly workspaceId: string;
   readonly jobId: string;
 }
+
+const openStatuses = `'pending', 'awaiting_approval', 'awaiting_client', 'running'`;
 
 type NewRow = readonly [
   workspaceId: string,
@@ -26,6 +28,9 @@ type NewRow = readonly [
   ranMs: number | null,
   runtime: ToolSort,
   resultBytes: number | null,
+  executor: string,
+  approval: string | null,
+  grantId: string | null,
 ];
 
 const newCalls: CommitPart<NewRow> = {
@@ -46,18 +51,23 @@ const newCalls: CommitPart<NewRow> = {
     ['ran_ms', 'int'],
     ['runtime', 'text'],
     ['result_bytes', 'int'],
+    ['executor', 'text'],
+    ['approval', 'text'],
+    ['grant_id', 'uuid'],
   ],
   sql: (
     rows,
   ) => `INSERT INTO tool_call (workspace_id, job_id, id, round, ordinal, call_id, name, arguments, effect, status, result,
-    error, idem_key, started_epoch, created_at, started_at, finished_at, thread_id, created_by, runtime, duration_ms, result_bytes)
+    error, idem_key, started_epoch, created_at, started_at, finished_at, thread_id, created_by, runtime, duration_ms, result_bytes,
+    executor, approval, grant_id, queued_at)
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN up.lease_epoch END, clock_timestamp(),
-    CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL
+    CASE WHEN (r.status = 'running' AND r.executor = 'worker') OR r.ran_ms IS NOT NULL
       THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
-    CASE WHEN r.status NOT IN ('pending', 'running') THEN clock_timestamp() END,
-    up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result))
+    CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
+    up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result)), r.executor, r.approval,
+    r.grant_id, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
 };
 
@@ -74,7 +84,8 @@ const startedCalls: CommitPart<CallKey> = {
   ],
   sql: (
     rows,
-  ) => `UPDATE tool_call t SET status = 'running', started_epoch = up.lease_epoch, started_at = clock_timestamp()
+  ) => `UPDATE tool_call t SET status = 'running', started_epoch = up.lease_epoch, started_at = clock_timestamp(),
+      executed_arguments = t.approved_arguments, executor = 'worker'
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
@@ -109,7 +120,7 @@ const settledCalls: CommitPart<SettledRow> = {
       result_bytes = coalesce(r.result_bytes, octet_length(r.result))
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
-     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') RETURNING 1`,
+     AND t.status IN (${openStatuses}) RETURNING 1`,
 };
 
 /** Our identity of a call; sent with every effect, the same on every attempt. */
@@ -129,6 +140,13 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   readonly runtime?: ToolSort;
   /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
   readonly resultBytes?: number;
+  /** The row's id, for what refers to it in the same commit. */
+  readonly id?: string;
+  /** Default `worker`. */
+  readonly executor?: 'worker' | 'queue' | 'client';
+  /** Who let it run, or did not; absent: nobody was asked about any call of its round. */
+  readonly approval?: Approval | null;
+  readonly grantId?: string | null;
 }
 
 /**
@@ -139,7 +157,7 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
   return partRow(newCalls, [
     job.workspaceId,
     job.jobId,
-    newId(),
+    call.id ?? newId(),
     round,
     call.ordinal,
     call.callId,
@@ -152,6 +170,9 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
     call.ranMs,
     call.runtime ?? 'server',
     call.resultBytes ?? null,
+    call.executor ?? 'worker',
+    call.approval ?? null,
+    call.grantId ?? null,
   ]);
 }
 
@@ -160,22 +181,95 @@ export function startCallRow(job: JobRef, round: number, ordinal: number): PartR
   return partRow(startedCalls, [job.workspaceId, job.jobId, round, ordinal]);
 }
 
+type OpenedRow = readonly [...CallKey, status: string, executor: string];
+
+/** A committed call that somebody outside has to let run, or to run. */
+const openedCalls: CommitPart<OpenedRow> = {
+  name: 'opened_calls',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['round', 'int'],
+    ['ordinal', 'int'],
+    ['status', 'text'],
+    ['executor', 'text'],
+  ],
+  sql: (rows) => `UPDATE tool_call t SET status = r.status, executor = r.executor, approved_at = NULL
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+   WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
+     AND t.status IN ('pending', 'awaiting_approval', 'running') RETURNING 1`,
+};
+
+/** An interrupted call that the tool itself could vouch for. */
+const verifiedCalls: CommitPart<SettledRow> = {
+  name: 'verified_calls',
+  columns: settledCalls.columns,
+  sql: (
+    rows,
+  ) => `UPDATE tool_call t SET status = r.status, result = r.result, error = r.error, finished_at = clock_timestamp(),
+      result_bytes = coalesce(r.result_bytes, octet_length(r.result))
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+   WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
+     AND t.status = 'interrupted' RETURNING 1`,
+};
+
+/** A call whose job ends: closed if it is still open, left alone if somebody outside was faster. */
+const closedCalls: CommitPart<SettledRow> = {
+  name: 'closed_calls',
+  columns: settledCalls.columns,
+  sql: (rows) => `UPDATE tool_call t SET
+      status = CASE WHEN t.status IN (${openStatuses}) THEN r.status ELSE t.status END,
+      error = CASE WHEN t.status IN (${openStatuses}) THEN r.error ELSE t.error END,
+      finished_at = coalesce(t.finished_at, clock_timestamp()), exec_until = NULL
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+   WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal RETURNING 1`,
+};
+
+/** Parks a committed call until somebody outside lets it run (`awaiting_approval`) or runs it (`awaiting_client`). */
+export function openCallRow(
+  job: JobRef,
+  place: { readonly round: number; readonly ordinal: number },
+  to: { readonly status: 'awaiting_approval' | 'awaiting_client'; readonly executor: 'worker' | 'client' },
+): PartRow {
+  return partRow(openedCalls, [job.workspaceId, job.jobId, place.round, place.ordinal, to.status, to.executor]);
+}
+
+/** What the tool itself says became of an interrupted call. */
+export function verifyCallRow(
+  job: JobRef,
+  place: { readonly round: number; readonly ordinal: number },
+  settlement: Settlement,
+): PartRow {
+  return partRow(verifiedCalls, settledRow(job, place, settlement));
+}
+
+/** Closes a call with its job; it does not mind if somebody outside settled it at this moment. */
+export function closeCallRow(
+  job: JobRef,
+  place: { readonly round: number; readonly ordinal: number },
+  settlement: Settlement,
+): PartRow {
+  return partRow(closedCalls, settledRow(job, place, settlement));
+}
+
 /** How a call ended; writing it twice fails, since a settled call never changes. */
 export function settleCallRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },
   settlement: Settlement,
 ): PartRow {
-  const result = settlement.status === 'completed' ? settlement.result : null;
-  const error = settlement.status === 'completed' ? null : settlement.failure;
-  return partRow(settledCalls, [
-    job.workspaceId,
-    job.jobId,
-    place.round,
-    place.ordinal,
-    settlement.status,
-    result,
-    error,
-    settlement.status === 'completed' ? (settlement.resultBytes ?? null) : null,
-  ]);
+  return partRow(settledCalls, settledRow(job, place, settlement));
+}
+
+function settledRow(
+  job: JobRef,
+  place: { readonly round: number; readonly ordinal: number },
+  settlement: Settlement,
+): SettledRow {
+  const { status } = settlement;
+  const [result, error, bytes] =
+    status === 'completed'
+      ? [settlement.result, null, settlement.resultBytes ?? null]
+      : [null, settlement.failure, null];
+  return [job.workspaceId, job.jobId, place.round, place.ordinal, status, result, error, bytes];
 }

@@ -1,39 +1,53 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { Module } from '@nestjs/common';
 
+import { PrincipalsRepository } from '#auth';
 import { JobsModule } from '#jobs';
 
-import { BUILTIN_TOOLS } from './builtin/builtin-tools.js';
-import { ToolCatalog } from './catalog/tool-catalog.js';
-import { isTool } from './define-tool.js';
+import { ApprovalGrantsRepository } from './approval/approval-grants.repository.js';
+import { ApprovalGrantsService } from './approval/approval-grants.service.js';
+import { ApprovalPoliciesRepository } from './approval/approval-policies.repository.js';
+import { ApprovalPoliciesService } from './approval/approval-policies.service.js';
+import { CallGate } from './approval/call-gate.js';
+import { PastCallsRepository } from './approval/past-calls.repository.js';
+import { PolicyExplainer } from './approval/policy-explainer.service.js';
+import { PolicyReplayService } from './approval/policy-replay.service.js';
+import { ClientCalls } from './client-tools/client-calls.js';
+import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
+import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
+import { ClientToolsService } from './client-tools/client-tools.service.js';
+import { ApprovalDecisions } from './interrupts/approval-decisions.js';
 import { HeldCallsRepository } from './interrupts/held-calls.repository.js';
+import { HumanInputs } from './interrupts/human-inputs.js';
 import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
-import type { Tool } from './tool.js';
-import { ToolRegistry } from './tool.registry.js';
+import { CallInterruptKinds } from './interrupts/interrupt-kinds.js';
+import { InterruptsService } from './interrupts/interrupts.service.js';
+import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
+import { ToolQueue } from './tool-queue/tool-queue.js';
+import { ToolRegistryModule } from './tool-registry.module.js';
 
-/** A Nest provider that carries a tool, for tools that need injected collaborators; it is found at boot wherever it is provided. */
-export abstract class ToolProvider {
-  abstract readonly tool: Tool;
-}
+const approvals = [
+  ApprovalGrantsRepository,
+  ApprovalGrantsService,
+  ApprovalPoliciesRepository,
+  ApprovalPoliciesService,
+  CallGate,
+  PastCallsRepository,
+  PolicyExplainer,
+  PolicyReplayService,
+  PrincipalsRepository,
+];
+const interrupts = [
+  ApprovalDecisions,
+  CallInterruptKinds,
+  HeldCallsRepository,
+  HumanInputs,
+  InterruptDeciders,
+  InterruptsService,
+  UnknownOutcomes,
+];
+const clientTools = [ClientCalls, ClientClaimsRepository, ClientToolsService, ClientToolTimeouts];
+const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
 
-const shared = [HeldCallsRepository, InterruptDeciders, ToolCatalog, ToolRegistry];
-
-/** The registry with the built-in tools and every tool among the providers of the application. */
-@Module({ imports: [DiscoveryModule, JobsModule], providers: shared, exports: shared })
-export class ToolsModule implements OnModuleInit {
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly registry: ToolRegistry,
-  ) {}
-
-  /** All providers exist by now, and nothing has been claimed yet: a wrong tool stops the start. */
-  onModuleInit(): void {
-    for (const tool of [...BUILTIN_TOOLS, ...this.discovered()]) this.registry.register(tool);
-  }
-
-  private discovered(): readonly Tool[] {
-    const instances = this.discovery.getProviders().map((wrapper): unknown => wrapper.instance);
-    const carried = instances.filter((instance) => instance instanceof ToolProvider).map((provider) => provider.tool);
-    return [...new Set([...instances.filter(isTool), ...carried])];
-  }
-}
+/** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
+@Module({ imports: [JobsModule, ToolRegistryModule], providers: shared, exports: [...shared, ToolRegistryModule] })
+export class ToolsModule {}

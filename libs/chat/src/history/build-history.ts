@@ -2,6 +2,7 @@ import type { ChatMessage } from '#models';
 import { type LedgerCall, modelTextOf } from '#tools';
 
 import { interruptedTurn } from './interrupted-turn.js';
+import { receiptOf } from './receipt-of.js';
 import { repairConversation } from './repair-conversation.js';
 import { roundMessages } from './round-messages.js';
 import { toChatMessage } from './to-chat-message.js';
@@ -63,5 +64,5 @@ function jobMessages(job: HistoryJob): readonly ChatMessage[] {
 
 function answered(round: HistoryRound, calls: readonly LedgerCall[]): Parameters<typeof roundMessages>[0] {
   const own = calls.filter((call) => call.round === round.number);
-  return { text: round.text, calls: own.map((call) => ({ ...call, text: modelTextOf(call) })) };
+  return { text: round.text, calls: own.map((call) => ({ ...call, text: modelTextOf(call), ...receiptOf(call) })) };
 }

@@ -41,6 +41,18 @@ interface Row {
 /** Older messages than these no longer enter a prompt. */
 const maxMessages = 400;
 
+/** Of settled calls that nobody decided on there is nothing more to know. */
+const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
+        OR c.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted') THEN json_build_object(
+      'id', c.id, 'executor', c.executor, 'approval', c.approval, 'mayStart', c.approved_at IS NOT NULL,
+      'approvedArguments', c.approved_arguments, 'decidedBy', c.decided_by,
+      'terms', (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
+         FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.id = c.decision_id),
+      'interruptId', (SELECT i.id FROM interrupt i
+         WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.status = 'open'),
+      'isReported', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
+         AND i.kind = 'unknown_outcome' AND i.status <> 'open')) END`;
+
 /** One statement, so that nothing in it disagrees. `own` is the message a job writes. */
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
 WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
@@ -55,7 +67,8 @@ SELECT (SELECT json_agg(said) FROM said) AS messages,
       'finishReason', r.finish_reason, 'partial', r.partial)) FROM round r
     WHERE r.workspace_id = $1 AND r.job_id IN (SELECT id FROM wrote)) AS rounds,
   (SELECT json_agg(json_build_object('jobId', c.job_id, 'round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id,
-      'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error))
+      'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error,
+      'state', ${stateSql}))
      FROM tool_call c WHERE c.workspace_id = $1 AND c.job_id IN (SELECT id FROM wrote)) AS calls,
   (SELECT (e.body->>'round')::int FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = w.job
       AND e.type IN ('text-delta', 'reasoning-delta') AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage } from '#models';
-import { parseArguments } from '#tools';
+import { approvalReceipts, parseArguments, type ReceiptCall } from '#tools';
 
 /** A call with what the model reads as its result. */
 export interface AnsweredCall {
@@ -7,11 +7,13 @@ export interface AnsweredCall {
   readonly name: string;
   readonly arguments: string;
   readonly text: string;
+  readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
 /**
  * A round as provider-valid messages: the assistant's answer and exactly one result for each of its calls, in their order.
- * A round that said nothing and asked for nothing gives no message, since providers refuse an empty one.
+ * A round that said nothing and asked for nothing gives no message, since providers refuse an empty one. Where people were asked
+ * about calls, our receipt follows the results: no tool's output can stand in its place.
  */
 export function roundMessages(round: { text: string; calls: readonly AnsweredCall[] }): readonly ChatMessage[] {
   const { text, calls } = round;
@@ -25,9 +27,13 @@ export function roundMessages(round: { text: string; calls: readonly AnsweredCal
       function: { name: toProviderName(call.name), arguments: toProviderArguments(call.arguments) },
     })),
   };
+  const receipts = approvalReceipts(
+    calls.flatMap(({ callId, receipt }) => (receipt === undefined ? [] : [{ callId, ...receipt }])),
+  );
   return [
     answer,
     ...calls.map((call): ChatMessage => ({ role: 'tool', tool_call_id: call.callId, content: call.text })),
+    ...(receipts === null ? [] : [{ role: 'system', content: receipts } as const]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { ChatMessage, FinishReason, Model, ModelParameters, ModelUsage, ToolChoice } from '#models';
-import type { OfferedTool, PlannedCall, SettledStatus, ToolCallStatus } from '#tools';
+import type { OfferedTool, PlannedCall, ReceiptCall, SettledStatus, ToolCallStatus } from '#tools';
 
 /** A call of a committed round, as the loop sees it. */
 export interface LoopCall {
@@ -10,6 +10,8 @@ export interface LoopCall {
   readonly status: ToolCallStatus;
   /** What the model reads as its result; empty while the call is open. */
   readonly text: string;
+  /** How it came to run or not, for the receipt; absent: nobody was asked about any call of its round. */
+  readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
 /** A round that was committed: the model's answer and its calls, in order. */

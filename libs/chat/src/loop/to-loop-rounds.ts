@@ -1,6 +1,7 @@
 import type { FinishReason } from '#models';
 import { isOpen, type LedgerCall, modelTextOf } from '#tools';
 
+import { receiptOf } from '../history/receipt-of.js';
 import type { LoopRound } from './loop-step.js';
 
 /** A committed round as it is stored. */
@@ -32,10 +33,17 @@ export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly 
         callId: call.callId,
         name: call.name,
         arguments: call.arguments,
-        status: call.status,
-        text: isOpen(call.status) ? '' : modelTextOf(call),
+        ...standing(call),
+        ...receiptOf(call),
       })),
     }));
+}
+
+/** While a person decides what became of a call, it counts as running: the round is not over. */
+function standing(call: LedgerCall): Pick<LoopRound['calls'][number], 'status' | 'text'> {
+  if (call.status === 'interrupted' && (call.state?.interruptId ?? null) !== null)
+    return { status: 'running', text: '' };
+  return { status: call.status, text: isOpen(call.status) ? '' : modelTextOf(call) };
 }
 
 const FINISH_REASONS: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter', 'other'];

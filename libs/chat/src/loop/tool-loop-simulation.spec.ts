@@ -32,6 +32,7 @@ const OFFERED: readonly OfferedTool[] = (['pure', 'once', 'idempotent'] as const
   handling: 'server',
   effect,
   repeatable: false,
+  sort: 'server',
 }));
 
 class Killed extends Error {}
@@ -156,7 +157,7 @@ class World {
 }
 
 function toLedger(round: number, { disposition, ...call }: PlannedCall): LedgerCall {
-  if (disposition.type === 'run') return { ...call, round, status: 'pending', result: null, error: null };
+  if (disposition.type !== 'settled') return { ...call, round, status: 'pending', result: null, error: null };
   return { ...call, round, status: disposition.status, result: null, error: disposition.failure };
 }
 

@@ -110,7 +110,7 @@ const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens
 const NO_FINISH = { finishReason: 'other', usage: NO_USAGE } as const;
 
 function toLoopCall({ disposition, ...call }: PlannedCall): LoopCall {
-  if (disposition.type === 'run') return { ...call, status: 'pending', text: '' };
+  if (disposition.type !== 'settled') return { ...call, status: 'pending', text: '' };
   return { ...call, status: disposition.status, text: disposition.failure.message };
 }
 

@@ -54,6 +54,7 @@ export class JobRun {
   private committedReasoning = 0;
   /** Answers from outside that what the handler read has seen. */
   private answered: number;
+  private interrupted: NonNullable<ClaimedJob['interrupted']>;
   /** Sums over the whole job, as they will be on its row. */
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
   /** Set when the process wants to stop: return at the next round boundary. */
@@ -73,6 +74,7 @@ export class JobRun {
     };
     this.committedText = job.contentLength;
     this.answered = job.answered;
+    this.interrupted = job.interrupted ?? [];
     this.offsets = { text: job.contentLength, reasoning: 0 };
   }
 
@@ -96,6 +98,13 @@ export class JobRun {
   /** UTF-16 length of everything shown so far, the open round included. */
   get contentLength(): number {
     return this.offsets.text;
+  }
+
+  /** Calls that this claim found started and nobody can vouch for; told once. */
+  takeInterrupted(): NonNullable<ClaimedJob['interrupted']> {
+    const { interrupted } = this;
+    this.interrupted = [];
+    return interrupted;
   }
 
   /** Where reasoning of the committed rounds ends; only known to a handler that resumes. */

@@ -59,6 +59,7 @@ export class RunEnder {
         return rest;
       }
       if (await this.commitWaiting(run, rest)) return rest;
+      await run.commit(); // what the handler wrote is there when it looks again
     }
   }
 
@@ -121,6 +122,7 @@ export class RunEnder {
     if (ended === null) return false;
     const { seq, status, threadId } = ended;
     this.bus.publish('job-events', { workspaceId, jobId, seq, status });
+    this.bus.publish('interrupts-changed', { workspaceId });
     if (threadId !== null) await this.line.advance(workspaceId, threadId);
     return true;
   }

@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 
 import { defineTool } from './define-tool.js';
 import { ToolRegistry } from './tool.registry.js';
-import { ToolProvider, ToolsModule } from './tools.module.js';
+import { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
 
 const input = { type: 'object' };
 const plain = defineTool({ name: 'plain', description: 'd', input, execute: () => 'plain' });
@@ -25,11 +25,11 @@ class GreetingTool extends ToolProvider {
   readonly tool = defineTool({ name: 'greet', description: 'd', input, execute: () => this.greeting.word });
 }
 
-@Module({ imports: [ToolsModule], providers: [Greeting, GreetingTool, { provide: 'plain', useValue: plain }] })
+@Module({ imports: [ToolRegistryModule], providers: [Greeting, GreetingTool, { provide: 'plain', useValue: plain }] })
 class ApplicationModule {}
 
 @Module({
-  imports: [ToolsModule],
+  imports: [ToolRegistryModule],
   providers: [
     { provide: 'one', useValue: { ...plain } },
     { provide: 'two', useValue: plain },
@@ -39,7 +39,7 @@ class LooseModule {}
 
 const twin = defineTool({ name: 'calculate', description: 'd', input, execute: () => '' });
 
-@Module({ imports: [ToolsModule], providers: [{ provide: 'twin', useValue: twin }] })
+@Module({ imports: [ToolRegistryModule], providers: [{ provide: 'twin', useValue: twin }] })
 class ClashingModule {}
 
 async function boot(module: new () => object): Promise<readonly string[]> {
@@ -52,13 +52,20 @@ async function boot(module: new () => object): Promise<readonly string[]> {
   return names;
 }
 
-describe('ToolsModule', () => {
+describe('ToolRegistryModule', () => {
   it('finds tools among the providers of any module', async () => {
-    expect(await boot(ApplicationModule)).toEqual(['add_numbers', 'calculate', 'get_current_time', 'greet', 'plain']);
+    expect(await boot(ApplicationModule)).toEqual([
+      'add_numbers',
+      'ask_person',
+      'calculate',
+      'get_current_time',
+      'greet',
+      'plain',
+    ]);
   });
 
   it('takes only what defineTool made', async () => {
-    expect(await boot(LooseModule)).toEqual(['add_numbers', 'calculate', 'get_current_time', 'plain']);
+    expect(await boot(LooseModule)).toEqual(['add_numbers', 'ask_person', 'calculate', 'get_current_time', 'plain']);
   });
 
   it('does not start with two tools of one name', async () => {

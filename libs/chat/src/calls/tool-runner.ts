@@ -9,29 +9,34 @@ import {
   settleCallRow,
   startCallRow,
   type Tool,
+  ToolCatalog,
   type ToolOutcome,
-  ToolRegistry,
   toToolCallItem,
 } from '#tools';
 
-import { ChatTelemetry } from './chat.telemetry.js';
+import { ChatTelemetry } from '../chat.telemetry.js';
+import type { CallResult, LoopCall } from '../loop/loop-step.js';
+import { runCalls, type StartVerdict } from '../loop/run-calls.js';
+import { CallProgress } from './call-progress.js';
 import type { HeldRound } from './held-round.js';
-import type { CallResult, LoopCall, LoopStep } from './loop/loop-step.js';
-import { runCalls, type StartVerdict } from './loop/run-calls.js';
 
-type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
+/** A call that may run now. `toRun`: the arguments the tool gets, which a person may have edited. */
+export interface RunnableCall extends LoopCall {
+  readonly toRun: string;
+}
 
 /** How the calls of a round came to be run here. */
 interface RoundState {
-  /** Ordinals whose start needs no commit any more. */
-  readonly started: ReadonlySet<number>;
+  readonly round: number;
+  /** Whether their start was part of the round's own commit. */
+  readonly isStarted: boolean;
   /** Takes the outcomes of a round that is not written yet. */
   readonly held: HeldRound | undefined;
 }
 
 interface EndedCall {
   readonly round: number;
-  readonly call: LoopCall;
+  readonly call: RunnableCall;
   readonly outcome: ToolOutcome;
   readonly isHeld: boolean;
 }
@@ -42,19 +47,19 @@ export class ToolRunner {
   private readonly settled = new WeakMap<JobRun, Set<string>>();
 
   constructor(
-    private readonly registry: ToolRegistry,
+    private readonly catalog: ToolCatalog,
     private readonly telemetry: ChatTelemetry,
     private readonly redactor: Redactor,
     private readonly config: Config,
   ) {}
 
   /** Gives the results in the order of the calls; a call that could not be started is left out. */
-  async runCalls(run: JobRun, step: RunStep, { started, held }: RoundState): Promise<readonly CallResult[]> {
-    const { round, calls } = step;
+  async runCalls(run: JobRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
+    const { round, held } = state;
     const outcomes = await runCalls(calls, {
       concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
       start: async (call) => {
-        const verdict = started.has(call.ordinal) ? 'started' : await this.start(run, round, call);
+        const verdict = state.isStarted ? 'started' : await this.start(run, round, call);
         // The commit may have been answered to a process that was paused meanwhile.
         run.assertValid();
         return verdict;
@@ -79,7 +84,7 @@ export class ToolRunner {
     return this.settled.get(run)?.has(`${round}:${ordinal}`) ?? false;
   }
 
-  /** For calls of a round that another worker committed. */
+  /** For calls of a round that was committed before they could start. */
   private async start(run: JobRun, round: number, call: LoopCall): Promise<StartVerdict> {
     const item = toToolCallItem({ ...call, status: 'running' });
     try {
@@ -95,15 +100,17 @@ export class ToolRunner {
     }
   }
 
-  private execute(run: JobRun, round: number, call: LoopCall): Promise<ToolOutcome> {
+  private async execute(run: JobRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
     const { job } = run;
-    const tool = this.registry.find(call.name);
-    // Advertised when the job was accepted, gone in this build: the model reads what it reads for any unknown tool.
-    if (tool === undefined) return Promise.resolve(unregistered(call.name));
-    this.telemetry.toolStarted(tool.name);
+    const tool = (await this.catalog.of(job.workspaceId)).find(call.name);
+    // There when it was routed, gone now: the model reads what it reads for any unknown tool.
+    if (tool === undefined) return unregistered(call.name);
+    const label = labelOf(tool);
+    this.telemetry.toolStarted(label);
+    const progress = new CallProgress(run, call.callId, systemClock);
     const ended = executeToolCall({
       tool,
-      arguments: call.arguments,
+      arguments: call.toRun,
       context: {
         workspaceId: job.workspaceId,
         jobId: job.jobId,
@@ -114,21 +121,24 @@ export class ToolRunner {
         epoch: job.epoch,
         signal: run.signal,
         now: () => Date.now(),
-        progress: () => undefined,
+        progress: (shown) => {
+          progress.report(shown);
+        },
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: systemClock,
       redact: (text) => this.redactor.redact(text),
     });
     crashpoint('tool-in-flight');
-    return ended;
+    const outcome = await ended;
+    progress.close();
+    this.telemetry.toolEnded(label, outcome);
+    return outcome;
   }
 
   private async settle(run: JobRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
     // The job goes on elsewhere: what may be called again is left running, and the next worker starts it anew.
     if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
-    const tool = this.registry.find(call.name);
-    this.telemetry.toolEnded(call.name, outcome);
     const known = this.settled.get(run) ?? new Set();
     this.settled.set(run, known.add(`${round}:${call.ordinal}`));
     if (isHeld) return;
@@ -139,12 +149,14 @@ export class ToolRunner {
       events: [{ type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } }],
     });
     // The result of a pure call may be had again: it goes with the next commit. Any other is on disk before we go on.
-    if (needsDisk(tool)) await run.commit();
+    const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
+    if (tool?.effect !== 'pure') await run.commit();
   }
 }
 
-function needsDisk(tool: Tool | undefined): boolean {
-  return tool !== undefined && tool.effect !== 'pure';
+/** Tools of workspaces are without number: in a metric they count by their sort. */
+function labelOf(tool: Tool): string {
+  return tool.sort === 'server' ? tool.name : tool.sort;
 }
 
 function unregistered(name: string): ToolOutcome {

@@ -1,0 +1,55 @@
+import type { JobRun } from '#jobs';
+import { type Clock, type Timer, toStorableText } from '#platform';
+import type { ToolProgress } from '#tools';
+
+/** At most two a second are shown. */
+const betweenMs = 500;
+const longestMessage = 500;
+
+/** Turns what a running call says of itself into events: the first at once, then the newest twice a second. */
+export class CallProgress {
+  private seqInCall = 0;
+  private waiting: ToolProgress | undefined;
+  private timer: Timer | undefined;
+  private isOver = false;
+
+  constructor(
+    private readonly run: Pick<JobRun, 'append'>,
+    private readonly callId: string,
+    private readonly clock: Clock,
+  ) {}
+
+  report(progress: ToolProgress): void {
+    if (this.isOver) return;
+    this.waiting = progress;
+    if (this.timer === undefined) this.show();
+  }
+
+  /** Nothing may follow the call's own end. */
+  close(): void {
+    this.isOver = true;
+    this.timer?.cancel();
+  }
+
+  private show(): void {
+    this.timer = undefined;
+    const shown = this.waiting;
+    if (shown === undefined || this.isOver) return;
+    this.waiting = undefined;
+    this.seqInCall += 1;
+    const { callId, seqInCall } = this;
+    this.run.append({ events: [{ type: 'tool-progress', body: { callId, seqInCall, ...clean(shown) } }] });
+    this.timer = this.clock.after(betweenMs, () => {
+      this.show();
+    });
+  }
+}
+
+/** Numbers that are none are left out; a text is one short line. */
+function clean({ progress, total, message }: ToolProgress): ToolProgress {
+  return {
+    ...(Number.isFinite(progress) && progress !== undefined ? { progress } : {}),
+    ...(Number.isFinite(total) && total !== undefined ? { total } : {}),
+    ...(message === undefined ? {} : { message: toStorableText(message.slice(0, longestMessage)) }),
+  };
+}

@@ -1,0 +1,21 @@
+import type { NewInterrupt } from '#jobs';
+import type { Approval, ToolFailure } from '#tools';
+
+/** Where a call goes. Decided when its round is committed, and once more for a call that another worker left open. */
+export type CallRoute =
+  /** This worker runs it. */
+  | { readonly type: 'run'; readonly approval: Approval; readonly grantId: string | null }
+  /** A process of the isolated queue runs it. */
+  | { readonly type: 'queue'; readonly approval: Approval; readonly grantId: string | null }
+  /** Somebody outside has to let it run (`awaiting_approval`), or to run it (`awaiting_client`). */
+  | {
+      readonly type: 'open';
+      readonly status: 'awaiting_approval' | 'awaiting_client';
+      readonly executor: 'worker' | 'client';
+      readonly interrupt: NewInterrupt;
+    }
+  /** It must not run. */
+  | { readonly type: 'refused'; readonly approval: 'blocked' | 'withdrawn'; readonly failure: ToolFailure };
+
+/** The routes of a round's calls by ordinal; settled calls have none. */
+export type CallRoutes = ReadonlyMap<number, CallRoute & { readonly toolCallId: string }>;

@@ -1,0 +1,136 @@
+import { Injectable } from '@nestjs/common';
+
+import type { NewInterrupt } from '#jobs';
+import { Config, newId } from '#platform';
+import {
+  approvalRequest,
+  CallGate,
+  type CallState,
+  type ClientSide,
+  clientToolInterrupt,
+  type GateAnswer,
+  type GateJob,
+  notRegistered,
+  type OfferedTool,
+  operationOf,
+  type Tool,
+  ToolCatalog,
+  type ToolFailure,
+} from '#tools';
+
+import type { CallRoute } from './call-route.js';
+
+/** What all calls of a job have in common when it is decided where they go. */
+export interface RouteContext {
+  readonly job: GateJob;
+  readonly offered: readonly OfferedTool[];
+  readonly client: ClientSide | undefined;
+}
+
+/** A call to be routed. */
+export interface RoutedCall {
+  /** The ledger row's id. */
+  readonly toolCallId: string;
+  readonly round: number;
+  readonly ordinal: number;
+  readonly callId: string;
+  readonly name: string;
+  /** JSON text as the model wrote it. */
+  readonly arguments: string;
+  /** Null: the call is new. */
+  readonly state: CallState | null;
+}
+
+/** Asks the gate about a call and turns its answer into what happens next. */
+@Injectable()
+export class CallRouter {
+  constructor(
+    private readonly gate: CallGate,
+    private readonly catalog: ToolCatalog,
+    private readonly config: Config,
+  ) {}
+
+  async route(context: RouteContext, call: RoutedCall): Promise<CallRoute> {
+    const { job, offered } = context;
+    const asked = { name: call.name, arguments: call.state?.approvedArguments ?? call.arguments };
+    const offer = offered.find(({ name }) => name === call.name);
+    const isClients = offer?.handling === 'client';
+    const tool = isClients ? null : ((await this.catalog.of(job.workspaceId)).find(call.name) ?? null);
+    const answer =
+      call.state === null
+        ? await this.gate.judge(job, asked, tool)
+        : await this.gate.recheck(job, { call: asked, tool, allowed: call.state });
+    if (answer.type === 'refuse') return { type: 'refused', approval: answer.approval, failure: refusal(call.name) };
+    if (answer.type === 'ask') return this.askFor(context, { call, tool, answer });
+    if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
+    // Offered when the job was accepted, gone by now: the model reads what it reads for any unknown tool.
+    if (tool?.enabled !== true || offer?.handling !== 'server')
+      return { type: 'refused', approval: 'blocked', failure: refusal(call.name) };
+    const { approval, grantId } = answer;
+    return { type: tool.isolation === 'queue' ? 'queue' : 'run', approval, grantId };
+  }
+
+  private askFor(
+    { job }: RouteContext,
+    asked: { call: RoutedCall; tool: Tool | null; answer: Extract<GateAnswer, { type: 'ask' }> },
+  ): CallRoute {
+    const { call, tool } = asked;
+    const { verdict } = asked.answer;
+    const { jobId, threadId, createdBy, agent } = job;
+    const { round, ordinal, callId, name } = call;
+    const expiresAt = verdict.timeoutMs === null ? null : Date.now() + verdict.timeoutMs;
+    const request = approvalRequest({
+      tool: { name, allowEdit: tool?.allowEdit ?? false, sensitiveFields: tool?.sensitiveFields ?? [] },
+      arguments: call.arguments,
+      jobId,
+      round,
+      ordinal,
+      expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+      agent,
+      requester: createdBy,
+      reason: verdict.rule.reason,
+      adminRequired: verdict.locked,
+    });
+    const interrupt: NewInterrupt = {
+      id: newId(),
+      kind: 'tool_approval',
+      title: request.title,
+      request: { ...request, operation: operationOf(call, tool) },
+      toolCallId: call.toolCallId,
+      callId,
+      tool: name,
+      threadId,
+      requester: createdBy,
+      decidableBy: verdict.decidableBy,
+      fourEyes: verdict.fourEyes,
+      adminRequired: verdict.locked,
+      expireAction: verdict.expireAction,
+      expiresAt,
+    };
+    return { type: 'open', status: 'awaiting_approval', executor: 'worker', interrupt };
+  }
+
+  private leaveToClient(
+    { job, client }: RouteContext,
+    { call, offer, args }: { call: RoutedCall; offer: OfferedTool; args: string },
+  ): CallRoute {
+    const { callId, name, toolCallId } = call;
+    const terms = client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
+    const interrupt = clientToolInterrupt({
+      id: newId(),
+      toolCallId,
+      job,
+      call: { callId, name, arguments: args },
+      definition: offer.definition,
+      deviceId: client?.deviceId ?? null,
+      ...(terms === undefined ? {} : { wait: terms }),
+      effect: offer.effect,
+      toolTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
+    });
+    return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
+  }
+}
+
+function refusal(name: string): ToolFailure {
+  return { phase: 'approval', message: notRegistered(name) };
+}

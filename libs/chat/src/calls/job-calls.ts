@@ -1,0 +1,224 @@
+import {
+  CancelRequested,
+  closeInterruptRow,
+  endsJob,
+  interruptOpened,
+  JobCancelled,
+  type JobRun,
+  type NewJobEvent,
+  openInterruptRow,
+} from '#jobs';
+import { newId } from '#platform';
+import {
+  CANCELLED_TEXT,
+  closeCallRow,
+  isOpen,
+  type LedgerCall,
+  openCallRow,
+  queueCallRows,
+  settleCallRow,
+  type ToolQueue,
+  toToolCallItem,
+  UNKNOWN_OUTCOME_TEXT,
+} from '#tools';
+
+import type { CallResult, LoopCall, LoopStep } from '../loop/loop-step.js';
+import type { CallRoute, CallRoutes } from './call-route.js';
+import type { CallRouter, RouteContext } from './call-router.js';
+import type { HeldRound } from './held-round.js';
+import type { RoundFinished } from './round-write.js';
+import type { RunnableCall, ToolRunner } from './tool-runner.js';
+
+type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
+
+/** A call that is not settled: where it is, and what is asked about it. */
+interface OpenCall extends Pick<
+  LedgerCall,
+  'round' | 'ordinal' | 'callId' | 'name' | 'arguments' | 'effect' | 'status'
+> {
+  readonly interruptId: string | null;
+}
+
+/** What calls need to be routed and run. */
+export interface CallServices {
+  readonly router: CallRouter;
+  readonly tools: ToolRunner;
+  readonly queue: ToolQueue;
+}
+
+/** The calls of one run of a chat job: where each goes, which of them are open, and how they are closed with their job. */
+export class JobCalls {
+  private readonly ledger: ReadonlyMap<string, LedgerCall>;
+  private readonly open = new Map<string, OpenCall>();
+  private fresh: { readonly round: number; readonly routes: CallRoutes } | undefined;
+
+  constructor(
+    private readonly run: JobRun,
+    private readonly services: CallServices,
+    private readonly context: RouteContext,
+    calls: readonly LedgerCall[],
+  ) {
+    this.ledger = new Map(calls.map((call) => [keyOf(call), call]));
+    for (const call of calls) {
+      const interruptId = call.state?.interruptId ?? null;
+      if (isOpen(call.status) || interruptId !== null) this.open.set(keyOf(call), { ...call, interruptId });
+    }
+  }
+
+  /** The requests that the job waits for. */
+  get interruptIds(): readonly string[] {
+    return [...this.open.values()].flatMap(({ interruptId }) => (interruptId === null ? [] : [interruptId]));
+  }
+
+  /** Decides where the calls of a new round go, before it is committed. */
+  async routeRound({ round, calls }: RoundFinished): Promise<CallRoutes> {
+    const routed = calls.filter(({ disposition }) => disposition.type !== 'settled');
+    const entries = await Promise.all(
+      routed.map(async (call) => {
+        const toolCallId = newId();
+        const route = await this.services.router.route(this.context, { ...call, round, toolCallId, state: null });
+        return [call.ordinal, { ...route, toolCallId }] as const;
+      }),
+    );
+    const routes: CallRoutes = new Map(entries);
+    this.fresh = { round, routes };
+    return routes;
+  }
+
+  /** The round and its routes are committed. `cancelled`: nothing of it was begun. */
+  committed({ round, calls }: RoundFinished, { cancelled }: { readonly cancelled: boolean }): void {
+    if (cancelled) this.fresh = { round, routes: new Map() };
+    if (!cancelled && [...(this.fresh?.routes.values() ?? [])].some(({ type }) => type === 'queue'))
+      this.services.queue.hint(this.run.job.workspaceId);
+    for (const call of calls) {
+      const route = this.fresh?.routes.get(call.ordinal);
+      if (route === undefined || route.type === 'refused') continue;
+      const interruptId = route.type === 'open' ? route.interrupt.id : null;
+      const status = route.type === 'open' ? route.status : 'running';
+      this.open.set(keyOf({ round, ordinal: call.ordinal }), { ...call, round, status, interruptId });
+    }
+  }
+
+  /** Has those of the round's open calls run that may; one that is left out of the answer is still open. */
+  async settle(step: RunStep, held: HeldRound | undefined): Promise<readonly CallResult[]> {
+    const { round, calls } = step;
+    const results: CallResult[] = [];
+    const runnable: RunnableCall[] = [];
+    const isStarted = this.fresh?.round === round;
+    for (const call of calls) {
+      const route = isStarted ? this.fresh?.routes.get(call.ordinal) : await this.reroute(round, call);
+      if (route?.type === 'run') runnable.push({ ...call, toRun: this.argumentsOf(round, call) });
+      if (route?.type === 'refused')
+        results.push({ ordinal: call.ordinal, status: 'denied', text: route.failure.message });
+    }
+    const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held });
+    for (const { ordinal } of [...results, ...ran]) this.open.delete(keyOf({ round, ordinal }));
+    return [...results, ...ran];
+  }
+
+  /** Whether the run stops and its job does not. */
+  get goOnElsewhere(): boolean {
+    const { signal } = this.run;
+    return signal.aborted && !endsJob(signal.reason);
+  }
+
+  /** Everything that is open ends with its job: calls and the requests about them. */
+  closeAll(): void {
+    if (this.goOnElsewhere) return;
+    for (const call of this.open.values()) {
+      if (this.services.tools.hasSettled(this.run, call)) continue;
+      this.close(call);
+    }
+    this.open.clear();
+  }
+
+  private close(call: OpenCall): void {
+    const { job } = this.run;
+    const isUnknown = call.effect === 'once' && call.status === 'running';
+    const status = isUnknown ? 'interrupted' : 'cancelled';
+    const failure = { phase: 'execution', message: isUnknown ? UNKNOWN_OUTCOME_TEXT : CANCELLED_TEXT } as const;
+    const events: NewJobEvent[] = [];
+    if (isOpen(call.status)) {
+      const item = toToolCallItem({ ...call, status, error: failure });
+      events.push({ type: 'tool-call-updated', body: { round: call.round, internalStatus: status, call: item } });
+    }
+    const { interruptId } = call;
+    if (interruptId !== null) {
+      const body = { interruptId, outcome: 'cancelled', decidedAt: Date.now() };
+      events.push({ type: 'interrupt-resolved', body });
+    }
+    this.run.append({
+      rows: [
+        closeCallRow(job, call, { status, failure }),
+        ...(interruptId === null ? [] : [closeInterruptRow(job, interruptId)]),
+      ],
+      events,
+    });
+  }
+
+  /** A call that another lease left open: whether it may go on now, and what it takes. Undefined: somebody else has it. */
+  private async reroute(round: number, call: LoopCall): Promise<CallRoute | undefined> {
+    const known = this.ledger.get(keyOf({ round, ordinal: call.ordinal }));
+    const state = known?.state ?? null;
+    if (known === undefined || state === null) return undefined;
+    const isElsewhere = known.status === 'running' && state.executor !== 'worker';
+    if (state.interruptId !== null || isElsewhere) return undefined;
+    const route = await this.services.router.route(this.context, { ...known, toolCallId: state.id, state });
+    if (route.type === 'refused') {
+      const failure = route.failure;
+      const item = toToolCallItem({ ...known, status: 'denied', error: failure });
+      this.run.append({
+        rows: [settleCallRow(this.run.job, known, { status: 'denied', failure })],
+        events: [{ type: 'tool-call-updated', body: { round, internalStatus: 'denied', call: item } }],
+      });
+    }
+    if (route.type === 'open') this.park(known, route);
+    if (route.type === 'queue') await this.send(known, state.approvedArguments ?? known.arguments);
+    return route;
+  }
+
+  private park(call: LedgerCall, { status, executor, interrupt }: Extract<CallRoute, { type: 'open' }>): void {
+    const { job } = this.run;
+    const item = toToolCallItem({ ...call, status });
+    this.run.append({
+      rows: [openCallRow(job, call, { status, executor }), openInterruptRow(job, interrupt)],
+      events: [
+        { type: 'tool-call-updated', body: { round: call.round, internalStatus: status, call: item } },
+        interruptOpened(interrupt),
+      ],
+    });
+    this.open.set(keyOf(call), { ...call, status, interruptId: interrupt.id });
+  }
+
+  /** Hands an approved call to the isolated queue. */
+  private async send(call: LedgerCall, args: string): Promise<void> {
+    const { job } = this.run;
+    const item = toToolCallItem({ ...call, status: 'running' });
+    const body = { round: call.round, internalStatus: 'running', call: item };
+    const rows = queueCallRows(job, { ...call, arguments: args });
+    const write = { rows, events: [{ type: 'tool-call-updated', body } as const] };
+    if (!(await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write)))) return;
+    this.services.queue.hint(this.run.job.workspaceId);
+    this.open.set(keyOf(call), { ...call, status: 'running', interruptId: null });
+  }
+
+  private argumentsOf(round: number, call: LoopCall): string {
+    return this.ledger.get(keyOf({ round, ordinal: call.ordinal }))?.state?.approvedArguments ?? call.arguments;
+  }
+}
+
+/** Runs a write that starts something; a cancel that came first aborts the run and gives false. */
+export async function unlessCancelled(run: JobRun, write: () => Promise<void>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (!(error instanceof CancelRequested)) throw error;
+    run.abort(new JobCancelled());
+    return false;
+  }
+}
+
+function keyOf({ round, ordinal }: { readonly round: number; readonly ordinal: number }): string {
+  return `${round}:${ordinal}`;
+}

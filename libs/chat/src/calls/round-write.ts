@@ -1,0 +1,123 @@
+import { interruptOpened, type NewJobEvent, openInterruptRow, roundRow, type RunWrite } from '#jobs';
+import {
+  type NewCall,
+  newCallRow,
+  type PlannedCall,
+  type QueueingJob,
+  queueNewCallRow,
+  type ToolOutcome,
+  toToolCallItem,
+} from '#tools';
+
+import type { LoopStep } from '../loop/loop-step.js';
+import type { CallRoute, CallRoutes } from './call-route.js';
+
+export type RoundFinished = Extract<LoopStep, { type: 'round-finished' }>;
+
+/** A round as it is to be committed. */
+export interface FinishedRound {
+  readonly step: RoundFinished;
+  readonly routes: CallRoutes;
+  readonly modelName: string;
+  /** Ms since the epoch. */
+  readonly startedAt: number;
+  /** UTF-16 units of text the job's content grew by. */
+  readonly contentLength: number;
+}
+
+/** Where a call that this worker runs stands when its round is committed: begun by this commit, refused, or ended. */
+export type RunState = { readonly status: 'running' | 'cancelled' } | ToolOutcome;
+
+/**
+ * One write for a round, its calls, the requests they open and the events. `stateOf` is asked about the calls that run
+ * here; with `cancelled`, nothing of the others is begun or asked for either. Pure.
+ */
+export function roundWrite(job: QueueingJob, round: FinishedRound, stateOf: (call: PlannedCall) => RunState): RunWrite {
+  const { step, contentLength, routes } = round;
+  const { promptTokens, completionTokens, totalTokens } = step.usage;
+  const calls = step.calls.map((call): NewCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
+  const wasAsked = [...routes.values()].some(({ type }) => type === 'open');
+  const isBegun = (call: NewCall): boolean => call.status.startsWith('awaiting');
+  const opened = [...routes].flatMap(([ordinal, route]) =>
+    route.type === 'open' && calls.some((call) => call.ordinal === ordinal && isBegun(call)) ? [route.interrupt] : [],
+  );
+  const finished: NewJobEvent = {
+    type: 'round-finished',
+    body: {
+      round: step.round,
+      finishReason: step.finishReason,
+      usage: { promptTokens, completionTokens, totalTokens },
+      toolCallIds: calls.map(({ callId }) => callId),
+    },
+  };
+  const callEvents = calls.map((call): NewJobEvent => {
+    const body = { round: step.round, internalStatus: call.status, call: toToolCallItem(call) };
+    return { type: 'tool-call', body };
+  });
+  return {
+    events: [finished, ...callEvents, ...opened.map(interruptOpened)],
+    rows: [
+      toRow(job, round),
+      ...calls.map((call) => newCallRow(job, step.round, wasAsked ? call : withoutPolicy(call))),
+      ...opened.map((interrupt) => openInterruptRow(job, interrupt)),
+      ...calls.flatMap((call) => (isQueued(call) ? [queueNewCallRow(job, { ...call, round: step.round })] : [])),
+    ],
+    counts: { rounds: 1, toolCalls: calls.length, promptTokens, completionTokens, contentLength },
+    progress: true,
+  };
+}
+
+function isQueued(call: NewCall): call is NewCall & { readonly id: string } {
+  return call.executor === 'queue' && call.id !== undefined;
+}
+
+/** "Allowed by policy" is worth a word only where somebody else was asked. */
+function withoutPolicy(call: NewCall): NewCall {
+  return call.approval === 'policy' ? { ...call, approval: null } : call;
+}
+
+type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall>;
+
+const begun = { result: null, error: null, ranMs: null } as const;
+
+function stored(
+  call: PlannedCall,
+  route: (CallRoute & { readonly toolCallId: string }) | undefined,
+  stateOf: (call: PlannedCall) => RunState,
+): Stored {
+  const { disposition } = call;
+  if (disposition.type === 'settled') return { ...begun, status: disposition.status, error: disposition.failure };
+  if (route === undefined) throw new Error(`call ${call.ordinal} has no route`);
+  const id = route.toolCallId;
+  if (route.type === 'refused')
+    return { ...begun, id, status: 'denied', error: route.failure, approval: route.approval };
+  const state = stateOf(call);
+  if (!('durationMs' in state) && state.status === 'cancelled') return { ...begun, id, status: 'cancelled' };
+  if (route.type === 'open') return { ...begun, id, status: route.status, executor: route.executor };
+  const allowed = { id, approval: route.approval, grantId: route.grantId };
+  if (route.type === 'queue') return { ...begun, ...allowed, status: 'running', executor: 'queue' };
+  return { ...allowed, ...endOf(state) };
+}
+
+function endOf(state: RunState): Stored {
+  if (!('durationMs' in state)) return { ...begun, status: state.status };
+  const { durationMs: ranMs } = state;
+  if (state.status !== 'completed') return { ...begun, status: state.status, error: state.failure, ranMs };
+  const { result, resultBytes } = state;
+  return { status: 'completed', result, error: null, ranMs, ...(resultBytes === undefined ? {} : { resultBytes }) };
+}
+
+function toRow(job: QueueingJob, { step, modelName, startedAt }: FinishedRound) {
+  return roundRow(job, {
+    number: step.round,
+    model: modelName,
+    text: step.text,
+    reasoning: step.reasoning,
+    finishReason: step.finishReason,
+    partial: false,
+    promptTokens: step.usage.promptTokens,
+    completionTokens: step.usage.completionTokens,
+    usageEstimated: step.usage.estimated,
+    startedAt,
+  });
+}

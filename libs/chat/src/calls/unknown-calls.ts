@@ -1,0 +1,130 @@
+import { Injectable } from '@nestjs/common';
+
+import { interruptOpened, type JobRun, openInterruptRow } from '#jobs';
+import { Config, Redactor } from '#platform';
+import {
+  idempotencyKey,
+  type LedgerCall,
+  projectResult,
+  type Settlement,
+  type Tool,
+  ToolCatalog,
+  toToolCallItem,
+  unknownOutcomeRequest,
+  type Verification,
+  verifyCallRow,
+} from '#tools';
+
+/** Started calls whose end nobody saw, when their job goes on: each follows the policy of its tool. */
+@Injectable()
+export class UnknownCalls {
+  constructor(
+    private readonly catalog: ToolCatalog,
+    private readonly redactor: Redactor,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Asks the tool, or opens a request to a person, about every call of the last round that is interrupted and undecided; what
+   * it writes goes with the run's next commit. Gives the calls as they are then. A call whose tool wants its job to fail
+   * carries `failJob`.
+   */
+  async decide(run: JobRun, calls: readonly LedgerCall[]): Promise<readonly LedgerCall[]> {
+    if (run.signal.aborted) return calls;
+    const last = calls.reduce((round, call) => Math.max(round, call.round), 0);
+    return Promise.all(
+      calls.map((call) => (isUndecided(call, last) ? this.decideOne(run, call) : Promise.resolve(call))),
+    );
+  }
+
+  private async decideOne(run: JobRun, call: LedgerCall): Promise<LedgerCall> {
+    const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
+    switch (tool?.onUnknown ?? 'ask') {
+      case 'report':
+        return call;
+      case 'fail':
+        return {
+          ...call,
+          error: { phase: 'execution', message: call.error?.message ?? '', failJob: 'unknown_outcome' },
+        };
+      case 'verify': {
+        const said = await this.verify(run, tool, call);
+        if (said.outcome === 'unknown') return this.ask(run, { call, tool, note: said.note ?? null });
+        return this.settle(run, call, this.toSettlement(said, call));
+      }
+      case 'ask':
+        return this.ask(run, { call, tool, note: null });
+    }
+  }
+
+  private async verify(run: JobRun, tool: Tool | undefined, call: LedgerCall): Promise<Verification> {
+    const { job } = run;
+    if (tool?.verify === undefined || tool.verify === null) return { outcome: 'unknown' };
+    const key = idempotencyKey(job.jobId, call.round, call.ordinal);
+    const signal = AbortSignal.any([run.signal, AbortSignal.timeout(this.config.values.TOOL_TIMEOUT_MS)]);
+    const aborted = new Promise<Verification>((resolve) => {
+      signal.addEventListener('abort', () => {
+        resolve({ outcome: 'unknown', note: 'The tool did not answer in time.' });
+      });
+    });
+    run.assertValid();
+    const { workspaceId, jobId, threadId, principal, epoch } = job;
+    const context = { workspaceId, jobId, threadId, principal, epoch, signal, callId: call.callId };
+    const asked = tool.verify(key, {
+      ...context,
+      idempotencyKey: key,
+      now: () => Date.now(),
+      progress: () => undefined,
+    });
+    return Promise.race([
+      asked.catch((): Verification => ({ outcome: 'unknown', note: 'The tool could not say.' })),
+      aborted,
+    ]);
+  }
+
+  private toSettlement(said: Exclude<Verification, { outcome: 'unknown' }>, call: LedgerCall): Settlement {
+    if (said.outcome === 'did_not_happen') {
+      const message = `Error executing tool "${call.name}": it was started and did not happen`;
+      return { status: 'error', failure: { phase: 'execution', message } };
+    }
+    const text = typeof said.result === 'string' ? said.result : (JSON.stringify(said.result) as string | undefined);
+    return { status: 'completed', result: projectResult(this.redactor.redact(text ?? ''), 'durable') };
+  }
+
+  private settle(run: JobRun, call: LedgerCall, settlement: Settlement): LedgerCall {
+    const isDone = settlement.status === 'completed';
+    const result = isDone ? settlement.result : null;
+    const error = isDone ? null : settlement.failure;
+    const settled: LedgerCall = { ...call, status: settlement.status, result, error };
+    const body = { round: call.round, internalStatus: settled.status, call: toToolCallItem(settled) };
+    run.append({
+      rows: [verifyCallRow(run.job, call, settlement)],
+      events: [{ type: 'tool-call-updated', body }],
+    });
+    return settled;
+  }
+
+  private ask(run: JobRun, about: { call: LedgerCall; tool: Tool | undefined; note: string | null }): LedgerCall {
+    const { call, tool, note } = about;
+    const { state } = call;
+    if (state === undefined || state === null) return call;
+    const interrupt = unknownOutcomeRequest(
+      run.job,
+      {
+        toolCallId: state.id,
+        callId: call.callId,
+        name: call.name,
+        arguments: state.approvedArguments ?? call.arguments,
+        sensitiveFields: tool?.sensitiveFields ?? [],
+      },
+      { worker: null, verification: note },
+    );
+    run.append({ rows: [openInterruptRow(run.job, interrupt)], events: [interruptOpened(interrupt)] });
+    return { ...call, state: { ...state, interruptId: interrupt.id } };
+  }
+}
+
+function isUndecided({ status, round, state }: LedgerCall, lastRound: number): boolean {
+  if (status !== 'interrupted' || round !== lastRound || state === undefined || state === null) return false;
+  return state.interruptId === null && !state.isReported;
+}

@@ -1,0 +1,128 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import {
+  type DueHandler,
+  type HeldInterrupt,
+  type Interrupt,
+  type InterruptSettlement,
+  InterruptSettler,
+  InterruptTimers,
+} from '#jobs';
+
+import { compileSchema } from '../compile-schema.js';
+import { deniedText, PERSON_SILENT_TEXT, PERSON_SKIPPED_TEXT } from '../model-text.js';
+import { projectResult } from '../project-result.js';
+import type { Settlement } from '../tool-call.js';
+import { callUpdated } from './call-updated.js';
+import { recordDecision } from './decision-audit.repository.js';
+import { HeldCallsRepository } from './held-calls.repository.js';
+import { mayTakeAnswer } from './held-decision.js';
+import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
+import { type InterruptAnswer, InterruptDeciders } from './interrupt-deciders.js';
+import { invalidAnswer, invalidInput, missingAnswer } from './interrupts.errors.js';
+
+/** An answer, as it is kept. `data` null: none was given. */
+interface HumanAnswer {
+  readonly action: HumanInputAction;
+  readonly data: unknown;
+  readonly reason: string | null;
+}
+
+/** Questions to people: what they fill in becomes the result of the call that asked, or what a workflow goes on with. */
+@Injectable()
+export class HumanInputs implements DueHandler, OnModuleInit {
+  readonly kind = 'human_input';
+
+  constructor(
+    private readonly settler: InterruptSettler,
+    private readonly timers: InterruptTimers,
+    private readonly calls: HeldCallsRepository,
+    private readonly deciders: InterruptDeciders,
+  ) {}
+
+  onModuleInit(): void {
+    this.deciders.register(this.kind, this);
+    this.timers.register(this);
+  }
+
+  /**
+   * The same answer again gives the same outcome. Throws `bad_request` (an action that is missing, unknown or not offered),
+   * `invalid_input` with what is wrong with the data, `cannot_decide`, `already_answered`, `expired`.
+   */
+  async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
+    const answer = toHumanAnswer(given);
+    return this.settler.settle(interrupt, async (held) => {
+      if (!mayTakeAnswer(held, principal, { ...answer })) return null;
+      assertOffered(held.interrupt, answer);
+      await this.settleCall(held, { settlement: settlementOf(answer), by: principal.id });
+      await recordDecision(held.job.client, {
+        workspaceId: interrupt.workspaceId,
+        actor: principal.id,
+        action: `human_input.${answer.action}`,
+        interruptId: interrupt.id,
+        details: { tool: interrupt.tool, reason: answer.reason },
+      });
+      return { status: 'resolved', outcome: { outcome: answer.action, answer }, by: principal.id };
+    });
+  }
+
+  /** Nobody answered: as if it had been refused, or skipped where the request says so. */
+  async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
+    const skips = held.interrupt.expireAction === 'skip';
+    const settlement: Settlement = skips
+      ? { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } }
+      : { status: 'denied', failure: { phase: 'approval', message: PERSON_SILENT_TEXT } };
+    await this.settleCall(held, { settlement, by: null });
+    return { status: 'expired', outcome: { outcome: skips ? 'skip' : 'reject' }, by: null };
+  }
+
+  /** A question of a workflow is about no call: its node reads the outcome. */
+  private async settleCall(
+    { job, interrupt }: HeldInterrupt,
+    { settlement, by }: { readonly settlement: Settlement; readonly by: string | null },
+  ): Promise<void> {
+    if (interrupt.toolCallId === null) return;
+    const call = await this.calls.find(job, interrupt.toolCallId);
+    if (call === null) throw new Error(`the call of interrupt ${interrupt.id} is gone`);
+    await this.calls.settle(job, call, { ...settlement, by, decisionId: interrupt.id });
+    const shown =
+      settlement.status === 'completed'
+        ? { result: settlement.result, error: null }
+        : { result: null, error: settlement.failure };
+    job.append(callUpdated({ ...call, status: settlement.status, ...shown }));
+  }
+}
+
+function toHumanAnswer({ action, data, reason }: InterruptAnswer): HumanAnswer {
+  if (action === undefined) throw missingAnswer('action');
+  const known = humanInputActions.find((word) => word === action);
+  if (known === undefined) throw invalidAnswer('action');
+  return { action: known, data: data ?? null, reason: reason ?? null };
+}
+
+/** Whether the request takes this action with these data. */
+function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): void {
+  const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
+  const { mode, inputSchema, actions = humanInputActions } = request;
+  if (!actions.includes(action)) throw invalidAnswer('action');
+  if (action === 'reject' || action === 'skip') return;
+  if (data === null) {
+    // A node that is given nothing goes on with its own input; a call would have no result.
+    if (interrupt.toolCallId !== null) throw missingAnswer('data');
+    return;
+  }
+  if (mode !== 'input' || inputSchema === undefined) return;
+  const issues = compileSchema(inputSchema)(data);
+  if (issues.length > 0) throw invalidInput(issues);
+}
+
+/** Text is used as it is, any other value as JSON. */
+function settlementOf({ action, data, reason }: HumanAnswer): Settlement {
+  if (action === 'skip') {
+    return { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } };
+  }
+  if (action === 'reject') return { status: 'denied', failure: { phase: 'approval', message: deniedText(reason) } };
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return { status: 'completed', result: projectResult(text, 'durable') };
+}

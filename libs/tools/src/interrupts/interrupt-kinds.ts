@@ -1,0 +1,25 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+
+import { InterruptTimers } from '#jobs';
+
+import { ApprovalDecisions } from './approval-decisions.js';
+import { InterruptDeciders } from './interrupt-deciders.js';
+import { UnknownOutcomes } from './unknown-outcomes.js';
+
+/** Makes the kinds of requests about tool calls known to those who take answers and to the timers. */
+@Injectable()
+export class CallInterruptKinds implements OnModuleInit {
+  constructor(
+    private readonly deciders: InterruptDeciders,
+    private readonly timers: InterruptTimers,
+    private readonly approvals: ApprovalDecisions,
+    private readonly unknown: UnknownOutcomes,
+  ) {}
+
+  onModuleInit(): void {
+    for (const kind of [this.approvals, this.unknown]) {
+      this.deciders.register(kind.kind, kind);
+      this.timers.register(kind);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Principal, scopeOf } from '#auth';
+import {
+  type DeciderRights,
+  type Interrupt,
+  type InterruptFilter,
+  InterruptsRepository,
+  type KeysetPage,
+  requestNotFound,
+} from '#jobs';
+import { isId } from '#platform';
+
+import { deciderRightsOf } from './decider-rights.js';
+import { InterruptDeciders } from './interrupt-deciders.js';
+import { invalidAnswer } from './interrupts.errors.js';
+import { toInterruptAnswer } from './to-interrupt-answer.js';
+
+/** Which requests somebody looks for. */
+export interface InterruptQuery extends Omit<InterruptFilter, 'decider'> {
+  /** Whom they wait for: whoever asks (`mine`), with all that one may decide; or a user, with what is left to that user alone. */
+  readonly assignee?: 'mine' | { readonly userId: string };
+}
+
+/** Requests to people: found by whoever may read their job, decided by whoever may decide them. */
+@Injectable()
+export class InterruptsService {
+  constructor(
+    private readonly interrupts: InterruptsRepository,
+    private readonly deciders: InterruptDeciders,
+  ) {}
+
+  /** Throws `not_found` for everything that is not the principal's to read. */
+  async find(principal: Principal, id: string): Promise<Interrupt> {
+    const interrupt = isId(id) ? await this.interrupts.findInScope(scopeOf(principal), id) : null;
+    if (interrupt === null) throw requestNotFound();
+    return interrupt;
+  }
+
+  /** Newest first; one more than the limit may come back: then there is a next page. */
+  list(principal: Principal, query: InterruptQuery, page: KeysetPage): Promise<Interrupt[]> {
+    return this.interrupts.listInScope(scopeOf(principal), toFilter(principal, query), page);
+  }
+
+  count(principal: Principal, query: InterruptQuery): Promise<number> {
+    return this.interrupts.countInScope(scopeOf(principal), toFilter(principal, query));
+  }
+
+  /** Those of `ids` that fit the query, oldest first. */
+  findMany(principal: Principal, query: InterruptQuery, ids: readonly string[]): Promise<Interrupt[]> {
+    return this.interrupts.findManyInScope(scopeOf(principal), ids, toFilter(principal, query));
+  }
+
+  /**
+   * Settles one request, by its own id, and gives it as it then is. `body` is what was sent, unread. Throws `not_found`,
+   * `bad_request`, `too_large`, and what the decider of its kind throws (see `InterruptDecider`).
+   */
+  async decide(principal: Principal, id: string, body: unknown): Promise<Interrupt> {
+    const interrupt = await this.find(principal, id);
+    if (interrupt.kind === 'client_tool') throw invalidAnswer('id', CLIENT_TOOL_TEXT);
+    return this.deciders.of(interrupt.kind).decide(principal, interrupt, toInterruptAnswer(body));
+  }
+}
+
+const CLIENT_TOOL_TEXT =
+  'A client tool is answered by its client: at /api/jobs/<jobId>/client-tool/claim and result, or at /v1/chat/completions';
+
+function toFilter(principal: Principal, { assignee, ...filter }: InterruptQuery): InterruptFilter {
+  if (assignee === undefined) return filter;
+  const isMe = assignee === 'mine' || assignee.userId === principal.userId;
+  return { ...filter, decider: isMe ? deciderRightsOf(principal) : rightsOfOther(assignee.userId) };
+}
+
+/** Of others we only know what every member has. */
+function rightsOfOther(userId: string): DeciderRights {
+  return { userId, approves: 'own', changes: 'own' };
+}

@@ -1,0 +1,61 @@
+import type { NewInterrupt } from '#jobs';
+import { newId } from '#platform';
+
+import { previewArguments } from '../approval/preview-arguments.js';
+import { redactArguments } from '../approval/redact-arguments.js';
+import { parseArguments } from '../parse-arguments.js';
+
+/** The call whose end nobody saw. */
+export interface LostCall {
+  readonly toolCallId: string;
+  readonly callId: string;
+  readonly name: string;
+  /** What was run, JSON text. */
+  readonly arguments: string;
+  readonly sensitiveFields?: readonly string[];
+}
+
+interface LostJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly threadId: string | null;
+  readonly createdBy: string | null;
+}
+
+const waitMs = 7 * 86_400_000;
+
+/**
+ * The request to a person about a started call without a known end. `worker`: who ran it, if that is known; `verification`: what
+ * the tool itself could say about it.
+ */
+export function unknownOutcomeRequest(
+  job: LostJob,
+  call: LostCall,
+  about: { readonly worker: string | null; readonly verification: string | null },
+): NewInterrupt {
+  const parsed = parseArguments(call.arguments);
+  const preview = parsed.ok
+    ? previewArguments(redactArguments(parsed.value, call.sensitiveFields ?? []))
+    : { text: '(the arguments cannot be shown)', truncated: true };
+  return {
+    id: newId(),
+    kind: 'unknown_outcome',
+    title: `Did ${call.name} happen?`,
+    toolCallId: call.toolCallId,
+    callId: call.callId,
+    tool: call.name,
+    threadId: job.threadId,
+    requester: job.createdBy,
+    expireAction: 'report',
+    expiresAt: Date.now() + waitMs,
+    request: {
+      tool: call.name,
+      requester: job.createdBy,
+      argumentsPreview: preview.text,
+      argumentsTruncated: preview.truncated,
+      worker: about.worker,
+      verification: about.verification,
+      decisions: ['happened', 'did_not_happen', 'repeat', 'report'],
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+
+import { BUILTIN_TOOLS } from './builtin/builtin-tools.js';
+import { ToolCatalog } from './catalog/tool-catalog.js';
+import { isTool } from './define-tool.js';
+import type { Tool } from './tool.js';
+import { ToolRegistry } from './tool.registry.js';
+
+/** A Nest provider that carries a tool, for tools that need injected collaborators; it is found at boot wherever it is provided. */
+export abstract class ToolProvider {
+  abstract readonly tool: Tool;
+}
+
+/** The registry with the built-in tools and every tool among the providers of the application. */
+@Module({ imports: [DiscoveryModule], providers: [ToolCatalog, ToolRegistry], exports: [ToolCatalog, ToolRegistry] })
+export class ToolRegistryModule implements OnModuleInit {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly registry: ToolRegistry,
+  ) {}
+
+  /** All providers exist by now, and nothing has been claimed yet: a wrong tool stops the start. */
+  onModuleInit(): void {
+    for (const tool of [...BUILTIN_TOOLS, ...this.discovered()]) this.registry.register(tool);
+  }
+
+  private discovered(): readonly Tool[] {
+    const instances = this.discovery.getProviders().map((wrapper): unknown => wrapper.instance);
+    const carried = instances.filter((instance) => instance instanceof ToolProvider).map((provider) => provider.tool);
+    return [...new Set([...instances.filter(isTool), ...carried])];
+  }
+}
