@@ -1,0 +1,115 @@
+import type { CallToolResult, FetchLike } from '@modelcontextprotocol/client';
+
+import type { Clock } from '#platform';
+
+import { type McpCall, McpConnection, type McpListing } from './mcp-connection.js';
+import { McpFailure } from './mcp-failure.js';
+import { type McpEndpoint, toTransport } from './mcp-transport.js';
+
+/** What a session is opened with. */
+export interface McpSessionInit {
+  readonly endpoint: McpEndpoint;
+  readonly fetch: FetchLike;
+  readonly clock: Clock;
+  /** Runs after each listing, before anybody else hears of it. */
+  readonly listed: (listing: McpListing) => Promise<void>;
+  /** See `McpConnectionParts`. */
+  readonly patienceMs?: number;
+}
+
+/** How long a listing is taken for true when the server says nothing, ms. */
+const LISTING_FRESH_MS = 300_000;
+
+const CHANGED =
+  'The definition of this tool has changed on the MCP server since it was accepted, so it was not called. ' +
+  'An admin has to look at it and accept it again.';
+const GONE = 'The MCP server does not offer this tool any more, so it was not called.';
+const UNKNOWN_END = ' Whether the tool ran is not known.';
+
+/**
+ * A connection together with what its server says of its tools right now: listed when it opens, when the server says that they
+ * have changed, when that is long ago, and when asked to. No tool is called whose definition is not the accepted one.
+ */
+export class McpSession {
+  private listing: Promise<McpListing> = Promise.resolve(NOTHING);
+  private next: Promise<McpListing> | undefined;
+  private listedAt = 0;
+  private closed = false;
+
+  private constructor(
+    private readonly connection: McpConnection,
+    private readonly init: McpSessionInit,
+  ) {}
+
+  /** Connects and lists. Throws `McpFailure`; nothing stays open then. */
+  static async open(init: McpSessionInit): Promise<McpSession> {
+    const { transport, calls } = toTransport(init.endpoint, init.fetch);
+    const opened: { session?: McpSession } = {};
+    const toolsChanged = () => {
+      opened.session?.refresh().catch(() => undefined); // the next call meets the same failure and tells it
+    };
+    const closed = () => {
+      if (opened.session !== undefined) opened.session.closed = true;
+    };
+    const patience = init.patienceMs === undefined ? {} : { patienceMs: init.patienceMs };
+    const connection = await McpConnection.open({ transport, calls, toolsChanged, closed, ...patience });
+    const session = new McpSession(connection, init);
+    opened.session = session;
+    try {
+      await session.refresh();
+      return session;
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  /** Whether the connection has ended, by whomever. */
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
+  /** Lists anew; those who ask while a listing waits for another one share it. Throws `McpFailure`. */
+  refresh(): Promise<McpListing> {
+    if (this.next !== undefined) return this.next;
+    const before = this.listing.then(done, done);
+    const next = before.then(() => this.read());
+    this.next = next;
+    this.listing = next;
+    return next;
+  }
+
+  /**
+   * Calls the tool if the server still lists it with `hash`; a listing under way is waited for. Throws `McpFailure` with what
+   * the model is to read.
+   */
+  async call(hash: string, call: McpCall): Promise<CallToolResult> {
+    const isOld = this.init.clock.monotonic() - this.listedAt > LISTING_FRESH_MS;
+    const { tools } = await (isOld ? this.refresh() : this.listing);
+    const listed = tools.find((tool) => tool.definition.name === call.definition.name);
+    if (listed === undefined) throw new McpFailure('refused', GONE);
+    if (listed.hash !== hash) throw new McpFailure('refused', CHANGED);
+    try {
+      return await this.connection.call(call);
+    } catch (error) {
+      if (!(error instanceof McpFailure) || error.kind !== 'broken_off') throw error;
+      throw new McpFailure('broken_off', error.message + UNKNOWN_END, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.connection.close();
+  }
+
+  private async read(): Promise<McpListing> {
+    this.next = undefined;
+    const listing = await this.connection.list();
+    this.listedAt = this.init.clock.monotonic();
+    await this.init.listed(listing);
+    return listing;
+  }
+}
+
+const NOTHING: McpListing = { tools: [], problem: null };
+const done = (): void => undefined;
