@@ -179,9 +179,10 @@ export class ApprovalGrantsRepository {
       client.query(
         `WITH ended AS (
            UPDATE approval_grant SET revoked_at = clock_timestamp(), revoked_by = $3::text
-            WHERE workspace_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id)
-         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id)
-         SELECT $1::uuid, $4::uuid, clock_timestamp(), $3::text, 'approval-grant-revoked', 'ApprovalGrant', id::text FROM ended`,
+            WHERE workspace_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id, operation, thread_id)
+         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
+         SELECT $1::uuid, $4::uuid, clock_timestamp(), $3::text, 'approval-grant-revoked', 'ApprovalGrant', id::text,
+                jsonb_build_object('operation', operation, 'threadId', thread_id) FROM ended`,
         [workspaceId, id, by, newId()],
       ),
     );

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Principal, type Role } from '#auth';
+import { Config, isId, toStorable } from '#platform';
+
+import { ToolCatalog } from '../catalog/tool-catalog.js';
+import { ApprovalGrantsService } from './approval-grants.service.js';
+import { ApprovalPoliciesService, assertMaySee } from './approval-policies.service.js';
+import { operationOf } from './call-gate.js';
+import { instancePolicy } from './instance-policy.js';
+import { judgeLayers, strictestOf, type Verdict } from './judge-call.js';
+
+/** A call that nobody makes, to learn what would become of it. */
+export interface ImaginedCall {
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly agent: string | null;
+  /** The role of whoever would make it; null: that of who asks. */
+  readonly role: Role | null;
+  /** Where it would be made; null: in no thread, so that no grant is looked for. */
+  readonly threadId: string | null;
+}
+
+/** What would become of a call. */
+export interface Explanation {
+  /** What counts in the end. */
+  readonly verdict: Verdict;
+  /** What each layer says by itself: the instance, the workspace and, if it says something, the tool. */
+  readonly layers: readonly Verdict[];
+  /** The version of the workspace's policy that was asked; 0: it never saved one. */
+  readonly policyVersion: number;
+  /** Whether the workspace has a tool of that name. */
+  readonly isKnownTool: boolean;
+  /** The grant that would approve it, were it made by who asks. */
+  readonly grantId: string | null;
+}
+
+/** Answers which rule a call would meet. Nothing is called, asked for or written down. */
+@Injectable()
+export class PolicyExplainer {
+  constructor(
+    private readonly policies: ApprovalPoliciesService,
+    private readonly grants: ApprovalGrantsService,
+    private readonly catalog: ToolCatalog,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws `not_found` to those who may not see the policy, `not_storable` for arguments that no call can have. */
+  async explain(principal: Principal, call: ImaginedCall): Promise<Explanation> {
+    assertMaySee(principal);
+    const { workspaceId, id, userId } = principal;
+    const args = toStorable(call.arguments, 'arguments');
+    const { version: policyVersion, policy } = (await this.policies.find(principal)) ?? { version: 0, policy: null };
+    const tool = (await this.catalog.of(workspaceId)).find(call.tool);
+    const layers = judgeLayers({
+      tool: call.tool,
+      arguments: args,
+      agent: call.agent,
+      principal: { id, role: call.role ?? principal.role, userId },
+      layers: [
+        { name: 'instance', policy: instancePolicy(this.config) },
+        ...(policy === null ? [] : [{ name: 'workspace' as const, policy }]),
+      ],
+      ownApproval: tool?.approval ?? null,
+    });
+    const verdict = strictestOf(layers);
+    const made = { name: call.tool, arguments: JSON.stringify(args) };
+    const operation = verdict.action === 'require_approval' && !verdict.locked ? operationOf(made, tool ?? null) : null;
+    const grantId = await this.grantFor(principal, { ...call, operation, policyVersion });
+    return { verdict, layers, policyVersion, isKnownTool: tool !== undefined, grantId };
+  }
+
+  private async grantFor(
+    { workspaceId, userId }: Principal,
+    call: Pick<ImaginedCall, 'threadId' | 'agent'> & {
+      readonly operation: string | null;
+      readonly policyVersion: number;
+    },
+  ): Promise<string | null> {
+    const { threadId, agent, operation, policyVersion } = call;
+    if (operation === null || userId === null || threadId === null || !isId(threadId)) return null;
+    const need = { threadId, requester: userId, agent, operation, policyVersion };
+    return (await this.grants.findUsable(workspaceId, need))?.id ?? null;
+  }
+}

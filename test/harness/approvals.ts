@@ -1,0 +1,62 @@
+import type { KeyScope, MemberPrincipal } from '#auth';
+import { Config, newId } from '#platform';
+
+import { ApprovalGrantsRepository } from '../../libs/tools/src/approval/approval-grants.repository.js';
+import { ApprovalGrantsService } from '../../libs/tools/src/approval/approval-grants.service.js';
+import { ApprovalPoliciesRepository } from '../../libs/tools/src/approval/approval-policies.repository.js';
+import { ApprovalPoliciesService } from '../../libs/tools/src/approval/approval-policies.service.js';
+import { PastCallsRepository } from '../../libs/tools/src/approval/past-calls.repository.js';
+import { PolicyExplainer } from '../../libs/tools/src/approval/policy-explainer.service.js';
+import { PolicyReplayService } from '../../libs/tools/src/approval/policy-replay.service.js';
+import { ToolCatalog } from '../../libs/tools/src/catalog/tool-catalog.js';
+import { ToolRegistry } from '../../libs/tools/src/tool.registry.js';
+import type { TestDatabase } from './database.js';
+
+/** The services of the approval policy over a test database, as one process has them. */
+export interface TestApprovals {
+  readonly policies: ApprovalPoliciesService;
+  readonly grants: ApprovalGrantsService;
+  readonly explainer: PolicyExplainer;
+  readonly replays: PolicyReplayService;
+  readonly registry: ToolRegistry;
+  /** One statement as the api's login, inside the workspace. */
+  sql(workspaceId: string, text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** What the audit says about approvals, oldest first. */
+  auditOf(principal: { readonly workspaceId: string }): Promise<Record<string, unknown>[]>;
+}
+
+/** Another process over the same database is another call. `env` replaces settings by the names of their variables. */
+export function openApprovals(database: TestDatabase, env: Readonly<Record<string, string>> = {}): TestApprovals {
+  const { postgres } = database;
+  const config = Config.from(env);
+  const registry = new ToolRegistry();
+  const catalog = new ToolCatalog(registry);
+  const grantRows = new ApprovalGrantsRepository(postgres);
+  const grants = new ApprovalGrantsService(grantRows);
+  const policies = new ApprovalPoliciesService(new ApprovalPoliciesRepository(postgres), grantRows);
+  const sql: TestApprovals['sql'] = (workspaceId, text, values) =>
+    postgres.withWorkspaceSql(workspaceId, async (client) => {
+      const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
+      return rows;
+    });
+  return {
+    policies,
+    grants,
+    registry,
+    explainer: new PolicyExplainer(policies, grants, catalog, config),
+    replays: new PolicyReplayService(policies, new PastCallsRepository(postgres), catalog, config),
+    sql,
+    auditOf: ({ workspaceId }) =>
+      sql(
+        workspaceId,
+        `SELECT action, actor, subject_type, subject_id, details FROM audit_entry WHERE action LIKE 'approval-%' ORDER BY id`,
+        [],
+      ),
+  };
+}
+
+/** A key of that member with those scopes, which no row stands behind. */
+export function keyOf(member: MemberPrincipal, scopes: readonly KeyScope[]): MemberPrincipal {
+  const { workspaceId, userId, role } = member;
+  return { kind: 'key', id: `key:${newId()}`, prefix: 'p', workspaceId, userId, role, scopes, expiresAt: null };
+}
