@@ -12,7 +12,7 @@ import {
 } from '#jobs';
 import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#models';
 import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
-import { ToolRegistry } from '#tools';
+import { ToolCatalog } from '#tools';
 
 import { nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
@@ -36,7 +36,7 @@ export class ChatService {
     private readonly starter: JobStarter,
     private readonly jobs: JobsRepository,
     private readonly models: ModelCatalog,
-    private readonly registry: ToolRegistry,
+    private readonly catalog: ToolCatalog,
     private readonly instance: ChatInstance,
   ) {}
 
@@ -47,7 +47,7 @@ export class ChatService {
   async start(principal: Principal, request: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
-    this.check(request);
+    const toolPins = await this.check(workspaceId, request);
     const jobId = newId();
     const { providerKey } = request;
     const wish = { workspaceId, wanted: request.model, hasOwnKey: providerKey !== null };
@@ -59,7 +59,7 @@ export class ChatService {
       },
       messageClientId: request.messageClientId,
       model: await this.models.modelNameFor(wish),
-      input: toInput(request),
+      input: toInput(request, toolPins),
       backgroundMode: request.backgroundMode,
       keyCipher:
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
@@ -91,7 +91,7 @@ export class ChatService {
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       model: job.model,
-      input: { ...chat, retryOf: jobId },
+      input: { ...chat, ...(await this.pinsOf(workspaceId, chat.tools)), retryOf: jobId },
       backgroundMode,
       keyCipher: null,
       retryOf: jobId,
@@ -104,25 +104,38 @@ export class ChatService {
     return { jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null } as const;
   }
 
-  private check(request: StartChat): void {
+  private async check(workspaceId: string, request: StartChat): Promise<Pick<ChatInput, 'toolPins'>> {
     const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.instance.config.values;
     if (request.messages.length === 0) throw nothingSaid();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
     if (request.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    for (const tool of request.tools) {
-      if (typeof tool === 'string' && this.registry.definitionOf(tool) === undefined) throw unknownTool(tool);
-    }
+    return this.pinsOf(workspaceId, request.tools);
+  }
+
+  /** A job's tools stay what they were when it was accepted: one that has changed when it is called is refused. */
+  private async pinsOf(workspaceId: string, wanted: StartChat['tools']): Promise<Pick<ChatInput, 'toolPins'>> {
+    const names = wanted.filter((tool) => typeof tool === 'string');
+    if (names.length === 0) return {};
+    const tools = await this.catalog.of(workspaceId);
+    const pins = names.map((name) => {
+      const tool = tools.find(name);
+      if (tool?.enabled !== true) throw unknownTool(name);
+      return [name, tool.version] as const;
+    });
+    return { toolPins: Object.fromEntries(pins) };
   }
 }
 
-function toInput(request: StartChat): ChatInput {
-  const { messages, history, tools, toolRuntimes, client, toolChoice, parameters } = request;
+function toInput(request: StartChat, pins: Pick<ChatInput, 'toolPins'>): ChatInput {
+  const { messages, history, tools, toolRuntimes, client, toolApproval, toolChoice, parameters } = request;
   const input: ChatInput = {
     messages,
     history,
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
     ...(client === undefined ? {} : { client }),
+    ...pins,
+    ...(toolApproval === undefined ? {} : { toolApproval }),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),

@@ -1,7 +1,7 @@
 import type { WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
-import type { ClientSide, ToolRuntime } from '#tools';
+import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
 /** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */
 export interface StartChat {
@@ -25,6 +25,8 @@ export interface StartChat {
   readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;
   /** Absent: no client will run tools, and a call for one is skipped. */
   readonly client?: ClientSide;
+  /** Rules of this request's own; they only tighten the policy of the workspace. */
+  readonly toolApproval?: ApprovalPolicy;
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;

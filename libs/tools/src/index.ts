@@ -99,12 +99,7 @@ export { type HumanInputAction, humanInputInterrupt, type PersonQuestion } from 
 export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
 export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
 export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';
-export {
-  type QueueingJob,
-  type QueuedCall,
-  queueCallRows,
-  queueNewCallRow,
-} from './tool-queue/queue-call-rows.repository.js';
+export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
 export type { WorkspaceSecret } from './secrets/workspace-secret.js';
 export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';

@@ -10,9 +10,12 @@ import {
   clientToolInterrupt,
   type GateAnswer,
   type GateJob,
+  humanInputInterrupt,
   notRegistered,
   type OfferedTool,
   operationOf,
+  parseArguments,
+  toAskedPerson,
   type Tool,
   ToolCatalog,
   type ToolFailure,
@@ -66,6 +69,10 @@ export class CallRouter {
     // Offered when the job was accepted, gone by now: the model reads what it reads for any unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
       return { type: 'refused', approval: 'blocked', failure: refusal(call.name) };
+    if (tool.asks === 'person') {
+      const question = questionOf(asked.arguments);
+      if (question !== null) return this.askPerson(context, call, question);
+    }
     const { approval, grantId } = answer;
     return { type: tool.isolation === 'queue' ? 'queue' : 'run', approval, grantId };
   }
@@ -110,6 +117,12 @@ export class CallRouter {
     return { type: 'open', status: 'awaiting_approval', executor: 'worker', interrupt };
   }
 
+  /** The call is answered by a person; until then it waits like one that a client runs. */
+  private askPerson({ job }: RouteContext, call: RoutedCall, question: ReturnType<typeof toAskedPerson>): CallRoute {
+    const interrupt = humanInputInterrupt({ job, call, ...question });
+    return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
+  }
+
   private leaveToClient(
     { job, client }: RouteContext,
     { call, offer, args }: { call: RoutedCall; offer: OfferedTool; args: string },
@@ -128,6 +141,16 @@ export class CallRouter {
       toolTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
     });
     return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
+  }
+}
+
+/** Null: it cannot be asked; the tool itself says why. */
+function questionOf(text: string): ReturnType<typeof toAskedPerson> | null {
+  const parsed = parseArguments(text);
+  try {
+    return parsed.ok ? toAskedPerson(parsed.value) : null;
+  } catch {
+    return null;
   }
 }
 

@@ -1,13 +1,5 @@
 import { interruptOpened, type NewJobEvent, openInterruptRow, roundRow, type RunWrite } from '#jobs';
-import {
-  type NewCall,
-  newCallRow,
-  type PlannedCall,
-  type QueueingJob,
-  queueNewCallRow,
-  type ToolOutcome,
-  toToolCallItem,
-} from '#tools';
+import { type NewCall, newCallRow, type PlannedCall, queueNewCallRow, type ToolOutcome, toToolCallItem } from '#tools';
 
 import type { LoopStep } from '../loop/loop-step.js';
 import type { CallRoute, CallRoutes } from './call-route.js';
@@ -28,11 +20,16 @@ export interface FinishedRound {
 /** Where a call that this worker runs stands when its round is committed: begun by this commit, refused, or ended. */
 export type RunState = { readonly status: 'running' | 'cancelled' } | ToolOutcome;
 
+interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
 /**
  * One write for a round, its calls, the requests they open and the events. `stateOf` is asked about the calls that run
  * here; with `cancelled`, nothing of the others is begun or asked for either. Pure.
  */
-export function roundWrite(job: QueueingJob, round: FinishedRound, stateOf: (call: PlannedCall) => RunState): RunWrite {
+export function roundWrite(job: JobRef, round: FinishedRound, stateOf: (call: PlannedCall) => RunState): RunWrite {
   const { step, contentLength, routes } = round;
   const { promptTokens, completionTokens, totalTokens } = step.usage;
   const calls = step.calls.map((call): NewCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
@@ -107,7 +104,7 @@ function endOf(state: RunState): Stored {
   return { status: 'completed', result, error: null, ranMs, ...(resultBytes === undefined ? {} : { resultBytes }) };
 }
 
-function toRow(job: QueueingJob, { step, modelName, startedAt }: FinishedRound) {
+function toRow(job: JobRef, { step, modelName, startedAt }: FinishedRound) {
   return roundRow(job, {
     number: step.round,
     model: modelName,
