@@ -42,6 +42,8 @@ interface ToolSpec {
   readonly sensitiveFields?: readonly string[];
   /** Narrows timed grants; default: the tool's name. */
   readonly grantKey?: (args: Readonly<Record<string, unknown>>) => string;
+  /** Default: nobody; the handler answers. `person`: a call is a question that a person answers. */
+  readonly asks?: 'person';
   /** Default `verify` for a tool with `verify`, else `ask`. Matters to `once` tools only. */
   readonly onUnknown?: OnUnknown;
   /** Asks the far side what became of a started call. */
@@ -95,6 +97,7 @@ function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
     allowEdit: spec.allowEdit ?? true,
     sensitiveFields: spec.sensitiveFields ?? [],
     grantKey: spec.grantKey ?? null,
+    asks: spec.asks ?? null,
     onUnknown: spec.onUnknown ?? (verify === null ? 'ask' : 'verify'),
     verify,
   } as const;

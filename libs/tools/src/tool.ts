@@ -78,6 +78,8 @@ export interface Tool {
   readonly sensitiveFields: readonly string[];
   /** Narrows a timed grant to less than the tool's name, for example `POST api.example.com`. */
   readonly grantKey: ((args: Readonly<Record<string, unknown>>) => string) | null;
+  /** `person`: the call is no work but a question; an interrupt `human_input` answers it and the handler is never called. */
+  readonly asks: 'person' | null;
   readonly onUnknown: OnUnknown;
   /** Asks the far side what became of a started call. */
   readonly verify: ((idempotencyKey: string, context: ToolContext) => Promise<Verification>) | null;
