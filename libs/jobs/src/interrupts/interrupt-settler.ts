@@ -25,8 +25,8 @@ export interface Settlement {
 /** What a kind makes of a request that nobody answered in time, or whose client was lost. */
 export interface DueHandler {
   readonly kind: InterruptKind;
-  /** Writes what expiry means, with `held.job.client`, and says the outcome. */
-  expire(held: HeldInterrupt): Promise<Settlement>;
+  /** Writes what expiry means, with `held.job.client`, and says the outcome. Null: it was put off meanwhile. */
+  expire(held: HeldInterrupt): Promise<Settlement | null>;
   /** A client began and was not heard of again. Only for kinds that can be claimed. Null: it is open again, for anybody. */
   lapse?(held: HeldInterrupt): Promise<Settlement | null>;
 }

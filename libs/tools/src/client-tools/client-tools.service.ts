@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { InterruptSettler } from '#jobs';
+import { Redactor } from '#platform';
+
+import { callUpdated } from '../interrupts/call-updated.js';
+import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
+import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
+import { type ClientAnswer, toClientAnswer, toSettlement } from './client-answer.js';
+import { ClientCalls, type HeldClientCall, isPending } from './client-calls.js';
+import { type CallContext, ClientClaimsRepository } from './client-claims.repository.js';
+import { alreadyClaimed, claimChanged, claimLost, notPending, otherDevice } from './client-tools.errors.js';
+
+/** A call that this client, and no other, may now serve. */
+export interface Claim {
+  /** Needed to validate and to submit; told once. */
+  readonly claimToken: string;
+  readonly call: { readonly id: string } & Pick<ClaimedPayload, 'name' | 'arguments' | 'definition'>;
+  readonly context: CallContext & { readonly workspaceId: string };
+  /** Ms since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** Which call, and by which claim. */
+export interface ClaimRef {
+  readonly callId: string;
+  readonly claimToken: string;
+}
+
+/** How long a claim lasts, and how long beyond the tool's own time its result is waited for. */
+const CLAIM_MS = 30_000;
+
+/**
+ * Calls that the clients of a user run. Claimed by one client at a time, validated before the tool starts, submitted once;
+ * everything is in rows, so any process answers, whoever was restarted in between. Who may: see `ClientCalls.hold`, which also
+ * says what each method throws beside its own.
+ */
+@Injectable()
+export class ClientToolsService {
+  constructor(
+    private readonly clientCalls: ClientCalls,
+    private readonly calls: HeldCallsRepository,
+    private readonly claims: ClientClaimsRepository,
+    private readonly settler: InterruptSettler,
+    private readonly redactor: Redactor,
+  ) {}
+
+  /**
+   * Takes the right to serve a call, for 30 s; one winner. A client that lost the reply waits until its claim has lapsed, as
+   * everybody does: the token is not told twice. Throws `not_pending`, `other_device`, `already_claimed`.
+   */
+  claim(
+    principal: Principal,
+    jobId: string,
+    { callId, deviceId }: { readonly callId: string; readonly deviceId: string },
+  ): Promise<Claim> {
+    return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
+      const { job, call, interrupt, claim, payload } = held;
+      if (!isPending(held)) throw notPending(call.status);
+      if (interrupt.deviceId !== null && interrupt.deviceId !== deviceId) throw otherDevice(call.status);
+      if (claim.isHeld || claim.isValidated) throw alreadyClaimed(call.status);
+      const claimToken = newClaimToken();
+      const digest = claimDigest(claimToken, payload);
+      const { id } = interrupt;
+      const expiresAt = await this.claims.claim(job, {
+        id,
+        digest,
+        device: deviceId,
+        by: principal.id,
+        lastsMs: CLAIM_MS,
+      });
+      const { name, arguments: args, definition } = payload;
+      return {
+        claimToken,
+        call: { id: callId, name, arguments: args, definition },
+        context: { workspaceId: job.workspaceId, ...(await this.claims.contextOf(job)) },
+        expiresAt,
+      };
+    });
+  }
+
+  /**
+   * To be asked right before the tool is run: from here on the call counts as started, and the claim lasts for the tool's
+   * time and 30 s. May be repeated; the end stays. Throws `claim_changed`: then the tool must not be run.
+   */
+  validate(
+    principal: Principal,
+    jobId: string,
+    { callId, claimToken }: ClaimRef,
+  ): Promise<{ readonly valid: true; readonly expiresAt: number }> {
+    return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
+      const { job, call, claim, toolTimeoutMs } = held;
+      if (!isPending(held) || !holdsClaim(held, claimToken)) throw claimChanged(call.status);
+      if (claim.isValidated && claim.until !== null) return { valid: true, expiresAt: Math.round(claim.until) };
+      const expiresAt = await this.claims.validate(job, claim.id, toolTimeoutMs + CLAIM_MS);
+      await this.calls.startAtClient(job, call);
+      job.append(callUpdated({ ...call, status: 'running' }));
+      return { valid: true, expiresAt };
+    });
+  }
+
+  /**
+   * Takes what became of the call, once; the job goes on when nothing of it is open any more. The same again is accepted again.
+   * Throws `bad_request`, `too_large`, `not_pending` (settled otherwise, or its job is over), `claim_lost`.
+   */
+  async submit(
+    principal: Principal,
+    jobId: string,
+    given: ClaimRef & { readonly result?: string | null; readonly error?: string | null },
+  ): Promise<{ readonly accepted: true }> {
+    const { callId, claimToken } = given;
+    const answer = toClientAnswer(given);
+    const submission = submissionDigest(claimToken, answer);
+    return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
+      if (held.interrupt.outcome?.['submission'] === submission) return { accepted: true };
+      if (!isPending(held)) throw notPending(held.call.status);
+      if (!holdsClaim(held, claimToken)) throw claimLost(held.call.status);
+      await this.settle(held, answer, { submission, by: principal.id });
+      return { accepted: true };
+    });
+  }
+
+  private async settle(
+    { job, call, interrupt }: HeldClientCall,
+    answer: ClientAnswer,
+    { submission, by }: { readonly submission: string; readonly by: string },
+  ): Promise<void> {
+    // A result within an unvalidated claim: the client has run it all the same.
+    if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
+    const end = toSettlement(call.name, answer, (text) => this.redactor.redact(text));
+    await this.calls.settle(job, call, end);
+    const shown = end.status === 'completed' ? { result: end.result } : { error: end.failure };
+    job.append(callUpdated({ ...call, ...shown, status: end.status }));
+    const outcome = { outcome: end.status, submission };
+    await this.settler.store({ job, interrupt }, { status: 'resolved', outcome, by });
+    await this.settler.requeueIfSettled(job);
+  }
+}
+
+function holdsClaim({ claim, payload }: HeldClientCall, token: string): boolean {
+  return claim.isHeld && isSameDigest(claim.digest, claimDigest(token, payload));
+}
