@@ -9,6 +9,7 @@ import { ToolsModule } from '#tools';
 import { ErrorFilter } from './errors/error.filter.js';
 import { GraphqlModule } from './graphql/graphql.module.js';
 import { HealthModule } from './health/health.module.js';
+import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';
 
 /** What an API is made of besides its own features. */
@@ -33,6 +34,7 @@ export class ApiModule {
         ToolsModule,
         ChatModule,
         HealthModule,
+        InterruptsDoorModule,
         JobsDoorModule,
         GraphqlModule,
         ...modules,

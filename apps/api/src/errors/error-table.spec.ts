@@ -16,7 +16,6 @@ const neverAtADoor = new Set([
   'data_dir_version',
   'database_role_not_ready',
   'embedded_postgres_unavailable',
-  'invalid_arguments',
   'invalid_schema',
   'invalid_tool',
   'migration_changed',

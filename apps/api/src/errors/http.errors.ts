@@ -7,6 +7,10 @@ export const missing = (field: string) => new AppError({ code: 'bad_request', me
 export const invalidBody = (field?: string) =>
   new AppError({ code: 'bad_request', message: 'Invalid request body', ...(field === undefined ? {} : { field }) });
 
+/** A parameter of the query has a value that means nothing. */
+export const invalidParameter = (field: string) =>
+  new AppError({ code: 'bad_request', message: `Invalid ${field}`, field });
+
 /** A cursor that was never ours: negative, fractional, or no number. */
 export const invalidCursor = (field: string) =>
   new AppError({ code: 'invalid_cursor', message: 'Invalid cursor: expected the number of an event', field });

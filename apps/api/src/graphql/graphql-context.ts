@@ -51,6 +51,11 @@ export class GraphqlContext {
     else this.signal.addEventListener('abort', free, { once: true });
   }
 
+  /** What was read by the loaders is read anew from here on: for operations that last. */
+  forget(): void {
+    this.knownLoaders = undefined;
+  }
+
   /** Most operations never ask for a signal. */
   private get ending(): AbortController {
     this.knownEnding ??= new AbortController();

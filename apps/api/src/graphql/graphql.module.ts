@@ -6,6 +6,11 @@ import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
+import { InterruptActivity } from '../interrupts/interrupt-activity.js';
+import { InterruptActivityResolver } from '../interrupts/interrupt-activity.resolver.js';
+import { InterruptFieldsResolver, JobInterruptsResolver } from '../interrupts/interrupt-fields.resolver.js';
+import { InterruptMutationsResolver } from '../interrupts/interrupt-mutations.resolver.js';
+import { InterruptsResolver } from '../interrupts/interrupts.resolver.js';
 import { JobEventsResolver } from '../jobs/job-events.resolver.js';
 import { JobFieldsResolver, RoundFieldsResolver, ToolCallFieldsResolver } from '../jobs/job-fields.resolver.js';
 import { JobMutationsResolver } from '../jobs/job-mutations.resolver.js';
@@ -44,8 +49,13 @@ class SchemaDriver extends AbstractGraphQLDriver {
 
 /** Everything the schema is made from. */
 export const graphqlResolvers = [
+  InterruptActivityResolver,
+  InterruptFieldsResolver,
+  InterruptMutationsResolver,
+  InterruptsResolver,
   JobEventsResolver,
   JobFieldsResolver,
+  JobInterruptsResolver,
   JobMutationsResolver,
   JobsResolver,
   MembersResolver,
@@ -77,6 +87,7 @@ export const graphqlResolvers = [
     GraphqlExecutor,
     GraphqlHttpDoor,
     GraphqlSocketDoor,
+    InterruptActivity,
     LoadersFactory,
     SocketProtocol,
     SocketSeats,

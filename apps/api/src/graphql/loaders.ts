@@ -11,7 +11,7 @@ import {
   ThreadsRepository,
   type ToolCallRecord,
 } from '#chat';
-import { type Job, JobsRepository } from '#jobs';
+import { type Interrupt, InterruptsRepository, type Job, JobsRepository } from '#jobs';
 import type { Scope } from '#platform';
 
 /** A page of the messages of one thread. */
@@ -26,12 +26,14 @@ export interface Loaders {
   readonly threads: DataLoader<string, Thread | null>;
   readonly messages: DataLoader<string, Message | null>;
   readonly toolCalls: DataLoader<string, ToolCallRecord | null>;
+  readonly interrupts: DataLoader<string, Interrupt | null>;
   readonly messagesOfThread: DataLoader<MessagesOfThread, readonly Message[], string>;
   readonly messageCountOfThread: DataLoader<string, number>;
   /** By job id. */
   readonly roundsOfJob: DataLoader<string, readonly RoundRecord[]>;
   readonly toolCallsOfJob: DataLoader<string, readonly ToolCallRecord[]>;
   readonly openTextOfJob: DataLoader<string, string>;
+  readonly openInterruptsOfJob: DataLoader<string, readonly Interrupt[]>;
 }
 
 const maxBatchSize = 500;
@@ -44,6 +46,7 @@ export class LoadersFactory {
     private readonly threads: ThreadsRepository,
     private readonly messages: MessagesRepository,
     private readonly rounds: RoundsRepository,
+    private readonly interrupts: InterruptsRepository,
   ) {}
 
   make(scope: Scope): Loaders {
@@ -52,6 +55,7 @@ export class LoadersFactory {
       threads: byId((ids) => this.threads.findManyInScope(scope, ids)),
       messages: byId((ids) => this.messages.findManyInScope(scope, ids)),
       toolCalls: byId((ids) => this.rounds.findToolCallsInScope(scope, ids)),
+      interrupts: byId((ids) => this.interrupts.findManyInScope(scope, ids)),
       messagesOfThread: new DataLoader((wanted) => this.messagesOf(scope, wanted), { maxBatchSize, cacheKeyFn: keyOf }),
       messageCountOfThread: new DataLoader(
         async (ids) => {
@@ -62,6 +66,7 @@ export class LoadersFactory {
       ),
       roundsOfJob: byJob((ids) => this.rounds.roundsInScope(scope, ids)),
       toolCallsOfJob: byJob((ids) => this.rounds.toolCallsInScope(scope, ids)),
+      openInterruptsOfJob: byJob((ids) => this.interrupts.openOfJobsInScope(scope, ids)),
       openTextOfJob: new DataLoader(
         async (ids) => {
           const found = await this.rounds.openTextInScope(scope, ids);

@@ -15,6 +15,9 @@ export class UserError {
 
   @Field(() => String, { nullable: true, description: 'The member of the input at fault, if it is one.' })
   field!: string | null;
+
+  @Field(() => [String], { description: 'What is wrong in detail, a sentence each; often none.' })
+  issues!: readonly string[];
 }
 
 /** Who may not, who must wait, and what is broken, is not the user's mistake: these go to `errors`. */
@@ -36,10 +39,12 @@ export async function toPayload<T extends object>(
   } catch (error) {
     if (!isUserError(error)) throw error;
     // Every other member of a payload is nullable, and absent here.
-    return { userErrors: [{ code: error.code, message: error.message, field: error.field ?? null }] } as Partial<T> & {
-      userErrors: UserError[];
-    };
+    return { userErrors: [toUserError(error)] } as Partial<T> & { userErrors: UserError[] };
   }
+}
+
+function toUserError({ code, message, field, details: { issues } }: AppError): UserError {
+  return { code, message, field: field ?? null, issues: Array.isArray(issues) ? issues.map(String) : [] };
 }
 
 function isUserError(error: unknown): error is AppError {

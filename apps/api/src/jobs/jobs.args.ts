@@ -1,7 +1,7 @@
 import { ArgsType, Field, ID, InputType, Int } from '@nestjs/graphql';
 
 import { PageArgs } from '../graphql/connections/page.args.js';
-import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { DateTimeFilter, IdFilter } from '../graphql/filters/filter.input.js';
 import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
 @InputType({ description: 'Compares a status.' })
@@ -20,21 +20,6 @@ class JobKindFilter {
 
   @Field(() => [JobKindEnum], { nullable: true, description: 'Is one of these.' })
   in?: ('chat' | 'workflow')[] | null;
-}
-
-@InputType({ description: 'Compares an id.' })
-class IdFilter {
-  @Field(() => ID, { description: 'Is this one.' })
-  eq!: string;
-}
-
-@InputType({ description: 'Compares an instant.' })
-class DateTimeFilter {
-  @Field(() => DateTime, { nullable: true, description: 'At this instant or later.' })
-  gte?: number | null;
-
-  @Field(() => DateTime, { nullable: true, description: 'Before this instant.' })
-  lt?: number | null;
 }
 
 /** Which jobs. */

@@ -1,7 +1,7 @@
 import { isId } from '#platform';
 
 /** The types that `node` finds. */
-export const nodeTypes = ['Job', 'Thread', 'Message', 'ToolCall'] as const;
+export const nodeTypes = ['Job', 'Thread', 'Message', 'ToolCall', 'Interrupt'] as const;
 export type NodeType = (typeof nodeTypes)[number];
 
 /** What a node id says. */

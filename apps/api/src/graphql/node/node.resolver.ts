@@ -14,6 +14,7 @@ const loaderOf = {
   Thread: 'threads',
   Message: 'messages',
   ToolCall: 'toolCalls',
+  Interrupt: 'interrupts',
 } as const satisfies Record<NodeType, keyof Loaders>;
 
 /** Finds anything by its node id. Each type is read in the scope of who asks: what that does not cover does not exist. */

@@ -1,0 +1,61 @@
+import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
+
+import type { Interrupt } from '#jobs';
+import { type InterruptQuery, InterruptsService } from '#tools';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { Viewers } from '../graphql/sockets/viewers.js';
+import { InterruptModel } from './interrupt.model.js';
+import { InterruptActivity } from './interrupt-activity.js';
+import { InterruptActivityArgs } from './interrupts.args.js';
+import { toInterruptQuery } from './to-interrupt-query.js';
+
+type Batches = AsyncGenerator<readonly Interrupt[], void, undefined>;
+
+const pageSize = 100;
+const mostAtFirst = 1_000;
+
+/** A live inbox. */
+@Resolver()
+export class InterruptActivityResolver {
+  constructor(
+    private readonly interrupts: InterruptsService,
+    private readonly activity: InterruptActivity,
+    private readonly viewers: Viewers,
+  ) {}
+
+  @Subscription(() => InterruptModel, {
+    description:
+      'Requests that one may see: first those that are open, newest first (at most 1,000), then each time one is opened or settled. Coalesced: a slow viewer sees where a request stands, not each step. After a lost connection, begin anew.',
+  })
+  interruptActivity(@Args() { filter }: InterruptActivityArgs, @Context() context: GraphqlContext): Batches {
+    const query = toInterruptQuery(filter);
+    this.viewers.enter(context, { jobId: `interrupts:${context.member.workspaceId}`, createdBy: null });
+    return this.follow(context, query);
+  }
+
+  private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
+    const { member, signal } = context;
+    for await (const ids of this.activity.changes(member.workspaceId, signal)) {
+      context.forget();
+      if (ids.length === 0) yield* this.open(context, query);
+      for (let i = 0; i < ids.length; i += pageSize) {
+        yield await this.interrupts.findMany(member, query, ids.slice(i, i + pageSize));
+      }
+    }
+  }
+
+  private async *open({ member }: GraphqlContext, query: InterruptQuery): Batches {
+    if (query.statuses?.includes('open') === false) return;
+    const openQuery = { ...query, statuses: ['open'] };
+    let page: { readonly limit: number; readonly after?: string } = { limit: pageSize };
+    for (let shown = 0; shown < mostAtFirst; shown += pageSize) {
+      const found = await this.interrupts.list(member, openQuery, page);
+      const shownNow = found.slice(0, pageSize);
+      yield shownNow;
+      const last = shownNow.at(-1);
+      if (found.length <= pageSize || last === undefined) return;
+      page = { limit: pageSize, after: last.id };
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { Interrupt } from '#jobs';
+import { isId } from '#platform';
+import { InterruptsService } from '#tools';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload, type UserError } from '../graphql/user-error.model.js';
+import { InterruptModel } from './interrupt.model.js';
+import { ResolveInterruptInput, ResolveInterruptPayload } from './resolve-interrupt.input.js';
+
+/** The outcome of an answer, before the request it was for is shown. */
+interface Resolved {
+  readonly id: string;
+  readonly settled?: Interrupt;
+  readonly userErrors: readonly UserError[];
+}
+
+/** Takes answers. */
+@Resolver(() => ResolveInterruptPayload)
+export class InterruptMutationsResolver {
+  constructor(private readonly interrupts: InterruptsService) {}
+
+  @Mutation(() => ResolveInterruptPayload, {
+    description: 'Answers one request, by its id. The first answer counts; the same again gives the same outcome.',
+  })
+  async resolveInterrupt(
+    @Args('input', { type: () => ResolveInterruptInput, description: 'The answer.' }) input: ResolveInterruptInput,
+    @Context() { member }: GraphqlContext,
+  ): Promise<Resolved> {
+    const { id, ...answer } = input;
+    const payload = await toPayload(async () => ({ settled: await this.interrupts.decide(member, id, answer) }));
+    return { id, ...payload };
+  }
+
+  @ResolveField(() => InterruptModel, {
+    nullable: true,
+    description:
+      'The request as it is now: after a conflict, with the answer that came first. Null: none that one may see.',
+  })
+  interrupt({ id, settled }: Resolved, _: unknown, { loaders }: GraphqlContext) {
+    return settled ?? (isId(id) ? loaders.interrupts.load(id) : null);
+  }
+}

@@ -1,0 +1,41 @@
+import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
+
+import type { Interrupt } from '#jobs';
+import { isId } from '#platform';
+import { InterruptsService } from '#tools';
+
+import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
+import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { InterruptConnection, InterruptModel } from './interrupt.model.js';
+import { InterruptsArgs } from './interrupts.args.js';
+import { toInterruptQuery } from './to-interrupt-query.js';
+
+/** The inbox. */
+@Resolver(() => InterruptModel)
+export class InterruptsResolver {
+  constructor(private readonly interrupts: InterruptsService) {}
+
+  @Query(() => InterruptModel, { nullable: true, description: 'A request; null when there is none that one may see.' })
+  interrupt(
+    @Args('id', { type: () => ID, description: 'The id of the request.' }) id: string,
+    @Context() { loaders }: GraphqlContext,
+  ): Promise<Interrupt | null> | null {
+    return isId(id) ? loaders.interrupts.load(id) : null;
+  }
+
+  @Query(() => InterruptConnection, {
+    name: 'interrupts',
+    description: 'Requests that one may see, newest first: the inbox.',
+    complexity: pageCost,
+  })
+  async list(@Args() args: InterruptsArgs, @Context() { member }: GraphqlContext): Promise<ConnectionOf<Interrupt>> {
+    const page = toWantedPage(args);
+    const query = toInterruptQuery(args.filter);
+    const after = page.cursor === undefined ? {} : { after: idOfCursor(page.cursor, 'interrupts', page.field) };
+    const rows = await this.interrupts.list(member, query, { limit: page.limit, reverse: page.reverse, ...after });
+    const count = () => this.interrupts.count(member, query);
+    return toConnection(rows, { page, count, cursorOf: ({ id }) => toCursor('interrupts', id) });
+  }
+}

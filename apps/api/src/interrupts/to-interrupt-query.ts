@@ -1,0 +1,26 @@
+import type { InterruptKind, InterruptStatus } from '#jobs';
+import type { InterruptQuery } from '#tools';
+
+import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
+import type { InterruptFilterInput } from './interrupts.args.js';
+
+/** The query of the inbox. Of two comparisons of one member both must hold. */
+export function toInterruptQuery(input: InterruptFilterInput | null | undefined): InterruptQuery {
+  const { status, kind, tool, jobId, threadId, assignee, createdAt } = input ?? {};
+  const statuses = both<InterruptStatus>(status?.eq, status?.in);
+  const kinds = both<InterruptKind>(kind?.eq, kind?.in);
+  return {
+    ...(statuses === undefined ? {} : { statuses }),
+    ...(kinds === undefined ? {} : { kinds }),
+    ...(tool == null ? {} : { tool: tool.eq }),
+    ...(jobId == null ? {} : { jobId: toIdOrNobody(jobId.eq) }),
+    ...(threadId == null ? {} : { threadId: toIdOrNobody(threadId.eq) }),
+    ...(assignee == null ? {} : { assignee: toAssignee(assignee.eq) }),
+    ...(createdAt?.gte == null ? {} : { createdAfter: createdAt.gte }),
+    ...(createdAt?.lt == null ? {} : { createdBefore: createdAt.lt }),
+  };
+}
+
+function toAssignee(text: string): NonNullable<InterruptQuery['assignee']> {
+  return text === 'MINE' ? 'mine' : { userId: toIdOrNobody(text) };
+}
