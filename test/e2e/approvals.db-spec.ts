@@ -1,0 +1,268 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { scopeOf } from '#auth';
+import { JobStopper } from '#jobs';
+
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: ApprovalStage;
+
+beforeAll(async () => {
+  stage = await openApprovalStage();
+});
+beforeEach(async () => {
+  stage.ran.length = 0;
+  await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+});
+afterEach(() => {
+  stage.model.assertDone();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const send = (to: string, id = 'call_a') => ({ id, name: 'send', arguments: JSON.stringify({ to }) });
+const approve = (request: Readonly<Record<string, unknown>>, more: object = {}) => ({
+  decision: 'approve',
+  argumentsHash: request['argumentsHash'],
+  ...more,
+});
+const lastMessages = () => stage.model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
+const asked = async (...calls: ReturnType<typeof send>[]) => {
+  stage.model.enqueue(toolCallReply(calls), textReply(['Done.']));
+  const job = await stage.ask(['send', 'look_up']);
+  return { ...job, interrupts: await stage.waits(job.jobId) };
+};
+const one = async (call = send('ada')) => {
+  const { jobId, threadId, interrupts } = await asked(call);
+  const [interrupt] = interrupts;
+  if (interrupt === undefined) throw new Error('nothing is asked');
+  return { jobId, threadId, interrupt };
+};
+
+describe('a call that needs approval', () => {
+  it('waits without a lease, runs once approved with exactly what was shown, and the model gets a receipt', async () => {
+    const { jobId, interrupt } = await one();
+    expect(interrupt).toMatchObject({
+      ...{
+        kind: 'tool_approval',
+        status: 'open',
+        tool: 'send',
+        callId: 'call_a',
+        requester: stage.people.member.userId,
+      },
+      request: { argumentsPreview: expect.stringContaining('ada'), approvable: true, argumentsTruncated: false },
+    });
+    const [row] = await stage.rows<{ lease_until: unknown }>('SELECT lease_until FROM job WHERE id = $1', [jobId]);
+    expect(row).toEqual({ lease_until: null });
+    expect(stage.ran).toEqual([]);
+    expect(await stage.decide(stage.people.member, interrupt, approve(interrupt.request))).toMatchObject({
+      status: 'resolved',
+      outcome: { outcome: 'approved' },
+    });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Done.' });
+    expect(stage.ran).toEqual([['send', { to: 'ada' }]]);
+    expect(lastMessages().slice(-2)).toEqual([
+      { role: 'tool', tool_call_id: 'call_a', content: 'send done' },
+      { role: 'system', content: 'Approval receipts: call_a approved by a person.' },
+    ]);
+  });
+
+  it('is not run when it is denied, and the model reads why', async () => {
+    const { jobId, interrupt } = await one();
+    await stage.decide(stage.people.member, interrupt, { decision: 'deny', reason: 'not on\na Sunday' });
+    const job = await stage.ended(jobId);
+    expect(job).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+    expect(stage.ran).toEqual([]);
+    expect(lastMessages().slice(-2)).toEqual([
+      { role: 'tool', tool_call_id: 'call_a', content: 'Tool execution rejected by user: not on a Sunday' },
+      { role: 'system', content: 'Approval receipts: call_a denied, not executed.' },
+    ]);
+  });
+
+  it('runs with the edited arguments, and keeps proposed, approved and executed ones apart', async () => {
+    const { jobId, interrupt } = await one();
+    await expect(
+      stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: {} })),
+    ).rejects.toMatchObject({ code: 'invalid_arguments', details: { issues: ['Missing required parameters: to'] } });
+    await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: { to: 'bob' } }));
+    await stage.ended(jobId);
+    expect(stage.ran).toEqual([['send', { to: 'bob' }]]);
+    expect(
+      await stage.rows(
+        'SELECT arguments, approved_arguments, executed_arguments, approval FROM tool_call WHERE job_id = $1',
+        [jobId],
+      ),
+    ).toEqual([
+      {
+        arguments: '{"to":"ada"}',
+        approved_arguments: '{"to":"bob"}',
+        executed_arguments: '{"to":"bob"}',
+        approval: 'person',
+      },
+    ]);
+    expect(lastMessages().at(-1)?.content).toBe(
+      'Approval receipts: call_a approved by a person with edited arguments {"to":"bob"}.',
+    );
+  });
+
+  it('takes the same answer twice and no other one, also in parallel', async () => {
+    const { jobId, interrupt } = await one();
+    const yes = approve(interrupt.request);
+    const answers = await Promise.allSettled([
+      ...Array.from({ length: 5 }, () => stage.decide(stage.people.member, interrupt, yes)),
+      ...Array.from({ length: 5 }, () => stage.decide(stage.people.member, interrupt, { decision: 'deny' })),
+    ]);
+    const won = answers.filter(({ status }) => status === 'fulfilled').length;
+    expect(won).toBe(5);
+    for (const answer of answers)
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'already_answered' });
+    const decisions = await stage.rows(`SELECT type FROM job_event WHERE job_id = $1 AND type = 'interrupt-resolved'`, [
+      jobId,
+    ]);
+    expect(decisions).toHaveLength(1);
+    await stage.ended(jobId);
+    expect(stage.ran.length).toBeLessThanOrEqual(1);
+  });
+
+  it('is decided only by those who may, with one answer for everybody else', async () => {
+    const { jobId, interrupt } = await one();
+    for (const other of [stage.people.viewer, stage.people.admin])
+      await expect(stage.decide(other, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+        code: 'cannot_decide',
+      });
+    await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
+    await stage.ended(jobId);
+  });
+
+  it('is refused when what was shown is not what would run', async () => {
+    const { jobId, interrupt } = await one();
+    await expect(
+      stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash: '0'.repeat(64) }),
+    ).rejects.toMatchObject({ code: 'arguments_changed' });
+    await stage.rows(`UPDATE tool_call SET arguments = '{"to":"eve"}' WHERE job_id = $1`, [jobId]);
+    await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+      code: 'arguments_changed',
+    });
+    await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
+    await stage.ended(jobId);
+    expect(stage.ran).toEqual([]);
+  });
+});
+
+describe('a round with several calls', () => {
+  it('asks for all that need it at once, and runs meanwhile what needs nobody', async () => {
+    const { jobId, interrupts } = await asked(
+      send('ada', 'a'),
+      { id: 'b', name: 'look_up', arguments: '{"to":"x"}' },
+      send('bob', 'c'),
+    );
+    expect(stage.ran).toEqual([['look_up', { to: 'x' }]]);
+    expect(interrupts.map(({ callId }) => callId).sort()).toEqual(['a', 'c']);
+    for (const interrupt of interrupts) await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(
+      stage.ran
+        .slice(1)
+        .map(([, args]) => args['to'])
+        .sort(),
+    ).toEqual(['ada', 'bob']);
+    expect(lastMessages().at(-1)?.content).toBe(
+      'Approval receipts: a approved by a person; b allowed by policy; c approved by a person.',
+    );
+  });
+
+  it('goes on with an approved call while another is still open, and asks the model once all are settled', async () => {
+    const { jobId, interrupts } = await asked(send('ada', 'a'), send('bob', 'b'));
+    const [first, second] = interrupts;
+    if (first === undefined || second === undefined) throw new Error('two are asked');
+    const before = stage.model.requests.length;
+    await stage.decide(stage.people.member, first, approve(first.request));
+    expect(await stage.waits(jobId)).toHaveLength(1);
+    expect(stage.model.requests).toHaveLength(before);
+    await stage.decide(stage.people.member, second, { decision: 'deny' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(stage.ran).toHaveLength(1);
+  });
+});
+
+describe('a request that nobody answers', () => {
+  it('is denied at its expiry, and the job goes on', async () => {
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8 }] });
+    const { jobId, interrupt } = await one();
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+    expect(
+      lastMessages()
+        .slice(-2)
+        .map(({ content }) => content),
+    ).toEqual([
+      'Tool execution timed out waiting for user approval',
+      'Approval receipts: call_a expired, not executed.',
+    ]);
+    await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+      code: 'expired',
+    });
+  });
+
+  it('fails its job when the policy says so', async () => {
+    await stage.policy({
+      rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8, expireAction: 'fail_job' }],
+    });
+    stage.model.enqueue(toolCallReply([send('ada')]));
+    const { jobId } = await stage.ask(['send']);
+    await stage.waits(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'approval_expired' } });
+  });
+
+  it('is cancelled with its job, and takes no answer afterwards', async () => {
+    stage.model.enqueue(toolCallReply([send('ada')]));
+    const { jobId } = await stage.ask(['send']);
+    const [interrupt] = await stage.waits(jobId);
+    if (interrupt === undefined) throw new Error('nothing is asked');
+    expect(await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId)).toBe('aborted');
+    await expect(stage.decide(stage.people.member, interrupt, approve(interrupt.request))).rejects.toMatchObject({
+      code: 'already_answered',
+      details: { status: 'cancelled' },
+    });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', calls: [{ status: 'cancelled' }] });
+  });
+});
+
+describe('the policy at the moment of running', () => {
+  it('keeps an approved call from running when it has come to block it', async () => {
+    const { jobId, interrupt } = await one();
+    await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
+    await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+    expect(stage.ran).toEqual([]);
+    expect(lastMessages().find(({ role }) => role === 'tool')?.content).toBe(
+      'Tool "send" is not registered on server.',
+    );
+  });
+
+  it('blocks a call that it never lets run', async () => {
+    await stage.policy({ rules: [{ match: 'se*', action: 'block' }] });
+    stage.model.enqueue(toolCallReply([send('ada')]), textReply(['No.']));
+    const { jobId } = await stage.ask(['send']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+    expect(stage.ran).toEqual([]);
+  });
+});
+
+describe('a timed grant', () => {
+  it('lets later calls of the same operation in the same thread run, until it is revoked', async () => {
+    const { jobId, threadId, interrupt } = await one();
+    await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { grantMinutes: 5 }));
+    await stage.ended(jobId);
+    stage.model.enqueue(toolCallReply([send('bob')]), textReply(['Again.']));
+    const second = await stage.ask(['send'], { threadRef: threadId, createThread: false });
+    expect(await stage.ended(second.jobId)).toMatchObject({ status: 'completed' });
+    expect(stage.ran).toHaveLength(2);
+    const elsewhere = await one(send('carl'));
+    await stage.decide(stage.people.member, elsewhere.interrupt, { decision: 'deny' });
+    await stage.ended(elsewhere.jobId);
+  });
+});
