@@ -6,6 +6,8 @@ import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
+import { ApprovalGrantsResolver } from '../approvals/approval-grants.resolver.js';
+import { ApprovalPolicyResolver } from '../approvals/approval-policy.resolver.js';
 import { InterruptActivity } from '../interrupts/interrupt-activity.js';
 import { InterruptActivityResolver } from '../interrupts/interrupt-activity.resolver.js';
 import { InterruptFieldsResolver, JobInterruptsResolver } from '../interrupts/interrupt-fields.resolver.js';
@@ -49,6 +51,8 @@ class SchemaDriver extends AbstractGraphQLDriver {
 
 /** Everything the schema is made from. */
 export const graphqlResolvers = [
+  ApprovalGrantsResolver,
+  ApprovalPolicyResolver,
   InterruptActivityResolver,
   InterruptFieldsResolver,
   InterruptMutationsResolver,

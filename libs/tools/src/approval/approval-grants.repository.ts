@@ -48,9 +48,10 @@ export interface GrantNeed {
 
 /** Which grants a list shows. */
 export interface GrantFilter {
-  readonly threadId?: string;
-  /** Only those that still approve calls. */
-  readonly isActive?: boolean;
+  /** Null: of any thread. */
+  readonly threadId: string | null;
+  /** True: only those that still approve calls. */
+  readonly isActive: boolean;
 }
 
 /** Whose grants may be seen: null shows all of the workspace, a user those given by it or to it. */
@@ -158,10 +159,10 @@ export class ApprovalGrantsRepository {
     page: { readonly filter: GrantFilter; readonly take: number; readonly after: string | undefined },
   ): Promise<ApprovalGrant[]> {
     const { filter, take, after } = page;
-    const isActive = filter.isActive === true;
+    const { threadId, isActive } = filter;
     // Ids are in order of time: what could still hold is among the newest, and the rest need not be read.
     const oldest = isActive ? firstIdAt(systemClock.now() - longestMs) : firstId;
-    const values = [workspaceId, audience, after ?? lastId, oldest, filter.threadId ?? null, isActive, take];
+    const values = [workspaceId, audience, after ?? lastId, oldest, threadId, isActive, take];
     const rows = await this.postgres.readInWorkspace<Row>(workspaceId, { text: listSql, values });
     return rows.map(toGrant);
   }

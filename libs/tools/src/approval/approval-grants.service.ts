@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { abilityOf, asSubject, type Page, type PageRequest, type Principal } from '#auth';
 import { isId, type SqlClient } from '#platform';
 
-import { grantForbidden, grantNotFound, invalidApprovalInput } from '../tools.errors.js';
+import { grantForbidden, grantNotFound } from '../tools.errors.js';
 import {
   type ApprovalGrant,
   ApprovalGrantsRepository,
@@ -33,11 +33,12 @@ export class ApprovalGrantsService {
     return this.grants.recordUse(workspaceId, use);
   }
 
-  /** Newest first. Approvers see all of their workspace, others those given to them or by them. Throws `bad_request`. */
+  /** Newest first. Approvers see all of their workspace, others those given to them or by them. */
   async list(principal: Principal, filter: GrantFilter, page: PageRequest): Promise<Page<ApprovalGrant>> {
     const { workspaceId } = principal;
-    if (filter.threadId !== undefined && !isId(filter.threadId)) throw invalidApprovalInput('threadId', 'is not an id');
-    if (!abilityOf(principal).can('read', asSubject('ToolCall', { workspaceId }))) return { items: [], hasMore: false };
+    const mayRead = abilityOf(principal).can('read', asSubject('ToolCall', { workspaceId }));
+    const isPossible = filter.threadId === null || isId(filter.threadId);
+    if (!mayRead || !isPossible) return { items: [], hasMore: false };
     const wanted = { filter, take: page.first + 1, after: page.after };
     const rows = await this.grants.list(workspaceId, audienceOf(principal), wanted);
     return { items: rows.slice(0, page.first), hasMore: rows.length > page.first };

@@ -1,0 +1,48 @@
+import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
+
+import { type ApprovalGrant, ApprovalGrantsService } from '#tools';
+
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  ApprovalGrantConnection,
+  ApprovalGrantModel,
+  ApprovalGrantPayload,
+  ApprovalGrantsArgs,
+  RevokeApprovalGrantInput,
+} from './approval-grant.model.js';
+
+const kind = 'approvalGrants';
+
+/** Shows and ends timed grants. */
+@Resolver(() => ApprovalGrantModel)
+export class ApprovalGrantsResolver {
+  constructor(private readonly grants: ApprovalGrantsService) {}
+
+  @Query(() => ApprovalGrantConnection, {
+    description: 'Timed grants, newest first: those you gave or got; for approvers, all of the workspace.',
+    complexity: pageCost,
+  })
+  async approvalGrants(
+    @Args() args: ApprovalGrantsArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<ApprovalGrant>> {
+    const filter = { threadId: args.filter?.threadId ?? null, isActive: args.filter?.isActive === true };
+    const page = await this.grants.list(member, filter, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @Mutation(() => ApprovalGrantPayload, {
+    description: 'Ends a grant at once: for who gave it, whom it is for, and approvers. May be repeated.',
+  })
+  revokeApprovalGrant(
+    @Args('input', { type: () => RevokeApprovalGrantInput, description: 'Which grant.' })
+    { id }: RevokeApprovalGrantInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ approvalGrant: await this.grants.revoke(member, id) }));
+  }
+}

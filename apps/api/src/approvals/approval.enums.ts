@@ -1,0 +1,56 @@
+import { registerEnumType } from '@nestjs/graphql';
+
+import type { ApprovalAction, ExpireAction, PolicyLayer } from '#tools';
+
+/** GraphQL's names of what the policy does with a call. */
+export const ApprovalActionEnum = {
+  AUTO_APPROVE: 'auto_approve',
+  REQUIRE_APPROVAL: 'require_approval',
+  BLOCK: 'block',
+} as const satisfies Record<Uppercase<ApprovalAction>, ApprovalAction>;
+
+registerEnumType(ApprovalActionEnum, {
+  name: 'ApprovalAction',
+  description: 'What the approval policy does with a tool call, from the mildest to the strictest.',
+  valuesMap: {
+    AUTO_APPROVE: { description: 'It runs at once.' },
+    REQUIRE_APPROVAL: { description: 'It waits for a person.' },
+    BLOCK: { description: 'It does not run; the model reads that there is no such tool.' },
+  },
+});
+
+/** GraphQL's names of what the end of a request's time means. */
+export const ExpireActionEnum = {
+  DENY: 'deny',
+  FAIL_JOB: 'fail_job',
+} as const satisfies Record<Uppercase<ExpireAction>, ExpireAction>;
+
+registerEnumType(ExpireActionEnum, {
+  name: 'ExpireAction',
+  description: 'What becomes of a call that nobody decided on in time. It never runs.',
+  valuesMap: {
+    DENY: { description: 'It is denied, and the job goes on.' },
+    FAIL_JOB: { description: 'The job fails with `approval_expired`.' },
+  },
+});
+
+/** GraphQL's names of where a policy comes from. */
+export const PolicyLayerEnum = {
+  INSTANCE: 'instance',
+  WORKSPACE: 'workspace',
+  AGENT: 'agent',
+  TOOL: 'tool',
+  REQUEST: 'request',
+} as const satisfies Record<Uppercase<PolicyLayer>, PolicyLayer>;
+
+registerEnumType(PolicyLayerEnum, {
+  name: 'PolicyLayer',
+  description: 'Where a policy comes from. Each layer can tighten what the others say, none can widen it.',
+  valuesMap: {
+    INSTANCE: { description: 'The operator, for every workspace.' },
+    WORKSPACE: { description: 'The saved policy of the workspace.' },
+    AGENT: { description: 'The agent that works.' },
+    TOOL: { description: 'The tool itself.' },
+    REQUEST: { description: 'The request that started the job.' },
+  },
+});
