@@ -6,6 +6,7 @@ import { AppError, Secret, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
+import { toToolApproval } from './to-tool-approval.js';
 import { toTools } from './to-tools.js';
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
@@ -23,6 +24,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
     messages: toMessages(input),
     history: 'thread',
     ...toTools(input),
+    ...toToolApproval(input.toolApproval, 'toolApproval'),
     toolChoice: toToolChoice(toolChoice ?? null),
     parameters: toParameters(parameters ?? {}),
     whenBusy: whenBusy ?? null,

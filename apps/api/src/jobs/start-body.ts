@@ -11,6 +11,7 @@ export const controlFields = [
   'toolRuntime',
   'clientDeviceId',
   'clientTools',
+  'toolApproval',
   'admissionId',
   'whenBusy',
 ] as const;
@@ -74,6 +75,7 @@ export const startBody = z.object({
   toolRuntime: z.record(z.string(), z.enum(['client', 'server', 'hybrid'])).optional(),
   clientDeviceId: z.string().max(256).optional(),
   clientTools: z.boolean().optional(),
+  toolApproval: z.record(z.string(), z.unknown()).optional(),
   admissionId: z.string().optional(),
   whenBusy: z.enum(whenBusyChoices).optional(),
   model: z.string().min(1).max(256).optional(),

@@ -132,6 +132,13 @@ export class StartChatInput {
   @Field(() => Json, {
     nullable: true,
     description:
+      'Approval rules of this request alone, in the shape of the workspace\'s policy: `{"rules":[{"match":"send_*","action":"require_approval"}]}`. They can only tighten it.',
+  })
+  toolApproval?: unknown;
+
+  @Field(() => Json, {
+    nullable: true,
+    description:
       '`"auto"`, `"none"`, `"required"` or `{"type":"function","function":{"name":"…"}}`, for the first round.',
   })
   toolChoice?: unknown;

@@ -1,0 +1,16 @@
+import type { StartChat } from '#chat';
+import { AppError } from '#platform';
+import { parseApprovalPolicy } from '#tools';
+
+/** Rules that a request brings along, under the member `name` of its input. Throws `bad_request` with the path of the wrong field. */
+export function toToolApproval(value: unknown, name: string): Pick<StartChat, 'toolApproval'> {
+  if (value === undefined || value === null) return {};
+  try {
+    return { toolApproval: parseApprovalPolicy(value) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, message, field } = error;
+    const isWhole = field === undefined || field === '' || field === 'policy';
+    throw new AppError({ code, message, field: isWhole ? name : `${name}.${field.replace(/^policy\./, '')}` });
+  }
+}

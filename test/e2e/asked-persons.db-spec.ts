@@ -1,0 +1,55 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { parseApprovalPolicy } from '#tools';
+
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: ApprovalStage;
+
+beforeAll(async () => {
+  stage = await openApprovalStage();
+});
+afterEach(() => {
+  stage.model.assertDone();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const send = (to: string, id = 'call_a') => ({ id, name: 'send', arguments: JSON.stringify({ to }) });
+const lastMessages = () => stage.model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
+
+describe('rules of a request', () => {
+  it('tighten the policy of the workspace, and cannot widen it', async () => {
+    await stage.policy({ rules: [] });
+    const strict = parseApprovalPolicy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    stage.model.enqueue(toolCallReply([send('ada')]), textReply(['Done.']));
+    const { jobId } = await stage.ask(['send'], { toolApproval: strict });
+    const [interrupt] = await stage.waits(jobId);
+    await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
+    if (interrupt !== undefined) await stage.decide(stage.people.member, interrupt, { decision: 'deny' });
+    await stage.ended(jobId);
+    stage.model.enqueue(toolCallReply([send('ada')]), textReply(['Blocked.']));
+    const lax = await stage.ask(['send'], { toolApproval: parseApprovalPolicy({ default: 'auto_approve' }) });
+    expect(await stage.ended(lax.jobId)).toMatchObject({ calls: [{ status: 'denied' }] });
+    expect(stage.ran).toEqual([]);
+  });
+});
+
+describe('a question to a person', () => {
+  it('waits as a form, refuses what does not fit it, and gives the model what was filled in', async () => {
+    const fields = { type: 'object', properties: { size: { enum: ['s', 'm'] } }, required: ['size'] };
+    const args = JSON.stringify({ question: 'Which size?', fields });
+    stage.model.enqueue(toolCallReply([{ id: 'q', name: 'ask_person', arguments: args }]), textReply(['Ordered.']));
+    const { jobId } = await stage.ask(['ask_person']);
+    const [interrupt] = await stage.waits(jobId);
+    if (interrupt === undefined) throw new Error('nothing is asked');
+    expect(interrupt).toMatchObject({ kind: 'human_input', title: 'Which size?', request: { inputSchema: fields } });
+    const { member } = stage.people;
+    await expect(stage.decide(member, interrupt, { action: 'submit', data: { size: 'xl' } })).rejects.toThrow();
+    await stage.decide(member, interrupt, { action: 'submit', data: { size: 'm' } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(lastMessages().at(-1)).toEqual({ role: 'tool', tool_call_id: 'q', content: '{"size":"m"}' });
+  });
+});
