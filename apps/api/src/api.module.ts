@@ -6,6 +6,7 @@ import { JobsModule } from '#jobs';
 import { type Platform, PlatformModule } from '#platform';
 import { ToolsModule } from '#tools';
 
+import { ClientToolsDoorModule } from './client-tools/client-tools-door.module.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { GraphqlModule } from './graphql/graphql.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -33,6 +34,7 @@ export class ApiModule {
         JobsModule,
         ToolsModule,
         ChatModule,
+        ClientToolsDoorModule,
         HealthModule,
         InterruptsDoorModule,
         JobsDoorModule,

@@ -59,7 +59,7 @@ export class ChatService {
       },
       messageClientId: request.messageClientId,
       model: await this.models.modelNameFor(wish),
-      input: toInput(request, toolPins),
+      input: toInput(this.withAllowedClient(request), toolPins),
       backgroundMode: request.backgroundMode,
       keyCipher:
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
@@ -102,6 +102,12 @@ export class ChatService {
   private identityOf(principal: Principal, jobId: string) {
     const { id, workspaceId, userId } = principal;
     return { jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null } as const;
+  }
+
+  /** Where clients serve nothing, no request has one behind it: its client tools are skipped, not waited for. */
+  private withAllowedClient({ client, ...request }: StartChat): StartChat {
+    const isOn = this.instance.config.values.FEATURE_CLIENT_TOOLS;
+    return { ...request, ...(isOn && client !== undefined ? { client } : {}) };
   }
 
   private async check(workspaceId: string, request: StartChat): Promise<Pick<ChatInput, 'toolPins'>> {

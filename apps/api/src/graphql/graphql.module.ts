@@ -6,8 +6,8 @@ import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
-import { ApprovalGrantsResolver } from '../approvals/approval-grants.resolver.js';
-import { ApprovalPolicyResolver } from '../approvals/approval-policy.resolver.js';
+import { ClientToolSwitch } from '../client-tools/client-tool-switch.js';
+import { ClientToolsResolver } from '../client-tools/client-tools.resolver.js';
 import { InterruptActivity } from '../interrupts/interrupt-activity.js';
 import { InterruptActivityResolver } from '../interrupts/interrupt-activity.resolver.js';
 import { InterruptFieldsResolver, JobInterruptsResolver } from '../interrupts/interrupt-fields.resolver.js';
@@ -51,8 +51,7 @@ class SchemaDriver extends AbstractGraphQLDriver {
 
 /** Everything the schema is made from. */
 export const graphqlResolvers = [
-  ApprovalGrantsResolver,
-  ApprovalPolicyResolver,
+  ClientToolsResolver,
   InterruptActivityResolver,
   InterruptFieldsResolver,
   InterruptMutationsResolver,
@@ -87,6 +86,7 @@ export const graphqlResolvers = [
     ToolsModule,
   ],
   providers: [
+    ClientToolSwitch,
     ContextFactory,
     GraphqlExecutor,
     GraphqlHttpDoor,

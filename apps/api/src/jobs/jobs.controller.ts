@@ -21,12 +21,6 @@ export class JobsController {
     private readonly jobStream: JobStream,
   ) {}
 
-  @Get('client-tool/capability')
-  @Asks('read', 'Job')
-  clientTools(): { readonly available: boolean } {
-    return { available: false };
-  }
-
   @Get(':id/status')
   @Asks('read', 'Job')
   status(

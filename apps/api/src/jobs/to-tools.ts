@@ -1,7 +1,7 @@
 import type { StartChat } from '#chat';
 import type { ToolDefinition } from '#models';
 import { AppError } from '#platform';
-import { clientToolProblem,type ClientToolTerms } from '#tools';
+import { clientToolProblem, type ClientToolTerms } from '#tools';
 
 import type { ClientToolInput, StartChatInput } from './start-chat.input.js';
 

@@ -1,6 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+
 import type { NextFunction, Request, Response } from 'express';
 
 import { tooLarge } from '../errors/http.errors.js';
+
+/** A result of 256 KiB may be six times as long as JSON text, every unit of it escaped; and there is more in the body. */
+const resultBytes = 6 * 262_144 + 16_384;
+
+/** Routes that take less than the server's limit. */
+const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
+  { path: /^\/api\/jobs\/[^/]+\/client-tool\/(?:claim|validate)\/?$/i, bytes: 4_096 },
+  { path: /^\/api\/jobs\/[^/]+\/client-tool\/result\/?$/i, bytes: resultBytes },
+];
+
+/** How large a body may be that is sent to this url. */
+export function bodyLimitOf(url: string, limitBytes: number): number {
+  const path = url.split('?', 1)[0] ?? '';
+  const route = smaller.find((candidate) => candidate.path.test(path));
+  return route === undefined ? limitBytes : Math.min(route.bytes, limitBytes);
+}
 
 /**
  * Refuses a body that announces to be over the limit before a byte of it is read; the parser counts the others. The
@@ -8,11 +26,20 @@ import { tooLarge } from '../errors/http.errors.js';
  */
 export function bodyLimitMiddleware(limitBytes: number) {
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (Number(request.headers['content-length'] ?? 0) <= limitBytes) {
+    const limit = bodyLimitOf(request.url, limitBytes);
+    if (Number(request.headers['content-length'] ?? 0) <= limit) {
       next();
       return;
     }
     response.setHeader('Connection', 'close');
-    next(tooLarge(limitBytes));
+    next(tooLarge(limit));
+  };
+}
+
+/** For the parser: refuses a body that did not announce its size, before it is parsed. Throws `too_large`. */
+export function assertBodySize(limitBytes: number) {
+  return ({ url = '' }: IncomingMessage, _: unknown, body: Buffer): void => {
+    const limit = bodyLimitOf(url, limitBytes);
+    if (body.length > limit) throw tooLarge(limit);
   };
 }

@@ -119,6 +119,7 @@ export const settings = z.object({
   JWT_AUDIENCE: text('Required `aud` of a token.'),
 
   FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
+  FEATURE_CLIENT_TOOLS: flag(true, 'Jobs may leave calls to the clients of the person who started them.'),
   FEATURE_DELTA_BATCHING: flag(true, 'Pieces of text are gathered before they are written.'),
   FEATURE_FETCH_URL: flag(false, 'Offers the tool fetch_url: public web pages as text.'),
   FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price: prices of crypto currencies.'),

@@ -1,0 +1,75 @@
+import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
+
+import { AppError } from '#platform';
+import { ClientToolsService } from '#tools';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { ClientToolSwitch } from './client-tool-switch.js';
+import { ClaimClientToolInput, SubmitClientToolResultInput, ValidateClientToolInput } from './client-tools.input.js';
+import {
+  ClaimClientToolPayload,
+  SubmitClientToolResultPayload,
+  ValidateClientToolPayload,
+} from './client-tools.model.js';
+import { toClaim, toClaimRef, toResult } from './to-client-tool-request.js';
+
+/** Calls that the clients of a job's starter run. */
+@Resolver()
+export class ClientToolsResolver {
+  constructor(
+    private readonly service: ClientToolsService,
+    private readonly theSwitch: ClientToolSwitch,
+  ) {}
+
+  @Mutation(() => ClaimClientToolPayload, {
+    description: 'Takes the right to run a call, for 30 s; one client wins. Validate before you run the tool.',
+  })
+  claimClientTool(
+    @Args('input', { type: () => ClaimClientToolInput, description: 'Which call.' }) input: ClaimClientToolInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return this.answer(async () => {
+      const { call, context, ...claim } = await this.service.claim(member, input.jobId, toClaim(input));
+      const { id: callId, ...shown } = call;
+      return { claim: { ...claim, ...shown, ...context, callId } };
+    });
+  }
+
+  @Mutation(() => ValidateClientToolPayload, {
+    description:
+      'Asked right before the tool is run: the call counts as started, and its claim lasts for its time and 30 s.',
+  })
+  validateClientTool(
+    @Args('input', { type: () => ValidateClientToolInput, description: 'Which claim.' }) input: ValidateClientToolInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return this.answer(() => this.service.validate(member, input.jobId, toClaimRef(input)));
+  }
+
+  @Mutation(() => SubmitClientToolResultPayload, {
+    description: 'Hands in what became of a call, once. The same again is accepted again.',
+  })
+  submitClientToolResult(
+    @Args('input', { type: () => SubmitClientToolResultInput, description: 'The result.' })
+    input: SubmitClientToolResultInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return this.answer(() => this.service.submit(member, input.jobId, toResult(input)));
+  }
+
+  /** Conflicts say where the call stands. */
+  private async answer<T extends object>(ask: () => Promise<T>) {
+    let callStatus: unknown = null;
+    const payload = await toPayload(async () => {
+      try {
+        this.theSwitch.assertOn();
+        return await ask();
+      } catch (error) {
+        if (error instanceof AppError) callStatus = error.details['callStatus'] ?? null;
+        throw error;
+      }
+    });
+    return { ...payload, callStatus };
+  }
+}
