@@ -13,7 +13,7 @@ export interface RunningRole {
   hurry(): Promise<void>;
 }
 
-/** How each role starts; the entry point, which may know the other applications, brings them along. */
+/** How each role starts; the entry point, which may know the other applications, brings them along. `worker` is also `tools`. */
 export interface RoleStarters {
   api(platform: Platform, auth: Auth): Promise<RunningRole>;
   worker(platform: Platform): Promise<RunningRole>;

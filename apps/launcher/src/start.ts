@@ -1,5 +1,5 @@
 import { openAuth } from '#auth';
-import { type Config, type Logger, openPlatform, type Platform, type Redactor, Secret } from '#platform';
+import { type Config, type Logger, openPlatform, type Platform, type Redactor, Secret, type Settings } from '#platform';
 
 import { chooseModel } from './choose-model.js';
 import { type DemoKey, ensureDemoWorkspace } from './demo-workspace.js';
@@ -52,8 +52,9 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
   const demoKey = config.values.ROLE === 'all' ? await ensureDemoWorkspace(auth, dataDir) : null;
   if (demoKey !== null) redactor.add(new Secret(demoKey.text));
   stop.signal.throwIfAborted();
+  const { ROLE: role } = config.values;
   const running = await startRole(platform, () =>
-    config.values.ROLE === 'worker' ? roles.worker(platform) : roles[config.values.ROLE](platform, auth),
+    isWorker(role) ? roles.worker(platform) : roles[role](platform, auth),
   );
   cleanUp.defer(() => running.close());
   if (installation.embedded !== null && running.url !== null) {
@@ -73,6 +74,11 @@ async function startRole(platform: Platform, run: () => Promise<RunningRole>): P
     return await run();
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    throw isTaken ? portTaken(HOST, ROLE === 'worker' ? WORKER_PORT : PORT, error) : error;
+    throw isTaken ? portTaken(HOST, isWorker(ROLE) ? WORKER_PORT : PORT, error) : error;
   }
+}
+
+/** A process for tools is a worker that serves another queue. */
+function isWorker(role: Settings['ROLE']): role is 'worker' | 'tools' {
+  return role === 'worker' || role === 'tools';
 }

@@ -5,7 +5,8 @@ export const usage = `Nightshift: LLM conversations with tools, in the backgroun
   npm start -- [flags]
 
 Flags
-  --role all|api|worker           what this process does (ROLE, default all); api and worker need DATABASE_URL
+  --role all|api|worker|tools     what this process does (ROLE, default all); the others need DATABASE_URL;
+                                  tools: a worker that runs calls of isolated tools and no jobs
   --port <number>                 port of the api, 0 takes a free one (PORT, default 4000)
   --data-dir <folder>             embedded Postgres, secret, demo key (DATA_DIR, default .nightshift)
   --no-sample                     serve without running the sample job first

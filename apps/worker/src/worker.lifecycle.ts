@@ -5,10 +5,16 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 
-import { Doorbell, InterruptTimers, Retention, Worker } from '#jobs';
-import { Config } from '#platform';
+import { Doorbell, Worker } from '#jobs';
+import { Config, queuesServed } from '#platform';
+import { ToolWorker } from '#tools';
 
-/** Lets the worker take jobs once everything is there, and gives its jobs back before anything is taken away. */
+import { JobUpkeep } from './job-upkeep.js';
+
+/**
+ * Lets the worker take jobs, or calls of isolated tools, once everything is there, and gives them back before anything is
+ * taken away. WORKER_QUEUES says which of the two.
+ */
 @Injectable()
 export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
   private drained: Promise<void> | undefined;
@@ -16,8 +22,8 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   constructor(
     private readonly worker: Worker,
     private readonly doorbell: Doorbell,
-    private readonly retention: Retention,
-    private readonly timers: InterruptTimers,
+    private readonly upkeep: JobUpkeep,
+    private readonly tools: ToolWorker,
     private readonly config: Config,
   ) {}
 
@@ -26,10 +32,13 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    const served = queuesServed(this.config.values);
     await this.doorbell.start();
-    this.worker.start();
-    this.retention.start();
-    this.timers.start();
+    if (served.includes('jobs')) {
+      this.worker.start();
+      this.upkeep.start();
+    }
+    if (served.includes('tool-execution')) this.tools.start();
   }
 
   beforeApplicationShutdown(): Promise<void> {
@@ -41,23 +50,24 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     return this.doorbell.stop();
   }
 
-  /** Takes no more jobs from this moment; rounds have WORKER_DRAIN_MS to reach their commit. Calling it again waits along. */
+  /**
+   * Takes no more jobs and calls from this moment; rounds have WORKER_DRAIN_MS to reach their commit, calls to end. Calling it
+   * again waits along.
+   */
   drain(): Promise<void> {
     this.drained ??= this.stopAll();
     return this.drained;
   }
 
-  /** Ends the waiting of a drain that is under way: rounds are aborted, their jobs given back. */
+  /** Ends the waiting of a drain that is under way: rounds and calls are aborted, their jobs given back. */
   async hurry(): Promise<void> {
-    await this.worker.stop(0);
+    await Promise.all([this.worker.stop(0), this.tools.stop(0)]);
     await this.drain();
   }
 
   private async stopAll(): Promise<void> {
-    await Promise.all([
-      this.worker.stop(this.config.values.WORKER_DRAIN_MS),
-      this.retention.stop(),
-      this.timers.stop(),
-    ]);
+    const { WORKER_DRAIN_MS: graceMs } = this.config.values;
+    await Promise.all([this.worker.stop(graceMs), this.tools.stop(graceMs)]);
+    await this.upkeep.stop();
   }
 }

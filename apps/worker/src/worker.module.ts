@@ -2,10 +2,15 @@ import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
-import { ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 
+import { JobUpkeep } from './job-upkeep.js';
 import { WorkerLifecycle } from './worker.lifecycle.js';
 
-/** Runs jobs: every kind whose module is imported here. Expects the platform from above. */
-@Module({ imports: [JobsModule, ToolsModule, ChatModule], providers: [WorkerLifecycle], exports: [WorkerLifecycle] })
+/** Runs jobs, every kind whose module is imported here, and calls of isolated tools. Expects the platform from above. */
+@Module({
+  imports: [JobsModule, ToolsModule, ToolQueueModule, ChatModule],
+  providers: [JobUpkeep, WorkerLifecycle],
+  exports: [WorkerLifecycle],
+})
 export class WorkerModule {}

@@ -1,6 +1,14 @@
 export { BUS, type Bus, type BusMessages, type BusTopic } from './bus/bus.js';
 export { type Clock, ManualClock, systemClock, type Timer } from './clock.js';
-export { Config, ConfigError, describeSettings, type SettingDescription, type Settings } from './config/config.js';
+export {
+  Config,
+  ConfigError,
+  describeSettings,
+  queuesServed,
+  type SettingDescription,
+  type Settings,
+  type WorkerQueue,
+} from './config/config.js';
 export { processEnvironment } from './config/environment.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';

@@ -78,7 +78,7 @@ export {
   type ToolErrorPhase,
   type ToolFailure,
 } from './tool-call.js';
-export { ToolArgumentsError } from './tools.errors.js';
+export { ToolArgumentsError, ToolDidNothing } from './tools.errors.js';
 export { ToolProvider } from './tool-registry.module.js';
 export { ToolsModule } from './tools.module.js';
 export {
@@ -101,5 +101,10 @@ export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
 export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
+export { ToolQueueModule } from './tool-queue/tool-queue.module.js';
+export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queue/tool-queue-cancels.js';
+export { ToolQueueSweeper } from './tool-queue/tool-queue-sweeper.js';
+export { ToolResults } from './tool-queue/tool-results.js';
+export { ToolWorker } from './tool-queue/tool-worker.js';
 export type { WorkspaceSecret } from './secrets/workspace-secret.js';
 export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';

@@ -54,3 +54,11 @@ export class ToolArgumentsError extends AppError {
     this.name = 'ToolArgumentsError';
   }
 }
+
+/** Thrown by a handler that was told to stop before it did anything: the call counts as not started, whatever its effect. */
+export class ToolDidNothing extends Error {
+  constructor() {
+    super('the tool was stopped before it did anything');
+    this.name = 'ToolDidNothing';
+  }
+}

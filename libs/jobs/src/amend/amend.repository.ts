@@ -20,6 +20,8 @@ export interface LockedRow {
 export interface Amendment {
   readonly events: readonly NewJobEvent[];
   readonly requeue: boolean;
+  /** Whether what the job's worker knows of its rows is not all any more. */
+  readonly answers: boolean;
 }
 
 export interface Amended {
@@ -31,9 +33,9 @@ const lockSql = `SELECT kind, status, thread_id AS "threadId", created_by AS "cr
        cancel_requested_at IS NOT NULL AS "cancelRequested"
   FROM job WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`;
 
-/** `answered` makes a worker that is about to wait look again: it may not have seen what was changed here. */
+/** `answered`, raised by $6, makes a worker that is about to wait look again: it may not have seen what was changed here. */
 const amendSql = `WITH up AS (
-  UPDATE job SET last_seq = last_seq + $3::int, answered = answered + 1,
+  UPDATE job SET last_seq = last_seq + $3::int, answered = answered + $6::int,
          status = CASE WHEN $4::bool AND status = 'waiting' THEN 'queued' ELSE status END
    WHERE workspace_id = $1 AND id = $2 RETURNING workspace_id, id, status, last_seq, lease_epoch, restarts),
 logged AS (
@@ -60,10 +62,10 @@ export class AmendRepository {
   async amend(
     client: SqlClient,
     job: { readonly workspaceId: string; readonly jobId: string },
-    { events, requeue }: Amendment,
+    { events, requeue, answers }: Amendment,
   ): Promise<Amended> {
     const numbered = events.map(({ type, body }, i) => ({ o: i + 1, t: type, b: body }));
-    const values = [job.workspaceId, job.jobId, events.length, requeue, JSON.stringify(numbered)];
+    const values = [job.workspaceId, job.jobId, events.length, requeue, JSON.stringify(numbered), answers ? 1 : 0];
     const { rows } = await client.query<Amended>(amendSql, values);
     const [amended] = rows;
     if (amended === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);

@@ -11,6 +11,8 @@ import { AmendRepository, type LockedRow } from './amend.repository.js';
 /** A job whose row is locked: its status and what hangs on it stand still until the work is committed. */
 export class HeldJob {
   readonly events: NewJobEvent[] = [];
+  /** Whether something of the job has changed, besides what viewers are shown. */
+  isAnswered = false;
   /** Why the job goes on, once something said so. */
   requeueReason: string | undefined;
 
@@ -29,11 +31,18 @@ export class HeldJob {
 
   append(event: NewJobEvent): void {
     this.events.push(event);
+    this.isAnswered = true;
+  }
+
+  /** Shows viewers something that changes nothing. */
+  show(event: NewJobEvent): void {
+    this.events.push(event);
   }
 
   /** Lets a waiting job go on; a job that runs notices by itself. */
   requeue(reason: string): void {
     this.requeueReason ??= reason;
+    this.isAnswered = true;
   }
 }
 
@@ -80,7 +89,7 @@ export class JobAmender {
     if (requeue) events.push({ type: 'job-requeued', body: { reason: requeueReason } });
     if (events.length === 0 && requeueReason === undefined) return null;
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
-    const { lastSeq } = await this.repository.amend(client, job, { events, requeue });
+    const { lastSeq } = await this.repository.amend(client, job, { events, requeue, answers: job.isAnswered });
     if (requeue) await this.doorbell.ring(client, [{ workspaceId, jobId, kind: row.kind }]);
     return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, asks: concernsInterrupts(events) };
   }

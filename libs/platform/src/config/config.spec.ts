@@ -24,7 +24,7 @@ describe('Config', () => {
   it.each([
     ['PORT', '70000', 'PORT must be a whole number from 0 to 65535.'],
     ['PORT', 'http', 'PORT must be a whole number from 0 to 65535.'],
-    ['ROLE', 'boss', 'ROLE must be api, worker or all.'],
+    ['ROLE', 'boss', 'ROLE must be api, worker, tools or all.'],
     ['DATABASE_URL', 'mysql://x', 'DATABASE_URL must be a URL that starts with postgres:// or postgresql://.'],
     ['FEATURE_BACKGROUND_TOOLS', 'maybe', 'FEATURE_BACKGROUND_TOOLS must be true, false, on, off, 1 or 0.'],
   ])('names %s and what it may be', (name, value, problem) => {

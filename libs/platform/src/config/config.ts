@@ -34,7 +34,8 @@ const httpUrlOr = (fallback: string, about: string) =>
     .url({ protocol: /^https?$/ })
     .default(fallback)
     .meta({ allowed: 'a URL that starts with http:// or https://', fallback, description: about });
-const roles = ['api', 'worker', 'all'] as const;
+const roles = ['api', 'worker', 'tools', 'all'] as const;
+const workerQueues = ['jobs', 'tool-execution'] as const;
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const environments = ['development', 'production', 'test'] as const;
 const approvals = ['auto_approve', 'require_approval'] as const;
@@ -48,7 +49,10 @@ export const settings = z.object({
     .meta(choice(roles, 'all', 'What this process does.')),
   HOST: textOr('127.0.0.1', 'Address the api listens on.'),
   PORT: whole([4000, 0, 65_535], 'Port of the api; 0 takes a free one.'),
-  WORKER_PORT: whole([0, 0, 65_535], 'Port of /healthz, /readyz and /metrics of a process with role worker; 0: none.'),
+  WORKER_PORT: whole(
+    [0, 0, 65_535],
+    'Port of /healthz, /readyz and /metrics of a process with role worker or tools; 0: none.',
+  ),
   NODE_ENV: z
     .enum(environments)
     .default('development')
@@ -121,6 +125,10 @@ export const settings = z.object({
   FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
   FEATURE_CLIENT_TOOLS: flag(true, 'Jobs may leave calls to the clients of the person who started them.'),
   FEATURE_DELTA_BATCHING: flag(true, 'Pieces of text are gathered before they are written.'),
+  MCP_STDIO: flag(
+    false,
+    'Lets admins of workspaces set up MCP servers that are processes of this server: they may run any command as its user.',
+  ),
   FEATURE_FETCH_URL: flag(false, 'Offers the tool fetch_url: public web pages as text.'),
   FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price: prices of crypto currencies.'),
   COINGECKO_URL: httpUrlOr('https://api.coingecko.com/api/v3', 'Where coingecko_price asks.'),
@@ -132,7 +140,20 @@ export const settings = z.object({
 
   LEASE_MS: ms([30_000, 200], 'How long a silent worker keeps its jobs.'),
   WORKER_SLOTS: whole([20, 1, 10_000], 'Jobs a worker process runs at once.'),
+  WORKER_QUEUES: z
+    .string()
+    .optional()
+    .transform((list) => list?.split(',').map((name) => name.trim()))
+    .pipe(z.array(z.enum(workerQueues)).min(1).optional())
+    .meta({
+      allowed: `a list with commas of ${workerQueues.join(' and ')}`,
+      description:
+        'What a worker serves. Default: jobs in role worker, tool-execution (calls of isolated tools) in role tools, both in role all.',
+    }),
   WORKER_DRAIN_MS: ms([20_000, 0], 'At a stop: time for rounds to reach their commit.'),
+  TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools a process runs at once,'),
+  TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
+  TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'and calls of one tool.'),
   MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
   JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
   ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),
@@ -173,6 +194,24 @@ export const settings = z.object({
 });
 
 export type Settings = z.infer<typeof settings>;
+
+/** What a process can take work from: jobs, or single calls of isolated tools. */
+export type WorkerQueue = (typeof workerQueues)[number];
+
+const queuesOfRole: Readonly<Record<Settings['ROLE'], readonly WorkerQueue[]>> = {
+  api: [],
+  worker: ['jobs'],
+  tools: ['tool-execution'],
+  all: workerQueues,
+};
+
+/** What this process takes work from, by its role unless WORKER_QUEUES says otherwise. An api takes none. */
+export function queuesServed({
+  ROLE,
+  WORKER_QUEUES,
+}: Pick<Settings, 'ROLE' | 'WORKER_QUEUES'>): readonly WorkerQueue[] {
+  return ROLE === 'api' ? [] : (WORKER_QUEUES ?? queuesOfRole[ROLE]);
+}
 
 /** The frozen settings of this process. A class, so that it can be injected by its own name. */
 export class Config {

@@ -1,0 +1,166 @@
+import { Injectable } from '@nestjs/common';
+
+import { PrincipalsRepository } from '#auth';
+import { Draining } from '#jobs';
+import { type Clock, Config, crashpoint, Redactor, systemClock } from '#platform';
+
+import { ToolCatalog } from '../catalog/tool-catalog.js';
+import { executeToolCall, type ToolOutcome } from '../execute-tool-call.js';
+import { notRegistered } from '../model-text.js';
+import type { Tool, ToolProgress } from '../tool.js';
+import type { ToolFailure } from '../tool-call.js';
+import { ToolDidNothing } from '../tools.errors.js';
+import { executionError } from '../validate-arguments.js';
+import type { ClaimedCall } from './exec-claims.repository.js';
+import { REQUEST_TTL_MS, type ToolResponse } from './queue-message.js';
+
+/** How a call ended here, before it is put into a message. */
+export type CallAnswer = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started'>;
+
+/** What the process that runs a call holds in its hands. */
+export interface CallControls {
+  /** Aborts when the right to run the call is gone, or the process stops. */
+  readonly signal: AbortSignal;
+  /** Whether the claim still holds, by the clock. */
+  readonly isValid: () => boolean;
+  readonly progress: (progress: ToolProgress) => void;
+}
+
+/** How long a tool that was told to stop may take to say what it did. A process that stops waits for nobody that long. */
+const stopPatienceMs = 10_000;
+const drainPatienceMs = 500;
+
+/** Runs one claimed call to an answer. Never throws, and never runs what must not run any more. */
+@Injectable()
+export class CallExecution {
+  private readonly clock: Clock = systemClock;
+
+  constructor(
+    private readonly catalog: ToolCatalog,
+    private readonly principals: PrincipalsRepository,
+    private readonly redactor: Redactor,
+    private readonly config: Config,
+  ) {}
+
+  /** Null: nothing was started, and nobody can be told why not: the call should wait for another try. */
+  async run(call: ClaimedCall, controls: CallControls): Promise<CallAnswer | null> {
+    if (call.isLate) return tooLate(call.name);
+    const found = await this.findTool(call).catch(() => null);
+    if (found === null || 'status' in found) return found;
+    return controls.isValid() && !controls.signal.aborted ? this.execute(call, found, controls) : null;
+  }
+
+  /** Takes known secrets out of what a tool says. */
+  redact(text: string): string {
+    return this.redactor.redact(text);
+  }
+
+  /** The rights and the tool as they are now: both may have gone while the call waited. */
+  private async findTool(call: ClaimedCall): Promise<Tool | CallAnswer> {
+    const { workspaceId, principal, name, toolVersion } = call;
+    const isMember = principal === 'system' || (await this.principals.find(workspaceId, principal)) !== null;
+    if (!isMember) return refused(notRegistered(name), 'approval');
+    const tool = (await this.catalog.of(workspaceId)).find(name);
+    const isSame = tool?.enabled === true && (toolVersion === null || tool.version === toolVersion);
+    return isSame ? tool : refused(notRegistered(name), 'execution');
+  }
+
+  private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallAnswer> {
+    const watched = new WatchedTool(tool);
+    const { workspaceId, jobId, threadId, principal, callId, idempotencyKey, epoch } = call;
+    const ended = executeToolCall({
+      tool: watched.tool,
+      arguments: call.arguments,
+      context: {
+        workspaceId,
+        jobId,
+        threadId,
+        principal,
+        callId,
+        idempotencyKey,
+        epoch,
+        signal: controls.signal,
+        now: () => this.clock.now(),
+        progress: controls.progress,
+      },
+      defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
+      clock: this.clock,
+      redact: (text) => this.redact(text),
+    });
+    crashpoint('tool-in-flight');
+    const outcome = await ended;
+    if (controls.signal.aborted) await watched.settled(this.clock, patienceMs(controls.signal));
+    return toAnswer(outcome, watched);
+  }
+}
+
+/** A tool whose handler is watched: whether it was entered, and what became of it once nobody waits for it any more. */
+class WatchedTool {
+  readonly tool: Tool;
+  private handling: Promise<unknown> | undefined;
+  private saidNothing = false;
+
+  constructor(tool: Tool) {
+    const { handler } = tool;
+    this.tool = {
+      ...tool,
+      handler:
+        handler &&
+        ((args, context) => {
+          const handling = handler(args, context);
+          this.handling = handling.catch((error: unknown) => {
+            this.saidNothing = error instanceof ToolDidNothing;
+          });
+          return handling;
+        }),
+    };
+  }
+
+  /** Whether it may have done something. */
+  get didStart(): boolean {
+    return this.handling !== undefined && !this.saidNothing;
+  }
+
+  /** Resolves when the handler has ended, or after `patienceMs`. */
+  async settled(clock: Clock, patienceMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const timer = clock.after(patienceMs, () => {
+      resolve(undefined);
+    });
+    await Promise.race([this.handling, promise]);
+    timer.cancel();
+  }
+}
+
+function patienceMs(signal: AbortSignal): number {
+  return signal.reason instanceof Draining ? drainPatienceMs : stopPatienceMs;
+}
+
+function toAnswer(outcome: ToolOutcome, watched: WatchedTool): CallAnswer {
+  const started = watched.didStart;
+  switch (outcome.status) {
+    case 'completed': {
+      const { result: content, resultBytes } = outcome;
+      const bytes = resultBytes === undefined ? {} : { bytes: resultBytes };
+      return { status: 'success', result: { content, success: true, ...bytes }, error: null, started };
+    }
+    case 'timed_out':
+      return { status: 'timed_out', result: null, error: outcome.failure, started };
+    case 'cancelled':
+    case 'interrupted':
+      return { status: 'cancelled', result: null, error: outcome.failure, started };
+    case 'error':
+    case 'skipped':
+    case 'denied':
+      return { status: 'error', result: null, error: outcome.failure, started };
+  }
+}
+
+function refused(message: string, phase: ToolFailure['phase']): CallAnswer {
+  return { status: 'error', result: null, error: { phase, message }, started: false };
+}
+
+function tooLate(name: string): CallAnswer {
+  const message = executionError(name, `it was not started within ${REQUEST_TTL_MS} ms`);
+  return { status: 'timed_out', result: null, error: { phase: 'timeout', message }, started: false };
+}

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+
+import { Config, Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
+
+import { REQUEST_TTL_MS } from './queue-message.js';
+import { CANCEL_GRACE_MS } from './queue-state.repository.js';
+import { requestId } from './request-message.repository.js';
+
+/** A call of the isolated queue that somebody has to look after. */
+export interface DueCall {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly id: string;
+}
+
+const found = `t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id FROM tool_call t
+   WHERE t.status = 'running' AND t.executor = 'queue'`;
+
+/**
+ * Four sorts: whose claim ran out (unless its response lies in the queue already), whose time to stop is over, that nobody
+ * took in time, and that nobody can take because the request is gone. All stand in the index of running queue calls.
+ */
+const dueSql = `(SELECT ${found} AND t.exec_until < clock_timestamp() AND t.cancel_requested_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job m WHERE m.name = '${TOOL_QUEUES.results}' AND m.state < 'active'
+      AND m.data->>'type' = 'tool_response' AND m.data->>'correlation_id' = t.id::text)
+   ORDER BY t.exec_until LIMIT $1)
+ UNION ALL
+ (SELECT ${found} AND t.cancel_requested_at < clock_timestamp() - ${CANCEL_GRACE_MS} * interval '1 ms' LIMIT $1)
+ UNION ALL
+ (SELECT ${found} AND t.exec_until IS NULL AND t.queued_at < clock_timestamp() - ${REQUEST_TTL_MS} * interval '1 ms' LIMIT $1)
+ UNION ALL
+ (SELECT ${found} AND t.exec_until IS NULL AND t.cancel_requested_at IS NULL
+    AND t.queued_at BETWEEN clock_timestamp() - ${REQUEST_TTL_MS} * interval '1 ms' AND clock_timestamp() - $2::int * interval '1 ms'
+    AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job m WHERE m.name = '${TOOL_QUEUES.requests}'
+      AND m.id = ${requestId('t.id', 't.exec_epoch')} AND m.state < 'active') LIMIT $1)`;
+
+/** Finds what the queue has forgotten, in any workspace, as the engine's role. */
+@Injectable()
+export class DueCallsRepository {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly config: Config,
+  ) {}
+
+  /** Up to `limit` of each sort. A request counts as gone only after a lease: somebody may just be taking it. */
+  async find(limit: number): Promise<DueCall[]> {
+    const { rows } = await this.postgres.engine.query<DueCall>(dueSql, [limit, this.config.values.LEASE_MS]);
+    return rows;
+  }
+}

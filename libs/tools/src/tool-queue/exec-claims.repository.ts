@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+
+import { Config, Postgres } from '#platform';
+
+import type { ToolEffect } from '../tool.js';
+import { insertRequestsSql } from './request-message.repository.js';
+
+/** A call that this process holds the right to run, until the claim runs out. */
+export interface ClaimedCall {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  /** The ledger row. */
+  readonly id: string;
+  readonly callId: string;
+  readonly name: string;
+  /** JSON text, as executed. */
+  readonly arguments: string;
+  readonly effect: ToolEffect;
+  readonly idempotencyKey: string;
+  readonly toolVersion: string | null;
+  readonly threadId: string | null;
+  readonly principal: string;
+  /** One more with every claim: what an older one says does not count. */
+  readonly epoch: number;
+  /** 1 for the first claim since the call was sent. */
+  readonly attempt: number;
+  /** It waited longer than it may: it must not be run. */
+  readonly isLate: boolean;
+}
+
+/** Which call is wanted. */
+export interface WantedCall {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly id: string;
+  /** How long it may have waited, ms. */
+  readonly ttlMs: number;
+}
+
+/**
+ * One winner per call, whatever messages say: a `once` call is claimed when nobody has taken it yet, any other also when the
+ * claim before ran out. A call whose job has ended or is being stopped is nobody's.
+ */
+const claimSql = `WITH free AS (
+  SELECT t.workspace_id, t.id, w."ttlMs", j.thread_id, j.principal
+    FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, id uuid, "ttlMs" int)
+    JOIN tool_call t ON t.workspace_id = w."workspaceId" AND t.id = w.id AND t.job_id = w."jobId"
+    JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
+   WHERE t.status = 'running' AND t.executor = 'queue' AND t.cancel_requested_at IS NULL
+     AND (t.exec_until IS NULL OR (t.effect IN ('pure', 'idempotent') AND t.exec_until < clock_timestamp()))
+     AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL
+   ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+UPDATE tool_call t SET exec_epoch = t.exec_epoch + 1, exec_owner = $2, exec_attempts = t.exec_attempts + 1,
+       started_at = clock_timestamp(), progress_seq = 0, exec_until = clock_timestamp() + $3::int * interval '1 ms'
+  FROM free f WHERE t.workspace_id = f.workspace_id AND t.id = f.id
+RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id AS "callId", t.name,
+  coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS arguments, t.effect, t.idem_key AS "idempotencyKey",
+  t.tool_version AS "toolVersion", f.thread_id AS "threadId", f.principal, t.exec_epoch AS epoch, t.exec_attempts AS attempt,
+  t.queued_at < clock_timestamp() - f."ttlMs" * interval '1 ms' AS "isLate"`;
+
+const held = `t.status = 'running' AND t.executor = 'queue' AND t.exec_epoch = w.epoch`;
+const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, id uuid, epoch int)`;
+
+const renewSql = `UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms'
+  FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held} RETURNING t.id`;
+
+/** Giving back was no attempt; the call is asked for again in the same statement. $2: it begins to wait anew; $3: when, in ms. */
+const releaseSql = `WITH back AS (
+  UPDATE tool_call t SET exec_until = NULL, exec_owner = NULL, started_at = NULL,
+         queued_at = CASE WHEN $2::bool THEN clock_timestamp() ELSE t.queued_at END,
+         exec_attempts = greatest(t.exec_attempts - 1, 0)
+    FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held} RETURNING t.*),
+sent AS (${insertRequestsSql(`back t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
+  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name,
+    coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
+    false AS admin_required, $3::int * interval '1 ms' AS delay) c`)})
+SELECT count(*)::int AS calls FROM back`;
+
+type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
+
+/** The leases of calls in the isolated queue, as the engine's role. Zero rows is an answer, not an error. */
+@Injectable()
+export class ExecClaimsRepository {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly config: Config,
+  ) {}
+
+  /** Takes what is free of `calls`, each with a new epoch. */
+  async claim(calls: readonly WantedCall[], owner: string): Promise<ClaimedCall[]> {
+    if (calls.length === 0) return [];
+    const { rows } = await this.postgres.engine.query<ClaimedCall>({
+      name: 'claim-calls',
+      text: claimSql,
+      values: [JSON.stringify(calls), owner, this.config.values.LEASE_MS],
+    });
+    return rows;
+  }
+
+  /** Extends the claims that still hold and gives their ids; a call that is missing was settled, cancelled or taken over. */
+  async renew(claims: readonly Claim[]): Promise<ReadonlySet<string>> {
+    const { rows } = await this.postgres.reserved.query<{ id: string }>({
+      name: 'renew-calls',
+      text: renewSql,
+      values: [JSON.stringify(claims), this.config.values.LEASE_MS],
+    });
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /**
+   * Gives a call back that surely did nothing, or may be called again: the next process takes it, at the earliest after
+   * `delayMs`. `anew`: the time it has waited so far does not count. False: it was not held any more.
+   */
+  async release(claim: Claim, { anew, delayMs }: { anew: boolean; delayMs: number }): Promise<boolean> {
+    const values = [JSON.stringify([claim]), anew, delayMs];
+    const { rows } = await this.postgres.engine.query<{ calls: number }>(releaseSql, values);
+    return (rows[0]?.calls ?? 0) > 0;
+  }
+}

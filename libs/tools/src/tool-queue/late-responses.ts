@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+
+import { type HeldJob, InterruptSettler, InterruptsRepository } from '#jobs';
+
+import type { HeldCall } from '../interrupts/held-calls.repository.js';
+import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
+import type { ToolResponse } from './queue-message.js';
+import { QueueSettler } from './queue-settler.js';
+import { QueueStateRepository } from './queue-state.repository.js';
+import { toSettlement } from './to-settlement.js';
+
+/** A response whose call is settled, or in other hands, changes nothing, except that it ends the doubt about an unknown outcome. */
+@Injectable()
+export class LateResponses {
+  constructor(
+    private readonly interrupts: InterruptsRepository,
+    private readonly requests: InterruptSettler,
+    private readonly unknown: UnknownOutcomes,
+    private readonly states: QueueStateRepository,
+    private readonly settler: QueueSettler,
+  ) {}
+
+  async take(held: HeldJob, call: HeldCall, response: ToolResponse): Promise<void> {
+    const settlement = toSettlement(call.name, response);
+    if (call.status !== 'interrupted' || settlement?.status !== 'completed' || !held.isOpen) return;
+    const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
+    if (interrupt?.kind === 'unknown_outcome') {
+      const about = { job: held, interrupt };
+      await this.requests.store(about, await this.unknown.happened(about, settlement.result));
+      await this.requests.requeueIfSettled(held);
+      return;
+    }
+    // Nobody was asked yet, and no worker is about to: there is no doubt any more.
+    const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
+    if (isUndecided) await this.settler.settle(held, call, settlement);
+  }
+}

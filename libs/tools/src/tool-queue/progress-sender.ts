@@ -1,0 +1,95 @@
+import { type Clock, type Timer, toStorableText } from '#platform';
+
+import { cutToBytes } from '../project-result.js';
+import type { ToolProgress } from '../tool.js';
+import type { ToolProgressMessage } from './queue-message.js';
+
+/** At most two a second are shown, so no more are sent. */
+const betweenMs = 500;
+const longestMessageBytes = 8_192;
+
+export type ProgressChunk = Pick<ToolProgressMessage, 'seq' | 'chunk' | 'is_final_chunk'>;
+
+/**
+ * What a call says of itself, on its way to the queue: the first at once, then the newest twice a second, numbered as sent,
+ * one at a time. What cannot be sent is dropped: progress is for display only.
+ */
+export class ProgressSender {
+  private seq = 0;
+  private waiting: ToolProgress | undefined;
+  private timer: Timer | undefined;
+  private sending: Promise<void> | undefined;
+  private isOver = false;
+
+  constructor(
+    private readonly send: (chunk: ProgressChunk) => Promise<void>,
+    private readonly clock: Clock,
+    private readonly redact: (text: string) => string,
+  ) {}
+
+  report(progress: ToolProgress): void {
+    if (this.isOver) return;
+    this.waiting = progress;
+    if (this.timer === undefined) this.show(false);
+  }
+
+  /** Resolves once nothing is under way. */
+  get idle(): Promise<void> {
+    return this.sending ?? Promise.resolve();
+  }
+
+  /** Sends what still waits and takes nothing more; resolves once all is sent or given up. */
+  async close(): Promise<void> {
+    this.isOver = true;
+    this.timer?.cancel();
+    this.show(true);
+    await this.idle;
+  }
+
+  private show(isFinal: boolean): void {
+    this.timer = undefined;
+    if (this.waiting === undefined) return;
+    // A slow database must not make a queue of its own here: the newest waits, whatever comes meanwhile.
+    if (this.sending !== undefined && !isFinal) {
+      this.showLater();
+      return;
+    }
+    const chunk = this.toChunk(this.waiting);
+    this.waiting = undefined;
+    this.seq += 1;
+    this.dispatch({ seq: this.seq, chunk, is_final_chunk: isFinal });
+    if (!isFinal) this.showLater();
+  }
+
+  private dispatch(message: ProgressChunk): void {
+    const before = this.sending ?? Promise.resolve();
+    const sending = before
+      .then(() => this.send(message))
+      .catch(() => undefined)
+      .then(() => {
+        if (this.sending === sending) this.sending = undefined;
+      });
+    this.sending = sending;
+  }
+
+  private showLater(): void {
+    this.timer = this.clock.after(betweenMs, () => {
+      this.show(false);
+    });
+  }
+
+  private toChunk({ progress, total, message }: ToolProgress): ProgressChunk['chunk'] {
+    return {
+      ...(isNumber(progress) ? { progress } : {}),
+      ...(isNumber(total) ? { total } : {}),
+      ...(typeof message === 'string'
+        ? { message: cutToBytes(toStorableText(this.redact(message)), longestMessageBytes) }
+        : {}),
+    };
+  }
+}
+
+/** Tools are not all written in TypeScript, and JSON has no word for infinity. */
+function isNumber(value: number | undefined): value is number {
+  return Number.isFinite(value);
+}

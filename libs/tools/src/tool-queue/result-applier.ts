@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+
+import { type HeldJob, JobAmender } from '#jobs';
+import { toStorableText } from '#platform';
+
+import type { HeldCall } from '../interrupts/held-calls.repository.js';
+import { LateResponses } from './late-responses.js';
+import { REQUEST_TTL_MS, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
+import { QueueSettler } from './queue-settler.js';
+import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
+import { toSettlement } from './to-settlement.js';
+import type { MessageFate } from './tool-messages.repository.js';
+
+/** A message with its place in the queue. */
+export interface Arrived<Message> {
+  readonly message: Message;
+  /** How long it has lain in the queue, ms. */
+  readonly ageMs: number;
+}
+
+/** What became of a message: `unknown`, there is no such call. */
+export type Applied = MessageFate | 'unknown';
+
+const gapPatienceMs = 5_000;
+const gapLookMs = 250;
+const betweenShownMs = 500;
+const longestShown = 500;
+
+/** Applies what tool processes send back: each response once, progress in order, and nothing that comes too late. */
+@Injectable()
+export class ResultApplier {
+  constructor(
+    private readonly amender: JobAmender,
+    private readonly states: QueueStateRepository,
+    private readonly settler: QueueSettler,
+    private readonly late: LateResponses,
+  ) {}
+
+  async apply({ message, ageMs }: Arrived<ToolProgressMessage | ToolResponse>): Promise<Applied> {
+    const { workspace_id: workspaceId, job_id: jobId, correlation_id: id } = message;
+    const fate = await this.amender.amend(workspaceId, jobId, async (held): Promise<Applied> => {
+      const call = await this.settler.find(held, id);
+      if (call === null) return 'unknown';
+      const state = await this.states.find(held, id, REQUEST_TTL_MS);
+      return message.type === 'tool_response'
+        ? this.respond(held, { call, state, response: message })
+        : this.progress(held, { call, state, arrived: { message, ageMs } });
+    });
+    return fate ?? 'unknown';
+  }
+
+  private async respond(
+    held: HeldJob,
+    { call, state, response }: { call: HeldCall; state: QueueState | null; response: ToolResponse },
+  ): Promise<'done'> {
+    if (state === null || !mayAnswer(state, response)) {
+      await this.late.take(held, call, response);
+      return 'done';
+    }
+    // A job that is being stopped closes its calls itself: a result that races the stop loses.
+    if (!held.isOpen) return 'done';
+    const settlement = toSettlement(call.name, response);
+    if (settlement === null) await this.settler.stopped(held, call, response);
+    else await this.settler.settle(held, call, settlement);
+    return 'done';
+  }
+
+  /** Progress is display only: it is shown, or dropped, and changes nothing else. */
+  private async progress(
+    held: HeldJob,
+    about: { call: HeldCall; state: QueueState | null; arrived: Arrived<ToolProgressMessage> },
+  ): Promise<MessageFate> {
+    const { call, state } = about;
+    const { message, ageMs } = about.arrived;
+    const isOver = state === null || state.cancelRequested || state.epoch !== message.exec_epoch || !held.isOpen;
+    if (isOver || message.seq <= state.progressSeq) return 'done';
+    if (message.seq > state.progressSeq + 1 && ageMs < gapPatienceMs) return { againInMs: gapLookMs };
+    const restMs = state.shownMsAgo === null ? 0 : betweenShownMs - state.shownMsAgo;
+    if (restMs > 0) return { againInMs: Math.ceil(restMs) };
+    await this.states.shown(held, call.id, message.seq);
+    const seqInCall = state.progressShown + 1;
+    held.show({ type: 'tool-progress', body: { callId: call.callId, seqInCall, ...toShown(message.chunk) } });
+    return 'done';
+  }
+}
+
+/** The claim that answers is the one that counts; one that was told to stop may still say that it did. */
+function mayAnswer(state: QueueState, { exec_epoch: epoch, status }: ToolResponse): boolean {
+  if (!state.cancelRequested) return state.epoch === epoch;
+  return status === 'cancelled' && state.epoch === epoch + 1;
+}
+
+function toShown(chunk: ToolProgressMessage['chunk']) {
+  if (typeof chunk === 'string') return { message: toStorableText(chunk.slice(0, longestShown)) };
+  const { progress, total, message } = chunk;
+  return {
+    ...(progress === undefined ? {} : { progress }),
+    ...(total === undefined ? {} : { total }),
+    ...(message === undefined ? {} : { message: toStorableText(message.slice(0, longestShown)) }),
+  };
+}

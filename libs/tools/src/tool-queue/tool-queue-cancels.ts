@@ -1,0 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { JobAmender } from '#jobs';
+import { BUS, type Bus } from '#platform';
+
+import { REQUEST_TTL_MS } from './queue-message.js';
+import { QueueSettler } from './queue-settler.js';
+import { QueueStateRepository } from './queue-state.repository.js';
+
+/** Which call is meant, and who wants it to end. */
+export interface CancelCall {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  /** The ledger row. */
+  readonly toolCallId: string;
+  /** The principal. */
+  readonly issuedBy: string;
+}
+
+/** `cancelled`: it is over. `stopping`: its process was told, and has ten seconds. `settled`: there was nothing to stop. */
+export type CancelState = 'cancelled' | 'stopping' | 'settled' | 'not_found';
+
+/**
+ * Stops single calls of the isolated queue while their job goes on. The stop of a whole job needs nothing of this: it settles
+ * the calls, and the processes that run them hear of the job's end, or find it out when they renew.
+ */
+@Injectable()
+export class ToolQueueCancels {
+  constructor(
+    private readonly amender: JobAmender,
+    private readonly states: QueueStateRepository,
+    private readonly settler: QueueSettler,
+    @Inject(BUS) private readonly bus: Bus,
+  ) {}
+
+  /** The right to give a result is withdrawn before anybody is told, so a result that races this loses. May be called again. */
+  async cancel({ workspaceId, jobId, toolCallId, issuedBy }: CancelCall): Promise<CancelState> {
+    const done = await this.amender.amend(workspaceId, jobId, async (held): Promise<CancelState> => {
+      const call = await this.settler.find(held, toolCallId);
+      if (call?.executor !== 'queue') return 'not_found';
+      const state = await this.states.find(held, toolCallId, REQUEST_TTL_MS);
+      if (state === null || !held.isOpen) return 'settled';
+      if (state.cancelRequested) return 'stopping';
+      if (!state.isTaken) {
+        await this.settler.stopped(held, call, { started: false });
+        return 'cancelled';
+      }
+      await this.states.withdraw(held, toolCallId, issuedBy);
+      return 'stopping';
+    });
+    if (done === 'stopping') this.bus.publish('tool-cancel', { workspaceId, jobId, toolCallId });
+    return done ?? 'not_found';
+  }
+}

@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+
+import { type HeldJob, JobAmender, unknownOutcome } from '#jobs';
+import { type Clock, systemClock, type Timer } from '#platform';
+
+import type { HeldCall } from '../interrupts/held-calls.repository.js';
+import type { Settlement } from '../tool-call.js';
+import { executionError } from '../validate-arguments.js';
+import type { DeadLetter, DeadReason } from './dead-letter.js';
+import { type DueCall, DueCallsRepository } from './due-calls.repository.js';
+import { REQUEST_TTL_MS } from './queue-message.js';
+import { QueueSettler } from './queue-settler.js';
+import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
+import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
+
+/** A call that may be called again is sent again after these pauses, and no further. */
+const pausesMs = [1_000, 5_000, 25_000];
+const dueAtOnce = 100;
+
+interface Due {
+  readonly held: HeldJob;
+  readonly call: HeldCall;
+  readonly state: QueueState;
+}
+
+/**
+ * The floor under the isolated queue: what its rows say has to go on, whatever became of messages and processes. Runs in every
+ * process that runs jobs; the lock of the job's row lets one of them act.
+ */
+@Injectable()
+export class ToolQueueSweeper {
+  private readonly clock: Clock = systemClock;
+  private timer: Timer | undefined;
+  private sweeping: Promise<void> | undefined;
+  private isStarted = false;
+
+  constructor(
+    private readonly due: DueCallsRepository,
+    private readonly amender: JobAmender,
+    private readonly states: QueueStateRepository,
+    private readonly settler: QueueSettler,
+    private readonly telemetry: ToolQueueTelemetry,
+  ) {}
+
+  /** Sweeps about every so many ms; half a lease is what others count on. */
+  start(everyMs: number): void {
+    if (this.isStarted) return;
+    this.isStarted = true;
+    this.sweepLater(everyMs);
+  }
+
+  async stop(): Promise<void> {
+    this.isStarted = false;
+    this.timer?.cancel();
+    await this.sweeping;
+  }
+
+  /** Looks after everything that is due now, up to a bound. */
+  async sweep(): Promise<void> {
+    for (const ref of await this.due.find(dueAtOnce)) {
+      try {
+        await this.lookAfter(ref);
+      } catch (error) {
+        const { workspaceId, jobId, id } = ref;
+        this.telemetry.logger.warn({ err: error, workspaceId, jobId, toolCallId: id }, 'a due tool call was left');
+      }
+    }
+  }
+
+  private sweepLater(everyMs: number): void {
+    if (!this.isStarted) return;
+    this.timer = this.clock.after(everyMs * (0.75 + Math.random() / 2), () => {
+      this.sweeping = this.sweep()
+        .catch((error: unknown) => {
+          this.telemetry.logger.warn({ err: error }, 'looking for due tool calls failed');
+        })
+        .finally(() => {
+          this.sweepLater(everyMs);
+        });
+    });
+  }
+
+  private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {
+    await this.amender.amend(workspaceId, jobId, async (held) => {
+      const call = await this.settler.find(held, id);
+      const state = await this.states.find(held, id, REQUEST_TTL_MS);
+      if (call === null || state === null || !held.isOpen) return;
+      await this.decide({ held, call, state });
+    });
+  }
+
+  /** What is true now, under the lock; it may be nothing that anybody has to look after any more. */
+  private async decide(due: Due): Promise<void> {
+    const { held, call, state } = due;
+    if (state.cancelRequested) {
+      if (state.isOverdue) await this.settler.stopped(held, call, { started: true });
+    } else if (state.isLost) await this.lost(due);
+    else if (state.isLate) await this.giveUp(due, notTaken(call.name), 'not_taken');
+    else if (!state.isTaken) {
+      await this.states.sendAgain(held, call.id);
+      this.telemetry.resent.inc({ why: 'request lost' });
+    }
+  }
+
+  private async lost(due: Due): Promise<void> {
+    const { held, call, state } = due;
+    if (call.effect === 'once') {
+      await this.settler.settle(held, call, { status: 'interrupted', failure: unknownOutcome });
+      return;
+    }
+    const pauseMs = pausesMs[state.attempts - 1];
+    if (pauseMs === undefined) {
+      await this.giveUp(due, lostTooOften(call.name, state.attempts), 'attempts');
+      return;
+    }
+    await this.states.retry(held, call.id, pauseMs);
+    this.telemetry.resent.inc({ why: 'process lost' });
+  }
+
+  private async giveUp({ held, call }: Due, end: Settlement, reason: DeadReason): Promise<void> {
+    const letter: DeadLetter = {
+      type: 'dead_letter',
+      reason,
+      workspace_id: held.workspaceId,
+      job_id: held.jobId,
+      correlation_id: call.id,
+      timestamp: this.clock.now(),
+      message: null,
+    };
+    await this.states.bury(held, letter);
+    await this.settler.settle(held, call, end);
+  }
+}
+
+function notTaken(name: string): Settlement {
+  const message = executionError(name, `it was not started within ${REQUEST_TTL_MS} ms`);
+  return { status: 'timed_out', failure: { phase: 'timeout', message } };
+}
+
+function lostTooOften(name: string, times: number): Settlement {
+  const message = executionError(name, `it was started ${times} times and each time its process was lost`);
+  return { status: 'error', failure: { phase: 'execution', message } };
+}
