@@ -6,6 +6,8 @@ import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
+import { ApprovalGrantsResolver } from '../approvals/approval-grants.resolver.js';
+import { ApprovalPolicyResolver } from '../approvals/approval-policy.resolver.js';
 import { ClientToolSwitch } from '../client-tools/client-tool-switch.js';
 import { ClientToolsResolver } from '../client-tools/client-tools.resolver.js';
 import { InterruptActivity } from '../interrupts/interrupt-activity.js';
@@ -51,6 +53,8 @@ class SchemaDriver extends AbstractGraphQLDriver {
 
 /** Everything the schema is made from. */
 export const graphqlResolvers = [
+  ApprovalGrantsResolver,
+  ApprovalPolicyResolver,
   ClientToolsResolver,
   InterruptActivityResolver,
   InterruptFieldsResolver,
