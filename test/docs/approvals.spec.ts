@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+
+import { describe, expect, it } from '@jest/globals';
+import { buildSchema, parse, validate } from 'graphql';
+
+import { judgeCall, parseApprovalPolicy } from '#tools';
+
+const text = readFileSync('docs/approvals.md', 'utf8');
+
+/** The code blocks of a language, without those that are named otherwise. */
+function blocks(language: string): readonly string[] {
+  return [...text.matchAll(new RegExp(`(<!-- example: arguments -->\\s+)?\`\`\`${language}\\n([^]*?)\\n\`\`\``, 'g'))]
+    .filter(([, isArguments]) => isArguments === undefined)
+    .map(([, , block = '']) => block);
+}
+
+const sample = JSON.parse(/<!-- example: arguments -->\s+```json\n([^]*?)\n```/.exec(text)?.[1] ?? '') as object;
+const conditions = [...text.matchAll(/^\| `(.+?)`\s+\| (true|false|an error)\s+\|$/gm)].map(
+  ([, condition = '', gives = '']) => [condition, gives] as const,
+);
+
+/** True, false or an error, told apart by what becomes of a rule. */
+function outcomeOf(when: string): string {
+  const action = (rule: 'block' | 'auto_approve') =>
+    judgeCall({
+      tool: 'mail.send',
+      arguments: sample,
+      agent: null,
+      principal: { id: 'user:1', role: 'member', userId: '1' },
+      layers: [{ name: 'workspace', policy: parseApprovalPolicy({ rules: [{ match: '*', when, action: rule }] }) }],
+      ownApproval: null,
+    }).action;
+  const [blocked, run] = [action('block'), action('auto_approve')];
+  if (blocked === 'require_approval' && run === 'require_approval') return 'an error';
+  return blocked === 'block' ? 'true' : 'false';
+}
+
+describe('docs/approvals.md', () => {
+  it('shows policies that can be saved', () => {
+    const policies = blocks('json');
+    expect(policies).toHaveLength(1);
+    for (const policy of policies) expect(() => parseApprovalPolicy(JSON.parse(policy))).not.toThrow();
+  });
+
+  it('has conditions to try', () => {
+    expect(conditions.length).toBeGreaterThan(10);
+  });
+
+  it.each(conditions)('says what a condition gives: %s is %s', (condition, gives) => {
+    expect(outcomeOf(condition)).toBe(gives);
+  });
+
+  it('shows documents that this server answers', () => {
+    const schema = buildSchema(readFileSync('apps/api/schema.gql', 'utf8'));
+    const documents = blocks('graphql');
+    expect(documents).toHaveLength(3);
+    for (const document of documents) expect(validate(schema, parse(document))).toEqual([]);
+  });
+});
