@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { AppError } from '#platform';
+
+import { toInterruptAnswer } from './to-interrupt-answer.js';
+
+function refusalOf(body: unknown): unknown {
+  try {
+    return toInterruptAnswer(body);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return [error.code, error.message, error.field];
+  }
+}
+
+describe('an answer from outside', () => {
+  it('keeps what it knows, and nothing else', () => {
+    const known = {
+      ...{ decision: 'approve', action: 'submit', argumentsHash: 'h', arguments: {}, reason: 'Why not' },
+      ...{ grantMinutes: 5, data: '', result: { a: [1] } },
+    };
+    expect(toInterruptAnswer({ ...known, surprise: 1 })).toEqual(known);
+  });
+
+  it('takes null, and for words the empty text, as absent', () => {
+    const names = ['decision', 'action', 'argumentsHash', 'arguments', 'reason', 'grantMinutes', 'data', 'result'];
+    expect(toInterruptAnswer(Object.fromEntries(names.map((name) => [name, null])))).toEqual({});
+    expect(toInterruptAnswer({ decision: '', action: '', argumentsHash: '', reason: '' })).toEqual({});
+    expect([toInterruptAnswer(undefined), toInterruptAnswer(null)]).toEqual([{}, {}]);
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['a body that is no object', [], ['bad_request', 'Invalid request body', undefined]],
+    ['a decision that is no word', { decision: 1 }, ['bad_request', 'Invalid decision', 'decision']],
+    ['an action that is no word', { action: {} }, ['bad_request', 'Invalid action', 'action']],
+    ['a hash that is no text', { argumentsHash: 5 }, ['bad_request', 'Invalid request body', 'argumentsHash']],
+    ['arguments that are no object', { arguments: [1] }, ['bad_request', 'Invalid request body', 'arguments']],
+    ['a reason that is no text', { reason: 1 }, ['bad_request', 'Invalid request body', 'reason']],
+    ['a long reason', { reason: 'x'.repeat(501) }, ['bad_request', 'reason exceeds 500 characters', 'reason']],
+    ['half a minute', { grantMinutes: 0.5 }, ['bad_request', 'Invalid request body', 'grantMinutes']],
+    ['large data', { data: 'ü'.repeat(131_073) }, ['too_large', 'data exceeds 262144 bytes', 'data']],
+    ['a large result', { result: ['x'.repeat(262_141)] }, ['too_large', 'result exceeds 262144 bytes', 'result']],
+  ])('refuses %s', (_, body, refusal) => {
+    expect(refusalOf(body)).toEqual(refusal);
+  });
+
+  it('takes a reason and data up to their limits', () => {
+    const most = { reason: 'x'.repeat(500), data: 'ü'.repeat(131_072) };
+    expect(toInterruptAnswer(most)).toEqual(most);
+  });
+
+  it('refuses in words whatever it is given, or keeps what is right', () => {
+    fc.assert(
+      fc.property(fc.anything(), (body) => {
+        const read = refusalOf(body);
+        expect(typeof read).toBe('object');
+      }),
+    );
+  });
+});

@@ -1,0 +1,94 @@
+import type { INestApplicationContext } from '@nestjs/common';
+
+import type { MemberPrincipal } from '#auth';
+import { insertInterrupt, interruptOpened, JobAmender, JobStarter, type NewInterrupt } from '#jobs';
+import { newId, Postgres } from '#platform';
+import { newCallRow } from '#tools';
+
+import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { writeOf } from './jobs.js';
+
+/** A job that holds no worker, with one call that its round asked for; laid out by hand. */
+export interface WaitingJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly threadId: string;
+  /** What the starter calls the thread. */
+  readonly threadRef: string;
+  readonly createdBy: string;
+  readonly toolCallId: string;
+}
+
+/** Whose job it is, and what its thread is called. */
+export async function layOutWaitingJob(
+  app: INestApplicationContext,
+  principal: MemberPrincipal,
+  threadRef = `thread ${newId()}`,
+): Promise<WaitingJob> {
+  const { workspaceId, userId: createdBy } = principal;
+  const jobId = newId();
+  await app.get(JobStarter).start(startRequest(principal, { jobId, threadRef }));
+  const [job] = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
+  if (job?.threadId == null) throw new Error('the job is not to be had');
+  const [written] = await app.get(EventLogRepository).commit([writeOf(job, 1, { rows: [newCallRow(job, 1, call)] })]);
+  if (written instanceof Error) throw written;
+  const { engine } = app.get(Postgres);
+  const { rows } = await engine.query<{ id: string }>('SELECT id FROM tool_call WHERE job_id = $1', [jobId]);
+  await engine.query(`UPDATE job SET status = 'waiting', lease_owner = NULL, lease_until = NULL WHERE id = $1`, [
+    jobId,
+  ]);
+  return { workspaceId, jobId, threadId: job.threadId, threadRef, createdBy, toolCallId: rows[0]?.id ?? '' };
+}
+
+/** Opens a request of a waiting job, told to its viewers; a question of nobody's call unless `wishes` say otherwise. Gives its id. */
+export async function openInterrupt(
+  app: INestApplicationContext,
+  job: WaitingJob,
+  wishes: Partial<NewInterrupt> = {},
+): Promise<string> {
+  const { workspaceId, jobId, threadId, createdBy: requester } = job;
+  const asked: NewInterrupt = {
+    ...{ id: newId(), kind: 'human_input', title: 'Go on?', threadId, requester },
+    request: { mode: 'approval', prompt: 'Go on?' },
+    ...wishes,
+  };
+  await app.get(JobAmender).amend(workspaceId, jobId, async (held) => {
+    await insertInterrupt(held.client, held, asked);
+    held.append(interruptOpened(asked));
+  });
+  return asked.id;
+}
+
+const call = {
+  ordinal: 1,
+  callId: 'call_1',
+  name: 'ask_person',
+  arguments: '{"question":"Go on?"}',
+  status: 'pending',
+  effect: 'idempotent',
+  runtime: 'server',
+  result: null,
+  error: null,
+  ranMs: null,
+} as const;
+
+function startRequest(
+  { id: principal, workspaceId, userId: createdBy }: MemberPrincipal,
+  { jobId, threadRef }: { readonly jobId: string; readonly threadRef: string },
+) {
+  return {
+    jobId,
+    workspaceId,
+    kind: 'chat',
+    principal,
+    createdBy,
+    thread: { ref: threadRef, createTitle: 'Test' },
+    messageClientId: `message of ${jobId}`,
+    model: 'scripted',
+    input: { messages: [] },
+    keyCipher: null,
+    retryOf: null,
+    idempotency: null,
+  } as const;
+}
