@@ -1,7 +1,7 @@
 export { HeldJob, JobAmender } from './amend/job-amender.js';
 export { JobStopper, type AdmissionAbort, type StopState } from './cancel/job-stopper.js';
 export { Doorbell } from './doorbell/doorbell.js';
-export { doorbellQueue } from './doorbell/doorbell.repository.js';
+export { doorbellQueue } from './doorbell/doorbell-part.repository.js';
 export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
 export { EventFeed, type FeedItem, type FollowOptions } from './events/event-feed.js';
 export {

@@ -82,6 +82,20 @@ const requestSql = `WITH asked AS (
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
 SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $3, clock_timestamp() FROM asked RETURNING seq`;
 
+/** What a job leaves open that its worker cannot even look at; under the worker's own lease. */
+const abandonSql = `WITH held AS (
+  SELECT workspace_id, id FROM job WHERE workspace_id = $1 AND id = $2 AND lease_epoch = $3 AND status = 'running'
+     FOR NO KEY UPDATE),
+calls AS (
+  UPDATE tool_call t SET status = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN 'interrupted' ELSE 'cancelled' END,
+         error = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN '${JSON.stringify(unknownOutcome)}'::jsonb
+           ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
+         finished_at = clock_timestamp() FROM held h
+   WHERE t.workspace_id = h.workspace_id AND t.job_id = h.id
+     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running'))
+UPDATE interrupt i SET status = 'cancelled', decided_at = clock_timestamp() FROM held h
+ WHERE i.workspace_id = h.workspace_id AND i.job_id = h.id AND i.status = 'open'`;
+
 /** Ends or stops jobs from outside their worker. Runs inside `withWorkspaceSql`: another tenant's job does not exist here. */
 @Injectable()
 export class CancelRepository {
@@ -119,6 +133,11 @@ export class CancelRepository {
     if (job?.status !== 'queued' || !job.cancelRequested) return null;
     await this.end(client, jobId, { end: { status: 'cancelled', reason: job.reason ?? 'cancelled' }, job });
     return { state: 'ended', status: 'cancelled', threadId: job.threadId, seq: job.lastSeq + 1 };
+  }
+
+  /** Closes what a job has open whose handler must not be entered any more; its end is committed next. */
+  async abandon(job: { readonly workspaceId: string; readonly jobId: string; readonly epoch: number }): Promise<void> {
+    await this.postgres.engine.query(abandonSql, [job.workspaceId, job.jobId, job.epoch]);
   }
 
   private async end(client: SqlClient, jobId: string, { end, job }: { end: JobEnd; job: LockedJob }): Promise<void> {

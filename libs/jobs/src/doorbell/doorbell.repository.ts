@@ -4,17 +4,13 @@ import { PgBoss } from 'pg-boss';
 import { LOGGER, type Logger, Postgres, type SqlClient } from '#platform';
 
 import type { JobRef } from '../run/lease.repository.js';
+import { doorbellQueue } from './doorbell-part.repository.js';
 
 interface Ring {
   readonly jobs: readonly JobRef[];
 }
 
 const ringsAtOnce = 100;
-
-/** The queue a kind's doorbells hang in. */
-export function doorbellQueue(kind: string): string {
-  return `doorbell.${kind}`;
-}
 
 /** pg-boss as a doorbell: ids in, ids out. Its retries, expiry and states carry no meaning for a job. */
 @Injectable()

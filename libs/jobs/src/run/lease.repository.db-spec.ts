@@ -112,12 +112,22 @@ describe('a lease', () => {
 
   it('brings back that a cancel was asked for, and that the time is over', async () => {
     const job = await jobs.claim(await startOne());
-    expect((await leases.renew([job])).get(job.jobId)).toEqual({ cancelRequested: false, reason: null, late: false });
+    expect((await leases.renew([job])).get(job.jobId)).toEqual({
+      cancelRequested: false,
+      answered: 0,
+      reason: null,
+      late: false,
+    });
     await jobs.rows(
       `UPDATE job SET cancel_requested_at = now(), reason = 'why', deadline_at = now() - interval '1 s' WHERE id = $1`,
       [job.jobId],
     );
-    expect((await leases.renew([job])).get(job.jobId)).toEqual({ cancelRequested: true, reason: 'why', late: true });
+    expect((await leases.renew([job])).get(job.jobId)).toEqual({
+      cancelRequested: true,
+      answered: 0,
+      reason: 'why',
+      late: true,
+    });
   });
 
   it('counts the claims since the last progress, and a given-back one not at all', async () => {

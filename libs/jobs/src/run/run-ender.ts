@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError, BUS, type Bus, Config, crashpoint } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
+import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import type { JobMove } from '../events/commit-statement.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
@@ -75,7 +76,13 @@ export class RunEnder {
 
   private async restOf(run: JobRun, handler: JobHandler | undefined): Promise<Rest> {
     if (handler === undefined) return failed('internal', `No handler for jobs of kind ${run.job.kind}`);
-    if (run.job.attempts > this.config.values.MAX_ATTEMPTS) run.abort(new Poisoned());
+    const excess = run.job.attempts - this.config.values.MAX_ATTEMPTS;
+    if (excess > 0) run.abort(new Poisoned());
+    if (excess > 1) {
+      // It even stops the workers that only mean to close it: it ends without being entered.
+      await this.cancels.abandon(run.job);
+      return poisoned(run);
+    }
     let outcome: JobOutcome;
     try {
       outcome = await handler.run(run);
@@ -108,7 +115,8 @@ export class RunEnder {
 
   private async commitRest(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): Promise<void> {
     const { workspaceId, jobId, kind, threadId } = run.job;
-    await run.commit({ events: eventsOf(run, rest) }, moveOf(rest));
+    const rows = rest.kind === 'released' ? [doorbellRow(run.job)] : [];
+    await run.commit({ events: eventsOf(run, rest), rows }, moveOf(rest));
     const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
     if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind });

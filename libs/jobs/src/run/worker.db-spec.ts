@@ -119,6 +119,28 @@ describe('a worker', () => {
     await eventually('it runs', async () => ((await state(jobId)).status === 'running' ? true : undefined));
     await app.get(Worker).stop(0);
     expect(await state(jobId)).toMatchObject({ status: 'queued', attempts: 0, lease_epoch: 1 });
+    // What made it runnable again also rang, in one commit: nobody has to sweep for it.
+    const rings = await door.rows<{ data: unknown }>(`SELECT data FROM pgboss.job WHERE name = 'doorbell.chat'`);
+    expect(JSON.stringify(rings)).toContain(jobId);
+    await door.rows('DELETE FROM pgboss.job');
+  });
+
+  it('does not even enter a job that stops the workers which only mean to close it', async () => {
+    const jobId = await start();
+    for (let i = 0; i < 4; i++) {
+      await door.claim(jobId);
+      await door.expire(jobId);
+    }
+    const entered: string[] = [];
+    await work(
+      (run) => {
+        entered.push(run.job.jobId);
+        return Promise.resolve(done);
+      },
+      { MAX_ATTEMPTS: '3' },
+    );
+    expect(await ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'poison' } });
+    expect(entered).not.toContain(jobId);
   });
 
   it('ends a job whose handler throws, and goes on with the others', async () => {
