@@ -14,6 +14,11 @@ export type ApprovalAction = (typeof approvalActions)[number];
 export type DecidableBy = (typeof decidableByKinds)[number];
 export type ExpireAction = (typeof expireActions)[number];
 
+/** The narrower of two circles. */
+export function narrowerOf(a: DecidableBy, b: DecidableBy): DecidableBy {
+  return decidableByKinds.indexOf(a) >= decidableByKinds.indexOf(b) ? a : b;
+}
+
 export const MAX_RULES = 200;
 const longestMatch = 200;
 const mostDays = 3_650;

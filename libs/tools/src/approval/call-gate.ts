@@ -6,9 +6,10 @@ import { Config } from '#platform';
 import { parseArguments } from '../parse-arguments.js';
 import type { Tool } from '../tool.js';
 import type { CallState } from '../tool-call.js';
-import { type ApprovalPolicy, DEFAULT_POLICY } from './approval-policy.js';
-import { ApprovalPoliciesService } from './approval-policies.service.js';
 import { ApprovalGrantsService } from './approval-grants.service.js';
+import { ApprovalPoliciesService } from './approval-policies.service.js';
+import { type ApprovalPolicy, narrowerOf } from './approval-policy.js';
+import { instancePolicy } from './instance-policy.js';
 import { type CallQuestion, judgeCall, type Verdict } from './judge-call.js';
 import { mayDecide } from './may-decide.js';
 
@@ -42,6 +43,13 @@ export type GateAnswer =
 /** How a call was allowed, when it is about to run. */
 export type Allowance = Pick<CallState, 'approval' | 'decidedBy' | 'terms'>;
 
+interface Asked {
+  readonly call: GateCall;
+  readonly tool: Tool | null;
+  /** Null: it was just proposed. */
+  readonly allowed: Allowance | null;
+}
+
 /**
  * The one door in front of every tool: asked when a call is created and again right before it runs, with the policy, the
  * memberships and the grants as they are at that moment (at most a second old). The stricter answer counts.
@@ -56,52 +64,54 @@ export class CallGate {
     private readonly principals: PrincipalsRepository,
     config: Config,
   ) {
-    this.instance = { ...DEFAULT_POLICY, default: config.values.TOOL_APPROVAL_DEFAULT };
+    this.instance = instancePolicy(config);
   }
 
   /** For a call that was just proposed. `tool` null: it is the client's own. */
   async judge(job: GateJob, call: GateCall, tool: Tool | null): Promise<GateAnswer> {
-    const requester = await this.principals.find(job.workspaceId, job.principal);
-    if (requester === null) return lost('the requester is no member any more');
-    const verdict = await this.verdictOf({ job, call, tool, requester });
-    switch (verdict.action) {
-      case 'auto_approve':
-        return { type: 'run', approval: 'policy', grantId: null };
-      case 'block':
-        return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
-      case 'require_approval':
-        return (await this.byGrant(job, { call, tool, verdict })) ?? { type: 'ask', verdict };
-    }
+    return this.answer(job, { call, tool, allowed: null });
   }
 
   /**
-   * For a call that is about to start. One that a person approved runs only while that person could still approve it; one that
-   * nobody had to approve is asked for if the policy has become stricter.
+   * For a call that is about to start. One that a person approved runs only while that person could still approve it, also if
+   * the policy has become milder; one that nobody had to approve is asked for if the policy has become stricter.
    */
   async recheck(job: GateJob, asked: { call: GateCall; tool: Tool | null; allowed: Allowance }): Promise<GateAnswer> {
-    const { call, tool, allowed } = asked;
-    const answer = await this.judge(job, call, tool);
-    if (answer.type !== 'ask' || allowed.approval !== 'person') return answer;
-    const decider = allowed.decidedBy === null ? null : await this.principals.find(job.workspaceId, allowed.decidedBy);
-    const { workspaceId, createdBy } = job;
-    const { decidableBy, fourEyes, locked } = answer.verdict;
-    const terms = {
-      decidableBy: allowed.terms?.decidableBy ?? decidableBy,
-      fourEyes: fourEyes || allowed.terms?.fourEyes === true,
-      adminRequired: locked || allowed.terms?.adminRequired === true,
-    };
-    const stillMay =
-      decider !== null && mayDecide(decider, { ...terms, workspaceId, requester: createdBy, jobCreatedBy: createdBy });
-    if (!stillMay) return lost('approval withdrawn');
-    return { type: 'run', approval: 'policy', grantId: null };
+    return this.answer(job, asked);
   }
 
-  private async verdictOf(asked: {
-    job: GateJob;
-    call: GateCall;
-    tool: Tool | null;
-    requester: MemberPrincipal;
-  }): Promise<Verdict> {
+  private async answer(job: GateJob, asked: Asked): Promise<GateAnswer> {
+    const requester = await this.principals.find(job.workspaceId, job.principal);
+    if (requester === null) return lost('the requester is no member any more');
+    const verdict = await this.verdictOf({ ...asked, job, requester });
+    if (verdict.action === 'block') return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
+    if (asked.allowed?.approval === 'person') return this.byPerson(job, asked.allowed, verdict);
+    if (verdict.action === 'auto_approve') return { type: 'run', approval: 'policy', grantId: null };
+    return (await this.byGrant(job, asked, verdict)) ?? { type: 'ask', verdict };
+  }
+
+  private async byPerson(job: GateJob, { decidedBy, terms }: Allowance, verdict: Verdict): Promise<GateAnswer> {
+    const asks = verdict.action === 'require_approval';
+    const mayStill = await this.mayDecide(job, decidedBy, {
+      decidableBy: narrowerOf(terms?.decidableBy ?? 'members', asks ? verdict.decidableBy : 'members'),
+      fourEyes: terms?.fourEyes === true || (asks && verdict.fourEyes),
+      adminRequired: terms?.adminRequired === true || (asks && verdict.locked),
+    });
+    return mayStill ? { type: 'run', approval: 'policy', grantId: null } : lost('approval withdrawn');
+  }
+
+  /** Whether a person, as they are now, could decide about a call of the job. */
+  private async mayDecide(
+    { workspaceId, createdBy }: GateJob,
+    principalId: string | null,
+    terms: NonNullable<Allowance['terms']>,
+  ): Promise<boolean> {
+    const person = principalId === null ? null : await this.principals.find(workspaceId, principalId);
+    if (person === null) return false;
+    return mayDecide(person, { ...terms, workspaceId, requester: createdBy, jobCreatedBy: createdBy });
+  }
+
+  private async verdictOf(asked: Asked & { job: GateJob; requester: MemberPrincipal }): Promise<Verdict> {
     const { job, call, tool, requester } = asked;
     const { policy } = await this.policies.current(job.workspaceId);
     const parsed = parseArguments(call.arguments);
@@ -120,24 +130,19 @@ export class CallGate {
     });
   }
 
-  private async byGrant(
-    job: GateJob,
-    { call, tool, verdict }: { call: GateCall; tool: Tool | null; verdict: Verdict },
-  ): Promise<GateAnswer | null> {
-    const { workspaceId, threadId, createdBy, agent } = job;
-    if (verdict.locked || threadId === null || createdBy === null) return null;
+  /** A grant holds no longer than who gave it could decide what it decides. */
+  private async byGrant(job: GateJob, asked: Asked, verdict: Verdict): Promise<GateAnswer | null> {
+    const { workspaceId, threadId, createdBy: requester, agent, jobId } = job;
+    const operation = operationOf(asked.call, asked.tool);
+    if (verdict.locked || threadId === null || requester === null || operation === null) return null;
     const { version: policyVersion } = await this.policies.current(workspaceId);
-    const operation = operationOf(call, tool);
-    if (operation === null) return null;
-    const grant = await this.grants.findUsable(workspaceId, {
-      threadId,
-      requester: createdBy,
-      agent,
-      operation,
-      policyVersion,
-    });
-    if (grant === null) return null;
-    await this.grants.recordUse(workspaceId, { grantId: grant.id, jobId: job.jobId, tool: call.name });
+    const need = { threadId, requester, agent, operation, policyVersion };
+    const grant = await this.grants.findUsable(workspaceId, need);
+    const { decidableBy, fourEyes } = verdict;
+    const terms = { decidableBy, fourEyes, adminRequired: false };
+    if (grant === null || !(await this.mayDecide(job, grant.grantedBy, terms))) return null;
+    if (asked.allowed?.approval !== 'grant')
+      await this.grants.recordUse(workspaceId, { grantId: grant.id, jobId, tool: asked.call.name });
     return { type: 'run', approval: 'grant', grantId: grant.id };
   }
 }

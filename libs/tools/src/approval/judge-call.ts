@@ -4,10 +4,9 @@ import {
   type ApprovalPolicy,
   type ApprovalRule,
   type DecidableBy,
-  decidableByKinds,
   DEFAULT_POLICY,
   type ExpireAction,
-  expireActions,
+  narrowerOf,
 } from './approval-policy.js';
 import { compileCondition, type Condition, type ConditionContext } from './condition.js';
 import { matchesGlob } from './matches-glob.js';
@@ -163,8 +162,8 @@ function stricter(a: Verdict, b: Verdict): Verdict {
     action: a.action,
     rule: a.rule,
     timeoutMs: shorter(a.timeoutMs, b.timeoutMs),
-    expireAction: laterOf(expireActions, a.expireAction, b.expireAction),
-    decidableBy: laterOf(decidableByKinds, a.decidableBy, b.decidableBy),
+    expireAction: [a, b].some(({ expireAction }) => expireAction === 'fail_job') ? 'fail_job' : 'deny',
+    decidableBy: narrowerOf(a.decidableBy, b.decidableBy),
     fourEyes: a.fourEyes || b.fourEyes,
     locked: a.locked || b.locked,
   };
@@ -172,8 +171,4 @@ function stricter(a: Verdict, b: Verdict): Verdict {
 
 function shorter(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.min(a, b);
-}
-
-function laterOf<T>(order: readonly T[], a: T, b: T): T {
-  return order.indexOf(a) >= order.indexOf(b) ? a : b;
 }
