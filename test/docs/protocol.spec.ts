@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 import { jobEventMeanings, jobMoves, jobStatuses } from '#jobs';
-import { toolCallStatuses, toToolCallItem } from '#tools';
+import { toolCallMoves, toolCallStatuses, toToolCallItem } from '#tools';
 
 import { errorTable } from '../../apps/api/src/errors/error-table.js';
 
@@ -20,10 +20,11 @@ const sections: Readonly<Record<string, string>> = {
     jobStatuses.map((status) => [code(status), jobMoves[status].map(code).join(', ') || 'nothing: it is an end']),
   ),
   'tool-call-statuses': table(
-    ['status', 'on the wire'],
+    ['status', 'on the wire', 'moves to'],
     toolCallStatuses.map((status) => [
       code(status),
       code(toToolCallItem({ callId: 'c', name: 'n', arguments: '{}', status }).status),
+      toolCallMoves[status].map(code).join(', ') || 'nothing: it is settled',
     ]),
   ),
   events: table(

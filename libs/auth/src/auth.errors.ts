@@ -16,6 +16,7 @@ const NAMES: Record<ScopedSubject, string> = {
   ApiKey: 'API key',
   ModelProvider: 'Provider',
   WorkspaceTool: 'Tool',
+  McpServer: 'MCP server',
   WorkspaceSecret: 'Secret',
   Thread: 'Thread',
   Message: 'Message',

@@ -66,6 +66,7 @@ export type {
   Verification,
 } from './tool.js';
 export { ToolRegistry } from './tool.registry.js';
+export { toolCallMoves } from './tool-call.lifecycle.js';
 export {
   type Approval,
   type CallState,
