@@ -13,7 +13,7 @@ import { crossOriginMiddleware } from './auth/cross-origin.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { requestIdMiddleware } from './errors/request-id.js';
 import { Readiness } from './health/readiness.js';
-import { assertBodySize, bodyLimitMiddleware } from './limits/body-limit.js';
+import { bodyLimitMiddleware } from './limits/body-limit.js';
 import { noStoreMiddleware } from './limits/no-store.js';
 import { NestLogger } from './nest-logger.js';
 import { serverExtensions } from './server-extensions.js';
@@ -91,8 +91,6 @@ function prepare(app: NestExpressApplication, maxBodyBytes: number): void {
   server.requestTimeout = 60_000;
   app.disable('x-powered-by').disable('etag');
   app.use(requestIdMiddleware, noStoreMiddleware, helmet(), crossOriginMiddleware, bodyLimitMiddleware(maxBodyBytes));
-  // Nest hands the options on as they are, though its type leaves `verify` to itself.
-  const parser = { limit: maxBodyBytes, verify: assertBodySize(maxBodyBytes) };
-  app.useBodyParser('json', parser);
+  app.useBodyParser('json', { limit: maxBodyBytes });
   app.useGlobalFilters(app.get(ErrorFilter));
 }

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-
 import type { NextFunction, Request, Response } from 'express';
 
 import { tooLarge } from '../errors/http.errors.js';
@@ -21,8 +19,8 @@ export function bodyLimitOf(url: string, limitBytes: number): number {
 }
 
 /**
- * Refuses a body that announces to be over the limit before a byte of it is read; the parser counts the others. The
- * connection is closed with the reply, so that the rest of the body is not waited for.
+ * Refuses a body that announces to be over the limit before a byte of it is read; the parser counts the others, up to the
+ * server's limit. The connection is closed with the reply, so that the rest of the body is not waited for.
  */
 export function bodyLimitMiddleware(limitBytes: number) {
   return (request: Request, response: Response, next: NextFunction): void => {
@@ -33,13 +31,5 @@ export function bodyLimitMiddleware(limitBytes: number) {
     }
     response.setHeader('Connection', 'close');
     next(tooLarge(limit));
-  };
-}
-
-/** For the parser: refuses a body that did not announce its size, before it is parsed. Throws `too_large`. */
-export function assertBodySize(limitBytes: number) {
-  return ({ url = '' }: IncomingMessage, _: unknown, body: Buffer): void => {
-    const limit = bodyLimitOf(url, limitBytes);
-    if (body.length > limit) throw tooLarge(limit);
   };
 }

@@ -49,6 +49,17 @@ describe('a call that no client serves', () => {
     expect(await calls.jobStatus(jobId)).toBe('queued');
   });
 
+  it('takes no result after that', async () => {
+    const { jobId } = await calls.open(me, { wait: { timeoutMs: 1_000, onTimeout: 'skip' } });
+    const { claimToken } = await calls.service.claim(me, jobId, { callId, deviceId: 'laptop' });
+    await calls.lapse(jobId);
+    await calls.expire(jobId);
+    await calls.look();
+    const late = { code: 'not_pending', details: { callStatus: 'skipped' } };
+    await expect(submit(jobId, claimToken)).rejects.toMatchObject(late);
+    expect(await calls.told(jobId)).toEqual(['skipped']);
+  });
+
   it('waits while its time is not over', async () => {
     const { jobId } = await calls.open(me);
     await calls.look();
