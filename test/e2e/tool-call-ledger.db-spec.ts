@@ -77,6 +77,24 @@ describe('the ledger row of a tool call', () => {
     ]);
   });
 
+  it('keeps hashes of what its arguments contain, bound to workspace and day', async () => {
+    const job = await claimed();
+    await commit(job, 1, {
+      rows: [
+        newCallRow(job, 1, { ...call, ordinal: 1, arguments: '{"to":"ada","list":[7]}' }),
+        newCallRow(job, 1, { ...call, ordinal: 2, callId: 'call_2', arguments: '{}' }),
+      ],
+    });
+    const rows = await jobs.rows<{ keys: string[] | null; expected: string[] }>(
+      `SELECT argument_keys AS keys, ARRAY[tool_call_key(workspace_id, tool_call_day(id), '["to","ada"]'),
+              tool_call_key(workspace_id, tool_call_day(id), '["list",0,7]')] AS expected
+         FROM tool_call WHERE job_id = $1 ORDER BY ordinal`,
+      [job.jobId],
+    );
+    expect(rows[0]?.keys).toEqual(rows[0]?.expected);
+    expect(rows[1]?.keys).toBeNull();
+  });
+
   it('knows how long a call ran and how many bytes it gave, whether it was written at once or settled later', async () => {
     const job = await claimed();
     const ran = { ...call, status: 'completed', result: 'é', ranMs: 7, runtime: 'mcp' } as const;

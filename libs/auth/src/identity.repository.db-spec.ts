@@ -34,10 +34,11 @@ describe('SECURITY DEFINER', () => {
       'identity_memberships(uuid)',
       'identity_user_by_email(uuid,text,text)',
       'identity_user_by_subject(uuid,text,text,text,text)',
+      'tool_call_search(boolean,text[],uuid,uuid,boolean,integer)',
     ];
     const promise = {
       owner: 'nightshift_owner',
-      settings: ['search_path=pg_catalog, pg_temp'],
+      settings: expect.arrayContaining(['search_path=pg_catalog, pg_temp']),
       granted: ['nightshift_api', 'nightshift_owner'],
     };
     expect(rows).toEqual(reviewed.map((name) => ({ name, ...promise })));

@@ -1,6 +1,7 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
 import { newId } from '#platform';
 
+import { argumentContents } from './history/argument-content.js';
 import type { PlannedCall } from './plan-calls.js';
 import type { ToolSort } from './tool.js';
 import type { Approval, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
@@ -31,6 +32,7 @@ type NewRow = readonly [
   executor: string,
   approval: string | null,
   grantId: string | null,
+  contents: readonly string[],
 ];
 
 const newCalls: CommitPart<NewRow> = {
@@ -54,12 +56,13 @@ const newCalls: CommitPart<NewRow> = {
     ['executor', 'text'],
     ['approval', 'text'],
     ['grant_id', 'uuid'],
+    ['contents', 'text[]'],
   ],
   sql: (
     rows,
   ) => `INSERT INTO tool_call (workspace_id, job_id, id, round, ordinal, call_id, name, arguments, effect, status, result,
     error, idem_key, started_epoch, created_at, started_at, finished_at, thread_id, created_by, runtime, duration_ms, result_bytes,
-    executor, approval, grant_id, queued_at)
+    executor, approval, grant_id, queued_at, argument_keys)
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN up.lease_epoch END, clock_timestamp(),
@@ -67,7 +70,8 @@ const newCalls: CommitPart<NewRow> = {
       THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
     CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
     up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result)), r.executor, r.approval,
-    r.grant_id, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END
+    r.grant_id, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END,
+    nullif(ARRAY(SELECT tool_call_key(r.workspace_id, tool_call_day(r.id), c) FROM unnest(r.contents) AS c), '{}')
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
 };
 
@@ -173,6 +177,7 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
     call.executor ?? 'worker',
     call.approval ?? null,
     call.grantId ?? null,
+    argumentContents(call.arguments),
   ]);
 }
 

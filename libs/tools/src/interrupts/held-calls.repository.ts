@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { HeldJob } from '#jobs';
 
+import { argumentContents } from '../history/argument-content.js';
 import type { ToolEffect } from '../tool.js';
 import type { Settlement, ToolCallStatus, ToolFailure } from '../tool-call.js';
 
@@ -63,10 +64,13 @@ export class HeldCallsRepository {
   /** Lets a call run with these arguments; it starts under the job's next lease. */
   async approve(job: HeldJob, call: HeldCall, decision: CallDecision & { readonly arguments: string }): Promise<void> {
     const { approval = 'person', by = null, decisionId = null } = decision;
+    // The history finds a call by what was asked for, and by what a person made of it.
+    const added = decision.arguments === call.arguments ? [] : argumentContents(decision.arguments);
     await this.move(job, call, {
-      set: `approved_at = clock_timestamp(), approved_arguments = $4, approval = $5, decided_by = $6, decision_id = $7`,
+      set: `approved_at = clock_timestamp(), approved_arguments = $4, approval = $5, decided_by = $6, decision_id = $7,
+            argument_keys = nullif(argument_keys || ARRAY(SELECT tool_call_key(workspace_id, tool_call_day(id), c) FROM unnest($8::text[]) AS c), '{}')`,
       where: `status = 'awaiting_approval' AND approved_at IS NULL`,
-      values: [decision.arguments, approval, by, decisionId],
+      values: [decision.arguments, approval, by, decisionId, added],
     });
   }
 
