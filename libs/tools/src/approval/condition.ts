@@ -145,7 +145,9 @@ function answerOf(run: (context: ConditionContext) => unknown, context: Conditio
 }
 
 function isTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  );
 }
 
 const stage: { run: () => unknown } = { run: () => false };
