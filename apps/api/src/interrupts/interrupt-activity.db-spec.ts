@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { INestApplicationContext } from '@nestjs/common';
+
+import { type MemberPrincipal, type Role, scopeOf } from '#auth';
+import { InterruptsRepository, JobStopper } from '#jobs';
+import { createLogger } from '#platform';
+import { InterruptsService } from '#tools';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
+import { HintBus, openTestIdentities } from '../../../../test/harness/identities.js';
+import { layOutWaitingJob, openInterrupt, type WaitingJob } from '../../../../test/harness/interrupts.js';
+import { InterruptActivity } from './interrupt-activity.js';
+
+let database: TestDatabase;
+let engine: TestEngine;
+let app: INestApplicationContext;
+let people: Record<Role, MemberPrincipal>;
+let job: WaitingJob;
+let ending = new AbortController();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const identities = openTestIdentities(database);
+  people = await identities.workspaceOf('acme');
+  identities.auth.close();
+  engine = await startTestEngine(database, {}, false);
+  app = engine.app;
+  job = await layOutWaitingJob(app, people.member);
+});
+afterEach(() => {
+  ending.abort();
+  ending = new AbortController();
+});
+afterAll(async () => {
+  await engine.close();
+  await database.close();
+});
+
+/** An activity on a bus that only the test hints on. */
+function quietActivity() {
+  const bus = new HintBus();
+  const logger = createLogger({ level: 'silent' });
+  const activity = new InterruptActivity(app.get(InterruptsRepository), bus, logger);
+  const { workspaceId } = people.owner;
+  const watch = () => {
+    const changes = activity.changes(workspaceId, ending.signal);
+    return async () => {
+      const { value } = await changes.next();
+      return value ?? 'over';
+    };
+  };
+  const hint = () => {
+    bus.publish('interrupts-changed', { workspaceId });
+  };
+  return { bus, activity, watch, hint };
+}
+
+const answer = (id: string) => app.get(InterruptsService).decide(people.member, id, { action: 'skip' });
+
+describe('the activity of an inbox', () => {
+  it('begins with nothing, and then tells what was opened and what was settled', async () => {
+    const before = await openInterrupt(app, job);
+    const { watch, hint } = quietActivity();
+    const next = watch();
+    expect(await next()).toEqual([]);
+    const opened = await openInterrupt(app, job);
+    hint();
+    expect(await next()).toEqual([opened]);
+    await answer(before);
+    hint();
+    expect(await next()).toEqual([before]);
+  });
+
+  it('tells all its viewers from one look', async () => {
+    const { watch, hint, activity } = quietActivity();
+    const viewers = [watch(), watch(), watch()];
+    for (const next of viewers) expect(await next()).toEqual([]);
+    const opened = await openInterrupt(app, job);
+    for (let i = 0; i < 100; i += 1) hint();
+    expect(await Promise.all(viewers.map((next) => next()))).toEqual([[opened], [opened], [opened]]);
+    expect(activity.size).toBe(1);
+  });
+
+  it('finds out what it heard nothing of after a gap of the bus', async () => {
+    const { bus, watch } = quietActivity();
+    const next = watch();
+    await next();
+    const opened = await openInterrupt(app, job);
+    bus.gap();
+    expect(await next()).toEqual([opened]);
+  });
+
+  it('finds out what nobody hinted, by the clock', async () => {
+    const { watch } = quietActivity();
+    const next = watch();
+    await next();
+    const opened = await openInterrupt(app, job);
+    expect(await next()).toEqual([opened]);
+  });
+
+  it('leaves bus and clock with its last viewer', async () => {
+    const { bus, activity, watch } = quietActivity();
+    const viewers = [watch(), watch()];
+    for (const next of viewers) await next();
+    expect([activity.size, bus.listening]).toEqual([1, 2]);
+    ending.abort();
+    expect(await Promise.all(viewers.map((next) => next()))).toEqual(['over', 'over']);
+    expect([activity.size, bus.listening]).toEqual([0, 0]);
+  });
+
+  it('fails its viewers when it cannot begin, and begins with the next', async () => {
+    const { bus, activity, watch } = quietActivity();
+    const repository = app.get(InterruptsRepository);
+    const read = repository.openIds.bind(repository);
+    repository.openIds = () => Promise.reject(new Error('away'));
+    await expect(watch()()).rejects.toThrow('away');
+    expect([activity.size, bus.listening]).toEqual([0, 0]);
+    repository.openIds = read;
+    expect(await watch()()).toEqual([]);
+  });
+});
+
+describe('a hint', () => {
+  it('is given when a request is opened, settled, or closed with its job', async () => {
+    const { platform } = engine;
+    const heard: string[] = [];
+    const waiting: (() => void)[] = [];
+    platform.bus.subscribe('interrupts-changed', ({ workspaceId }) => {
+      heard.push(workspaceId);
+      for (const wake of waiting.splice(0)) wake();
+    });
+    const next = () => new Promise<void>((resolve) => waiting.push(resolve));
+    const other = await layOutWaitingJob(app, people.owner);
+    for (const change of [
+      () => openInterrupt(app, other),
+      async () => app.get(InterruptsService).decide(people.owner, await openInterrupt(app, other), { action: 'skip' }),
+      () => app.get(JobStopper).stop(scopeOf(people.owner), other.jobId),
+    ]) {
+      const told = next();
+      await change();
+      await told;
+    }
+    expect(new Set(heard)).toEqual(new Set([people.owner.workspaceId]));
+  });
+});

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Role } from '#auth';
+import { newId } from '#platform';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { ask } from '../harness/graphql.js';
+import { graphqlMember } from '../harness/graphql-member.js';
+import { layOutWaitingJob, openInterrupt, type WaitingJob } from '../harness/interrupts.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let here: Record<Role, TestMember>;
+let stranger: TestMember;
+let worlds = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // Nobody takes jobs here: what is answered stays queued.
+  api = await startTestApi(database, { takesJobs: false });
+  stranger = (await api.people.workspaceOf('elsewhere')).owner;
+});
+beforeEach(async () => {
+  worlds += 1;
+  here = await api.people.workspaceOf(`here${worlds}`);
+});
+afterAll(async () => {
+  await api.close();
+  await database.close();
+});
+
+const query = (who: TestMember, text: string, variables?: object) => graphqlMember(api, who.key).query(text, variables);
+const layOut = (who = here.member) => layOutWaitingJob(api.api.app, who.principal);
+const open = (job: WaitingJob, wishes: Parameters<typeof openInterrupt>[2] = {}) =>
+  openInterrupt(api.api.app, job, wishes);
+
+const LIST = `query($first: Int, $after: String, $last: Int, $before: String, $filter: InterruptFilterInput) {
+  interrupts(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
+    totalCount nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  }
+}`;
+const RESOLVE = `mutation($input: ResolveInterruptInput!) {
+  resolveInterrupt(input: $input) { interrupt { id status outcome decidedBy mayDecide } userErrors { code message field issues } }
+}`;
+
+interface Page {
+  readonly totalCount: number;
+  readonly nodes: readonly { readonly id: string }[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string;
+    readonly endCursor: string;
+  };
+}
+
+async function list(who: TestMember, args: object = {}): Promise<Page> {
+  return (await query(who, LIST, args))['interrupts'] as Page;
+}
+
+const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id);
+const resolve = async (who: TestMember, input: object) => (await query(who, RESOLVE, { input }))['resolveInterrupt'];
+
+describe('the inbox', () => {
+  it('shows each request once, newest first, forwards and backwards', async () => {
+    const job = await layOut();
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i += 1) ids.unshift(await open(job));
+    const forwards: string[] = [];
+    for (let after: string | null = null; ;) {
+      const page: Page = await list(here.viewer, { first: 3, after });
+      forwards.push(...idsOf(page));
+      if (!page.pageInfo.hasNextPage) break;
+      after = page.pageInfo.endCursor;
+    }
+    const backwards: string[] = [];
+    for (let before: string | null = null; ;) {
+      const page: Page = await list(here.viewer, { last: 3, before });
+      backwards.unshift(...idsOf(page));
+      if (!page.pageInfo.hasPreviousPage) break;
+      before = page.pageInfo.startCursor;
+    }
+    expect([forwards, backwards]).toEqual([ids, ids]);
+  });
+
+  it('narrows by status, kind, tool, job, thread, assignee and age', async () => {
+    const [mine, other] = [await layOut(here.member), await layOut(here.owner)];
+    const question = await open(mine);
+    const approval = await open(mine, { kind: 'tool_approval', tool: 'mail.send', decidableBy: 'approvers' });
+    const settled = await open(other);
+    const theirs = await open(other, { kind: 'client_tool' });
+    await resolve(here.owner, { id: settled, action: 'SKIP' });
+    const cases: readonly (readonly [TestMember, object, readonly string[]])[] = [
+      [here.viewer, {}, [theirs, settled, approval, question]],
+      [here.viewer, { status: { eq: 'OPEN' } }, [theirs, approval, question]],
+      [here.viewer, { status: { in: ['RESOLVED', 'EXPIRED'] } }, [settled]],
+      [here.viewer, { status: { eq: 'OPEN', in: ['RESOLVED'] } }, []],
+      [here.viewer, { kind: { in: ['TOOL_APPROVAL', 'CLIENT_TOOL'] } }, [theirs, approval]],
+      [here.viewer, { tool: { eq: 'mail.send' } }, [approval]],
+      [here.viewer, { jobId: { eq: other.jobId } }, [theirs, settled]],
+      [here.viewer, { threadId: { eq: mine.threadId } }, [approval, question]],
+      [here.viewer, { threadId: { eq: 'nonsense' } }, []],
+      [here.viewer, { assignee: { eq: 'MINE' } }, []],
+      [here.member, { assignee: { eq: 'MINE' } }, [question]],
+      [here.owner, { assignee: { eq: 'MINE' } }, [settled, approval]],
+      [here.owner, { assignee: { eq: here.member.principal.userId } }, [question]],
+      [
+        here.owner,
+        { createdAt: { gte: '2000-01-01T00:00:00Z', lt: '2100-01-01T00:00:00Z' } },
+        [theirs, settled, approval, question],
+      ],
+      [here.owner, { createdAt: { lt: '2000-01-01T00:00:00Z' } }, []],
+      [stranger, {}, []],
+      [stranger, { jobId: { eq: mine.jobId } }, []],
+    ];
+    for (const [who, filter, ids] of cases) {
+      const found = await list(who, { filter });
+      expect([filter, idsOf(found), found.totalCount]).toEqual([filter, ids, ids.length]);
+    }
+  });
+
+  it('shows a request with its job, and the job with what it waits for', async () => {
+    const job = await layOut();
+    const request = { mode: 'input', prompt: 'Which?', inputSchema: { type: 'string' } };
+    const id = await open(job, {
+      title: 'Which?',
+      request,
+      toolCallId: job.toolCallId,
+      callId: 'call_1',
+      nodeId: 'n1',
+    });
+    await resolve(here.member, { id: await open(job), action: 'SKIP' });
+    const fields = `id kind status jobId rootJobId threadId tool toolCallId callId workflowNodeId path title request requester
+      decidableBy fourEyes adminRequired outcome decidedBy decidedAt expiresAt mayDecide`;
+    const { interrupt, job: found } = await query(
+      here.member,
+      `query($id: ID!, $job: ID!) { interrupt(id: $id) { ${fields} nodeId job { id } } job(id: $job) { interrupts { id } } }`,
+      { id, job: job.jobId },
+    );
+    const { nodeId, ...shown } = interrupt as { nodeId: string };
+    expect(shown).toEqual({
+      id,
+      kind: 'HUMAN_INPUT',
+      status: 'OPEN',
+      jobId: job.jobId,
+      rootJobId: job.jobId,
+      threadId: job.threadId,
+      tool: null,
+      toolCallId: job.toolCallId,
+      callId: 'call_1',
+      workflowNodeId: 'n1',
+      path: [],
+      title: 'Which?',
+      request,
+      requester: here.member.principal.userId,
+      decidableBy: 'REQUESTER',
+      fourEyes: false,
+      adminRequired: false,
+      outcome: null,
+      decidedBy: null,
+      decidedAt: null,
+      expiresAt: null,
+      mayDecide: true,
+      job: { id: job.jobId },
+    });
+    expect(found).toEqual({ interrupts: [{ id }] });
+    const again = await query(here.viewer, 'query($id: ID!) { node(id: $id) { ... on Interrupt { id mayDecide } } }', {
+      id: nodeId,
+    });
+    expect(again).toEqual({ node: { id, mayDecide: false } });
+    expect(await query(stranger, 'query($id: ID!) { interrupt(id: $id) { id } }', { id })).toEqual({ interrupt: null });
+  });
+});
+
+describe('an answer', () => {
+  it('settles a request once; the same again is fine, another one is a conflict that shows the first', async () => {
+    const job = await layOut();
+    const id = await open(job);
+    const resolved = { id, status: 'RESOLVED', outcome: 'skip', decidedBy: here.member.principal.id, mayDecide: false };
+    const skip = { id, action: 'SKIP' };
+    for (let i = 0; i < 2; i += 1) {
+      expect(await resolve(here.member, skip)).toEqual({ interrupt: resolved, userErrors: [] });
+    }
+    expect(await resolve(here.member, { id, action: 'REJECT' })).toEqual({
+      interrupt: resolved,
+      userErrors: [{ code: 'already_answered', message: 'Request already answered', field: null, issues: [] }],
+    });
+    const { job: after } = await query(here.member, 'query($id: ID!) { job(id: $id) { status } }', { id: job.jobId });
+    expect(after).toEqual({ status: 'QUEUED' });
+  });
+
+  it('that cannot be taken leaves the request open', async () => {
+    const job = await layOut();
+    const inputSchema = { type: 'object', required: ['a', 'b'] };
+    const id = await open(job, { request: { mode: 'input', prompt: 'x', inputSchema } });
+    const stillOpen = { id, status: 'OPEN' };
+    const cases: readonly (readonly [TestMember, object, object])[] = [
+      [here.viewer, { action: 'SKIP' }, { code: 'cannot_decide' }],
+      [here.owner, { action: 'SKIP' }, { code: 'cannot_decide' }],
+      [here.member, {}, { code: 'bad_request', field: 'action', message: 'Missing action' }],
+      [here.member, { action: 'SKIP', reason: 'x'.repeat(501) }, { code: 'bad_request', field: 'reason' }],
+      [here.member, { action: 'SUBMIT', data: {} }, { code: 'invalid_input', field: 'data', issues: { length: 2 } }],
+    ];
+    for (const [who, answer, error] of cases) {
+      expect(await resolve(who, { id, ...answer })).toMatchObject({ interrupt: stillOpen, userErrors: [error] });
+    }
+  });
+
+  it('to a request of another tenant reads as to none at all', async () => {
+    const id = await open(await layOut());
+    for (const absent of [id, newId(), 'nonsense']) {
+      expect(await resolve(stranger, { id: absent, action: 'SKIP' })).toEqual({
+        interrupt: null,
+        userErrors: [{ code: 'not_found', message: 'Request not found', field: null, issues: [] }],
+      });
+    }
+  });
+
+  it('is refused without a credential that enters a workspace', async () => {
+    const { errors } = await ask(api, '{ interrupts { nodes { id } } }', {});
+    expect(errors[0]?.extensions['code']).toBe('UNAUTHENTICATED');
+  });
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Role } from '#auth';
+import { newId } from '#platform';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { layOutWaitingJob, openInterrupt } from '../harness/interrupts.js';
+
+let database: TestDatabase;
+let test: TestApi;
+let here: Record<Role, TestMember>;
+let stranger: TestMember;
+let worlds = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // Nobody takes jobs here: what is answered stays queued.
+  test = await startTestApi(database, { takesJobs: false });
+  stranger = (await test.people.workspaceOf('elsewhere')).owner;
+});
+beforeEach(async () => {
+  worlds += 1;
+  here = await test.people.workspaceOf(`here${worlds}`);
+});
+afterAll(async () => {
+  await test.close();
+  await database.close();
+});
+
+const layOut = (threadRef?: string) => layOutWaitingJob(test.api.app, here.member.principal, threadRef);
+const get = (who: TestMember, path: string) => test.call('GET', `/api/interrupts${path}`, { key: who.key });
+const decide = (who: TestMember, id: string, body: unknown) =>
+  test.call('POST', `/api/interrupts/${id}/decision`, { key: who.key, body });
+
+interface Page {
+  readonly interrupts: readonly { readonly id: string }[];
+  readonly nextCursor: string | null;
+}
+
+async function idsOf(who: TestMember, query: string): Promise<readonly string[]> {
+  const { status, body } = await get(who, query);
+  expect(status).toBe(200);
+  return (body as Page).interrupts.map(({ id }) => id);
+}
+
+describe('/api/interrupts', () => {
+  it('lists requests, newest first, by status, job, thread and kind', async () => {
+    const [job, other] = [await layOut('my thread'), await layOut()];
+    const a = await openInterrupt(test.api.app, job);
+    const b = await openInterrupt(test.api.app, job, { kind: 'client_tool' });
+    const c = await openInterrupt(test.api.app, other);
+    // The job still waits for the client's.
+    expect((await decide(here.member, a, { action: 'skip' })).status).toBe(200);
+    const cases: readonly (readonly [string, readonly string[]])[] = [
+      ['', [c, b, a]],
+      ['?status=open', [c, b]],
+      ['?status=resolved', [a]],
+      [`?status=open&jobId=${job.jobId}`, [b]],
+      ['?status=open&threadId=my%20thread', [b]],
+      [`?threadId=${job.threadId}&kind=human_input`, [a]],
+      ['?threadId=nobodys', []],
+      ['?jobId=nonsense', []],
+    ];
+    for (const [query, ids] of cases) expect([query, await idsOf(here.member, query)]).toEqual([query, ids]);
+    expect(await idsOf(stranger, `?jobId=${job.jobId}`)).toEqual([]);
+    for (const [query, error] of [
+      ['?status=done', 'Invalid status'],
+      ['?kind=x', 'Invalid kind'],
+      ['?limit=0', 'Invalid limit'],
+      ['?limit=101', 'Invalid limit'],
+      ['?jobId=1&jobId=2', 'Invalid jobId'],
+    ] as const) {
+      expect(await get(here.member, query)).toMatchObject({ status: 400, body: { error, code: 'bad_request' } });
+    }
+  });
+
+  it('goes on where a page ended', async () => {
+    const job = await layOut();
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i += 1) ids.unshift(await openInterrupt(test.api.app, job));
+    const found: string[] = [];
+    for (let after = ''; ;) {
+      const { body } = await get(here.viewer, `?status=open&limit=2${after}`);
+      const { interrupts, nextCursor } = body as Page;
+      found.push(...interrupts.map(({ id }) => id));
+      if (nextCursor === null) break;
+      after = `&after=${nextCursor}`;
+    }
+    expect(found).toEqual(ids);
+    expect(await get(here.viewer, '?after=nonsense')).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
+  });
+
+  it('shows a request with the names its starter gave, before and after it is settled', async () => {
+    const job = await layOut('my thread');
+    const expiresAt = Date.now() + 60_000;
+    const asked = { title: 'Go?', callId: 'call_1', toolCallId: job.toolCallId, expiresAt };
+    const id = await openInterrupt(test.api.app, job, asked);
+    const shown = {
+      id,
+      kind: 'human_input',
+      status: 'open',
+      jobId: job.jobId,
+      rootJobId: job.jobId,
+      threadId: 'my thread',
+      callId: 'call_1',
+      path: [],
+      title: 'Go?',
+      request: { mode: 'approval', prompt: 'Go on?' },
+      createdAt: expect.any(Number),
+      expiresAt,
+    };
+    expect(await get(here.viewer, `/${id}`)).toMatchObject({ status: 200 });
+    expect((await get(here.viewer, `/${id}`)).body).toEqual(shown);
+    const settled = {
+      ...{ ...shown, status: 'resolved', outcome: 'reject' },
+      ...{ decidedBy: here.member.principal.id, decidedAt: expect.any(Number) },
+    };
+    const { status, body } = await decide(here.member, id, { action: 'reject' });
+    expect([status, body]).toEqual([200, settled]);
+    expect((await get(here.viewer, `/${id}`)).body).toEqual(settled);
+  });
+
+  it('refuses in the words of the contract, and says what was answered first', async () => {
+    const job = await layOut();
+    const id = await openInterrupt(test.api.app, job);
+    const approval = await openInterrupt(test.api.app, job, { kind: 'tool_approval' });
+    const late = await openInterrupt(test.api.app, job, { expiresAt: Date.now() - 1 });
+    const done = await openInterrupt(test.api.app, job);
+    await decide(here.member, done, { action: 'skip' });
+    expect(await decide(here.member, done, { action: 'skip' })).toMatchObject({
+      status: 200,
+      body: { outcome: 'skip' },
+    });
+    const cases: readonly (readonly [TestMember, string, unknown, number, object])[] = [
+      [here.member, id, {}, 400, { code: 'bad_request', error: 'Missing action' }],
+      [here.member, id, [], 400, { code: 'bad_request', error: 'Invalid request body' }],
+      [here.member, approval, { action: 'approve' }, 400, { code: 'bad_request', error: 'Missing decision' }],
+      [here.member, approval, { decision: 'maybe' }, 400, { code: 'bad_request', error: 'Invalid decision' }],
+      [here.member, newId(), { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
+      [here.member, 'nonsense', { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
+      [stranger, id, { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
+      [here.viewer, id, { action: 'skip' }, 403, { code: 'cannot_decide', error: 'You cannot decide this request' }],
+      [here.owner, id, { action: 'skip' }, 403, { code: 'cannot_decide', error: 'You cannot decide this request' }],
+      [
+        ...([here.member, done, { action: 'reject' }, 409] as const),
+        { code: 'already_answered', error: 'Request already answered', status: 'resolved', outcome: 'skip' },
+      ],
+      [here.member, late, { action: 'skip' }, 410, { code: 'expired', error: 'Request expired' }],
+    ];
+    for (const [who, asked, body, status, error] of cases) {
+      expect([body, await decide(who, asked, body)]).toMatchObject([body, { status, body: error }]);
+    }
+    const nameless = await test.call('POST', '/api/interrupts/decision', { key: here.member.key, body: {} });
+    expect(nameless).toMatchObject({ status: 400, body: { code: 'bad_request', error: 'Missing request ID' } });
+    expect((await test.call('GET', '/api/interrupts')).status).toBe(401);
+  });
+
+  it('lets a person of several workspaces answer in that of the job, whichever is active', async () => {
+    const id = await openInterrupt(test.api.app, await layOut());
+    const other = (await test.people.workspaceOf(`beside${worlds}`)).owner;
+    await test.auth.members.add(other.principal, { email: `here${worlds}-member@example.org`, role: 'member' });
+    const headers = { 'x-workspace-id': other.principal.workspaceId };
+    const path = `/api/interrupts/${id}/decision`;
+    const reply = await test.call('POST', path, { key: here.member.key, body: { action: 'skip' }, headers });
+    expect(reply).toMatchObject({ status: 200, body: { outcome: 'skip' } });
+  });
+});
