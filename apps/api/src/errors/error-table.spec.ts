@@ -26,6 +26,7 @@ const neverAtADoor = new Set([
   'round_limit',
   'secret_missing',
   'secret_unreadable',
+  'tool_answer_refused',
   'tool_call_changed',
 ]);
 

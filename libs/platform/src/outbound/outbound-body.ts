@@ -21,7 +21,8 @@ export function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits
     throw answerBroken();
   }
   // What is compressed is bounded as it was sent, too: it may swell to nothing and go on for ever.
-  const counter = counting(watch, decoders.length > 0 ? limits.maxBytes : null);
+  const isBounded = decoders.length > 0 && limits.maxBytes !== null;
+  const counter = counting(watch, isBounded ? limits.maxBytes + IN_FLIGHT_BYTES : Infinity);
   const last = new PassThrough({
     destroy: (error, done) => {
       watch.end();
@@ -32,8 +33,11 @@ export function openBody(answer: Dispatcher.ResponseData, limits: OutboundLimits
   return last;
 }
 
-function counting(watch: OutboundWatch, maxBytes: number | null): Transform {
-  let left = maxBytes ?? Infinity;
+/** So that what has been decoded is read before the bound ends everything. */
+const IN_FLIGHT_BYTES = 65_536;
+
+function counting(watch: OutboundWatch, maxBytes: number): Transform {
+  let left = maxBytes;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       watch.heard();

@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { Redactor, Secret } from '#platform';
+
+import { excerptOf, readHttpAnswer } from './read-http-answer.js';
+
+const secret = 'canary-0123456789';
+const redactor = new Redactor([new Secret(secret)]);
+const redact = (text: string) => redactor.redact(text);
+
+function answer(body: string | Uint8Array, changes: { status?: number; type?: string; isCut?: boolean } = {}) {
+  const { status = 200, type = 'application/json', isCut = false } = changes;
+  return { status, headers: { 'content-type': type }, url: 'https://a.test/', body: Buffer.from(body), isCut };
+}
+
+describe('readHttpAnswer', () => {
+  it.each<[string, string | undefined, string]>([
+    ['{"a": {"b": "text"}}', '$.a.b', 'text'],
+    ['{"a": {"b": 1}}', '$.a', '{"b":1}'],
+    ['{"a": 1}', '$.b', 'null'],
+    ['[{"a":1},{"a":2}]', '$[*].a', '[1,2]'],
+    ['{"a": 1} ', undefined, '{"a": 1} '],
+    ['', undefined, 'HTTP 200 OK'],
+    [`{"a": "${secret}"}`, '$.a', '[redacted]'],
+    [`{"a": "c\\u0061nary-0123456789"}`, '$.a', '[redacted]'],
+    [`x ${secret} y`, undefined, 'x [redacted] y'],
+  ])('of %s by %s is %s', (body, result, text) => {
+    expect(readHttpAnswer(answer(body), { result, redact })).toBe(text);
+  });
+
+  it.each<[ReturnType<typeof answer>, string | undefined, string]>([
+    [answer('no such user', { status: 404 }), undefined, 'HTTP 404 Not Found: no such user'],
+    [answer('', { status: 500 }), undefined, 'HTTP 500 Internal Server Error'],
+    [answer(`key ${secret} is wrong`, { status: 401 }), '$.a', 'HTTP 401 Unauthorized: key [redacted] is wrong'],
+    [answer('', { status: 302 }), undefined, 'HTTP 302 Found: it redirects to nowhere'],
+    [answer('<html>', { type: 'text/html' }), '$.a', 'its answer is not JSON'],
+    [answer('{"a":', { isCut: true }), '$.a', 'its answer is larger than 5 bytes'],
+    [answer('x', { type: 'image/png' }), undefined, 'its answer is not text: (1 bytes of image/png)'],
+  ])('fails with what the far side said: %#', (given, result, message) => {
+    expect(() => readHttpAnswer(given, { result, redact })).toThrow(message);
+  });
+
+  it('says that a text was cut', () => {
+    expect(readHttpAnswer(answer('abc', { isCut: true }), { redact })).toBe('abc\n[cut after 3 bytes]');
+  });
+
+  it('reads what is nested too deep as a failure', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect(() => readHttpAnswer(answer(deep), { result: '$', redact })).toThrow('nested too deep');
+  });
+
+  it('reads other charsets', () => {
+    const latin = Buffer.from('gr\xfc\xdfe', 'latin1');
+    expect(readHttpAnswer(answer(latin, { type: 'text/plain; charset=ISO-8859-1' }), { redact })).toBe('grüße');
+    expect(readHttpAnswer(answer('grüße', { type: 'text/plain; charset=nonsense' }), { redact })).toBe('grüße');
+  });
+});
+
+describe('excerptOf', () => {
+  it('is short, and holds no beginning of a secret', () => {
+    const text = `${'x'.repeat(495)}${secret}`;
+    expect(excerptOf(answer(text), redact)).toBe(`${'x'.repeat(495)}[reda …`);
+  });
+});

@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+
+import { WorkspaceSecretsRepository } from './workspace-secrets.repository.js';
+import { WorkspaceSecrets } from './workspace-secrets.service.js';
+
+/** The secrets of workspaces. Expects the platform. */
+@Module({ providers: [WorkspaceSecrets, WorkspaceSecretsRepository], exports: [WorkspaceSecrets] })
+export class SecretsModule {}

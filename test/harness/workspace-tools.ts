@@ -1,0 +1,38 @@
+import { createLogger, type GuardedFetch, Redactor, Secret, SecretBox } from '#platform';
+import { ToolCatalog, ToolRegistry } from '#tools';
+
+import { HttpToolExecutor } from '../../libs/tools/src/http/http-tool.executor.js';
+import { HttpToolSource } from '../../libs/tools/src/http/http-tool.source.js';
+import { HttpToolTrials } from '../../libs/tools/src/http/http-tool-trial.service.js';
+import { OutboundHostsRepository } from '../../libs/tools/src/http/outbound-hosts.repository.js';
+import { OutboundHosts } from '../../libs/tools/src/http/outbound-hosts.service.js';
+import { WorkspaceToolsRepository } from '../../libs/tools/src/http/workspace-tools.repository.js';
+import { WorkspaceToolsService } from '../../libs/tools/src/http/workspace-tools.service.js';
+import { WorkspaceSecretsRepository } from '../../libs/tools/src/secrets/workspace-secrets.repository.js';
+import { WorkspaceSecrets } from '../../libs/tools/src/secrets/workspace-secrets.service.js';
+import type { TestDatabase } from './database.js';
+
+/** The tools of workspaces as a process has them, over a test database. */
+export function openWorkspaceTools({ prisma, postgres }: TestDatabase, fetch: GuardedFetch) {
+  const redactor = new Redactor();
+  const box = new SecretBox(new Secret('the secret of the tools tests, long enough'));
+  const secrets = new WorkspaceSecrets(prisma, new WorkspaceSecretsRepository(postgres), box, redactor);
+  const hostRows = new OutboundHostsRepository(postgres);
+  const executor = new HttpToolExecutor(fetch, secrets, hostRows);
+  const registry = new ToolRegistry();
+  const catalog = new ToolCatalog(registry);
+  const rows = new WorkspaceToolsRepository(postgres);
+  new HttpToolSource(rows, executor, createLogger({ level: 'silent' }), catalog);
+  const tools = new WorkspaceToolsService(prisma, rows, registry, catalog);
+  const hosts = new OutboundHosts(prisma, hostRows);
+  return {
+    catalog,
+    hosts,
+    hostRows,
+    redactor,
+    registry,
+    secrets,
+    tools,
+    trials: new HttpToolTrials(prisma, tools, executor),
+  };
+}
