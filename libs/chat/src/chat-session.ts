@@ -107,14 +107,14 @@ export class ChatSession {
     }
   }
 
-  private rest(outcome: LoopOutcome): JobOutcome {
+  private async rest(outcome: LoopOutcome): Promise<JobOutcome> {
     switch (outcome.type) {
       case 'finished':
         return { status: 'completed', reason: outcome.reason };
       case 'waiting':
         return { status: 'waiting', interruptIds: this.calls.interruptIds };
       case 'stopped':
-        this.calls.closeAll();
+        await this.calls.closeAll();
         this.keepOpenText(outcome.open);
         return { status: 'failed', code: outcome.code, message: outcome.message };
     }

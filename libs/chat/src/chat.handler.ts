@@ -52,14 +52,14 @@ export class ChatHandler implements JobHandler {
     const calls = new JobCalls(run, this.calls, contextOf(run, input, offered), conversation.calls);
     const failure = failureOf(conversation.calls);
     if (failure !== null) {
-      calls.closeAll();
+      await calls.closeAll();
       return failure;
     }
     try {
       return await new ChatSession(run, calls).answer(await this.loopInput(run, { input, offered, conversation }));
     } catch (error) {
       // It fails before or beside the loop: what an earlier worker left open must not stay so.
-      calls.closeAll();
+      await calls.closeAll();
       throw error;
     }
   }

@@ -38,6 +38,11 @@ export class HeldRound {
     return true;
   }
 
+  /** The run was stopped, and the round is going to be written with all its calls ended. */
+  get endsUnwritten(): boolean {
+    return this.writing === undefined && this.run.signal.aborted;
+  }
+
   /** All calls have ended, or nothing more may start. */
   close(): void {
     this.timer.cancel();

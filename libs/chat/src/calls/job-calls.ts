@@ -112,7 +112,8 @@ export class JobCalls {
         results.push({ ordinal: call.ordinal, status: 'denied', text: route.failure.message });
     }
     const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held });
-    for (const { ordinal } of [...results, ...ran]) this.open.delete(keyOf({ round, ordinal }));
+    const ended = held?.endsUnwritten === true ? runnable : [...results, ...ran];
+    for (const { ordinal } of ended) this.open.delete(keyOf({ round, ordinal }));
     return [...results, ...ran];
   }
 
@@ -123,8 +124,9 @@ export class JobCalls {
   }
 
   /** Everything that is open ends with its job: calls and the requests about them. */
-  closeAll(): void {
-    if (this.goOnElsewhere) return;
+  async closeAll(): Promise<void> {
+    if (this.goOnElsewhere || this.open.size === 0) return;
+    await this.run.commit(); // a call cannot be closed by the statement that inserts it
     for (const call of this.open.values()) {
       if (this.services.tools.hasSettled(this.run, call)) continue;
       this.close(call);
