@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { buildSchema, parse, validate } from 'graphql';
 
-import { judgeCall, parseApprovalPolicy } from '#tools';
+import { parseApprovalPolicy } from '../../libs/tools/src/approval/approval-policy.js';
+import { judgeCall } from '../../libs/tools/src/approval/judge-call.js';
 
 const text = readFileSync('docs/approvals.md', 'utf8');
 
