@@ -24,6 +24,9 @@ export interface WalkedOperation {
   readonly takesId: boolean;
 }
 
+/** Pages small enough that everything in them can be asked for at once. */
+const pageSize = 10;
+
 /** One operation for every root field. Every argument that takes an id gets `id`; of the others only what is required. */
 export function operationsOf(schema: GraphQLSchema, id: string): readonly WalkedOperation[] {
   const roots = {
@@ -41,10 +44,12 @@ function operationOf(
   field: GraphQLField<unknown, unknown>,
   id: string,
 ): WalkedOperation {
-  const used = field.args.filter((arg) => isWanted(arg));
+  const used = field.args.filter((arg) => isWanted(arg) || arg.name === 'first');
   const header = used.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(', ');
   const passed = used.map((arg) => `${arg.name}: $${arg.name}`).join(', ');
-  const variables = Object.fromEntries(used.map((arg) => [arg.name, valueOf(arg.type, id)]));
+  const variables = Object.fromEntries(
+    used.map((arg) => [arg.name, arg.name === 'first' ? pageSize : valueOf(arg.type, id)]),
+  );
   const call = `${field.name}${passed === '' ? '' : `(${passed})`} ${selectionOf(field.type, 3)}`;
   return {
     kind,

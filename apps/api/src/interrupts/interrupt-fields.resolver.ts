@@ -49,7 +49,7 @@ export class InterruptFieldsResolver {
 export class JobInterruptsResolver {
   @ResolveField(() => [InterruptModel], {
     description: 'What it waits for now, oldest first. What was settled is in `interrupts`.',
-    complexity: listCost(5),
+    complexity: listCost(2),
   })
   interrupts({ id, finishedAt }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly Interrupt[]> | [] {
     return finishedAt === null ? loaders.openInterruptsOfJob.load(id) : [];
