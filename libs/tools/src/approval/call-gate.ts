@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type MemberPrincipal, PrincipalsRepository } from '#auth';
+import { type Principal, PrincipalsRepository, systemPrincipal } from '#auth';
 import { Config } from '#platform';
 
 import { parseArguments } from '../parse-arguments.js';
@@ -50,6 +50,8 @@ interface Asked {
   readonly allowed: Allowance | null;
 }
 
+type Requester = Pick<Principal, 'id' | 'role' | 'userId'>;
+
 /**
  * The one door in front of every tool: asked when a call is created and again right before it runs, with the policy, the
  * memberships and the grants as they are at that moment (at most a second old). The stricter answer counts.
@@ -81,7 +83,7 @@ export class CallGate {
   }
 
   private async answer(job: GateJob, asked: Asked): Promise<GateAnswer> {
-    const requester = await this.principals.find(job.workspaceId, job.principal);
+    const requester = await this.requesterOf(job);
     if (requester === null) return lost('the requester is no member any more');
     const verdict = await this.verdictOf({ ...asked, job, requester });
     if (verdict.action === 'block') return { type: 'refuse', approval: 'blocked', reason: verdict.rule.reason };
@@ -100,6 +102,12 @@ export class CallGate {
     return mayStill ? { type: 'run', approval: 'policy', grantId: null } : lost('approval withdrawn');
   }
 
+  /** Work that nobody's request began acts for Nightshift itself; what needs approval there falls to the approvers. */
+  private requesterOf({ workspaceId, principal }: GateJob): Promise<Requester | null> {
+    if (principal === 'system') return Promise.resolve(systemPrincipal(workspaceId));
+    return this.principals.find(workspaceId, principal);
+  }
+
   /** Whether a person, as they are now, could decide about a call of the job. */
   private async mayDecide(
     { workspaceId, createdBy }: GateJob,
@@ -111,7 +119,7 @@ export class CallGate {
     return mayDecide(person, { ...terms, workspaceId, requester: createdBy, jobCreatedBy: createdBy });
   }
 
-  private async verdictOf(asked: Asked & { job: GateJob; requester: MemberPrincipal }): Promise<Verdict> {
+  private async verdictOf(asked: Asked & { job: GateJob; requester: Requester }): Promise<Verdict> {
     const { job, call, tool, requester } = asked;
     const { policy } = await this.policies.current(job.workspaceId);
     const parsed = parseArguments(call.arguments);
