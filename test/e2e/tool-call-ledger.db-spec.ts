@@ -86,8 +86,8 @@ describe('the ledger row of a tool call', () => {
       ],
     });
     const rows = await jobs.rows<{ keys: string[] | null; expected: string[] }>(
-      `SELECT argument_keys AS keys, ARRAY[tool_call_key(workspace_id, tool_call_day(id), '["to","ada"]'),
-              tool_call_key(workspace_id, tool_call_day(id), '["list",0,7]')] AS expected
+      `SELECT argument_keys AS keys, ARRAY[tool_call_key(tool_call_seed(workspace_id, tool_call_day(id)), '["to","ada"]'),
+              tool_call_key(tool_call_seed(workspace_id, tool_call_day(id)), '["list",0,7]')] AS expected
          FROM tool_call WHERE job_id = $1 ORDER BY ordinal`,
       [job.jobId],
     );

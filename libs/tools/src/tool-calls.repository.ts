@@ -71,7 +71,8 @@ const newCalls: CommitPart<NewRow> = {
     CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
     up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result)), r.executor, r.approval,
     r.grant_id, CASE WHEN r.executor = 'queue' THEN clock_timestamp() END,
-    nullif(ARRAY(SELECT tool_call_key(r.workspace_id, tool_call_day(r.id), c) FROM unnest(r.contents) AS c), '{}')
+    nullif(ARRAY(SELECT tool_call_key(s.seed, c) FROM (SELECT tool_call_seed(r.workspace_id, tool_call_day(r.id)) AS seed OFFSET 0) AS s
+      CROSS JOIN unnest(r.contents) AS c), '{}')
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
 };
 

@@ -23,9 +23,12 @@ UPDATE tool_call t SET thread_id = j.thread_id, created_by = j.created_by,
 -- touches another's entries, and a search reads as many days as it needs.
 -- ---------------------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION tool_call_key(workspace_id uuid, day int, content text) RETURNS bigint
+CREATE FUNCTION tool_call_seed(workspace_id uuid, day int) RETURNS bigint
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN hashtextextended(content, hashtextextended(workspace_id::text, day));
+  RETURN hashtextextended(workspace_id::text, day);
+CREATE FUNCTION tool_call_key(seed bigint, content text) RETURNS bigint
+  LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN hashtextextended(content, seed);
 
 -- The day of a uuid v7, since the epoch.
 CREATE FUNCTION tool_call_day(id uuid) RETURNS int
@@ -44,7 +47,8 @@ CREATE FUNCTION tool_call_words(message text) RETURNS text[]
 
 CREATE FUNCTION tool_call_word_keys(workspace_id uuid, id uuid, error jsonb) RETURNS bigint[]
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN ARRAY(SELECT tool_call_key(workspace_id, tool_call_day(id), word) FROM unnest(tool_call_words(error ->> 'message')) AS word);
+  RETURN ARRAY(SELECT tool_call_key(s.seed, word) FROM (SELECT tool_call_seed(workspace_id, tool_call_day(id)) AS seed OFFSET 0) AS s
+                CROSS JOIN unnest(tool_call_words(error ->> 'message')) AS word);
 
 -- Indexes of the history hold settled calls only: a call enters them once, however often it moved before. The few that are
 -- open have an index of their own, which every list reads as well.
@@ -103,8 +107,9 @@ BEGIN
     IF first_day IS NULL OR first_day > last_day THEN RETURN; END IF;
     low := CASE WHEN p_newest_first THEN greatest(first_day, last_day - width + 1) ELSE first_day END;
     high := CASE WHEN p_newest_first THEN last_day ELSE least(last_day, first_day + width - 1) END;
-    SELECT array_agg(public.tool_call_key(ws, day, p_contents[1])), array_agg(public.tool_call_key(ws, day, coalesce(p_contents[2], p_contents[1]))),
-           array_agg(public.tool_call_key(ws, day, coalesce(p_contents[3], p_contents[1]))) INTO a, b, c FROM generate_series(low, high) AS day;
+    SELECT array_agg(public.tool_call_key(seed, p_contents[1])), array_agg(public.tool_call_key(seed, coalesce(p_contents[2], p_contents[1]))),
+           array_agg(public.tool_call_key(seed, coalesce(p_contents[3], p_contents[1]))) INTO a, b, c
+      FROM generate_series(low, high) AS day CROSS JOIN public.tool_call_seed(ws, day) AS seed;
     -- IS TRUE: these conditions are to be checked on rows, not to bring in other indexes.
     IF p_error THEN
       found := ARRAY(SELECT t.id FROM public.tool_call t WHERE t.error IS NOT NULL
@@ -130,7 +135,7 @@ END $$;
 DO $$
 DECLARE f regprocedure;
 BEGIN
-  FOREACH f IN ARRAY ARRAY['tool_call_key(uuid,int,text)', 'tool_call_day(uuid)', 'tool_call_day_start(int)', 'tool_call_words(text)',
+  FOREACH f IN ARRAY ARRAY['tool_call_seed(uuid,int)', 'tool_call_key(bigint,text)', 'tool_call_day(uuid)', 'tool_call_day_start(int)', 'tool_call_words(text)',
                            'tool_call_word_keys(uuid,uuid,jsonb)', 'tool_call_search(boolean,text[],uuid,uuid,boolean,int)']::regprocedure[] LOOP
     EXECUTE format('ALTER FUNCTION %s OWNER TO nightshift_owner', f);
   END LOOP;

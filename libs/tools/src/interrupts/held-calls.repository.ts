@@ -68,7 +68,7 @@ export class HeldCallsRepository {
     const added = decision.arguments === call.arguments ? [] : argumentContents(decision.arguments);
     await this.move(job, call, {
       set: `approved_at = clock_timestamp(), approved_arguments = $4, approval = $5, decided_by = $6, decision_id = $7,
-            argument_keys = nullif(argument_keys || ARRAY(SELECT tool_call_key(workspace_id, tool_call_day(id), c) FROM unnest($8::text[]) AS c), '{}')`,
+            argument_keys = nullif(argument_keys || ARRAY(SELECT tool_call_key(tool_call_seed(workspace_id, tool_call_day(id)), c) FROM unnest($8::text[]) AS c), '{}')`,
       where: `status = 'awaiting_approval' AND approved_at IS NULL`,
       values: [decision.arguments, approval, by, decisionId, added],
     });
