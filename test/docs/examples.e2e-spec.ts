@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { eventually } from '../harness/eventually.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 
 const run = promisify(execFile);
@@ -76,5 +77,20 @@ describe('the examples of the documents', () => {
     expect(output).toContain('event: job-finished');
     expect(output).toContain('1024');
     expect(output).toContain('already_terminal');
+  }, 60_000);
+
+  it('let a model ask a person, and answer it', async () => {
+    const example = (name: string, env: Record<string, string> = {}) =>
+      inShell(exampleOf('docs/interrupts.md', name), env);
+    const reply = JSON.parse(await example('ask')) as { data: { startChat: { jobId: string } } };
+    const { jobId: JOB_ID } = reply.data.startChat;
+    const REQUEST_ID = await eventually('the question is open', async () => {
+      const { interrupts } = JSON.parse(await example('inbox', { JOB_ID })) as { interrupts: { id: string }[] };
+      return interrupts[0]?.id;
+    });
+    expect(JSON.parse(await example('answer', { REQUEST_ID }))).toMatchObject({
+      status: 'resolved',
+      outcome: 'submit',
+    });
   }, 60_000);
 });
