@@ -37,11 +37,16 @@ afterAll(async () => {
   await database.close();
 });
 
+/** Looks at nothing by itself. */
+class Unpolled extends InterruptActivity {
+  protected override readonly pollMs = 3_600_000;
+}
+
 /** An activity on a bus that only the test hints on. */
-function quietActivity() {
+function quietActivity(Activity = Unpolled) {
   const bus = new HintBus();
   const logger = createLogger({ level: 'silent' });
-  const activity = new InterruptActivity(app.get(InterruptsRepository), bus, logger);
+  const activity = new Activity(app.get(InterruptsRepository), bus, logger);
   const { workspaceId } = people.owner;
   const watch = () => {
     const changes = activity.changes(workspaceId, ending.signal);
@@ -92,7 +97,7 @@ describe('the activity of an inbox', () => {
   });
 
   it('finds out what nobody hinted, by the clock', async () => {
-    const { watch } = quietActivity();
+    const { watch } = quietActivity(InterruptActivity);
     const next = watch();
     await next();
     const opened = await openInterrupt(app, job);

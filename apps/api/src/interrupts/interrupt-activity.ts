@@ -18,8 +18,6 @@ interface Watched {
   viewers: number;
 }
 
-/** The floor under lost hints. */
-const pollMs = 2_000;
 /** Open requests that are told apart; of a workspace with more, the newest. */
 const mostOpen = 5_000;
 const mostChanges = 10_000;
@@ -31,6 +29,8 @@ const mostChanges = 10_000;
  */
 @Injectable()
 export class InterruptActivity implements OnModuleDestroy {
+  /** The floor under lost hints. */
+  protected readonly pollMs: number = 2_000;
   private readonly watched = new Map<string, Watched>();
   private leaveBus: readonly (() => void)[] = [];
   private poll: Timer | undefined;
@@ -117,7 +117,7 @@ export class InterruptActivity implements OnModuleDestroy {
   }
 
   private pollLater(): void {
-    this.poll = systemClock.after(pollMs, () => {
+    this.poll = systemClock.after(this.pollMs, () => {
       this.lookAtAll();
       this.pollLater();
     });
