@@ -107,5 +107,15 @@ export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queu
 export { ToolQueueSweeper } from './tool-queue/tool-queue-sweeper.js';
 export { ToolResults } from './tool-queue/tool-results.js';
 export { ToolWorker } from './tool-queue/tool-worker.js';
+export type { McpAcceptance } from './mcp/choose-tools.js';
+export { type DefinitionDifference, differencesOf } from './mcp/definition-differences.js';
+export type { McpServer, McpSettings, McpTool, McpToolStatus } from './mcp/mcp-server.js';
+export { type McpServerChanges, McpServersService, type NewMcpServer } from './mcp/mcp-servers.service.js';
+export type { McpSettingsInput } from './mcp/mcp-settings.js';
+export type { HttpTool } from './http/http-tool.js';
+export { HttpToolTrials, type ToolTrial, type TriedTool } from './http/http-tool-trial.service.js';
+export { OutboundHosts } from './http/outbound-hosts.service.js';
+export type { WorkspaceTool, WorkspaceToolVersion } from './http/workspace-tool.js';
+export { WorkspaceToolsService } from './http/workspace-tools.service.js';
 export type { WorkspaceSecret } from './secrets/workspace-secret.js';
 export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';

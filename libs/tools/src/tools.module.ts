@@ -15,6 +15,7 @@ import { ClientCalls } from './client-tools/client-calls.js';
 import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
 import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
 import { ClientToolsService } from './client-tools/client-tools.service.js';
+import { HttpToolsModule } from './http/http-tools.module.js';
 import { ApprovalDecisions } from './interrupts/approval-decisions.js';
 import { HeldCallsRepository } from './interrupts/held-calls.repository.js';
 import { HumanInputs } from './interrupts/human-inputs.js';
@@ -22,6 +23,7 @@ import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
 import { CallInterruptKinds } from './interrupts/interrupt-kinds.js';
 import { InterruptsService } from './interrupts/interrupts.service.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
+import { McpModule } from './mcp/mcp.module.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
@@ -49,5 +51,9 @@ const clientTools = [ClientCalls, ClientClaimsRepository, ClientToolsService, Cl
 const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
-@Module({ imports: [JobsModule, ToolRegistryModule], providers: shared, exports: [...shared, ToolRegistryModule] })
+@Module({
+  imports: [HttpToolsModule, JobsModule, McpModule, ToolRegistryModule],
+  providers: shared,
+  exports: [...shared, HttpToolsModule, McpModule, ToolRegistryModule],
+})
 export class ToolsModule {}

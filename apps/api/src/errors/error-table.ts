@@ -36,6 +36,7 @@ export const errorTable = {
   unauthenticated: { status: 401, graphql: 'UNAUTHENTICATED' },
   forbidden: { status: 403, graphql: 'FORBIDDEN' },
   cannot_decide: { status: 403, graphql: 'FORBIDDEN' },
+  mcp_stdio_disabled: { status: 403, graphql: 'FORBIDDEN' },
   scope_exceeds_role: { status: 403, graphql: 'FORBIDDEN' },
   not_found: { status: 404, graphql: 'NOT_FOUND' },
   method_not_allowed: { status: 405, graphql: 'BAD_USER_INPUT' },

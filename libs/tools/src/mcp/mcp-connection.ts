@@ -43,6 +43,8 @@ export const EPOCH_META = 'nightshift/jobEpoch';
 /** Most tools of a server, and most pages they may come on. */
 export const MAX_TOOLS = 200;
 const MAX_PAGES = 50;
+/** Most bytes of JSON of all its definitions together: people look at them all, and models may be shown them all. */
+const MAX_LISTING_BYTES = 1_048_576;
 const PATIENCE_MS = 10_000;
 /** A process that does not know the question may ignore it; then it is asked the old way. */
 const PROBE_MS = 3_000;
@@ -88,20 +90,23 @@ export class McpConnection {
   async list(): Promise<McpListing> {
     const tools = new Map<string, ListedTool>();
     let skipped = 0;
+    let bytes = 0;
     let cursor: string | undefined;
     if (this.client.getServerCapabilities()?.tools === undefined) return { tools: [], problem: 'It has no tools.' };
     for (let page = 0; page < MAX_PAGES; page++) {
       const answer = await this.listPage(cursor);
       for (const tool of answer.tools) {
-        if (tools.size === MAX_TOOLS) return { tools: [...tools.values()], problem: TOO_MANY };
         const listed = toListedTool(tool);
+        bytes += Buffer.byteLength(JSON.stringify(listed?.definition ?? ''));
+        if (tools.size === MAX_TOOLS || bytes > MAX_LISTING_BYTES)
+          return { tools: [...tools.values()], problem: TOO_MUCH };
         if (listed === null || tools.has(listed.definition.name)) skipped++;
         else tools.set(listed.definition.name, listed);
       }
       cursor = answer.nextCursor;
       if (cursor === undefined) return { tools: [...tools.values()], problem: skipped === 0 ? null : tell(skipped) };
     }
-    return { tools: [...tools.values()], problem: TOO_MANY };
+    return { tools: [...tools.values()], problem: TOO_MUCH };
   }
 
   /**
@@ -159,7 +164,7 @@ export class McpConnection {
   }
 }
 
-const TOO_MANY = `Only its first ${MAX_TOOLS} tools are listed.`;
+const TOO_MUCH = `Not all of its tools are listed: they are more than ${MAX_TOOLS}, or too large together.`;
 const tell = (skipped: number) => `${skipped} of its tools cannot be listed: their name or definition is not usable.`;
 
 function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {

@@ -31,6 +31,12 @@ export interface ListedTool {
   readonly hash: string;
 }
 
+/** Which definition of which tool. */
+export interface McpListedHash {
+  readonly name: string;
+  readonly hash: string;
+}
+
 /** Most bytes of JSON that one tool's definition may have. */
 export const MAX_DEFINITION_BYTES = 65_536;
 const LONGEST_NAME = 128;

@@ -7,6 +7,7 @@ import { until } from '../../../../test/harness/until.js';
 import type { McpListing } from './mcp-connection.js';
 import { McpSession } from './mcp-session.js';
 import { McpSessions, type McpTarget } from './mcp-sessions.js';
+import { parseMcpSettings } from './mcp-settings.js';
 import { mcpFetch } from './mcp-transport.js';
 
 const never = new AbortController().signal;
@@ -43,9 +44,17 @@ async function connect({ endpoint }: McpTarget): Promise<McpSession> {
   return session;
 }
 
-function target(changes: Partial<McpTarget> = {}, headers: Record<string, string> = {}): McpTarget {
-  const endpoint = { transport: 'http', url: server.url, headers } as const;
-  return { workspaceId: 'here', serverId: 'one', hosts: [], endpoint, ...changes };
+interface Aim {
+  readonly workspaceId?: string;
+  readonly serverId?: string;
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function target({ workspaceId = 'here', serverId = 'one', url = server.url, headers = {} }: Aim = {}): McpTarget {
+  const settings = parseMcpSettings({ transport: 'http', url });
+  const reachable = { workspaceId, serverId, name: 'test', settings, enabled: true, hosts: [] };
+  return { server: reachable, endpoint: { transport: 'http', url, headers } };
 }
 
 interface Calling {
@@ -77,7 +86,7 @@ describe('McpSessions', () => {
     await use('echo', target({ workspaceId: 'elsewhere' }));
     await use('echo', target({ serverId: 'two' }));
     expect(opened).toHaveLength(3);
-    await use('echo', target({}, { authorization: 'Bearer another' }));
+    await use('echo', target({ headers: { authorization: 'Bearer another' } }));
     expect(opened).toHaveLength(4);
     await until('the one with the old headers is closed', () => opened[0]?.isClosed === true);
   });
@@ -152,8 +161,7 @@ describe('McpSessions', () => {
   it('stops waiting for a session when the call is stopped', async () => {
     const silent = await McpTestServer.start({ intercept: () => true });
     const stop = new AbortController();
-    const endpoint = { transport: 'http', url: silent.url, headers: {} } as const;
-    const waiting = use('echo', target({ endpoint }), stop.signal);
+    const waiting = use('echo', target({ url: silent.url }), stop.signal);
     await until('it is asked', () => silent.requests.length > 0);
     stop.abort();
     await expect(waiting).rejects.toThrow('stopped');
@@ -196,8 +204,7 @@ describe('a session', () => {
     const session = await fresh();
     const other = await McpTestServer.start({ pages: [[]] });
     await session.close();
-    const endpoint = { transport: 'http', url: other.url, headers: {} } as const;
-    await expect(use('send', target({ endpoint }))).rejects.toThrow('does not offer this tool any more');
+    await expect(use('send', target({ url: other.url }))).rejects.toThrow('does not offer this tool any more');
     await sessions.close();
     await other.close();
   });

@@ -3,17 +3,17 @@ import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '#platform';
 
 import { canonicalJson } from '../canonical-json.js';
+import { ToolDidNothing } from '../tools.errors.js';
 import { McpFailure } from './mcp-failure.js';
+import type { McpReachable } from './mcp-listings.repository.js';
 import type { McpSession } from './mcp-session.js';
 import type { McpEndpoint } from './mcp-transport.js';
 
-/** Whose session with which server, and where that is. Sessions are shared by equal targets only. */
+/** Whose session with which server. Sessions are shared by equal targets only. */
 export interface McpTarget {
-  readonly workspaceId: string;
-  readonly serverId: string;
+  readonly server: McpReachable;
+  /** Where it is, secrets filled in. */
   readonly endpoint: McpEndpoint;
-  /** The workspace's allow list. */
-  readonly hosts: readonly string[];
 }
 
 export interface McpSessionsOptions {
@@ -56,7 +56,8 @@ export class McpSessions {
 
   /**
    * Runs `run` with a session. When the server turns out to have forgotten it, which it says without doing anything, `run` is
-   * repeated once with a new one. An abort ends the waiting for a session. Throws `McpFailure`, and what `run` throws.
+   * repeated once with a new one. An abort ends the waiting for a session (`ToolDidNothing`). Throws `McpFailure`, and what
+   * `run` throws.
    */
   async use<T>(target: McpTarget, signal: AbortSignal, run: (session: McpSession) => Promise<T>): Promise<T> {
     try {
@@ -73,8 +74,8 @@ export class McpSessions {
   }
 
   /** Takes the session with a server out of use. */
-  forget(target: Pick<McpTarget, 'workspaceId' | 'serverId'>): void {
-    const entry = this.open.get(keyOf(target));
+  forget(server: Pick<McpReachable, 'workspaceId' | 'serverId'>): void {
+    const entry = this.open.get(keyOf(server));
     if (entry !== undefined) this.retire(entry);
   }
 
@@ -97,7 +98,7 @@ export class McpSessions {
     signal: AbortSignal,
     run: (session: McpSession) => Promise<T>,
   ): Promise<T> {
-    signal.throwIfAborted();
+    assertNotStopped(signal);
     const entry = this.take(target);
     try {
       return await run(await unlessAborted(entry.session, signal));
@@ -111,11 +112,12 @@ export class McpSessions {
   }
 
   private take(target: McpTarget): Entry {
-    const key = keyOf(target);
+    const key = keyOf(target.server);
     const fingerprint = fingerprintOf(target);
     const known = this.open.get(key);
     // A server may end the connection while nobody looks.
-    if (known?.opened?.isClosed === true || known?.fingerprint !== fingerprint) this.forget(target);
+    const isUsable = known?.fingerprint === fingerprint && known.opened?.isClosed !== true;
+    if (!isUsable) this.forget(target.server);
     const entry = this.open.get(key) ?? this.enter(key, fingerprint, target);
     this.open.delete(key);
     this.open.set(key, entry);
@@ -166,14 +168,14 @@ export class McpSessions {
   }
 }
 
-function keyOf({ workspaceId, serverId }: Pick<McpTarget, 'workspaceId' | 'serverId'>): string {
+function keyOf({ workspaceId, serverId }: Pick<McpReachable, 'workspaceId' | 'serverId'>): string {
   return `${workspaceId}/${serverId}`;
 }
 
-/** A digest, because what it is made of holds secrets. */
-function fingerprintOf({ endpoint, hosts }: McpTarget): string {
+/** A digest, because what it is made of holds secrets. Settings count whole: listings are stored for them alone. */
+function fingerprintOf({ endpoint, server }: McpTarget): string {
   return createHash('sha256')
-    .update(canonicalJson([endpoint, hosts]))
+    .update(canonicalJson([endpoint, server.settings, server.hosts]))
     .digest('hex');
 }
 
@@ -181,10 +183,14 @@ async function end(session: Promise<McpSession>): Promise<void> {
   await session.then((opened) => opened.close()).catch(() => undefined); // what never opened need not be closed
 }
 
+function assertNotStopped(signal: AbortSignal): void {
+  if (signal.aborted) throw new ToolDidNothing();
+}
+
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => {
-      reject(new McpFailure('unusable', 'The call was stopped.'));
+      reject(new ToolDidNothing());
     };
     signal.addEventListener('abort', stop, { once: true });
     work.then(resolve, reject).finally(() => {

@@ -1,0 +1,38 @@
+import { mcpToolMoved, mcpToolNotFound, mcpToolUnusable } from './mcp.errors.js';
+import type { McpListedHash } from './mcp-definition.js';
+import type { McpServer, McpTool } from './mcp-server.js';
+
+/** Which tools of a server somebody accepts. */
+export interface McpAcceptance {
+  /** By the server's names. */
+  readonly names?: readonly string[] | undefined;
+  /** All that are listed now and can be offered. */
+  readonly all?: boolean | undefined;
+  /** Hashes of the definitions that were looked at; a tool with another one is refused. Absent: whatever is listed now. */
+  readonly seen?: readonly string[] | undefined;
+}
+
+/** The definitions to accept. Throws `not_found`, `bad_request` (a tool nobody can be offered), `conflict` (not what was seen). */
+export function chooseTools(
+  server: McpServer,
+  { names = [], all = false, seen }: McpAcceptance,
+): readonly McpListedHash[] {
+  const named = names.map((name) => namedTool(server, name));
+  const rest = all ? server.tools.filter((tool) => isListed(tool) && tool.problem === null) : [];
+  const chosen = new Map([...named, ...rest].map(({ name, hash }) => [name, { name, hash }]));
+  for (const { name, hash } of chosen.values()) {
+    if (seen !== undefined && !seen.includes(hash)) throw mcpToolMoved(name);
+  }
+  return [...chosen.values()];
+}
+
+function namedTool({ tools }: McpServer, name: string): McpTool {
+  const tool = tools.find((one) => one.name === name);
+  if (tool === undefined || !isListed(tool)) throw mcpToolNotFound(name.slice(0, 128));
+  if (tool.problem !== null) throw mcpToolUnusable(name, tool.problem);
+  return tool;
+}
+
+function isListed({ status }: McpTool): boolean {
+  return status !== 'gone';
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../../../../test/harness/eventually.js';
+import { McpFixture, serverAt } from '../../../../test/harness/mcp-fixture.js';
+import { until } from '../../../../test/harness/until.js';
+import { UNKNOWN_OUTCOME_TEXT } from '../model-text.js';
+import type { ToolProgress } from '../tool.js';
+import type { NewMcpServer } from './mcp-servers.service.js';
+
+const given = new McpFixture();
+const call = (name: string, calling: Parameters<typeof given.mcp.call>[2] = {}) =>
+  given.mcp.call(given.workspaceId, name, calling);
+
+describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (era) => {
+  it('gives text, or the structured content that the definition promises', async () => {
+    await given.accepted({ era });
+    expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({ status: 'completed', result: 'hi' });
+    expect(await call('test.add', { args: { a: 1, b: 2 } })).toMatchObject({
+      status: 'completed',
+      result: '{"sum":3}',
+    });
+  });
+
+  it('fails with what the tool says', async () => {
+    await given.accepted({ era });
+    const outcome = await call('test.fail');
+    expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('no more paper') });
+  });
+
+  it('has its arguments checked by the accepted schema before anything is sent', async () => {
+    const { server } = await given.accepted({ era });
+    expect(await call('test.add', { args: { a: 'one' } })).toMatchObject({
+      status: 'error',
+      failure: { phase: 'validation' },
+    });
+    expect(server.stage.calls).toEqual([]);
+  });
+
+  it('tells its progress through the context', async () => {
+    const { server } = await given.accepted({ era });
+    const seen: ToolProgress[] = [];
+    const running = call('test.steps', { progress: (progress) => seen.push(progress) });
+    await until('all was told', () => seen.length === 3 && server.stage.held === 1);
+    server.stage.release();
+    expect(await running).toMatchObject({ status: 'completed', result: 'done' });
+    expect(seen.map(({ progress }) => progress)).toEqual([1, 2, 3]);
+  });
+
+  it('ends at its time limit, and the server is told', async () => {
+    const { server } = await given.accepted({ era });
+    expect(await call('test.hang', { timeoutMs: 300 })).toMatchObject({ status: 'timed_out' });
+    await until('the server has heard of it', () => server.stage.cancelled.includes('hang'));
+  });
+
+  it('ends when its job is stopped, and nobody claims to know what it did', async () => {
+    const { server } = await given.accepted({ era });
+    const stop = new AbortController();
+    const running = call('test.hang', { signal: stop.signal });
+    await until('it runs', () => server.stage.held === 1);
+    stop.abort(new Error('stopped'));
+    expect(await running).toMatchObject({ status: 'interrupted', modelText: UNKNOWN_OUTCOME_TEXT });
+    await until('the server has heard of it', () => server.stage.cancelled.includes('hang'));
+  });
+
+  it('fails when the server dies in the middle of it, and the next one goes well', async () => {
+    await given.accepted({ era });
+    const outcome = await call('test.die');
+    expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('is not known') });
+    expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({ status: 'completed' });
+  });
+
+  it('keeps a large answer, cut for the ledger, and refuses one without end', async () => {
+    await given.accepted({ era });
+    expect(await call('test.huge', { args: { bytes: 2_000_000 } })).toMatchObject({
+      status: 'completed',
+      result: expect.stringContaining('2000000 bytes in total'),
+    });
+    expect(await call('test.huge', { args: { bytes: 6_000_000 } })).toMatchObject({
+      status: 'error',
+      modelText: expect.stringContaining('larger than allowed'),
+    });
+  });
+});
+
+describe('a call', () => {
+  it('carries the key of the call, and nothing of who asked', async () => {
+    const { server } = await given.accepted();
+    await call('test.echo', { args: { text: 'hi' } });
+    const [seen] = server.stage.calls;
+    expect(seen?.headers['idempotency-key']).toBe(seen?.meta['nightshift/idempotencyKey']);
+    expect(seen?.headers).not.toHaveProperty('authorization');
+    const said = JSON.stringify([server.requests, server.stage.calls]);
+    for (const own of [given.workspaceId, given.here.admin.id, given.here.owner.userId])
+      expect(said).not.toContain(own);
+  });
+
+  it('answers no question that a server puts to the person', async () => {
+    await given.accepted();
+    expect(await call('test.ask')).toMatchObject({ status: 'error' });
+  });
+
+  it('reaches a server that has forgotten the session', async () => {
+    const { server } = await given.accepted();
+    await call('test.echo', { args: { text: 'hi' } });
+    server.forget();
+    expect(await call('test.send', { args: { to: 'bob' } })).toMatchObject({ status: 'completed' });
+    expect(server.stage.calls.filter(({ tool }) => tool === 'send')).toHaveLength(1);
+  });
+
+  it('goes to no host outside the list of the workspace', async () => {
+    const { server } = await given.accepted();
+    await given.sql(`UPDATE workspace SET outbound_hosts = '{api.example.com}' WHERE id = $1`, [given.workspaceId]);
+    const before = server.requests.length;
+    expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({
+      status: 'error',
+      modelText: expect.stringContaining('not on the list of allowed hosts'),
+    });
+    expect(server.requests.slice(before).filter(({ method }) => method !== 'DELETE')).toEqual([]);
+  });
+});
+
+describe('a server that is a process', () => {
+  const settings: NewMcpServer['settings'] = {
+    transport: 'stdio',
+    command: process.execPath,
+    args: ['--no-warnings', `${process.cwd()}/test/harness/mcp-stdio.main.ts`],
+    env: { GREETING: 'hello' },
+  };
+
+  it('is called with its own variables and none of ours', async () => {
+    const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings, accept: { all: true } }));
+    expect(made).toMatchObject({ problem: null, tools: { length: 3 } });
+    const variable = async (name: string) =>
+      (await call('test.environment', { args: { name } })) as { result?: string };
+    expect((await variable('GREETING')).result).toBe('hello');
+    expect((await variable('NIGHTSHIFT_TEST_POSTGRES')).result).toBe('nothing'); // which this process has
+  });
+
+  it('is started anew after it has died in a call, and ends with its server', async () => {
+    const { id } = await given.mcp.servers.register(
+      given.here.admin,
+      serverAt('', { settings, accept: { all: true } }),
+    );
+    const pid = async () => Number(((await call('test.pid')) as { result?: string }).result);
+    const first = await pid();
+    expect(await pid()).toBe(first);
+    expect(await call('test.exit')).toMatchObject({
+      status: 'error',
+      modelText: expect.stringContaining('is not known'),
+    });
+    const second = await pid();
+    expect(second).not.toBe(first);
+    await given.mcp.servers.remove(given.here.admin, id);
+    await eventually('the process is gone', () => (isAlive(second) ? undefined : true));
+  });
+
+  it('says so when its command cannot be started', async () => {
+    const nowhere = { transport: 'stdio', command: '/nowhere/at-all' } as const;
+    const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings: nowhere }));
+    expect(made.problem).toBe('The command of the MCP server cannot be started.');
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+
+import { isOwnHeader, Redactor, toStorableText } from '#platform';
+
+import { secretsIn, withoutSecrets } from '../http/secret-references.js';
+import { mcpInputInvalid } from './mcp.errors.js';
+import type { McpSettings } from './mcp-server.js';
+
+const shapes = new Redactor();
+/** Names of headers and variables whose value is a credential. */
+const CREDENTIAL = /auth|cookie|token|secret|password|passwd|credential|api[-_]?key|access[-_]?key|private[-_]?key/i;
+/** Headers that the protocol, the guard or we set. */
+const TAKEN = /^(accept|content-.*|idempotency-key|last-event-id|mcp-.*|x-job-epoch)$/i;
+const SECRETS_ONLY = 'a credential is kept as a secret: write {{secret:NAME}}';
+const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
+
+const storable = (longest: number) =>
+  z
+    .string()
+    .max(longest, `at most ${longest} characters`)
+    .refine((text) => toStorableText(text) === text, 'contains characters that cannot be stored')
+    .refine(isHarmless, 'looks like a secret: keep it as one and write {{secret:NAME}}');
+
+const effects = z.enum(['pure', 'idempotent', 'once']);
+const common = {
+  timeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).nullable().default(null),
+  trusted: z.boolean().default(false),
+  effect: effects.nullable().default(null),
+  effects: z.record(storable(128).regex(/^(?!__proto__$)/), effects).default({}),
+};
+
+const url = storable(2_000).refine(
+  isUsableUrl,
+  'must begin with https:// or http:// and hold no name, password or fragment',
+);
+
+const headers = z
+  .record(
+    z
+      .string()
+      .regex(/^[A-Za-z][!#$%&'*+.^_`|~\dA-Za-z-]{0,127}$/, 'not a name for a header')
+      .refine((name) => !isOwnHeader(name) && !TAKEN.test(name), 'this header is not yours to set'),
+    storable(4_096).regex(/^[\t\x20-\x7e]*$/, 'not a value for a header'),
+  )
+  .refine(areCredentialsSecret, SECRETS_ONLY);
+
+const env = z
+  .record(z.string().regex(/^(?!__)[A-Za-z_]\w{0,127}$/, 'not a name for a variable'), storable(4_096))
+  .refine(areCredentialsSecret, SECRETS_ONLY);
+
+const settings = z.discriminatedUnion('transport', [
+  z.strictObject({ transport: z.literal('http'), url, headers: headers.default({}), ...common }),
+  z.strictObject({
+    transport: z.literal('stdio'),
+    command: storable(1_000).min(1),
+    args: z.array(storable(4_096)).max(64).default([]),
+    env: env.default({}),
+    ...common,
+  }),
+]);
+
+/** The name of a server, and the beginning of its tools' names. */
+export const mcpServerName = z.string().regex(/^[a-z0-9_-]{1,32}$/, '1 to 32 of a-z, 0-9, "_" and "-"');
+
+/** What may be left out of settings. */
+export type McpSettingsInput = z.input<typeof settings>;
+
+/** Reads the settings of a server, defaults filled in. Throws `bad_request` naming the member at fault. */
+export function parseMcpSettings(input: unknown): McpSettings {
+  const parsed = settings.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue === undefined || issue.path.length === 0 ? 'settings' : issue.path.join('.');
+  throw mcpInputInvalid(field, issue?.message ?? 'wrong value');
+}
+
+/** The secrets that settings refer to, by name. */
+export function secretsOf(given: McpSettings): readonly string[] {
+  const values = Object.values(given.transport === 'http' ? given.headers : given.env);
+  return [...new Set(values.flatMap(secretsIn))];
+}
+
+/** Whether a server with these settings is another one than before: what was accepted there says nothing of it. */
+export function isElsewhere(before: McpSettings, after: McpSettings): boolean {
+  if (before.transport === 'http' && after.transport === 'http') return before.url !== after.url;
+  if (before.transport === 'stdio' && after.transport === 'stdio') {
+    return JSON.stringify([before.command, before.args]) !== JSON.stringify([after.command, after.args]);
+  }
+  return true;
+}
+
+function isUsableUrl(text: string): boolean {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
+  return isHttp && `${url.username}${url.password}${url.hash}` === '';
+}
+
+/** Settings are stored and shown as they are written, so nothing in them may be a secret itself. */
+function isHarmless(text: string): boolean {
+  const written = withoutSecrets(text, '');
+  return shapes.redact(written) === written;
+}
+
+function areCredentialsSecret(given: Readonly<Record<string, string>>): boolean {
+  return Object.entries(given).every(([name, value]) => !CREDENTIAL.test(name) || secretsIn(value).length > 0);
+}

@@ -1,0 +1,60 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+
+import { Config } from '#platform';
+
+import { ToolCatalog, type WorkspaceToolSource } from '../catalog/tool-catalog.js';
+import { defineTool } from '../define-tool.js';
+import type { Tool } from '../tool.js';
+import { descriptionOf, problemOf } from './mcp-definition.js';
+import { effectOf } from './mcp-effect.js';
+import { McpGateway } from './mcp-gateway.js';
+import { type McpAcceptedTool, McpListingsRepository } from './mcp-listings.repository.js';
+import { offeredName } from './offered-name.js';
+
+/**
+ * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is off, or says something else of them
+ * by now, are there but disabled: nobody is offered them, and a job that was gets told why it cannot call them.
+ */
+@Injectable()
+export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
+  readonly name = 'MCP servers';
+
+  constructor(
+    private readonly listings: McpListingsRepository,
+    private readonly gateway: McpGateway,
+    private readonly catalog: ToolCatalog,
+    private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    this.catalog.addSource(this);
+  }
+
+  async toolsOf(workspaceId: string): Promise<readonly Tool[]> {
+    const tools = new Map<string, Tool>();
+    for (const accepted of await this.listings.accepted(workspaceId)) {
+      if (accepted.settings.transport === 'stdio' && !this.config.values.MCP_STDIO) continue;
+      if (problemOf(accepted.definition) !== null) continue;
+      const tool = this.toTool(workspaceId, accepted);
+      if (!tools.has(tool.name)) tools.set(tool.name, tool);
+    }
+    return [...tools.values()];
+  }
+
+  private toTool(workspaceId: string, accepted: McpAcceptedTool): Tool {
+    const { serverId, serverName, settings, enabled, status, definition, hash } = accepted;
+    return defineTool({
+      name: offeredName(serverName, definition.name),
+      description: descriptionOf(definition, serverName),
+      input: definition.inputSchema,
+      runtime: 'server',
+      sort: 'mcp',
+      version: hash,
+      effect: effectOf(definition, settings),
+      enabled: enabled && status === 'accepted',
+      ...(settings.timeoutMs === null ? {} : { timeoutMs: settings.timeoutMs }),
+      execute: (args, context) =>
+        this.gateway.call({ workspaceId, serverId, definition, hash, arguments: args, context }),
+    });
+  }
+}
