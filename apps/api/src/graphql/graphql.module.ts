@@ -27,7 +27,10 @@ import { StreamsModule } from '../streams/streams.module.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
 import { ThreadPages } from '../threads/thread-pages.js';
 import { ThreadsResolver } from '../threads/threads.resolver.js';
+import { ToolTrialsResolver } from '../tools/tool-trials.resolver.js';
 import { ToolsResolver } from '../tools/tools.resolver.js';
+import { WorkspaceSecretsResolver } from '../tools/workspace-secrets.resolver.js';
+import { WorkspaceToolsResolver } from '../tools/workspace-tools.resolver.js';
 import { MembersResolver } from '../workspaces/members.resolver.js';
 import { WorkspacesResolver } from '../workspaces/workspaces.resolver.js';
 import { ContextFactory } from './context-factory.js';
@@ -73,8 +76,11 @@ export const graphqlResolvers = [
   ThreadFieldsResolver,
   ThreadsResolver,
   ToolCallFieldsResolver,
+  ToolTrialsResolver,
   ToolsResolver,
   WorkspaceActivityResolver,
+  WorkspaceSecretsResolver,
+  WorkspaceToolsResolver,
   WorkspacesResolver,
 ];
 

@@ -1,6 +1,6 @@
 import { Field, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
-import type { ToolEffect, ToolRuntime } from '#tools';
+import type { ToolEffect, ToolRuntime, ToolSort } from '#tools';
 
 import { Json } from '../graphql/scalars/json.scalar.js';
 
@@ -38,8 +38,29 @@ registerEnumType(ToolEffectEnum, {
   },
 });
 
-/** A tool that this server offers. */
-@ObjectType('Tool', { description: 'A tool that this server offers; name it in `startChat` to let the model call it.' })
+/** GraphQL's names of what answers a call. */
+export const ToolSortEnum = {
+  SERVER: 'server',
+  CLIENT: 'client',
+  HTTP: 'http',
+  MCP: 'mcp',
+} as const satisfies Record<Uppercase<ToolSort>, ToolSort>;
+
+registerEnumType(ToolSortEnum, {
+  name: 'ToolSort',
+  description: 'What kind of thing answers a call.',
+  valuesMap: {
+    SERVER: { description: 'Code of this server.' },
+    CLIENT: { description: 'The client that asked.' },
+    HTTP: { description: 'An HTTP tool that the workspace has defined.' },
+    MCP: { description: 'An MCP server that the workspace has connected.' },
+  },
+});
+
+/** A tool that a workspace can use. */
+@ObjectType('Tool', {
+  description: 'A tool that can be used here; advertise it in `startChat` to let the model call it.',
+})
 export class ToolModel {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
@@ -52,6 +73,12 @@ export class ToolModel {
 
   @Field(() => ToolRuntimeEnum, { description: 'Who can run it.' })
   runtime!: string;
+
+  @Field(() => ToolSortEnum, { description: 'What answers its calls.' })
+  sort!: string;
+
+  @Field(() => String, { description: 'Changes whenever what the model reads or what runs changes.' })
+  version!: string;
 
   @Field(() => ToolEffectEnum, { description: 'What calling it twice would do.' })
   effect!: string;

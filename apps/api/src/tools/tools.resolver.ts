@@ -1,6 +1,6 @@
 import { Context, Query, Resolver } from '@nestjs/graphql';
 
-import { type Tool, ToolRegistry } from '#tools';
+import { type Tool, ToolCatalog } from '#tools';
 
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
@@ -9,10 +9,13 @@ import { ToolModel } from './tool.model.js';
 /** Shows what tools there are. */
 @Resolver(() => ToolModel)
 export class ToolsResolver {
-  constructor(private readonly registry: ToolRegistry) {}
+  constructor(private readonly catalog: ToolCatalog) {}
 
-  @Query(() => [ToolModel], { description: 'The tools of this server, by name.', complexity: listCost(20) })
-  tools(@Context() { member }: GraphqlContext): readonly Tool[] {
-    return member.scopes.includes('read') ? this.registry.list() : [];
+  @Query(() => [ToolModel], {
+    description: 'The tools of this server and those of the workspace, by name.',
+    complexity: listCost(20),
+  })
+  async tools(@Context() { member }: GraphqlContext): Promise<readonly Tool[]> {
+    return member.scopes.includes('read') ? (await this.catalog.of(member.workspaceId)).list() : [];
   }
 }

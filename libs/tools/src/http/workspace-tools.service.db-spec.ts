@@ -9,7 +9,7 @@ import { openTestIdentities, type TestIdentities } from '../../../../test/harnes
 import { openWorkspaceTools } from '../../../../test/harness/workspace-tools.js';
 
 const definition = { name: 'get_user', description: 'Finds a user.', method: 'GET', url: 'https://a.test/users' };
-const all = { take: 100, after: undefined };
+const all = { first: 100 };
 const fetch = new GuardedFetch();
 
 let database: TestDatabase;
@@ -50,8 +50,7 @@ describe('WorkspaceToolsService', () => {
     expect(listed).toMatchObject({ name: 'get_user', sort: 'http', version: `${tool.id}@1`, runtime: 'server' });
     expect(listed?.grantKey?.({})).toBe('GET a.test');
     expect(await parts.tools.get(here.owner, tool.id)).toEqual(tool);
-    expect(await parts.tools.list(here.owner, all)).toEqual([tool]);
-    expect(await parts.tools.count(here.owner)).toBe(1);
+    expect(await parts.tools.list(here.owner, all)).toEqual({ items: [tool], hasMore: false });
   });
 
   it('makes a version of each change and keeps the ones before', async () => {
@@ -85,7 +84,7 @@ describe('WorkspaceToolsService', () => {
     const { id } = await parts.tools.register(here.admin, definition);
     await parts.tools.remove(here.admin, id);
     expect(await namesIn(here.owner)).toEqual([]);
-    expect(await parts.tools.list(here.owner, all)).toEqual([]);
+    expect(await parts.tools.list(here.owner, all)).toMatchObject({ items: [] });
     for (const attempt of [
       () => parts.tools.get(here.owner, id),
       () => parts.tools.update(here.owner, id, definition),
@@ -137,7 +136,7 @@ describe('WorkspaceToolsService', () => {
   it('refuses what is no tool, before anything is written', async () => {
     const attempt = parts.tools.register(here.admin, { ...definition, url: 'https://{host}/' });
     await expect(attempt).rejects.toMatchObject({ code: 'bad_request', field: 'definition.url' });
-    expect(await parts.tools.count(here.owner)).toBe(0);
+    expect(await parts.tools.list(here.owner, all)).toMatchObject({ items: [] });
   });
 
   it('is for admins only, and says nothing to anybody else', async () => {
@@ -164,7 +163,7 @@ describe('WorkspaceToolsService', () => {
   it('keeps workspaces apart', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     expect(await namesIn(elsewhere.owner)).toEqual([]);
-    expect(await parts.tools.list(elsewhere.owner, all)).toEqual([]);
+    expect(await parts.tools.list(elsewhere.owner, all)).toMatchObject({ items: [] });
     expect(await parts.tools.versions(elsewhere.owner, id)).toEqual([]);
     for (const attempt of [
       () => parts.tools.get(elsewhere.owner, id),
@@ -196,8 +195,12 @@ describe('WorkspaceToolsService', () => {
   it('pages through its tools', async () => {
     const made = [];
     for (const n of [1, 2, 3]) made.push(await parts.tools.register(here.admin, { ...definition, name: `tool_${n}` }));
-    const page = await parts.tools.list(here.owner, { take: 2, after: made[0]?.id });
-    expect(page.map(({ name }) => name)).toEqual(['tool_2', 'tool_3']);
+    const names = async (first: number, after?: string) => {
+      const { items, hasMore } = await parts.tools.list(here.owner, { first, after });
+      return [...items.map(({ name }) => name), hasMore];
+    };
+    expect(await names(2)).toEqual(['tool_1', 'tool_2', true]);
+    expect(await names(2, made[0]?.id)).toEqual(['tool_2', 'tool_3', false]);
   });
 });
 

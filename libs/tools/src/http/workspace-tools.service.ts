@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { abilityOf, assertCan, type MemberPrincipal, type Page, type PageRequest, scopeOf } from '#auth';
 import { isId, newId, PrismaService, type PrismaTransaction } from '#platform';
 
 import { lockWorkspace, recordChange } from '../admin-audit.repository.js';
@@ -10,7 +10,7 @@ import { toolNameTaken, toolNotFound, tooManyTools } from './http.errors.js';
 import { type HttpTool, parseHttpTool } from './http-tool.js';
 import type { VersionedTool } from './to-tool.js';
 import type { WorkspaceTool, WorkspaceToolVersion } from './workspace-tool.js';
-import { type ToolPage, WorkspaceToolsRepository } from './workspace-tools.repository.js';
+import { WorkspaceToolsRepository } from './workspace-tools.repository.js';
 
 const MAX_TOOLS = 200;
 const SHOWN_VERSIONS = 100;
@@ -29,15 +29,12 @@ export class WorkspaceToolsService {
     private readonly catalog: ToolCatalog,
   ) {}
 
-  /** Oldest first. Gives one more than the page when there are more. */
-  async list(principal: MemberPrincipal, page: ToolPage): Promise<readonly WorkspaceTool[]> {
+  /** Oldest first. */
+  async list(principal: MemberPrincipal, { first, after }: PageRequest): Promise<Page<WorkspaceTool>> {
     assertMayManage(principal);
-    return this.prisma.withWorkspace(principal, (tx) => this.tools.list(tx, scopeOf(principal), page));
-  }
-
-  async count(principal: MemberPrincipal): Promise<number> {
-    assertMayManage(principal);
-    return this.prisma.withWorkspace(principal, (tx) => this.tools.count(tx, scopeOf(principal)));
+    const page = { take: first + 1, after };
+    const rows = await this.prisma.withWorkspace(principal, (tx) => this.tools.list(tx, scopeOf(principal), page));
+    return { items: rows.slice(0, first), hasMore: rows.length > first };
   }
 
   /** Throws `not_found`, also for a removed one. */

@@ -1,0 +1,45 @@
+import { Field, InputType, ObjectType } from '@nestjs/graphql';
+
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { UserError } from '../graphql/user-error.model.js';
+
+@ObjectType('WorkspaceSecret', {
+  description: 'A secret that tools of the workspace can use. Its value is never shown.',
+})
+export class WorkspaceSecretModel {
+  @Field(() => String, { description: 'Its name; tools refer to it by `{{secret:NAME}}`.' })
+  name!: string;
+
+  @Field(() => String, { description: 'Who set it last: `user:<id>` or `key:<id>`.' })
+  setBy!: string;
+
+  @Field(() => DateTime, { description: 'When it was first set.' })
+  createdAt!: number;
+
+  @Field(() => DateTime, { description: 'When it was last set.' })
+  updatedAt!: number;
+}
+
+@InputType({ description: 'A secret to keep.' })
+export class SetWorkspaceSecretInput {
+  @Field(() => String, { description: 'Its name: a letter, then letters, digits and `_`, 64 at most.' })
+  name!: string;
+
+  @Field(() => String, { description: 'Its value, 8 to 8,192 characters; stored encrypted, never shown again.' })
+  value!: string;
+}
+
+@InputType({ description: 'Which secret to remove.' })
+export class RemoveWorkspaceSecretInput {
+  @Field(() => String, { description: 'Its name.' })
+  name!: string;
+}
+
+@ObjectType({ description: 'The secret as it is now (or was, when removed), or why nothing changed.' })
+export class WorkspaceSecretPayload {
+  @Field(() => WorkspaceSecretModel, { nullable: true, description: 'The secret, without its value.' })
+  secret?: WorkspaceSecretModel | null;
+
+  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  userErrors!: UserError[];
+}

@@ -1,0 +1,46 @@
+import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
+
+import { Secret } from '#platform';
+import { type WorkspaceSecret, WorkspaceSecrets } from '#tools';
+
+import { listCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  RemoveWorkspaceSecretInput,
+  SetWorkspaceSecretInput,
+  WorkspaceSecretModel,
+  WorkspaceSecretPayload,
+} from './workspace-secret.model.js';
+
+/** Sets and removes the secrets of a workspace, and shows which there are. */
+@Resolver(() => WorkspaceSecretModel)
+export class WorkspaceSecretsResolver {
+  constructor(private readonly secrets: WorkspaceSecrets) {}
+
+  @Query(() => [WorkspaceSecretModel], {
+    description: 'The secrets of the workspace by name, at most a hundred, for those who run it.',
+    complexity: listCost(20),
+  })
+  workspaceSecrets(@Context() { member }: GraphqlContext): Promise<readonly WorkspaceSecret[]> {
+    return this.secrets.list(member);
+  }
+
+  @Mutation(() => WorkspaceSecretPayload, { description: 'Keeps a secret, in place of the one of that name.' })
+  setWorkspaceSecret(
+    @Args('input', { type: () => SetWorkspaceSecretInput, description: 'The secret.' })
+    { name, value }: SetWorkspaceSecretInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ secret: await this.secrets.set(member, name, new Secret(value)) }));
+  }
+
+  @Mutation(() => WorkspaceSecretPayload, { description: 'Removes a secret. Tools that name it fail from then on.' })
+  removeWorkspaceSecret(
+    @Args('input', { type: () => RemoveWorkspaceSecretInput, description: 'Which secret.' })
+    { name }: RemoveWorkspaceSecretInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ secret: await this.secrets.remove(member, name) }));
+  }
+}

@@ -1,0 +1,98 @@
+import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { type WorkspaceTool, WorkspaceToolsService, type WorkspaceToolVersion } from '#tools';
+
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import { ForwardPageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { listCost, pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { orNull } from '../graphql/or-null.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  RegisterToolInput,
+  RemoveToolInput,
+  SetToolEnabledInput,
+  UpdateToolInput,
+  WorkspaceToolConnection,
+  WorkspaceToolModel,
+  WorkspaceToolPayload,
+  WorkspaceToolVersionModel,
+} from './workspace-tool.model.js';
+
+const kind = 'workspaceTools';
+
+/** Shows and changes the HTTP tools of a workspace, for those who may manage them. */
+@Resolver(() => WorkspaceToolModel)
+export class WorkspaceToolsResolver {
+  constructor(private readonly workspaceTools: WorkspaceToolsService) {}
+
+  @Query(() => WorkspaceToolConnection, {
+    name: kind,
+    description: 'The HTTP tools that the workspace has defined, oldest first, for those who run it.',
+    complexity: pageCost,
+  })
+  async list(
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<WorkspaceTool>> {
+    const page = await this.workspaceTools.list(member, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @Query(() => WorkspaceToolModel, {
+    nullable: true,
+    description: 'One of them; null when there is none, or it is not for you.',
+  })
+  workspaceTool(
+    @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
+    @Context() { member }: GraphqlContext,
+  ): Promise<WorkspaceTool | null> {
+    return orNull(this.workspaceTools.get(member, id));
+  }
+
+  @ResolveField(() => [WorkspaceToolVersionModel], {
+    description: 'All that it has been, newest first; the newest hundred.',
+    complexity: listCost(20),
+  })
+  versions(
+    @Parent() { id }: WorkspaceTool,
+    @Context() { member }: GraphqlContext,
+  ): Promise<readonly WorkspaceToolVersion[]> {
+    return this.workspaceTools.versions(member, id);
+  }
+
+  @Mutation(() => WorkspaceToolPayload, { description: 'Defines an HTTP tool. It can be used at once.' })
+  registerTool(
+    @Args('input', { type: () => RegisterToolInput, description: 'The tool.' }) { definition }: RegisterToolInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ tool: await this.workspaceTools.register(member, definition) }));
+  }
+
+  @Mutation(() => WorkspaceToolPayload, { description: 'Gives a tool a new definition, as its next version.' })
+  updateTool(
+    @Args('input', { type: () => UpdateToolInput, description: 'The new definition.' })
+    { id, definition }: UpdateToolInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ tool: await this.workspaceTools.update(member, id, definition) }));
+  }
+
+  @Mutation(() => WorkspaceToolPayload, { description: 'Removes a tool. Its name is free again, its history stays.' })
+  removeTool(
+    @Args('input', { type: () => RemoveToolInput, description: 'Which tool.' }) { id }: RemoveToolInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ tool: await this.workspaceTools.remove(member, id) }));
+  }
+
+  @Mutation(() => WorkspaceToolPayload, { description: 'Lets a tool be used, or not.' })
+  setToolEnabled(
+    @Args('input', { type: () => SetToolEnabledInput, description: 'Which tool.' })
+    { id, enabled }: SetToolEnabledInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ tool: await this.workspaceTools.setEnabled(member, id, enabled) }));
+  }
+}

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { ask } from '../harness/graphql.js';
+import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+import { type HttpTarget, startHttpTarget, type TargetHandler } from '../harness/http-target.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+const canary = 'canary-0123456789';
+const fields = 'tool { id name enabled version definition } userErrors { code message field }';
+const register = `mutation($definition: JSON!) { registerTool(input: { definition: $definition }) { ${fields} } }`;
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let target: HttpTarget;
+let handler: TargetHandler;
+let api: TestApi;
+let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
+let strangers: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
+let admin: GraphqlMember;
+let definition: object;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  target = await startHttpTarget((request, response) => {
+    handler(request, response);
+  });
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true' } });
+});
+beforeEach(async () => {
+  people = await api.people.workspaceOf(`tools-${performance.now()}`);
+  strangers = await api.people.workspaceOf(`others-${performance.now()}`);
+  admin = graphqlMember(api, people.admin.key);
+  handler = (_, response) => response.setHeader('content-type', 'application/json').end('{"user": {"name": "Ada"}}');
+  definition = {
+    name: 'get_user',
+    description: 'Finds a user by id.',
+    parameters: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+    method: 'GET',
+    url: `${target.url}/users/{id}`,
+    headers: [{ name: 'Authorization', value: 'Bearer {{secret:TOKEN}}' }],
+    result: '$.user.name',
+  };
+});
+afterAll(async () => {
+  await api.close();
+  await target.close();
+  await model.close();
+  await database.close();
+});
+
+const setSecret = (who: GraphqlMember) =>
+  who.query(
+    `mutation($value: String!) { setWorkspaceSecret(input: { name: "TOKEN", value: $value }) { secret { name setBy } userErrors { code } } }`,
+    { value: canary },
+  );
+async function made(who = admin): Promise<{ readonly id: string }> {
+  const { registerTool } = await who.query(register, { definition });
+  return (registerTool as { tool: { id: string } }).tool; // asked for above
+}
+
+describe('HTTP tools of a workspace', () => {
+  it('are called by jobs of its members, with its secrets', async () => {
+    await setSecret(admin);
+    await made();
+    const call = { id: 'call_1', name: 'get_user', arguments: '{"id":"../7"}' };
+    model.enqueue(
+      toolCallReply([
+        { ...call, arguments: '{"id":"7 8"}' },
+        { ...call, id: 'call_2' },
+      ]),
+      textReply(['Ada.']),
+    );
+    const user = graphqlMember(api, people.member.key);
+    const { tools } = await user.query('{ tools { name sort version parameters } }');
+    expect(tools).toContainEqual(expect.objectContaining({ name: 'get_user', sort: 'HTTP' }));
+    const { jobId } = await user.run({ message: 'Who is 7 8?', tools: ['get_user'] });
+    const { job } = await user.query(
+      'query($id: ID!) { job(id: $id) { status content toolCalls { name status effect result error { message } } } }',
+      { id: jobId },
+    );
+    expect(job).toMatchObject({
+      status: 'COMPLETED',
+      content: 'Ada.',
+      toolCalls: [
+        { name: 'get_user', status: 'COMPLETED', effect: 'once', result: 'Ada' },
+        { name: 'get_user', status: 'ERROR', error: { message: expect.stringContaining('"id" must not hold') } },
+      ],
+    });
+    expect(target.requests.at(-1)).toMatchObject({
+      path: '/users/7%208',
+      headers: { authorization: `Bearer ${canary}`, 'idempotency-key': `${String(jobId)}:1:1`, 'x-job-epoch': '1' },
+    });
+  });
+
+  it('are managed by mutations', async () => {
+    const { registerTool } = await admin.query(register, { definition });
+    expect(registerTool).toMatchObject({
+      tool: { name: 'get_user', enabled: true, version: 1, definition: { ...definition, effect: 'once' } },
+      userErrors: [],
+    });
+    const { id } = (registerTool as { tool: { id: string } }).tool; // asked for above
+    const variables = { id, definition: { ...definition, effect: 'pure' } };
+    const update = `mutation($id: ID!, $definition: JSON!) { updateTool(input: { id: $id, definition: $definition }) { ${fields} } }`;
+    expect((await admin.query(update, variables))['updateTool']).toMatchObject({ tool: { version: 2 } });
+    const disable = `mutation($id: ID!) { setToolEnabled(input: { id: $id, enabled: false }) { ${fields} } }`;
+    expect((await admin.query(disable, { id }))['setToolEnabled']).toMatchObject({ tool: { enabled: false } });
+    const read = `query($id: ID!) { workspaceTool(id: $id) { name versions { version createdBy definition } }
+      workspaceTools(first: 1) { nodes { id } edges { cursor } pageInfo { hasNextPage } } tools { name } }`;
+    const found = await admin.query(read, { id });
+    expect(found).toMatchObject({
+      workspaceTool: { versions: [{ version: 2, createdBy: people.admin.principal.id }, { version: 1 }] },
+      workspaceTools: { nodes: [{ id }], pageInfo: { hasNextPage: false } },
+    });
+    expect(JSON.stringify(found['tools'])).not.toContain('get_user');
+    const remove = `mutation($id: ID!) { removeTool(input: { id: $id }) { ${fields} } }`;
+    expect((await admin.query(remove, { id }))['removeTool']).toMatchObject({ tool: { name: 'get_user' } });
+    expect(await admin.query(read, { id })).toMatchObject({ workspaceTool: null, workspaceTools: { nodes: [] } });
+    expect((await admin.query(remove, { id }))['removeTool']).toMatchObject({
+      tool: null,
+      userErrors: [{ code: 'not_found' }],
+    });
+  });
+
+  it('name what is wrong with a definition', async () => {
+    const wrong = { ...definition, url: 'https://{host}/' };
+    expect((await admin.query(register, { definition: wrong }))['registerTool']).toMatchObject({
+      tool: null,
+      userErrors: [{ code: 'bad_request', field: 'definition.url' }],
+    });
+  });
+
+  it('can be tried out', async () => {
+    await setSecret(admin);
+    handler = (request, response) => response.end(JSON.stringify({ user: { name: request.headers['authorization'] } }));
+    const text = `mutation($input: TestToolInput!) { testTool(input: $input) {
+      trial { status durationMs result error excerpt } userErrors { code field } } }`;
+    const input = { definition, arguments: { id: '1' } };
+    const { testTool } = await admin.query(text, { input });
+    expect(testTool).toMatchObject({
+      trial: { status: 200, result: 'Bearer [redacted]', error: null },
+      userErrors: [],
+    });
+    expect(JSON.stringify(testTool)).not.toContain('canary');
+    const { id } = await made();
+    handler = (_, response) => response.writeHead(404).end('nobody');
+    expect((await admin.query(text, { input: { id, arguments: { id: '1' } } }))['testTool']).toMatchObject({
+      trial: { status: 404, result: null, error: 'HTTP 404 Not Found: nobody', excerpt: 'nobody' },
+    });
+    for (const [wrong, field] of [
+      [{}, 'id'],
+      [{ id, definition }, 'definition'],
+      [{ id, arguments: {} }, 'arguments'],
+    ]) {
+      expect((await admin.query(text, { input: wrong }))['testTool']).toMatchObject({
+        trial: null,
+        userErrors: [{ code: 'bad_request', field }],
+      });
+    }
+  });
+
+  it('ask only the hosts that the workspace lists', async () => {
+    await setSecret(admin);
+    const set =
+      'mutation($hosts: [String!]!) { setOutboundHosts(input: { hosts: $hosts }) { hosts userErrors { code field } } }';
+    expect((await admin.query(set, { hosts: ['API.Example.com'] }))['setOutboundHosts']).toEqual({
+      hosts: ['api.example.com'],
+      userErrors: [],
+    });
+    expect(await admin.query('{ workspace { outboundHosts } }')).toEqual({
+      workspace: { outboundHosts: ['api.example.com'] },
+    });
+    const { testTool } = await admin.query(
+      'mutation($input: TestToolInput!) { testTool(input: $input) { trial { status error } } }',
+      { input: { definition, arguments: { id: '1' } } },
+    );
+    expect(testTool).toMatchObject({ trial: { status: null, error: expect.stringContaining('not on the list') } });
+    expect((await admin.query(set, { hosts: ['https://x'] }))['setOutboundHosts']).toMatchObject({
+      userErrors: [{ code: 'bad_request', field: 'hosts' }],
+    });
+  });
+});
+
+describe('secrets of a workspace', () => {
+  it('are set, listed without their values, and removed', async () => {
+    expect((await setSecret(admin))['setWorkspaceSecret']).toEqual({
+      secret: { name: 'TOKEN', setBy: people.admin.principal.id },
+      userErrors: [],
+    });
+    const list = '{ workspaceSecrets { name setBy createdAt updatedAt } }';
+    expect((await admin.query(list))['workspaceSecrets']).toMatchObject([{ name: 'TOKEN' }]);
+    const { data, errors } = await ask(api, '{ workspaceSecrets { value } }', { key: people.admin.key });
+    expect([data, errors.length]).toEqual([undefined, 1]);
+    const remove =
+      'mutation { removeWorkspaceSecret(input: { name: "TOKEN" }) { secret { name } userErrors { code } } }';
+    expect((await admin.query(remove))['removeWorkspaceSecret']).toMatchObject({ secret: { name: 'TOKEN' } });
+    expect((await admin.query(list))['workspaceSecrets']).toEqual([]);
+    expect((await admin.query(remove))['removeWorkspaceSecret']).toMatchObject({ userErrors: [{ code: 'not_found' }] });
+  });
+});
+
+describe('others', () => {
+  it('read the same whether there is something or not', async () => {
+    await setSecret(admin);
+    const { id } = await made();
+    const outsiders = [people.member, people.viewer, strangers.owner];
+    const nobody = await api.people.keyOf(people.owner.principal, ['read', 'write', 'approve']);
+    for (const { key } of [...outsiders, nobody]) {
+      const see = async (text: string, variables: object = {}) => {
+        const { data, errors } = await ask(api, text, { key, variables });
+        return JSON.stringify([data, errors.map(({ message, extensions }) => [message, extensions['code']])]);
+      };
+      const one = 'query($id: ID!) { workspaceTool(id: $id) { name } }';
+      expect(await see(one, { id })).toBe('[{"workspaceTool":null},[]]');
+      const remove = 'mutation($id: ID!) { removeTool(input: { id: $id }) { userErrors { code message } } }';
+      const missing = '00000000-0000-7000-8000-000000000000';
+      expect(await see(remove, { id })).toBe(await see(remove, { id: missing }));
+      const all = `${await see('{ workspaceTools { nodes { name } } }')}${await see('{ workspaceSecrets { name } }')}`;
+      expect(all).not.toMatch(/get_user|TOKEN/);
+    }
+    const { tools } = await graphqlMember(api, strangers.owner.key).query('{ tools { name } }');
+    expect(JSON.stringify(tools)).not.toContain('get_user');
+  });
+});
