@@ -5,7 +5,7 @@ import { Postgres, type SqlClient } from '#platform';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
-import { stoppedCall, unknownOutcome } from '../unknown-outcome.js';
+import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
 
 /** What a cancel did. */
 export interface CancelResult {
@@ -63,8 +63,8 @@ const endSql = `WITH ended AS (
          cancel_requested_at = coalesce(cancel_requested_at, CASE WHEN $2 = 'cancelled' THEN clock_timestamp() END)
    WHERE id = $1 AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
 calls AS (
-  UPDATE tool_call t SET status = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN 'interrupted' ELSE 'cancelled' END,
-         error = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN '${JSON.stringify(unknownOutcome)}'::jsonb
+  UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
+         error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
            ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
          finished_at = clock_timestamp() FROM ended e
    WHERE t.workspace_id = e.workspace_id AND t.job_id = e.id
@@ -87,8 +87,8 @@ const abandonSql = `WITH held AS (
   SELECT workspace_id, id FROM job WHERE workspace_id = $1 AND id = $2 AND lease_epoch = $3 AND status = 'running'
      FOR NO KEY UPDATE),
 calls AS (
-  UPDATE tool_call t SET status = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN 'interrupted' ELSE 'cancelled' END,
-         error = CASE WHEN t.status = 'running' AND t.effect = 'once' THEN '${JSON.stringify(unknownOutcome)}'::jsonb
+  UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
+         error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
            ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
          finished_at = clock_timestamp() FROM held h
    WHERE t.workspace_id = h.workspace_id AND t.job_id = h.id

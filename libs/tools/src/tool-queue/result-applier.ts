@@ -53,15 +53,14 @@ export class ResultApplier {
     held: HeldJob,
     { call, state, response }: { call: HeldCall; state: QueueState | null; response: ToolResponse },
   ): Promise<'done'> {
-    if (state === null || !mayAnswer(state, response)) {
-      await this.late.take(held, call, response);
-      return 'done';
-    }
+    const stands = state === null ? 'none' : standingOf(state, response);
     // A job that is being stopped closes its calls itself: a result that races the stop loses.
-    if (!held.isOpen) return 'done';
-    const settlement = toSettlement(call.name, response);
-    if (settlement === null) await this.settler.stopped(held, call, response);
-    else await this.settler.settle(held, call, settlement);
+    if (stands === 'none') await this.late.take(held, call, response);
+    else if (held.isOpen) {
+      const settlement = stands === 'withdrawn' ? null : toSettlement(call.name, response);
+      if (settlement === null) await this.settler.stopped(held, call, response);
+      else await this.settler.settle(held, call, settlement);
+    }
     return 'done';
   }
 
@@ -84,10 +83,13 @@ export class ResultApplier {
   }
 }
 
-/** The claim that answers is the one that counts; one that was told to stop may still say that it did. */
-function mayAnswer(state: QueueState, { exec_epoch: epoch, status }: ToolResponse): boolean {
-  if (!state.cancelRequested) return state.epoch === epoch;
-  return status === 'cancelled' && state.epoch === epoch + 1;
+/**
+ * What a response is worth: `full` from the claim that holds the call; `withdrawn` from one that was told to stop, whose result
+ * does not count, but whose end does; else `none`.
+ */
+function standingOf(state: QueueState, { exec_epoch: epoch }: ToolResponse): 'full' | 'withdrawn' | 'none' {
+  if (state.cancelRequested) return state.epoch === epoch + 1 ? 'withdrawn' : 'none';
+  return state.epoch === epoch ? 'full' : 'none';
 }
 
 function toShown(chunk: ToolProgressMessage['chunk']) {
