@@ -87,6 +87,16 @@ describe('a list of what one may decide', () => {
     expect(await app.get(InterruptsService).count(itself, { assignee: 'mine' })).toBe(0);
   });
 
+  it('holds nothing that the jobs behind it do not show', async () => {
+    const blind = key(here.owner, ['approve', 'write']);
+    const inbox = app.get(InterruptsService);
+    expect(await inbox.count(blind, {})).toBe(0);
+    expect(await inbox.list(blind, { assignee: 'mine' }, { limit: 100 })).toEqual([]);
+    const [one] = await inbox.list(here.owner, {}, { limit: 1 });
+    await expect(inbox.find(blind, one?.id ?? '')).rejects.toThrow('Request not found');
+    expect(await inbox.findMany(blind, {}, [one?.id ?? ''])).toEqual([]);
+  });
+
   it('shows of somebody else what is left to that user as the one who asked', async () => {
     const { userId } = here.member;
     const of = await app.get(InterruptsService).list(here.owner, { assignee: { userId } }, { limit: 100 });
