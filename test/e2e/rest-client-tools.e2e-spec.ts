@@ -1,19 +1,20 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { Role } from '#auth';
+import { defineTool, type ToolContext, ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { advertised, restClient, scriptedCall, tokenOf, waits } from '../harness/rest-client.js';
+import { eventually } from '../harness/eventually.js';
+import { advertised, restClient, scriptedCall, tokenOf, waitingFor, waits } from '../harness/rest-client.js';
 import { chatBody, jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
-import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 let database: TestDatabase;
 let model: ScriptedModel;
 let test: TestApi;
 let people: Record<Role, TestMember>;
-let foreign: TestMember;
 let jobs: RestJobs;
 
 beforeAll(async () => {
@@ -21,7 +22,6 @@ beforeAll(async () => {
   model = await ScriptedModel.start();
   test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
   people = await test.people.workspaceOf('acme');
-  foreign = (await test.people.workspaceOf('other')).owner;
   jobs = restJobs(test, people.member.key);
 });
 afterEach(() => {
@@ -33,22 +33,13 @@ afterAll(async () => {
   await database.close();
 });
 
-/** A job that waits for clients to run `callIds`; `after` is what the model says then. */
-async function waiting(callIds: readonly string[], change: object = {}): Promise<string> {
-  model.enqueue(toolCallReply(callIds.map((id) => scriptedCall(id))));
-  const start = { tools: [advertised('open_file')], _clientTools: true, ...change };
-  const jobId = jobIdOf(await jobs.start(chatBody(start)));
-  await waits(jobs, jobId);
-  return jobId;
-}
-
 function lastMessages(): readonly Record<string, unknown>[] {
   return model.requests.at(-1)?.json['messages'] as Record<string, unknown>[]; // chat completions have them
 }
 
 describe('a call that a client runs', () => {
   it('is shown, claimed by one of two devices, run there, and its result read by the model', async () => {
-    const jobId = await waiting(['c1'], { _threadId: 'thread-1', _messageId: 'message-1' });
+    const jobId = await waitingFor({ jobs, model }, ['c1'], { _threadId: 'thread-1', _messageId: 'message-1' });
     const stream = await jobs.watch(jobId);
     const { data } = await stream.until(({ event }) => event === 'snapshot');
     expect(data['interrupts']).toEqual([
@@ -89,7 +80,7 @@ describe('a call that a client runs', () => {
   });
 
   it('may fail there, which the model reads too', async () => {
-    const jobId = await waiting(['c1']);
+    const jobId = await waitingFor({ jobs, model }, ['c1']);
     const client = restClient(test, people.member.key, 'laptop');
     const claimToken = tokenOf(await client.claim(jobId, 'c1'));
     model.enqueue(textReply(['Sorry.']));
@@ -99,7 +90,7 @@ describe('a call that a client runs', () => {
   });
 
   it('waits for every call of its round; results that are there are kept', async () => {
-    const jobId = await waiting(['c1', 'c2', 'c3']);
+    const jobId = await waitingFor({ jobs, model }, ['c1', 'c2', 'c3']);
     const client = restClient(test, people.member.key, 'laptop');
     await client.serve(jobId, 'c2', 'two');
     await client.serve(jobId, 'c1', 'one');
@@ -132,7 +123,7 @@ describe('a call that a client runs', () => {
   });
 
   it('is for the device that the request names', async () => {
-    const jobId = await waiting(['c1'], { _clientTools: undefined, _clientDeviceId: 'laptop' });
+    const jobId = await waitingFor({ jobs, model }, ['c1'], { _clientTools: undefined, _clientDeviceId: 'laptop' });
     const refused = await restClient(test, people.member.key, 'phone').claim(jobId, 'c1');
     expect([refused.status, refused.body]).toMatchObject([
       409,
@@ -154,7 +145,7 @@ describe('a call that a client runs', () => {
   });
 
   it('ends with its job: a result that comes later is refused and changes nothing', async () => {
-    const jobId = await waiting(['c1']);
+    const jobId = await waitingFor({ jobs, model }, ['c1']);
     const client = restClient(test, people.member.key, 'laptop');
     const claimToken = tokenOf(await client.claim(jobId, 'c1'));
     const stopped = await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
@@ -172,8 +163,64 @@ describe('a call that a client runs', () => {
     expect(await jobs.status(jobId)).toEqual(before);
   });
 
+  describe('beside a tool of the server that takes its time', () => {
+    const input = { type: 'object' };
+    let gate = createGate();
+
+    beforeAll(() => {
+      const execute = (_: unknown, { signal }: ToolContext) =>
+        new Promise((resolve) => {
+          void gate.opened.then(resolve);
+          signal.addEventListener('abort', resolve, { once: true });
+        });
+      const hold = defineTool({ name: 'hold', description: 'Holds', effect: 'pure', input, execute });
+      test.api.app.get(ToolRegistry).register(hold);
+    });
+
+    /** A job that runs `hold` and has left `c1` to a client, which has begun. */
+    async function begun() {
+      gate = createGate();
+      model.enqueue(toolCallReply([scriptedCall('c1'), { id: 's1', name: 'hold', arguments: '{}' }]));
+      const tools = [advertised('open_file'), { type: 'function', function: { name: 'hold', parameters: input } }];
+      const jobId = jobIdOf(await jobs.start(chatBody({ tools, _clientTools: true })));
+      const client = restClient(test, people.member.key, 'laptop');
+      const claimed = await eventually('the call is to be had', async () => {
+        const reply = await client.claim(jobId, 'c1');
+        return reply.status === 200 ? reply : undefined;
+      });
+      const claim = { callId: 'c1', claimToken: tokenOf(claimed) };
+      expect((await client.validate(jobId, 'c1', claim.claimToken)).status).toBe(200);
+      return { jobId, client, claim };
+    }
+
+    it('its result is kept until the round is complete', async () => {
+      const { jobId, client, claim } = await begun();
+      expect((await client.submit(jobId, claim, { result: 'one' })).status).toBe(200);
+      expect(await jobs.status(jobId)).toMatchObject({
+        job_status: 'running',
+        tool_calls: [{ status: 'complete' }, {}],
+      });
+      model.enqueue(textReply(['ok']));
+      gate.open();
+      expect(await jobs.ended(jobId)).toMatchObject({ status: 'complete' });
+      expect(lastMessages().slice(-2)).toMatchObject([{ content: 'one' }, { tool_call_id: 's1' }]);
+    });
+
+    it('it counts as begun when the job is stopped, and nobody knows whether it happened', async () => {
+      const { jobId } = await begun();
+      await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
+      expect(await jobs.ended(jobId)).toMatchObject({
+        job_status: 'cancelled',
+        tool_calls: [
+          { id: 'c1', error: 'The tool was started but its outcome is unknown. It was not repeated.' },
+          { id: 's1', error: 'Tool execution cancelled' },
+        ],
+      });
+    });
+  });
+
   it('goes on when every process was restarted between claim and result', async () => {
-    const jobId = await waiting(['c1']);
+    const jobId = await waitingFor({ jobs, model }, ['c1']);
     const claimed = await restClient(test, people.member.key, 'laptop').claim(jobId, 'c1');
     await test.close();
     test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
@@ -184,93 +231,5 @@ describe('a call that a client runs', () => {
     model.enqueue(textReply(['Back again.']));
     expect((await client.submit(jobId, claim, { result: 'kept' })).status).toBe(200);
     expect(await jobs.ended(jobId)).toMatchObject({ content: 'Back again.' });
-  });
-});
-
-describe('the doors for clients', () => {
-  const steps = ['claim', 'validate', 'result'] as const;
-  const body = { callId: 'c1', deviceId: 'd', claimToken: 't', result: 'r' };
-
-  it('say that they are there', async () => {
-    const reply = await test.call('GET', '/api/jobs/client-tool/capability', { key: people.viewer.key });
-    expect([reply.status, reply.body]).toEqual([200, { available: true }]);
-  });
-
-  it.each(steps)('refuse everybody but the starter of the job: %s', async (step) => {
-    const jobId = await waiting(['c1']);
-    const knock = async (key: string, id = jobId) => {
-      const reply = await test.call('POST', `/api/jobs/${id}/client-tool/${step}`, { key, body });
-      return [reply.status, { ...(reply.body as object), requestId: '' }];
-    };
-    const forbidden = [403, { error: 'Forbidden', code: 'forbidden', requestId: '' }];
-    for (const { key } of [people.viewer, people.admin, people.owner]) expect(await knock(key)).toEqual(forbidden);
-    const absent = [404, { error: 'Job not found or unauthorized', code: 'not_found', requestId: '' }];
-    expect(await knock(foreign.key)).toEqual(absent);
-    expect(await knock(people.member.key, '01890000-0000-7000-8000-000000000000')).toEqual(absent);
-    expect((await test.call('POST', `/api/jobs/${jobId}/client-tool/${step}`, { body })).status).toBe(401);
-    await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
-  });
-
-  it.each(steps)('take what comes with a cookie from pages of their own only: %s', async (step) => {
-    const path = `/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/${step}`;
-    const reply = await test.call('POST', path, {
-      body,
-      headers: { cookie: 'session=1', origin: 'https://evil.example' },
-    });
-    expect([reply.status, reply.body]).toMatchObject([403, { error: 'Cross-origin request refused' }]);
-    const own = { cookie: 'session=1', origin: new URL(test.url).origin, 'x-or3-tool-intent': step };
-    expect((await test.call('POST', path, { body, headers: own })).status).toBe(401);
-  });
-
-  it.each([
-    ['claim', undefined, 'Invalid tool claim'],
-    ['claim', { callId: 'c1' }, 'Invalid tool claim'],
-    ['claim', { callId: '', deviceId: 'd' }, 'Invalid tool claim'],
-    ['claim', { callId: 'c1', deviceId: 'd'.repeat(257) }, 'Invalid tool claim'],
-    ['validate', { callId: 'c1', claimToken: 1 }, 'Invalid tool claim'],
-    ['result', { callId: 'c1', claimToken: 't' }, 'Invalid tool result'],
-    ['result', { callId: 'c1', claimToken: 't', result: {} }, 'Invalid tool result'],
-    ['result', { callId: 'c1', claimToken: 't', result: 'a', error: 'b' }, 'Invalid tool result'],
-  ])('refuse what they cannot read: %s %j', async (step, given, error) => {
-    const path = `/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/${step}`;
-    const reply = await test.call('POST', path, {
-      key: people.member.key,
-      ...(given === undefined ? {} : { body: given }),
-    });
-    expect([reply.status, reply.body]).toMatchObject([400, { error, code: 'bad_request' }]);
-  });
-
-  it('refuse what is too large, and take the largest result', async () => {
-    const jobId = await waiting(['c1']);
-    const client = restClient(test, people.member.key, 'laptop');
-    const path = `/api/jobs/${jobId}/client-tool`;
-    const long = JSON.stringify({ callId: 'c1', deviceId: 'd', more: 'x'.repeat(4_096) });
-    const announced = await test.call('POST', `${path}/claim`, { key: people.member.key, body: long });
-    expect([announced.status, announced.body]).toMatchObject([413, { error: 'Request body exceeds 4096 bytes' }]);
-    const claim = { callId: 'c1', claimToken: tokenOf(await client.claim(jobId, 'c1')) };
-    const over = await client.submit(jobId, claim, { result: 'x'.repeat(262_145) });
-    expect([over.status, over.body]).toMatchObject([413, { error: 'Tool result exceeds 262144 bytes' }]);
-    const far = await client.submit(jobId, claim, { result: 'x'.repeat(1_600_000) });
-    expect([far.status, far.body]).toMatchObject([413, { error: 'Request body exceeds 1589248 bytes' }]);
-    model.enqueue(textReply(['Read.']));
-    expect((await client.submit(jobId, claim, { result: '\x01'.repeat(262_144) })).status).toBe(200);
-    await jobs.ended(jobId);
-  });
-});
-
-describe('where clients are switched off', () => {
-  it('the doors say so, and a call for a client is skipped', async () => {
-    const env = { MODEL_BASE_URL: model.url, FEATURE_CLIENT_TOOLS: 'off' };
-    const off = await startTestApi(database, { env, takesJobs: false });
-    const { key } = people.member;
-    const capability = await off.call('GET', '/api/jobs/client-tool/capability', { key });
-    expect(capability.body).toEqual({ available: false });
-    const path = '/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/claim';
-    const refused = await off.call('POST', path, { key, body: { callId: 'c1', deviceId: 'd' } });
-    expect([refused.status, refused.body]).toMatchObject([501, { code: 'client_tools_off' }]);
-    model.enqueue(toolCallReply([scriptedCall('c1')]), textReply(['Never mind.']));
-    const started = await restJobs(off, key).start(chatBody({ tools: [advertised('open_file')], _clientTools: true }));
-    expect(await jobs.ended(jobIdOf(started))).toMatchObject({ tool_calls: [{ status: 'skipped' }] });
-    await off.close();
   });
 });

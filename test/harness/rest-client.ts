@@ -1,6 +1,8 @@
 import type { Reply, TestApi } from './api.js';
 import { eventually } from './eventually.js';
-import type { RestJobs } from './rest-jobs.js';
+import { chatBody, jobIdOf, type RestJobs } from './rest-jobs.js';
+import type { ScriptedModel } from './scripted-model.js';
+import { toolCallReply } from './scripted-reply.js';
 
 /** A tool as a request advertises it. */
 export function advertised(name: string) {
@@ -59,4 +61,17 @@ export async function waits(jobs: RestJobs, jobId: string): Promise<void> {
     if (completedAt !== null) throw new Error(`it has ended: ${String(status)}`);
     return status === 'waiting' ? true : undefined;
   });
+}
+
+/** Starts a job whose model asks for `callIds`, and resolves once it waits for a client to run them. */
+export async function waitingFor(
+  { jobs, model }: { readonly jobs: RestJobs; readonly model: ScriptedModel },
+  callIds: readonly string[],
+  change: object = {},
+): Promise<string> {
+  model.enqueue(toolCallReply(callIds.map((id) => scriptedCall(id))));
+  const start = { tools: [advertised('open_file')], _clientTools: true, ...change };
+  const jobId = jobIdOf(await jobs.start(chatBody(start)));
+  await waits(jobs, jobId);
+  return jobId;
 }

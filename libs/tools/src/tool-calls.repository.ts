@@ -1,4 +1,4 @@
-import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { type CommitPart, type PartRow, partRow, unknownOutcome } from '#jobs';
 import { newId } from '#platform';
 
 import { argumentContents } from './history/argument-content.js';
@@ -219,13 +219,18 @@ const verifiedCalls: CommitPart<SettledRow> = {
      AND t.status = 'interrupted' RETURNING 1`,
 };
 
+/** Begun by a client, which the worker may not have seen yet: nobody can tell whether it happened. */
+const begunByClient = `t.status = 'running' AND t.executor = 'client' AND t.effect = 'once'`;
+
 /** A call whose job ends: closed if it is still open, left alone if somebody outside was faster. */
 const closedCalls: CommitPart<SettledRow> = {
   name: 'closed_calls',
   columns: settledCalls.columns,
   sql: (rows) => `UPDATE tool_call t SET
-      status = CASE WHEN t.status IN (${openStatuses}) THEN r.status ELSE t.status END,
-      error = CASE WHEN t.status IN (${openStatuses}) THEN r.error ELSE t.error END,
+      status = CASE WHEN ${begunByClient} THEN 'interrupted'
+        WHEN t.status IN (${openStatuses}) THEN r.status ELSE t.status END,
+      error = CASE WHEN ${begunByClient} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
+        WHEN t.status IN (${openStatuses}) THEN r.error ELSE t.error END,
       finished_at = coalesce(t.finished_at, clock_timestamp()), exec_until = NULL
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal RETURNING 1`,
