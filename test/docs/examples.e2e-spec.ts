@@ -70,6 +70,13 @@ describe('the examples of the documents', () => {
     expect(rest.map(({ seq }) => seq)).toEqual(all.slice(5).map(({ seq }) => seq));
   }, 60_000);
 
+  it('run a tool of the client', async () => {
+    const file = join(folder, 'serve-client-tools.mjs');
+    writeFileSync(file, here(exampleOf('docs/client-tools.md', 'serve-client-tools')));
+    const env = { ...process.env, NIGHTSHIFT_KEY: key };
+    expect((await run(process.execPath, [file], { cwd: root, env })).stdout).toContain('6 words');
+  }, 60_000);
+
   it('start a job over REST and follow it', async () => {
     const { jobId } = JSON.parse(await inShell(exampleOf('docs/clients.md', 'rest-start'))) as { jobId: string };
     const output = await inShell(exampleOf('docs/clients.md', 'rest-follow'), { JOB_ID: jobId });
