@@ -43,7 +43,7 @@ class Unpolled extends InterruptActivity {
 }
 
 /** An activity on a bus that only the test hints on. */
-function quietActivity(Activity = Unpolled) {
+function quietActivity(Activity: typeof InterruptActivity = Unpolled) {
   const bus = new HintBus();
   const logger = createLogger({ level: 'silent' });
   const activity = new Activity(app.get(InterruptsRepository), bus, logger);
