@@ -26,15 +26,10 @@ describe('a call in the isolated queue', () => {
     await database.close();
   });
 
-  const one = async (...tools: string[]): Promise<SentCall> => {
-    const [sent] = await queue.send(...tools);
-    if (sent === undefined) throw new Error('nothing was sent');
-    return sent;
-  };
   const typesOf = async (sent: SentCall) => (await queue.eventsOf(sent)).map(({ type }) => type);
 
   it('runs in a tool process and lets its job go on with the result', async () => {
-    const sent = await one('idempotent');
+    const sent = await queue.sendOne('idempotent');
     worker().start();
     const { context, args, finish } = await queue.handling(1);
     expect(args).toEqual({ n: 1 });
@@ -61,7 +56,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is held as long as it runs, however short a claim is', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     worker().start();
     const { finish } = await queue.handling(1);
     const until = async () => {
@@ -96,7 +91,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('shows how far it is, numbered, and nothing once it has ended', async () => {
-    const sent = await one('pure');
+    const sent = await queue.sendOne('pure');
     worker().start();
     const { context, finish } = await queue.handling(1);
     context.progress({ progress: 1, total: 3 });
@@ -114,7 +109,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is not run when it has waited too long', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '6 minutes' WHERE id = $1`, [sent.id]);
     worker().start();
     expect(ids(await queue.reached(sent, 'timed_out'))).toEqual([
@@ -124,20 +119,20 @@ describe('a call in the isolated queue', () => {
   });
 
   it('reads as not registered when its tool is gone', async () => {
-    const sent = await one('vanished');
+    const sent = await queue.sendOne('vanished');
     worker().start();
     expect(ids(await queue.reached(sent, 'error'))).toEqual(['error', 'Tool "vanished" is not registered on server.']);
   });
 
   it('reads as not registered when its tool has changed since it was offered', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE tool_call SET tool_version = 'another' WHERE id = $1`, [sent.id]);
     worker().start();
     expect(ids(await queue.reached(sent, 'error'))).toEqual(['error', 'Tool "once" is not registered on server.']);
   });
 
   it('is denied when whoever asked for it is no member any more', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE job SET principal = $2 WHERE id = $1`, [sent.jobId, `user:${sent.id}`]);
     worker().start();
     expect(ids(await queue.reached(sent, 'denied'))).toEqual(['denied', 'Tool "once" is not registered on server.']);
@@ -148,7 +143,7 @@ describe('a call in the isolated queue', () => {
     ['idempotent', 'cancelled', 'Tool execution cancelled'],
     ['once', 'interrupted', unknown],
   ])('is told to stop while it runs: %s becomes %s, and its job goes on', async (tool, status, text) => {
-    const sent = await one(tool);
+    const sent = await queue.sendOne(tool);
     worker().start();
     const { context, fail } = await queue.handling(1);
     const cancels = queue.app.get(ToolQueueCancels);
@@ -162,7 +157,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is cancelled although it may run once, when the tool says that it did nothing', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     worker().start();
     const { context, fail } = await queue.handling(1);
     await queue.app.get(ToolQueueCancels).cancel({ ...sent, toolCallId: sent.id, issuedBy: 'user:a' });
@@ -172,7 +167,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('loses its result to a stop that came before', async () => {
-    const sent = await one('pure');
+    const sent = await queue.sendOne('pure');
     worker().start();
     const { finish } = await queue.handling(1);
     await queue.app.get(ToolQueueCancels).cancel({ ...sent, toolCallId: sent.id, issuedBy: 'user:a' });
@@ -181,7 +176,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is cancelled at once when nobody has taken it', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     const cancels = queue.app.get(ToolQueueCancels);
     expect(await cancels.cancel({ ...sent, toolCallId: sent.id, issuedBy: 'user:a' })).toBe('cancelled');
     expect(ids(await queue.callOf(sent))).toEqual(['cancelled', 'Tool execution cancelled']);
@@ -192,7 +187,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is told to stop when its job is stopped, and its result changes nothing', async () => {
-    const sent = await one('idempotent');
+    const sent = await queue.sendOne('idempotent');
     worker().start();
     const { context, finish } = await queue.handling(1);
     const scope = { workspaceId: sent.workspaceId, principal: 'user:a', userId: null, where: () => ({}) };
@@ -208,7 +203,7 @@ describe('a call in the isolated queue', () => {
   it.each(['pure', 'idempotent', 'once'])(
     'that nobody has taken is surely cancelled with its job, also when it is %s',
     async (tool) => {
-      const sent = await one(tool);
+      const sent = await queue.sendOne(tool);
       const scope = { workspaceId: sent.workspaceId, principal: 'user:a', userId: null, where: () => ({}) };
       expect(await queue.app.get(JobStopper).stop(scope, sent.jobId)).toBe('aborted');
       expect(ids(await queue.callOf(sent))).toEqual(['cancelled', 'Tool execution cancelled']);
@@ -216,7 +211,7 @@ describe('a call in the isolated queue', () => {
   );
 
   it('is put back when its process stops, if it may be called again', async () => {
-    const sent = await one('idempotent');
+    const sent = await queue.sendOne('idempotent');
     worker().start();
     await queue.handling(1);
     await worker().stop(0);
@@ -236,7 +231,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is interrupted when its process stops, if it may run once', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     worker().start();
     await queue.handling(1);
     await worker().stop(0);
@@ -244,7 +239,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it('may end while its process stops', async () => {
-    const sent = await one('once');
+    const sent = await queue.sendOne('once');
     worker().start();
     const { finish } = await queue.handling(1);
     const stopped = worker().stop(10_000);

@@ -11,11 +11,15 @@ import {
   type ToolContext,
   type ToolEffect,
   ToolQueueModule,
+  ToolQueueSweeper,
+  ToolResults,
+  ToolWorker,
 } from '#tools';
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';
+import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';
 import { eventually } from './eventually.js';
@@ -26,8 +30,8 @@ export interface Handling {
   readonly name: string;
   readonly context: ToolContext;
   readonly args: Readonly<Record<string, unknown>>;
-  finish(result: unknown): void;
-  fail(error: Error): void;
+  readonly finish: (result: unknown) => void;
+  readonly fail: (error: Error) => void;
 }
 
 /** A call that waits in the queue, with its job at rest. */
@@ -55,6 +59,8 @@ export interface TestToolQueue {
   handling(count: number): Promise<Handling>;
   /** Sends calls of one round of a new job, which then waits. Tools are named by their effect. */
   send(...tools: readonly string[]): Promise<readonly SentCall[]>;
+  /** Sends one. */
+  sendOne(tool: string): Promise<SentCall>;
   callOf(sent: SentCall): Promise<CallState>;
   jobOf(sent: SentCall): Promise<{ readonly status: string; readonly reason: string | null }>;
   eventsOf(sent: SentCall): Promise<readonly { readonly type: string; readonly body: Record<string, unknown> }[]>;
@@ -77,22 +83,8 @@ export async function openTestToolQueue(
   database: TestDatabase,
   options: TestToolQueueOptions = {},
 ): Promise<TestToolQueue> {
-  const config = Config.from({ NODE_ENV: 'test', LOG_LEVEL: 'silent', BUS: 'memory', ...options.env });
-  const logger = createLogger({ level: config.values.LOG_LEVEL });
-  const platform = await openPlatform({
-    config,
-    logger,
-    redactor: new Redactor(),
-    urls: database.urls,
-    secret: TEST_SECRET,
-  });
   const handled: Handling[] = [];
-  const tools = effects.map((effect) => watchedTool(effect, handled));
-  const providers = tools.map((tool) => ({ provide: tool.name, useValue: tool }));
-  @Module({ imports: [PlatformModule.with(platform), JobsModule, ToolQueueModule], providers })
-  class ToolQueueOnlyModule {}
-  const app = await NestFactory.createApplicationContext(ToolQueueOnlyModule, { logger: false, abortOnError: false });
-  await app.get(Doorbell).start();
+  const { app, platform } = await openApp(database, { env: options.env ?? {}, handled });
   const workspaceId = options.workspaceId ?? (await seedWorkspace(database)).workspaceId;
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
     (await platform.postgres.engine.query<Row>(sql, [...values])).rows;
@@ -101,21 +93,23 @@ export async function openTestToolQueue(
     if (row === undefined) throw new Error(`no row for ${sql}`);
     return row;
   };
-  const callOf = ({ id }: SentCall) =>
-    first<CallState>(
-      `SELECT status, result, error, exec_epoch, exec_attempts, exec_until IS NOT NULL AS taken FROM tool_call WHERE id = $1`,
-      [id],
-    );
+  const callOf = ({ id }: SentCall) => first<CallState>(callSql, [id]);
+  const send = (...names: readonly string[]) => sendCalls(app, workspaceId, names);
   return {
     app,
     platform,
     workspaceId,
     rows,
     callOf,
+    send,
+    sendOne: async (name) => {
+      const [sent] = await send(name);
+      if (sent === undefined) throw new Error('nothing was sent');
+      return sent;
+    },
     handling: (count) => eventually(`${count} calls are handled`, () => handled[count - 1]),
-    send: (...names) => sendCalls(app, workspaceId, names),
-    jobOf: ({ jobId }) => first(`SELECT status, reason FROM job WHERE id = $1`, [jobId]),
-    eventsOf: ({ jobId }) => rows(`SELECT type, body FROM job_event WHERE job_id = $1 ORDER BY seq`, [jobId]),
+    jobOf: ({ jobId }) => first('SELECT status, reason FROM job WHERE id = $1', [jobId]),
+    eventsOf: ({ jobId }) => rows('SELECT type, body FROM job_event WHERE job_id = $1 ORDER BY seq', [jobId]),
     reached: (sent, status) =>
       eventually(`call ${sent.id} is ${status}`, async () => {
         const call = await callOf(sent);
@@ -124,11 +118,68 @@ export async function openTestToolQueue(
     expire: async ({ id }) => {
       await rows(`UPDATE tool_call SET exec_until = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
     },
-    close: async () => {
-      await app.get(Doorbell).stop();
-      await app.close();
-      await platform.close();
-    },
+    close: () => closeApp(app, platform),
+  };
+}
+
+const callSql = `SELECT status, result, error, exec_epoch, exec_attempts, exec_until IS NOT NULL AS taken FROM tool_call WHERE id = $1`;
+
+async function openApp(
+  database: TestDatabase,
+  { env, handled }: { readonly env: Readonly<Record<string, string>>; readonly handled: Handling[] },
+) {
+  const config = Config.from({ NODE_ENV: 'test', LOG_LEVEL: 'silent', BUS: 'memory', ...env });
+  const logger = createLogger({ level: config.values.LOG_LEVEL });
+  const redactor = new Redactor();
+  const platform = await openPlatform({ config, logger, redactor, urls: database.urls, secret: TEST_SECRET });
+  const tools = effects.map((effect) => watchedTool(effect, handled));
+  const providers = tools.map((tool) => ({ provide: tool.name, useValue: tool }));
+  @Module({ imports: [PlatformModule.with(platform), JobsModule, ToolQueueModule], providers })
+  class ToolQueueOnlyModule {}
+  const app = await NestFactory.createApplicationContext(ToolQueueOnlyModule, { logger: false, abortOnError: false });
+  await app.get(Doorbell).start();
+  return { app, platform };
+}
+
+async function closeApp(app: INestApplicationContext, platform: Platform): Promise<void> {
+  await app.get(ToolWorker).stop(0);
+  await app.get(ToolQueueSweeper).stop();
+  await app.get(ToolResults).stop();
+  await app.get(Doorbell).stop();
+  await app.close();
+  await platform.close();
+}
+
+/** A response to a call, as a tool process of this epoch would send it; a success without changes. */
+export function responseTo(sent: SentCall, epoch: number, changes: Partial<ToolResponse> = {}): ToolResponse {
+  return {
+    type: 'tool_response',
+    correlation_id: sent.id,
+    workspace_id: sent.workspaceId,
+    job_id: sent.jobId,
+    status: 'success',
+    result: { content: `result of ${epoch}`, success: true },
+    error: null,
+    timestamp: 1,
+    exec_epoch: epoch,
+    attempt: epoch,
+    started: true,
+    ...changes,
+  };
+}
+
+/** Progress number `seq` of the claim with this epoch. */
+export function progressOf(sent: SentCall, seq: number, epoch = 1): ToolProgressMessage {
+  return {
+    type: 'tool_progress',
+    correlation_id: sent.id,
+    workspace_id: sent.workspaceId,
+    job_id: sent.jobId,
+    seq,
+    chunk: { progress: seq },
+    is_final_chunk: false,
+    timestamp: 1,
+    exec_epoch: epoch,
   };
 }
 

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { TOOL_QUEUES } from '#platform';
+import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
+
+import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
+import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { openTestToolQueue, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
+
+const unknown = 'The tool was started but its outcome is unknown. It was not repeated.';
+
+describe('the isolated queue, when processes or requests are lost', () => {
+  let database: TestDatabase;
+  let queue: TestToolQueue;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    queue = await openTestToolQueue(database);
+  });
+
+  afterEach(async () => {
+    await queue.close();
+    await database.close();
+  });
+
+  const claims = () => queue.app.get(ExecClaimsRepository);
+  const claim = async (sent: SentCall, owner = 'a process') => {
+    const [call] = await claims().claim([{ ...sent, ttlMs: 60_000 }], owner);
+    return call;
+  };
+  /** Claims the call and lets its process be lost. */
+  const lose = async (sent: SentCall) => {
+    expect(await claim(sent)).toBeDefined();
+    await queue.expire(sent);
+  };
+  const sweep = () => queue.app.get(ToolQueueSweeper).sweep();
+  const messages = (name: string) =>
+    queue.rows<{ data: Record<string, unknown>; delayMs: number }>(
+      `SELECT data, (extract(epoch FROM start_after - created_on) * 1000)::int AS "delayMs" FROM pgboss.job WHERE name = $1`,
+      [name],
+    );
+  const requests = () => messages(TOOL_QUEUES.requests);
+  const takeRequests = () =>
+    queue.app.get(ToolMessagesRepository).takeRequests({ limit: 100, busyTools: [], busyWorkspaces: [] });
+
+  describe('claims', () => {
+    it('have one winner, however many processes have the message', async () => {
+      const sent = await queue.sendOne('once');
+      const winners = await Promise.all(Array.from({ length: 16 }, (_, i) => claim(sent, `process ${i}`)));
+      expect(winners.filter((call) => call !== undefined)).toMatchObject([{ epoch: 1, attempt: 1 }]);
+    });
+
+    it.each([
+      ['pure', 1],
+      ['idempotent', 1],
+      ['once', 0],
+    ])('that ran out: a %s call is taken over by %i', async (tool, takers) => {
+      const sent = await queue.sendOne(tool);
+      await lose(sent);
+      const taken = await Promise.all(Array.from({ length: 8 }, () => claim(sent)));
+      expect(taken.filter((call) => call !== undefined)).toHaveLength(takers);
+    });
+
+    it('are not to be had for a call whose job is being stopped, or has ended', async () => {
+      const [stopping, ended] = [await queue.sendOne('pure'), await queue.sendOne('pure')];
+      await queue.rows('UPDATE job SET cancel_requested_at = now() WHERE id = $1', [stopping.jobId]);
+      await queue.rows(`UPDATE job SET status = 'failed', finished_at = now(), lease_until = NULL WHERE id = $1`, [
+        ended.jobId,
+      ]);
+      expect([await claim(stopping), await claim(ended)]).toEqual([undefined, undefined]);
+    });
+
+    it('are not renewed for an old epoch', async () => {
+      const sent = await queue.sendOne('pure');
+      const old = await claim(sent);
+      await queue.expire(sent);
+      const current = await claim(sent);
+      if (old === undefined || current === undefined) throw new Error('no claim');
+      expect([...(await claims().renew([old, current]))]).toEqual([sent.id]);
+      expect([...(await claims().renew([old]))]).toEqual([]);
+      expect(await claims().release(old, { anew: true, delayMs: 0 })).toBe(false);
+      expect(await queue.callOf(sent)).toMatchObject({ exec_epoch: 2, taken: true });
+    });
+  });
+
+  describe('processes', () => {
+    it.each(['pure', 'idempotent'])('a %s call is sent again after 1, 5 and 25 s, and then given up', async (tool) => {
+      const sent = await queue.sendOne(tool);
+      for (const delayMs of [1_000, 5_000, 25_000]) {
+        await takeRequests();
+        await lose(sent);
+        await sweep();
+        expect(await requests()).toMatchObject([{ delayMs, data: { correlation_id: sent.id } }]);
+        expect(await queue.callOf(sent)).toMatchObject({ status: 'running', taken: false });
+        await sweep();
+        expect(await requests()).toHaveLength(1);
+        await queue.rows(`UPDATE pgboss.job SET start_after = now() WHERE name = $1`, [TOOL_QUEUES.requests]);
+      }
+      await takeRequests();
+      await lose(sent);
+      await sweep();
+      const { status, error, exec_attempts } = await queue.callOf(sent);
+      expect([status, error?.message, exec_attempts]).toEqual([
+        'error',
+        `Error executing tool "${tool}": it was started 4 times and each time its process was lost`,
+        4,
+      ]);
+      expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
+      expect(await messages(TOOL_QUEUES.dead)).toMatchObject([
+        { data: { reason: 'attempts', correlation_id: sent.id } },
+      ]);
+    });
+
+    it('a call that may run once is interrupted, and its job goes on', async () => {
+      const sent = await queue.sendOne('once');
+      await takeRequests();
+      await lose(sent);
+      await Promise.all([sweep(), sweep(), sweep()]);
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'interrupted', error: { message: unknown } });
+      expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
+      expect(await requests()).toEqual([]);
+    });
+
+    it('a call that was told to stop is settled when its process is gone', async () => {
+      const [pure, once] = [await queue.sendOne('pure'), await queue.sendOne('once')];
+      for (const sent of [pure, once]) {
+        await claim(sent);
+        await queue.rows(
+          `UPDATE tool_call SET cancel_requested_at = now() - interval '11 s', exec_epoch = 2 WHERE id = $1`,
+          [sent.id],
+        );
+      }
+      await sweep();
+      expect([(await queue.callOf(pure)).status, (await queue.callOf(once)).status]).toEqual([
+        'cancelled',
+        'interrupted',
+      ]);
+    });
+  });
+
+  describe('requests', () => {
+    it('that are gone are sent again, also for a call that may run once', async () => {
+      const sent = await queue.sendOne('once');
+      await takeRequests();
+      await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [sent.id]);
+      await Promise.all([sweep(), sweep()]);
+      expect(await requests()).toMatchObject([{ delayMs: 0, data: { correlation_id: sent.id, exec_epoch: 0 } }]);
+      queue.app.get(ToolResults).start();
+      queue.app.get(ToolWorker).start();
+      (await queue.handling(1)).finish('found');
+      expect(await queue.reached(sent, 'completed')).toMatchObject({ exec_epoch: 1 });
+    });
+
+    it('that only wait are not sent again', async () => {
+      const sent = await queue.sendOne('pure');
+      await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [sent.id]);
+      await sweep();
+      expect(await requests()).toHaveLength(1);
+    });
+
+    it('that nobody takes in time end their call', async () => {
+      const sent = await queue.sendOne('once');
+      await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '6 minutes' WHERE id = $1`, [sent.id]);
+      await sweep();
+      const { status, error } = await queue.callOf(sent);
+      expect([status, error?.message]).toEqual([
+        'timed_out',
+        'Error executing tool "once": it was not started within 300000 ms',
+      ]);
+      expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
+      expect(await messages(TOOL_QUEUES.dead)).toMatchObject([{ data: { reason: 'not_taken' } }]);
+    });
+
+    it('are left to others for tools and workspaces that have no room here', async () => {
+      const [pure, once] = [await queue.sendOne('pure'), await queue.sendOne('once')];
+      const all = queue.app.get(ToolMessagesRepository);
+      const take = { limit: 10, busyTools: [] as string[], busyWorkspaces: [] as string[] };
+      expect(await all.takeRequests({ ...take, busyWorkspaces: [queue.workspaceId] })).toEqual([]);
+      const taken = await all.takeRequests({ ...take, busyTools: ['pure'] });
+      expect(taken).toMatchObject([{ data: { correlation_id: once.id } }]);
+      expect(await requests()).toMatchObject([{ data: { correlation_id: pure.id } }]);
+    });
+  });
+});

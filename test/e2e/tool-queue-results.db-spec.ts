@@ -1,0 +1,213 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { insertInterrupt } from '#jobs';
+import { newId, TOOL_QUEUES } from '#platform';
+import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
+
+import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
+import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
+import { ResultApplier } from '../../libs/tools/src/tool-queue/result-applier.js';
+import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { openTestToolQueue, progressOf, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
+
+describe('what tool processes send back', () => {
+  let database: TestDatabase;
+  let queue: TestToolQueue;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    queue = await openTestToolQueue(database);
+  });
+
+  afterEach(async () => {
+    await queue.close();
+    await database.close();
+  });
+
+  const claims = () => queue.app.get(ExecClaimsRepository);
+  const claim = async (sent: SentCall, owner = 'a process') => {
+    const [call] = await claims().claim([{ ...sent, ttlMs: 60_000 }], owner);
+    return call;
+  };
+  /** Claims the call and lets its process be lost. */
+  const lose = async (sent: SentCall) => {
+    expect(await claim(sent)).toBeDefined();
+    await queue.expire(sent);
+  };
+  const sweep = () => queue.app.get(ToolQueueSweeper).sweep();
+  const messages = (name: string) =>
+    queue.rows<{ data: Record<string, unknown> }>('SELECT data FROM pgboss.job WHERE name = $1', [name]);
+  const apply = (message: ToolResponse | ToolProgressMessage, ageMs = 0) =>
+    queue.app.get(ResultApplier).apply({ message, ageMs });
+  const shown = async (sent: SentCall) =>
+    (await queue.eventsOf(sent)).filter(({ type }) => type === 'tool-progress').map(({ body }) => body['progress']);
+  /** Lets the progress that was shown last lie in the past. */
+  const wait = (sent: SentCall) =>
+    queue.rows(`UPDATE tool_call SET progress_at = progress_at - interval '1 s' WHERE id = $1`, [sent.id]);
+
+  describe('a response', () => {
+    it('count once, however often they come', async () => {
+      const sent = await queue.sendOne('idempotent');
+      await claim(sent);
+      await Promise.all(Array.from({ length: 8 }, () => apply(responseTo(sent, 1))));
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'completed', result: 'result of 1' });
+      const types = (await queue.eventsOf(sent)).map(({ type }) => type);
+      expect(types.filter((type) => type === 'tool-call-updated')).toHaveLength(1);
+      expect(types.filter((type) => type === 'job-requeued')).toHaveLength(1);
+      await apply(responseTo(sent, 1, { result: { content: 'another', success: true } }));
+      expect(await queue.callOf(sent)).toMatchObject({ result: 'result of 1' });
+    });
+
+    it('of an old epoch change nothing', async () => {
+      const sent = await queue.sendOne('idempotent');
+      await lose(sent);
+      await claim(sent);
+      await apply(responseTo(sent, 1));
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'running', exec_epoch: 2 });
+      await apply(responseTo(sent, 2));
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'completed', result: 'result of 2' });
+    });
+
+    it('that come late end the doubt about a call that may run once', async () => {
+      const sent = await queue.sendOne('once');
+      await lose(sent);
+      await sweep();
+      await openUnknown(sent);
+      await apply(responseTo(sent, 1));
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'completed', result: 'result of 1' });
+      expect((await queue.eventsOf(sent)).slice(-3)).toMatchObject([
+        { type: 'tool-call-updated', body: { internalStatus: 'completed' } },
+        { type: 'interrupt-resolved', body: { outcome: 'happened' } },
+        { type: 'job-requeued' },
+      ]);
+    });
+
+    it('that come late change nothing once somebody has decided', async () => {
+      const sent = await queue.sendOne('once');
+      await lose(sent);
+      await sweep();
+      await openUnknown(sent);
+      await queue.rows(
+        `UPDATE interrupt SET status = 'resolved', decided_at = now(), outcome = '{"outcome":"report"}'`,
+      );
+      const before = await queue.eventsOf(sent);
+      await apply(responseTo(sent, 1));
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'interrupted' });
+      expect(await queue.eventsOf(sent)).toEqual(before);
+    });
+
+    it('settle a call as the contract maps them', async () => {
+      const failure = { phase: 'execution', message: 'no' } as const;
+      const outcomes: [Partial<ToolResponse>, string][] = [
+        [{ status: 'success', result: { content: 'broken', success: false } }, 'error'],
+        [{ status: 'error', result: null, error: failure }, 'error'],
+        [{ status: 'error', result: null, error: { ...failure, phase: 'approval' } }, 'denied'],
+        [{ status: 'timed_out', result: null, error: { ...failure, phase: 'timeout' } }, 'timed_out'],
+        [{ status: 'cancelled', result: null, started: true }, 'interrupted'],
+        [{ status: 'cancelled', result: null, started: false }, 'cancelled'],
+      ];
+      for (const [changes, status] of outcomes) {
+        const sent = await queue.sendOne('once');
+        await claim(sent);
+        await apply(responseTo(sent, 1, changes));
+        expect(await queue.callOf(sent)).toMatchObject({ status });
+      }
+    });
+
+    it('stay in the queue until they are applied', async () => {
+      const sent = await queue.sendOne('once');
+      await claim(sent);
+      const all = queue.app.get(ToolMessagesRepository);
+      const data = responseTo(sent, 1);
+      await all.send([{ queue: TOOL_QUEUES.results, data, workspaceId: sent.workspaceId, topic: 'once' }]);
+      await expect(all.applyResults(10, () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+      // As long as it lies there the call is not lost, although its claim has run out.
+      await queue.expire(sent);
+      await sweep();
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'running' });
+      queue.app.get(ToolResults).start();
+      expect(await queue.reached(sent, 'completed')).toMatchObject({ result: 'result of 1' });
+      expect(await messages(TOOL_QUEUES.results)).toEqual([]);
+    });
+
+    it('that nobody can read, or that are about nothing, lie among the dead letters', async () => {
+      const sent = await queue.sendOne('once');
+      const all = queue.app.get(ToolMessagesRepository);
+      const place = { queue: TOOL_QUEUES.results, workspaceId: sent.workspaceId, topic: 'once' };
+      await all.send([
+        { ...place, data: { hello: 'world' } },
+        { ...place, data: responseTo({ ...sent, id: newId() }, 1) },
+        { ...place, queue: TOOL_QUEUES.requests, data: { type: 'function_request', workspace_id: sent.workspaceId } },
+      ]);
+      queue.app.get(ToolResults).start();
+      queue.app.get(ToolWorker).start();
+      const dead = await eventually('three letters are dead', async () => {
+        const letters = await messages(TOOL_QUEUES.dead);
+        return letters.length === 3 ? letters : undefined;
+      });
+      expect(dead.map(({ data }) => data['reason']).sort()).toEqual(['unknown_call', 'unreadable', 'unreadable']);
+    });
+  });
+
+  describe('progress', () => {
+    it('is put in order, and waits for what is missing', async () => {
+      const sent = await queue.sendOne('pure');
+      await claim(sent);
+      expect(await apply(progressOf(sent, 2))).toEqual({ againInMs: expect.any(Number) });
+      expect(await apply(progressOf(sent, 1))).toBe('done');
+      await wait(sent);
+      expect(await apply(progressOf(sent, 2))).toBe('done');
+      expect(await apply(progressOf(sent, 1))).toBe('done');
+      expect(await shown(sent)).toEqual([1, 2]);
+    });
+
+    it('goes on without what is missing after five seconds', async () => {
+      const sent = await queue.sendOne('pure');
+      await claim(sent);
+      expect(await apply(progressOf(sent, 3), 5_001)).toBe('done');
+      await wait(sent);
+      expect(await apply(progressOf(sent, 2))).toBe('done');
+      expect(await apply(progressOf(sent, 4))).toBe('done');
+      expect(await shown(sent)).toEqual([3, 4]);
+    });
+
+    it('is shown twice a second at most', async () => {
+      const sent = await queue.sendOne('pure');
+      await claim(sent);
+      await apply(progressOf(sent, 1));
+      expect(await apply(progressOf(sent, 2))).toEqual({ againInMs: expect.any(Number) });
+      expect(await shown(sent)).toEqual([1]);
+    });
+
+    it('of an old epoch, or after the response, is dropped', async () => {
+      const sent = await queue.sendOne('pure');
+      await lose(sent);
+      await claim(sent);
+      expect(await apply(progressOf(sent, 1, 1))).toBe('done');
+      await apply(responseTo(sent, 2));
+      expect(await apply(progressOf(sent, 1, 2))).toBe('done');
+      expect(await shown(sent)).toEqual([]);
+    });
+
+    it('changes nothing that a worker of the job has to look at', async () => {
+      const sent = await queue.sendOne('pure');
+      await claim(sent);
+      await apply(progressOf(sent, 1));
+      expect(await queue.rows('SELECT answered FROM job WHERE id = $1', [sent.jobId])).toEqual([{ answered: 0 }]);
+    });
+  });
+
+  /** What the job's next lease holder does about an interrupted call whose tool asks a person. */
+  async function openUnknown({ workspaceId, jobId, id }: SentCall): Promise<void> {
+    await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      await insertInterrupt(
+        client,
+        { workspaceId, jobId },
+        { id: newId(), kind: 'unknown_outcome', title: 'Did it happen?', request: {}, toolCallId: id },
+      );
+      await client.query(`UPDATE job SET status = 'waiting' WHERE id = $1`, [jobId]);
+    });
+  }
+});
