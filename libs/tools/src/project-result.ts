@@ -35,12 +35,14 @@ export function cutToBytes(text: string, limit: number): string {
   return bytes.toString('utf8', 0, end);
 }
 
-const NOTE = /\n\[truncated, (\d{1,15}) bytes in total\]$/;
+/** How a cut text ends; the line before is there when the whole text is kept beside it (`toKeptResult`). */
+const NOTE = /(\n\[read on with read_tool_output [^\n]*\])?\n\[truncated, (\d{1,15}) bytes in total\]$/;
+const LONGEST_NOTE = 2_000;
 
-/** A durable text may itself be a cut one; its note then tells the size that counts. A cut leaves at most 3 bytes unused. */
+/** A durable text may itself be a cut one; its note then tells the size that counts. A plain cut leaves at most 3 bytes unused. */
 function wholeOf(text: string, bytes: number): { readonly body: string; readonly total: number } {
-  const mayBeCut = bytes <= RESULT_BYTES.durable && bytes > RESULT_BYTES.durable - 4;
-  const note = mayBeCut ? NOTE.exec(text.slice(-64)) : null;
-  if (note === null) return { body: text, total: bytes };
-  return { body: text.slice(0, text.length - note[0].length), total: Math.max(bytes, Number(note[1])) };
+  const isOfDurableSize = bytes <= RESULT_BYTES.durable && bytes > RESULT_BYTES.durable - 4;
+  const note = NOTE.exec(text.slice(-LONGEST_NOTE));
+  if (note === null || (note[1] === undefined && !isOfDurableSize)) return { body: text, total: bytes };
+  return { body: text.slice(0, text.length - note[0].length), total: Math.max(bytes, Number(note[2])) };
 }

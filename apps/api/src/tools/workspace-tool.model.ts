@@ -107,7 +107,7 @@ export class WorkspaceToolPayload {
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'How one call of a tool went. Secrets are redacted.' })
+@ObjectType('ToolTrial', { description: 'How one call of a tool went. Secrets are redacted.' })
 export class ToolTrialModel {
   @Field(() => Int, { nullable: true, description: 'The HTTP status of the answer; null: there was none.' })
   status!: number | null;

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { MemberPrincipal, Role } from '#auth';
 import { newId, Secret, systemClock } from '#platform';
-import { executeToolCall, type ToolContext } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { leading, OutboundFixture } from '../../../../test/harness/outbound-fixture.js';
 import { openWorkspaceTools } from '../../../../test/harness/workspace-tools.js';
+import { executeToolCall } from '../execute-tool-call.js';
+import type { ToolContext } from '../tool.js';
 
 const canary = 'canary-0123456789';
 const given = new OutboundFixture();

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { MemberPrincipal, Role } from '#auth';
 import { GuardedFetch, newId } from '#platform';
-import { defineTool } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { openWorkspaceTools } from '../../../../test/harness/workspace-tools.js';
+import { defineTool } from '../define-tool.js';
 
 const definition = { name: 'get_user', description: 'Finds a user.', method: 'GET', url: 'https://a.test/users' };
 const all = { first: 100 };

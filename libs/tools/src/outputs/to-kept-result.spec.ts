@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { projectResult, RESULT_BYTES } from '../project-result.js';
+import { pageOf } from './read-tool-output.tool.js';
+import { MOST_KEPT_BYTES, toKeptResult } from './to-kept-result.js';
+
+const NOTE = /\n\[read on with read_tool_output (\{.*\})\]\n\[truncated, (\d+) bytes in total\]$/;
+
+describe('toKeptResult', () => {
+  it('keeps what fits as it is', () => {
+    const text = 'ä'.repeat(RESULT_BYTES.durable / 2);
+    expect(toKeptResult(text, 'c')).toEqual({ durable: text, whole: null, bytes: RESULT_BYTES.durable });
+    expect(toKeptResult('a\0', 'c').durable).toBe('a\uFFFD');
+  });
+
+  it('keeps a larger one whole, and shows its beginning and where to read on', () => {
+    const text = '0123456789'.repeat(30_000);
+    const { durable, whole, bytes } = toKeptResult(text, 'call "1"');
+    expect([whole, bytes]).toEqual([text, 300_000]);
+    const [, args = '', total] = NOTE.exec(durable) ?? [];
+    const { call_id: callId, offset } = JSON.parse(args) as { call_id: string; offset: number };
+    expect([callId, total]).toEqual(['call "1"', '300000']);
+    expect(durable.slice(0, offset)).toBe(text.slice(0, offset));
+  });
+
+  it('gives a preview that the model sees whole, and a screen cut with the true size', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('a', 'ä', '€', '😀'),
+        fc.nat(3),
+        fc.string({ maxLength: 256 }),
+        (unit, head, callId) => {
+          const text = 'x'.repeat(head) + unit.repeat(270_000);
+          const { durable, bytes } = toKeptResult(text, callId);
+          expect(Buffer.byteLength(durable)).toBeLessThanOrEqual(RESULT_BYTES.model);
+          expect(projectResult(durable, 'durable')).toBe(durable);
+          expect(projectResult(durable, 'model')).toBe(durable);
+          expect(projectResult(durable, 'ui')).toMatch(new RegExp(`\\n\\[truncated, ${bytes} bytes in total\\]$`));
+          expect(durable.isWellFormed()).toBe(true);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('keeps no more than it may, and says how much there was', () => {
+    const { whole, bytes, durable } = toKeptResult('€'.repeat(3_000_000), 'c');
+    expect(Buffer.byteLength(whole ?? '')).toBeLessThanOrEqual(MOST_KEPT_BYTES);
+    expect([bytes, durable.endsWith('[truncated, 9000000 bytes in total]')]).toEqual([9_000_000, true]);
+  });
+});
+
+describe('pageOf', () => {
+  it('says where it stands and where to go on', () => {
+    expect(pageOf('0123456789', 2, 3)).toBe('234\n[characters 2 to 5 of 10, go on at offset 5]');
+    expect(pageOf('0123456789', 8, 3)).toBe('89\n[characters 8 to 10 of 10, the end]');
+    expect(pageOf('0123456789', 10, 3)).toBe('[nothing after 10 characters]');
+  });
+
+  it('gives the whole text, page by page, and never half a character', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }),
+        fc.integer({ min: 1, max: 5 }),
+        (text, length) => {
+          let read = '';
+          while (read.length < text.length) {
+            const page = pageOf(text, read.length, length);
+            read += page.slice(0, page.lastIndexOf('\n['));
+            expect(page.isWellFormed()).toBe(text.isWellFormed());
+          }
+          expect(read).toBe(text);
+        },
+      ),
+    );
+  });
+});

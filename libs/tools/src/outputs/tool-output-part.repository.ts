@@ -1,0 +1,42 @@
+import { type CommitPart, type PartRow, partRow } from '#jobs';
+
+interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
+/** Which call: by its ledger id when the same commit inserts it, else by its place in the job. */
+export type OutputOf = { readonly id: string } | { readonly round: number; readonly ordinal: number };
+
+type OutputRow = readonly [
+  workspaceId: string,
+  jobId: string,
+  id: string | null,
+  round: number | null,
+  ordinal: number | null,
+  text: string,
+];
+
+const outputs: CommitPart<OutputRow> = {
+  name: 'tool_outputs',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['id', 'uuid'],
+    ['round', 'int'],
+    ['ordinal', 'int'],
+    ['text', 'text'],
+  ],
+  // A call that this statement inserts is not in the table yet: hence its id, which the foreign key checks at the end.
+  sql: (rows) => `INSERT INTO tool_output (workspace_id, tool_call_id, job_id, text, bytes)
+  SELECT r.workspace_id, coalesce(r.id, t.id), r.job_id, r.text, octet_length(r.text)
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    LEFT JOIN tool_call t ON t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
+  RETURNING 1`,
+};
+
+/** Keeps the whole text of a result (`toKeptResult(…).whole`); goes into the commit that settles the call. */
+export function keepOutputRow(job: JobRef, call: OutputOf, whole: string): PartRow {
+  const [id, round, ordinal] = 'id' in call ? [call.id, null, null] : [null, call.round, call.ordinal];
+  return partRow(outputs, [job.workspaceId, job.jobId, id, round, ordinal, whole]);
+}
