@@ -26,6 +26,8 @@ interface ToolSpec {
   readonly timeoutMs?: number;
   /** Default true. A disabled tool is neither listed nor run. */
   readonly enabled?: boolean;
+  /** Disables the tool and says why, in words for a job that was offered it before. */
+  readonly withdrawn?: string;
   /** Default false. Whether identical calls within a job make sense, as when polling. */
   readonly repeatable?: boolean;
   /** Default `server`, or `client` for a tool without `execute`. */
@@ -77,7 +79,8 @@ export function defineTool(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec): T
     runtime: spec.runtime ?? 'hybrid',
     effect: spec.effect ?? 'once',
     timeoutMs: spec.timeoutMs ?? null,
-    enabled: spec.enabled ?? true,
+    enabled: spec.withdrawn === undefined && (spec.enabled ?? true),
+    withdrawn: spec.withdrawn ?? null,
     repeatable: spec.repeatable ?? false,
     ...conditionsOf(spec),
     version: spec.version ?? toolVersion({ name: spec.name, description: spec.description, parameters }),

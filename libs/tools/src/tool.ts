@@ -63,6 +63,8 @@ export interface Tool {
   /** Ms until the call is aborted; null takes the instance's default. */
   readonly timeoutMs: number | null;
   readonly enabled: boolean;
+  /** Of a tool that is not enabled: why, in words for a job that was offered it before; null: it reads as any unknown tool. */
+  readonly withdrawn: string | null;
   /** Whether identical calls within a job make sense (polling). */
   readonly repeatable: boolean;
   readonly sort: ToolSort;

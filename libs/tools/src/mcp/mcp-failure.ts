@@ -24,6 +24,13 @@ export class McpFailure extends Error {
   }
 }
 
+/** What a model reads of a tool that was not called, and why. */
+export const TOOL_CHANGED =
+  'The definition of this tool has changed on the MCP server since it was accepted, so it was not called. ' +
+  'An admin has to look at it and accept it again.';
+export const TOOL_GONE = 'The MCP server does not offer this tool any more, so it was not called.';
+export const SERVER_OFF = 'The MCP server of this tool was removed or switched off, so it was not called.';
+
 const BROKEN = 'The connection to the MCP server broke off before it answered.';
 const UNREADABLE = 'The MCP server cannot be reached, or what it answers is not MCP.';
 const LONGEST_SAID = 500;

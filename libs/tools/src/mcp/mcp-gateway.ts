@@ -7,7 +7,7 @@ import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets
 import type { ToolContext } from '../tool.js';
 import { mcpStdioDisabled } from './mcp.errors.js';
 import type { McpDefinition } from './mcp-definition.js';
-import { McpFailure } from './mcp-failure.js';
+import { McpFailure, SERVER_OFF } from './mcp-failure.js';
 import { McpListingsRepository, type McpReachable } from './mcp-listings.repository.js';
 import type { McpSettings } from './mcp-server.js';
 import { McpSession } from './mcp-session.js';
@@ -27,7 +27,6 @@ export interface GatewayCall {
   readonly context: Pick<ToolContext, 'idempotencyKey' | 'epoch' | 'signal' | 'progress'>;
 }
 
-const SWITCHED_OFF = 'The MCP server of this tool was removed or switched off, so it was not called.';
 const UNKNOWN = 'Its tools cannot be listed.';
 
 /**
@@ -52,7 +51,7 @@ export class McpGateway implements OnApplicationShutdown {
    */
   async call({ workspaceId, serverId, hash, definition, context, arguments: args }: GatewayCall): Promise<unknown> {
     const server = await this.listings.reachable(workspaceId, serverId);
-    if (server?.enabled !== true) throw new McpFailure('refused', SWITCHED_OFF);
+    if (server?.enabled !== true) throw new McpFailure('refused', SERVER_OFF);
     const { signal } = context;
     return this.withSession(server, signal, async (session, redact) => {
       const result = await session.call(hash, { definition, arguments: args, context });

@@ -3,7 +3,7 @@ import type { CallToolResult, FetchLike } from '@modelcontextprotocol/client';
 import type { Clock } from '#platform';
 
 import { type McpCall, McpConnection, type McpListing } from './mcp-connection.js';
-import { McpFailure } from './mcp-failure.js';
+import { McpFailure, TOOL_CHANGED, TOOL_GONE } from './mcp-failure.js';
 import { type McpEndpoint, toTransport } from './mcp-transport.js';
 
 /** What a session is opened with. */
@@ -20,10 +20,6 @@ export interface McpSessionInit {
 /** How long a listing is taken for true when the server says nothing, ms. */
 const LISTING_FRESH_MS = 300_000;
 
-const CHANGED =
-  'The definition of this tool has changed on the MCP server since it was accepted, so it was not called. ' +
-  'An admin has to look at it and accept it again.';
-const GONE = 'The MCP server does not offer this tool any more, so it was not called.';
 const UNKNOWN_END = ' Whether the tool ran is not known.';
 
 /**
@@ -87,8 +83,8 @@ export class McpSession {
     const isOld = this.init.clock.monotonic() - this.listedAt > LISTING_FRESH_MS;
     const { tools } = await (isOld ? this.refresh() : this.listing);
     const listed = tools.find((tool) => tool.definition.name === call.definition.name);
-    if (listed === undefined) throw new McpFailure('refused', GONE);
-    if (listed.hash !== hash) throw new McpFailure('refused', CHANGED);
+    if (listed === undefined) throw new McpFailure('refused', TOOL_GONE);
+    if (listed.hash !== hash) throw new McpFailure('refused', TOOL_CHANGED);
     try {
       return await this.connection.call(call);
     } catch (error) {

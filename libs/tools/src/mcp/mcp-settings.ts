@@ -53,7 +53,7 @@ const settings = z.discriminatedUnion('transport', [
   z.strictObject({
     transport: z.literal('stdio'),
     command: storable(1_000).min(1),
-    args: z.array(storable(4_096)).max(64).default([]),
+    args: z.array(storable(4_096)).max(64).readonly().default([]),
     env: env.default({}),
     ...common,
   }),

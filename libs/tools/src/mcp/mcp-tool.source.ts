@@ -7,9 +7,18 @@ import { defineTool } from '../define-tool.js';
 import type { Tool } from '../tool.js';
 import { descriptionOf, problemOf } from './mcp-definition.js';
 import { effectOf } from './mcp-effect.js';
+import { SERVER_OFF, TOOL_CHANGED, TOOL_GONE } from './mcp-failure.js';
 import { McpGateway } from './mcp-gateway.js';
 import { type McpAcceptedTool, McpListingsRepository } from './mcp-listings.repository.js';
+import type { McpToolStatus } from './mcp-server.js';
 import { offeredName } from './offered-name.js';
+
+const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
+  new: SERVER_OFF,
+  accepted: null,
+  changed: TOOL_CHANGED,
+  gone: TOOL_GONE,
+};
 
 /**
  * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is off, or says something else of them
@@ -43,6 +52,7 @@ export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
 
   private toTool(workspaceId: string, accepted: McpAcceptedTool): Tool {
     const { serverId, serverName, settings, enabled, status, definition, hash } = accepted;
+    const withdrawal = enabled ? WITHDRAWALS[status] : SERVER_OFF;
     return defineTool({
       name: offeredName(serverName, definition.name),
       description: descriptionOf(definition, serverName),
@@ -51,7 +61,7 @@ export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
       sort: 'mcp',
       version: hash,
       effect: effectOf(definition, settings),
-      enabled: enabled && status === 'accepted',
+      ...(withdrawal === null ? {} : { withdrawn: withdrawal }),
       ...(settings.timeoutMs === null ? {} : { timeoutMs: settings.timeoutMs }),
       execute: (args, context) =>
         this.gateway.call({ workspaceId, serverId, definition, hash, arguments: args, context }),
