@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { ModelCatalog } from '#models';
 import { Config } from '#platform';
-import { type LedgerCall, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
+import { JobCloser, type LedgerCall, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
 
 import { CallRouter } from './calls/call-router.js';
 import { JobCalls } from './calls/job-calls.js';
@@ -20,7 +20,7 @@ import { withRoundLimit } from './round-limit.js';
 
 const maxRestartsPerRound = 2;
 
-/** What the handler runs calls with. */
+/** What the handler runs calls with, and closes them. */
 @Injectable()
 export class ChatCalls {
   constructor(
@@ -28,6 +28,7 @@ export class ChatCalls {
     readonly tools: ToolRunner,
     readonly unknown: UnknownCalls,
     readonly queue: ToolQueue,
+    readonly closer: JobCloser,
   ) {}
 }
 

@@ -38,7 +38,6 @@ export { InterruptTimers } from './interrupts/interrupt-timers.js';
 export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
 export { type DeciderRights, type InterruptFilter, InterruptsRepository } from './interrupts/interrupts.repository.js';
 export {
-  closeInterruptRow,
   insertInterrupt,
   interruptOpened,
   openInterruptRow,
@@ -66,7 +65,7 @@ export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';
 export type { RunWrite } from './run/pending-write.js';
 export type { ClaimedJob, JobRef } from './run/lease.repository.js';
-export { stoppedCall, unknownOutcome } from './unknown-outcome.js';
+export { mayHaveRun, stoppedCall, unknownOutcome } from './unknown-outcome.js';
 export { Worker } from './run/worker.js';
 export {
   type JobSnapshot,

@@ -35,14 +35,12 @@ export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
 export {
   APPROVAL_EXPIRED_TEXT,
-  CANCELLED_TEXT,
   clientOnly,
   deniedText,
   IDENTICAL_TEXT,
   modelTextOf,
   notRegistered,
   ROUND_LIMIT_TEXT,
-  UNKNOWN_OUTCOME_TEXT,
 } from './model-text.js';
 export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
 export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
@@ -83,7 +81,6 @@ export { ToolArgumentsError, ToolDidNothing } from './tools.errors.js';
 export { ToolProvider } from './tool-registry.module.js';
 export { ToolsModule } from './tools.module.js';
 export {
-  closeCallRow,
   idempotencyKey,
   type NewCall,
   newCallRow,
@@ -98,6 +95,7 @@ export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './interrupts/call-updated.js';
 export { type HumanInputAction, humanInputInterrupt, type PersonQuestion } from './interrupts/human-input-interrupt.js';
 export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
+export { JobCloser } from './interrupts/job-closer.js';
 export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
 export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';

@@ -1,4 +1,4 @@
-import { type CommitPart, type PartRow, partRow, unknownOutcome } from '#jobs';
+import { type CommitPart, type PartRow, partRow } from '#jobs';
 import { newId } from '#platform';
 
 import { argumentContents } from './history/argument-content.js';
@@ -219,23 +219,6 @@ const verifiedCalls: CommitPart<SettledRow> = {
      AND t.status = 'interrupted' RETURNING 1`,
 };
 
-/** Begun by a client, which the worker may not have seen yet: nobody can tell whether it happened. */
-const begunByClient = `t.status = 'running' AND t.executor = 'client' AND t.effect = 'once'`;
-
-/** A call whose job ends: closed if it is still open, left alone if somebody outside was faster. */
-const closedCalls: CommitPart<SettledRow> = {
-  name: 'closed_calls',
-  columns: settledCalls.columns,
-  sql: (rows) => `UPDATE tool_call t SET
-      status = CASE WHEN ${begunByClient} THEN 'interrupted'
-        WHEN t.status IN (${openStatuses}) THEN r.status ELSE t.status END,
-      error = CASE WHEN ${begunByClient} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
-        WHEN t.status IN (${openStatuses}) THEN r.error ELSE t.error END,
-      finished_at = coalesce(t.finished_at, clock_timestamp()), exec_until = NULL
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
-   WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal RETURNING 1`,
-};
-
 /** Parks a committed call until somebody outside lets it run (`awaiting_approval`) or runs it (`awaiting_client`). */
 export function openCallRow(
   job: JobRef,
@@ -252,15 +235,6 @@ export function verifyCallRow(
   settlement: Settlement,
 ): PartRow {
   return partRow(verifiedCalls, settledRow(job, place, settlement));
-}
-
-/** Closes a call with its job; it does not mind if somebody outside settled it at this moment. */
-export function closeCallRow(
-  job: JobRef,
-  place: { readonly round: number; readonly ordinal: number },
-  settlement: Settlement,
-): PartRow {
-  return partRow(closedCalls, settledRow(job, place, settlement));
 }
 
 /** How a call ended; writing it twice fails, since a settled call never changes. */

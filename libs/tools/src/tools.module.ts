@@ -22,6 +22,7 @@ import { HumanInputs } from './interrupts/human-inputs.js';
 import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
 import { CallInterruptKinds } from './interrupts/interrupt-kinds.js';
 import { InterruptsService } from './interrupts/interrupts.service.js';
+import { JobCloser } from './interrupts/job-closer.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
@@ -45,6 +46,7 @@ const interrupts = [
   HumanInputs,
   InterruptDeciders,
   InterruptsService,
+  JobCloser,
   UnknownOutcomes,
 ];
 const clientTools = [ClientCalls, ClientClaimsRepository, ClientToolsService, ClientToolTimeouts];

@@ -1,25 +1,14 @@
-import {
-  CancelRequested,
-  closeInterruptRow,
-  endsJob,
-  interruptOpened,
-  JobCancelled,
-  type JobRun,
-  type NewJobEvent,
-  openInterruptRow,
-} from '#jobs';
+import { CancelRequested, endsJob, interruptOpened, JobCancelled, type JobRun, openInterruptRow } from '#jobs';
 import { newId } from '#platform';
 import {
-  CANCELLED_TEXT,
-  closeCallRow,
   isOpen,
+  type JobCloser,
   type LedgerCall,
   openCallRow,
   queueCallRows,
   settleCallRow,
   type ToolQueue,
   toToolCallItem,
-  UNKNOWN_OUTCOME_TEXT,
 } from '#tools';
 
 import type { CallResult, LoopCall, LoopStep } from '../loop/loop-step.js';
@@ -31,25 +20,19 @@ import type { RunnableCall, ToolRunner } from './tool-runner.js';
 
 type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
 
-/** A call that is not settled: where it is, and what is asked about it. */
-interface OpenCall extends Pick<
-  LedgerCall,
-  'round' | 'ordinal' | 'callId' | 'name' | 'arguments' | 'effect' | 'status'
-> {
-  readonly interruptId: string | null;
-}
-
-/** What calls need to be routed and run. */
+/** What calls need to be routed, run and closed. */
 export interface CallServices {
   readonly router: CallRouter;
   readonly tools: ToolRunner;
   readonly queue: ToolQueue;
+  readonly closer: JobCloser;
 }
 
 /** The calls of one run of a chat job: where each goes, which of them are open, and how they are closed with their job. */
 export class JobCalls {
   private readonly ledger: ReadonlyMap<string, LedgerCall>;
-  private readonly open = new Map<string, OpenCall>();
+  /** Calls that are not settled, each with the request about it. */
+  private readonly open = new Map<string, string | null>();
   private fresh: { readonly round: number; readonly routes: CallRoutes } | undefined;
 
   constructor(
@@ -61,13 +44,13 @@ export class JobCalls {
     this.ledger = new Map(calls.map((call) => [keyOf(call), call]));
     for (const call of calls) {
       const interruptId = call.state?.interruptId ?? null;
-      if (isOpen(call.status) || interruptId !== null) this.open.set(keyOf(call), { ...call, interruptId });
+      if (isOpen(call.status) || interruptId !== null) this.open.set(keyOf(call), interruptId);
     }
   }
 
   /** The requests that the job waits for. */
   get interruptIds(): readonly string[] {
-    return [...this.open.values()].flatMap(({ interruptId }) => (interruptId === null ? [] : [interruptId]));
+    return [...this.open.values()].filter((interruptId) => interruptId !== null);
   }
 
   /** Decides where the calls of a new round go, before it is committed. */
@@ -93,9 +76,7 @@ export class JobCalls {
     for (const call of calls) {
       const route = this.fresh?.routes.get(call.ordinal);
       if (route === undefined || route.type === 'refused') continue;
-      const interruptId = route.type === 'open' ? route.interrupt.id : null;
-      const status = route.type === 'open' ? route.status : 'running';
-      this.open.set(keyOf({ round, ordinal: call.ordinal }), { ...call, round, status, interruptId });
+      this.open.set(keyOf({ round, ordinal: call.ordinal }), route.type === 'open' ? route.interrupt.id : null);
     }
   }
 
@@ -126,36 +107,9 @@ export class JobCalls {
   /** Everything that is open ends with its job: calls and the requests about them. */
   async closeAll(): Promise<void> {
     if (this.goOnElsewhere || this.open.size === 0) return;
-    await this.run.commit(); // a call cannot be closed by the statement that inserts it
-    for (const call of this.open.values()) {
-      if (this.services.tools.hasSettled(this.run, call)) continue;
-      this.close(call);
-    }
+    await this.run.commit(); // what is closed has to be there
+    await this.services.closer.close(this.run.job);
     this.open.clear();
-  }
-
-  private close(call: OpenCall): void {
-    const { job } = this.run;
-    const isUnknown = call.effect === 'once' && call.status === 'running';
-    const status = isUnknown ? 'interrupted' : 'cancelled';
-    const failure = { phase: 'execution', message: isUnknown ? UNKNOWN_OUTCOME_TEXT : CANCELLED_TEXT } as const;
-    const events: NewJobEvent[] = [];
-    if (isOpen(call.status)) {
-      const item = toToolCallItem({ ...call, status, error: failure });
-      events.push({ type: 'tool-call-updated', body: { round: call.round, internalStatus: status, call: item } });
-    }
-    const { interruptId } = call;
-    if (interruptId !== null) {
-      const body = { interruptId, outcome: 'cancelled', decidedAt: Date.now() };
-      events.push({ type: 'interrupt-resolved', body });
-    }
-    this.run.append({
-      rows: [
-        closeCallRow(job, call, { status, failure }),
-        ...(interruptId === null ? [] : [closeInterruptRow(job, interruptId)]),
-      ],
-      events,
-    });
   }
 
   /** A call that another lease left open: whether it may go on now, and what it takes. Undefined: somebody else has it. */
@@ -189,7 +143,7 @@ export class JobCalls {
         interruptOpened(interrupt),
       ],
     });
-    this.open.set(keyOf(call), { ...call, status, interruptId: interrupt.id });
+    this.open.set(keyOf(call), interrupt.id);
   }
 
   /** Hands an approved call to the isolated queue. */
@@ -201,7 +155,7 @@ export class JobCalls {
     const write = { rows, events: [{ type: 'tool-call-updated', body } as const] };
     if (!(await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write)))) return;
     this.services.queue.hint(this.run.job.workspaceId);
-    this.open.set(keyOf(call), { ...call, status: 'running', interruptId: null });
+    this.open.set(keyOf(call), null);
   }
 
   private argumentsOf(round: number, call: LoopCall): string {

@@ -44,8 +44,6 @@ interface EndedCall {
 /** Runs the calls of a committed round on this worker: start, execute, settle, each written before the next. */
 @Injectable()
 export class ToolRunner {
-  private readonly settled = new WeakMap<JobRun, Set<string>>();
-
   constructor(
     private readonly catalog: ToolCatalog,
     private readonly telemetry: ChatTelemetry,
@@ -77,11 +75,6 @@ export class ToolRunner {
         ? []
         : [{ ordinal, status: outcome.status, text: outcome.modelText }];
     });
-  }
-
-  /** Whether this run has settled the call itself. */
-  hasSettled(run: JobRun, { round, ordinal }: { readonly round: number; readonly ordinal: number }): boolean {
-    return this.settled.get(run)?.has(`${round}:${ordinal}`) ?? false;
   }
 
   /** For calls of a round that was committed before they could start. */
@@ -139,8 +132,6 @@ export class ToolRunner {
   private async settle(run: JobRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
     // The job goes on elsewhere: what may be called again is left running, and the next worker starts it anew.
     if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
-    const known = this.settled.get(run) ?? new Set();
-    this.settled.set(run, known.add(`${round}:${call.ordinal}`));
     if (isHeld) return;
     const shown = outcome.status === 'completed' ? { result: outcome.result } : { error: outcome.failure };
     const item = toToolCallItem({ ...call, status: outcome.status, ...shown });

@@ -161,6 +161,18 @@ export class InterruptsRepository {
     return row === undefined ? null : toInterrupt(row);
   }
 
+  /** What a job waits for, oldest first. */
+  async openOfJob(
+    client: SqlClient,
+    { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
+  ): Promise<Interrupt[]> {
+    const { rows } = await client.query<StoredInterrupt>(
+      `SELECT ${selected} FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open' ORDER BY i.id`,
+      [workspaceId, jobId],
+    );
+    return rows.map(toInterrupt);
+  }
+
   /** The instant of the settlement, ms since the epoch; null when it was not open any more. */
   async settle(
     client: SqlClient,

@@ -41,36 +41,17 @@ const opened: CommitPart<Row> = {
     json_to_record(r.body) AS ${fields} RETURNING 1`,
 };
 
-/** A settled request stays as it is; the row is returned all the same, since an end must not fail on a race it may lose. */
-const closed: CommitPart<readonly [workspaceId: string, jobId: string, id: string]> = {
-  name: 'closed_interrupts',
-  columns: [
-    ['workspace_id', 'uuid'],
-    ['job_id', 'uuid'],
-    ['id', 'uuid'],
-  ],
-  sql: (rows) => `UPDATE interrupt i SET status = CASE WHEN i.status = 'open' THEN 'cancelled' ELSE i.status END,
-      decided_at = coalesce(i.decided_at, clock_timestamp())
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
-   WHERE i.workspace_id = r.workspace_id AND i.id = r.id RETURNING 1`,
-};
-
 /** A request as a run opens it: committed with what it is about, before anybody is told. */
 export function openInterruptRow(job: JobRef, interrupt: NewInterrupt): PartRow {
   const { id, ...body } = interrupt;
   return partRow(opened, [job.workspaceId, job.jobId, id, body]);
 }
 
-/** Ends a request without an answer, with the commit that makes it pointless. */
-export function closeInterruptRow(job: JobRef, id: string): PartRow {
-  return partRow(closed, [job.workspaceId, job.jobId, id]);
-}
-
 /** Whether a commit opens or settles requests: their viewers are to be told. */
 export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonly PartRow[] = []): boolean {
   return (
     events.some(({ type }) => type === 'interrupt-opened' || type === 'interrupt-resolved') ||
-    rows.some(({ part }) => part === opened || part === closed)
+    rows.some(({ part }) => part === opened)
   );
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { HeldJob } from '#jobs';
+import { type HeldJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
 
 import { argumentContents } from '../history/argument-content.js';
 import type { ToolEffect } from '../tool.js';
@@ -86,6 +86,18 @@ export class HeldCallsRepository {
       where: `status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted')`,
       values: [end.status, result, error, bytes, end.approval ?? null, end.by ?? null, end.decisionId ?? null],
     });
+  }
+
+  /** Ends every call that is still open, each by what may have become of it; gives them as they then are. */
+  async closeAll({ client, workspaceId, jobId }: HeldJob): Promise<HeldCall[]> {
+    const { rows } = await client.query<HeldCall>(
+      `UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
+         error = CASE WHEN ${mayHaveRun} THEN $3::jsonb ELSE $4::jsonb END, finished_at = clock_timestamp(), exec_until = NULL
+        WHERE workspace_id = $1 AND job_id = $2
+          AND status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') RETURNING ${columns}`,
+      [workspaceId, jobId, JSON.stringify(unknownOutcome), JSON.stringify(stoppedCall)],
+    );
+    return rows.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
   }
 
   /** Lets an interrupted call run once more, with its old key. */
