@@ -53,3 +53,14 @@ describe('a question to a person', () => {
     expect(lastMessages().at(-1)).toEqual({ role: 'tool', tool_call_id: 'q', content: '{"size":"m"}' });
   });
 });
+
+describe('a call that could not be run anyway', () => {
+  it('is an error that the model reads, and troubles nobody', async () => {
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    stage.model.enqueue(toolCallReply([{ id: 'x', name: 'send', arguments: '{}' }]), textReply(['Sorry.']));
+    const { jobId } = await stage.ask(['send']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'error' }] });
+    expect(lastMessages().at(-1)?.content).toBe('Missing required parameters: to');
+    expect(await stage.rows('SELECT 1 FROM interrupt WHERE job_id = $1', [jobId])).toEqual([]);
+  });
+});

@@ -14,7 +14,7 @@ import { type ToolCallStatus, toolCallStatuses } from './tool-call.js';
  */
 export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallStatus[]>> = {
   pending: ['awaiting_approval', 'awaiting_client', 'running', 'skipped', 'denied', 'cancelled', 'error', 'timed_out'],
-  awaiting_approval: ['awaiting_client', 'running', 'denied', 'cancelled'],
+  awaiting_approval: ['awaiting_client', 'running', 'denied', 'cancelled', 'error'],
   awaiting_client: ['running', 'completed', 'error', 'timed_out', 'skipped', 'denied', 'cancelled'],
   running: [
     'awaiting_approval',

@@ -14,8 +14,13 @@ export type CallRoute =
       readonly executor: 'worker' | 'client';
       readonly interrupt: NewInterrupt;
     }
-  /** It must not run. */
-  | { readonly type: 'refused'; readonly approval: 'blocked' | 'withdrawn'; readonly failure: ToolFailure };
+  /** It must not run (`denied`), or what it asks for makes no sense (`error`) and nobody is troubled with it. */
+  | {
+      readonly type: 'refused';
+      readonly status: 'denied' | 'error';
+      readonly approval: 'blocked' | 'withdrawn' | null;
+      readonly failure: ToolFailure;
+    };
 
 /** The routes of a round's calls by ordinal; settled calls have none. */
 export type CallRoutes = ReadonlyMap<number, CallRoute & { readonly toolCallId: string }>;

@@ -11,6 +11,7 @@ import {
   type GateAnswer,
   type GateJob,
   humanInputInterrupt,
+  type JsonSchema,
   notRegistered,
   type OfferedTool,
   operationOf,
@@ -18,7 +19,7 @@ import {
   toAskedPerson,
   type Tool,
   ToolCatalog,
-  type ToolFailure,
+  validateArguments,
 } from '#tools';
 
 import type { CallRoute } from './call-route.js';
@@ -63,12 +64,15 @@ export class CallRouter {
       call.state === null
         ? await this.gate.judge(job, asked, tool)
         : await this.gate.recheck(job, { call: asked, tool, allowed: call.state });
-    if (answer.type === 'refuse') return { type: 'refused', approval: answer.approval, failure: refusal(call.name) };
+    if (answer.type === 'refuse') return refused(call.name, answer.approval);
+    if (answer.type === 'ask' || isClients) {
+      const problem = problemOf(asked, isClients ? offer.definition.function.parameters : tool?.parameters);
+      if (problem !== null) return problem;
+    }
     if (answer.type === 'ask') return this.askFor(context, { call, tool, answer });
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
-    // Offered when the job was accepted, gone by now: the model reads what it reads for any unknown tool.
-    if (tool?.enabled !== true || offer?.handling !== 'server')
-      return { type: 'refused', approval: 'blocked', failure: refusal(call.name) };
+    // Offered when the job was accepted, gone by now: the model reads why, or what it reads for any unknown tool.
+    if (tool?.enabled !== true || offer?.handling !== 'server') return refused(call.name, 'blocked', tool?.withdrawn);
     if (tool.asks === 'person') {
       const question = questionOf(asked.arguments);
       if (question !== null) return this.askPerson(context, call, question);
@@ -154,6 +158,18 @@ function questionOf(text: string): ReturnType<typeof toAskedPerson> | null {
   }
 }
 
-function refusal(name: string): ToolFailure {
-  return { phase: 'approval', message: notRegistered(name) };
+function refused(name: string, approval: 'blocked' | 'withdrawn', why?: string | null): CallRoute {
+  const failure = { phase: 'approval', message: why ?? notRegistered(name) } as const;
+  return { type: 'refused', status: 'denied', approval, failure };
+}
+
+/** Nobody is asked about a call that could not be run anyway. Null: its arguments are valid. */
+function problemOf(
+  call: { readonly name: string; readonly arguments: string },
+  parameters: JsonSchema = { type: 'object' },
+): CallRoute | null {
+  const valid = validateArguments({ name: call.name, parameters }, call.arguments);
+  if (valid.ok) return null;
+  const failure = { phase: 'validation', message: valid.message } as const;
+  return { type: 'refused', status: 'error', approval: null, failure };
 }

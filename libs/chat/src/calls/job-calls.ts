@@ -90,7 +90,7 @@ export class JobCalls {
       const route = isStarted ? this.fresh?.routes.get(call.ordinal) : await this.reroute(round, call);
       if (route?.type === 'run') runnable.push({ ...call, toRun: this.argumentsOf(round, call) });
       if (route?.type === 'refused')
-        results.push({ ordinal: call.ordinal, status: 'denied', text: route.failure.message });
+        results.push({ ordinal: call.ordinal, status: route.status, text: route.failure.message });
     }
     const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held });
     const ended = held?.endsUnwritten === true ? runnable : [...results, ...ran];
@@ -121,11 +121,11 @@ export class JobCalls {
     if (state.interruptId !== null || isElsewhere) return undefined;
     const route = await this.services.router.route(this.context, { ...known, toolCallId: state.id, state });
     if (route.type === 'refused') {
-      const failure = route.failure;
-      const item = toToolCallItem({ ...known, status: 'denied', error: failure });
+      const { status, failure } = route;
+      const item = toToolCallItem({ ...known, status, error: failure });
       this.run.append({
-        rows: [settleCallRow(this.run.job, known, { status: 'denied', failure })],
-        events: [{ type: 'tool-call-updated', body: { round, internalStatus: 'denied', call: item } }],
+        rows: [settleCallRow(this.run.job, known, { status, failure })],
+        events: [{ type: 'tool-call-updated', body: { round, internalStatus: status, call: item } }],
       });
     }
     if (route.type === 'open') this.park(known, route);

@@ -87,7 +87,7 @@ function stored(
   if (route === undefined) throw new Error(`call ${call.ordinal} has no route`);
   const id = route.toolCallId;
   if (route.type === 'refused')
-    return { ...begun, id, status: 'denied', error: route.failure, approval: route.approval };
+    return { ...begun, id, status: route.status, error: route.failure, approval: route.approval };
   const state = stateOf(call);
   if (!('durationMs' in state) && state.status === 'cancelled') return { ...begun, id, status: 'cancelled' };
   if (route.type === 'open') return { ...begun, id, status: route.status, executor: route.executor };
