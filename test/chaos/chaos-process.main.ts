@@ -1,37 +1,48 @@
 /**
- * A worker process as `npm start -- --role worker` starts it, with three tools more: `look_up` (pure), `charge` (idempotent) and
- * `send_letter` (once). Each asks the tool server at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says.
+ * A worker process as `npm start -- --role worker` starts it, with the tools of `remote-tools.ts` more. Each asks the tool server
+ * at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says; one asks it what became of a lost call.
  */
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
 import { type Platform, PlatformModule } from '#platform';
-import { defineTool, type JsonSchemaToolSpec, type Tool, type ToolEffect } from '#tools';
+import { defineTool, type JsonSchemaToolSpec, type Tool, type ToolContext, type Verification } from '#tools';
 
 import { launch } from '../../apps/launcher/src/launch.js';
 import { Terminal } from '../../apps/launcher/src/terminal.js';
 import { WorkerLifecycle } from '../../apps/worker/src/worker.lifecycle.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
+import { remoteInput, type RemoteTool, remoteTools } from './remote-tools.js';
 
 const toolsUrl = process.env['CHAOS_TOOLS_URL'] ?? '';
 
-function remoteTool(name: string, effect: ToolEffect): Tool {
+async function ask(path: string, { idempotencyKey, epoch, signal }: ToolContext, args: object = {}): Promise<string> {
+  const headers = { 'idempotency-key': idempotencyKey, 'x-job-epoch': String(epoch) };
+  const answer = await fetch(`${toolsUrl}/${path}`, { method: 'POST', headers, signal, body: JSON.stringify(args) });
+  return answer.text();
+}
+
+async function verify(context: ToolContext): Promise<Verification> {
+  const said = await ask('verify', context);
+  if (said === 'unknown') return { outcome: 'unknown', note: 'The tool server does not say.' };
+  return said === '' ? { outcome: 'did_not_happen' } : { outcome: 'happened', result: said };
+}
+
+function toTool([name, { effect, onUnknown = 'ask' }]: [string, RemoteTool]): Tool {
   const spec: JsonSchemaToolSpec = {
     name,
     description: `${name} at the tool server of the tests`,
     effect,
+    onUnknown,
     timeoutMs: 20_000,
-    input: { type: 'object', properties: {} },
-    execute: async (_args, { idempotencyKey, epoch, signal }) => {
-      const headers = { 'idempotency-key': idempotencyKey, 'x-job-epoch': String(epoch) };
-      const answer = await fetch(`${toolsUrl}/${name}`, { method: 'POST', headers, signal });
-      return answer.text();
-    },
+    input: remoteInput,
+    execute: (args, context) => ask(name, context, args),
+    ...(onUnknown === 'verify' ? { verify: (_key: string, context: ToolContext) => verify(context) } : {}),
   };
   return defineTool(spec);
 }
 
-const tools = [remoteTool('look_up', 'pure'), remoteTool('charge', 'idempotent'), remoteTool('send_letter', 'once')];
+const tools = Object.entries(remoteTools).map(toTool);
 
 @Module({})
 class ChaosWorker {

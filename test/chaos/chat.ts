@@ -1,9 +1,8 @@
 import type { StartChat } from '#chat';
 
-/** Tools that only `chaos-process.main.ts` has; a request advertises them whole. */
-const remote = new Set(['look_up', 'charge', 'send_letter']);
+import { isRemoteTool, remoteInput } from './remote-tools.js';
 
-/** A question in a thread of its own, with the named tools. */
+/** A question in a thread of its own, with the named tools. Only `chaos-process.main.ts` has the remote ones: they go whole. */
 export function chat(text: string, tools: readonly string[]): StartChat {
   return {
     threadRef: null,
@@ -12,7 +11,7 @@ export function chat(text: string, tools: readonly string[]): StartChat {
     model: null,
     messages: [{ role: 'user', content: text }],
     history: 'thread',
-    tools: tools.map((name) => (remote.has(name) ? definitionOf(name) : name)),
+    tools: tools.map((name) => (isRemoteTool(name) ? definitionOf(name) : name)),
     toolRuntimes: {},
     toolChoice: null,
     parameters: {},
@@ -26,6 +25,6 @@ export function chat(text: string, tools: readonly string[]): StartChat {
 function definitionOf(name: string) {
   return {
     type: 'function',
-    function: { name, description: name, parameters: { type: 'object', properties: {} } },
+    function: { name, description: name, parameters: remoteInput },
   } as const;
 }

@@ -7,7 +7,8 @@ import { EventLogRepository } from '../../libs/jobs/src/events/event-log.reposit
 import { roundRow } from '../../libs/jobs/src/rounds/round-part.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
-import { problemsOf, type Seen } from './checkers.js';
+import type { Seen } from './check.js';
+import { problemsOf } from './checkers.js';
 import type { LedgerEntry } from './tool-ledger.js';
 import { type Viewer, watch } from './viewer.js';
 

@@ -1,35 +1,40 @@
 import type { JobEvent } from '#jobs';
 
 import type { TestDatabase } from '../harness/database.js';
+import { type Check, rows, type Seen } from './check.js';
+import { isOnce, remoteTools } from './remote-tools.js';
+import { checkDecisions, checkRequests } from './request-checkers.js';
 import type { LedgerEntry } from './tool-ledger.js';
-import type { Viewer } from './viewer.js';
-
-/** What was seen from outside. */
-export interface Seen {
-  readonly viewers: readonly Viewer[];
-  readonly ledger: { readonly calls: readonly LedgerEntry[]; readonly effects: readonly LedgerEntry[] };
-}
-
-type Check = (database: TestDatabase, seen: Seen) => Promise<string[]>;
 
 /** Everything that any checker has to say about a database after a chaos run; nothing: all is well. */
 export async function problemsOf(database: TestDatabase, seen: Seen): Promise<string[]> {
-  const checks: Check[] = [checkLiveness, checkLog, checkText, checkEffects, checkFence, checkView];
+  const checks: Check[] = [
+    ...[checkLiveness, checkLog, checkText, checkEffects, checkFence, checkView],
+    ...[checkRequests, checkDecisions],
+  ];
   return (await Promise.all(checks.map((check) => check(database, seen)))).flat();
 }
 
-async function rows<Row extends object>(database: TestDatabase, sql: string): Promise<Row[]> {
-  return (await database.postgres.engine.query<Row>(sql)).rows;
-}
-
-/** Every accepted job has ended, or waits for an answer that can still be given. */
+/**
+ * Every accepted job has ended, or rightly waits: for an answer that can still be given, or for a call that runs elsewhere.
+ * One that has an approved call, or one to be called again, had to be woken.
+ */
 export const checkLiveness: Check = async (database) => {
-  const stuck = await rows<{ id: string; status: string }>(
+  const stuck = await rows<{ id: string; status: string; runnable: boolean }>(
     database,
-    `SELECT j.id, j.status FROM job j WHERE j.finished_at IS NULL AND NOT (j.status = 'waiting' AND EXISTS (
-       SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open'))`,
+    `SELECT j.id, j.status, r.runnable FROM job j,
+       LATERAL (SELECT EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id
+         AND (c.status = 'pending' OR (c.status = 'awaiting_approval' AND c.approved_at IS NOT NULL))) AS runnable) r
+      WHERE j.finished_at IS NULL AND NOT (j.status = 'waiting' AND NOT r.runnable AND (
+        EXISTS (SELECT 1 FROM interrupt i
+          WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
+        OR EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id
+          AND c.status = 'running' AND c.executor IN ('queue', 'client'))))`,
   );
-  return stuck.map(({ id, status }) => `liveness: job ${id} is still ${status}`);
+  return stuck.map(({ id, status, runnable }) => {
+    const why = runnable ? ' although a call of it may run' : '';
+    return `liveness: job ${id} is still ${status}${why}`;
+  });
 };
 
 /** Numbers 1, 2, 3 … as far as the job row says, and one end, which is last. */
@@ -97,26 +102,44 @@ export function replay(events: readonly JobEvent[]): { text: string; reasoning: 
   return shown;
 }
 
-/** At most one effect per key, at most one call per key of a `once` tool, and no result without a call. */
+/**
+ * At most one effect per key, at most one call per key of a `once` tool, and no result without a call; each decision of a
+ * person to repeat a `once` call allows one more.
+ */
 export const checkEffects: Check = async (database, { ledger }) => {
   const { calls, effects } = ledger;
-  const twice = (entries: readonly LedgerEntry[], what: string) =>
-    entries
-      .filter(({ key }, i) => entries.findIndex((other) => other.key === key) !== i)
-      .map(({ tool, key }) => `effects: ${tool} ${key} ${what} twice`);
-  const letters = calls.filter(({ tool }) => tool === 'send_letter');
+  const decided = await rows<{ key: string; repeats: number; vouched: boolean }>(
+    database,
+    `SELECT c.idem_key AS key, (count(*) FILTER (WHERE i.outcome->>'outcome' = 'repeat'))::int AS repeats,
+            bool_or(i.outcome->>'outcome' = 'happened') AS vouched
+       FROM tool_call c JOIN interrupt i ON i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
+      WHERE i.kind = 'unknown_outcome' AND i.status = 'resolved' GROUP BY 1`,
+  );
+  const byKey = new Map(decided.map((one) => [one.key, one]));
+  const tooOften = (entries: readonly LedgerEntry[], what: string) =>
+    [...Map.groupBy(entries, ({ key }) => key)].flatMap(([key, of]) => {
+      const allowed = 1 + (isOnce(of[0]?.tool ?? '') ? (byKey.get(key)?.repeats ?? 0) : 0);
+      return of.slice(allowed).map(({ tool }) => `effects: ${tool} ${key} ${what} ${of.length} times`);
+    });
   const completed = await rows<{ key: string; name: string }>(
     database,
-    `SELECT idem_key AS key, name FROM tool_call WHERE status = 'completed' AND name IN ('look_up', 'charge', 'send_letter')`,
+    `SELECT idem_key AS key, name FROM tool_call WHERE status = 'completed' AND name IN (${remoteNames})`,
   );
   return [
-    ...twice(effects, 'was done'),
-    ...twice(letters, 'was called'),
+    ...tooOften(effects, 'was done'),
+    ...tooOften(
+      calls.filter(({ tool }) => isOnce(tool)),
+      'was called',
+    ),
     ...completed
-      .filter(({ key }) => !calls.some((call) => call.key === key))
+      .filter(({ key }) => !calls.some((call) => call.key === key) && byKey.get(key)?.vouched !== true)
       .map(({ key, name }) => `effects: ${name} ${key} has a result and was never called`),
   ];
 };
+
+const remoteNames = Object.keys(remoteTools)
+  .map((name) => `'${name}'`)
+  .join();
 
 /** No event of an older epoch after one of a newer, and nothing beyond the job's own epoch. */
 export const checkFence: Check = async (database) => {

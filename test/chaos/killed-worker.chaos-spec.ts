@@ -80,24 +80,24 @@ describe('when a worker is killed', () => {
 
   it('in the middle of a tool that may run once, it is never called again and the model is told', async () => {
     const gate = stage.ledger.holdNext();
-    stage.model.enqueue(call('send_letter'), textReply(['I do not know.']));
+    stage.model.enqueue(call('post_note'), textReply(['I do not know.']));
     const { jobId } = await orphan({}, async (worker) => {
       const before = stage.ledger.calls.length;
-      const asked = await stage.ask('write', ['send_letter']);
+      const asked = await stage.ask('write', ['post_note']);
       await stage.ledger.called(before + 1);
       worker.kill('SIGKILL');
       return asked;
     });
     gate.open();
     expect(callsOf(jobId)).toHaveLength(1);
-    expect(await toolStates(jobId)).toEqual([['send_letter', 'interrupted']]);
+    expect(await toolStates(jobId)).toEqual([['post_note', 'interrupted']]);
     expect(lastResult()).toContain('unknown');
   });
 
   it.each([
     ['look_up', 2, 'completed'],
     ['charge', 2, 'completed'],
-    ['send_letter', 1, 'interrupted'],
+    ['post_note', 1, 'interrupted'],
   ])('between the result of %s and its commit, the tool is called %i times in all', async (name, times, status) => {
     // A round of pure calls is written with its results: the worker dies with all of it, and the model is asked again.
     const asked = name === 'look_up' ? [call(name), call(name)] : [call(name)];

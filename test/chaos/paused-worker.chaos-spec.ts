@@ -86,9 +86,9 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
 
   it('when its model is about to ask for a tool, it does not call it', async () => {
     const gate = createGate();
-    stage.model.enqueue({ body: [textChunk('Let me'), gate, ...call('send_letter').body] }, textReply(['No letter.']));
+    stage.model.enqueue({ body: [textChunk('Let me'), gate, ...call('post_note').body] }, textReply(['No letter.']));
     const { jobId } = await oversleep(
-      () => stage.ask('write', ['send_letter']),
+      () => stage.ask('write', ['post_note']),
       (viewer) => viewer.saw('text-delta'),
       gate,
     );
@@ -122,23 +122,23 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
   it('in the middle of a tool that may run once, the call stays interrupted although its result came', async () => {
     const gate = stage.ledger.holdNext();
     const before = stage.ledger.calls.length;
-    stage.model.enqueue(call('send_letter'), textReply(['I do not know.']));
+    stage.model.enqueue(call('post_note'), textReply(['I do not know.']));
     const { jobId } = await oversleep(
-      () => stage.ask('write', ['send_letter']),
+      () => stage.ask('write', ['post_note']),
       () => stage.ledger.called(before + 1),
       gate,
     );
     expect(await oldRows(jobId)).toEqual([]);
-    expect((await stage.snapshot(jobId)).calls).toMatchObject([{ name: 'send_letter', status: 'interrupted' }]);
+    expect((await stage.snapshot(jobId)).calls).toMatchObject([{ name: 'post_note', status: 'interrupted' }]);
   });
 
   it('right after the commit that starts a tool, it does not call it any more', async () => {
     // The process stops itself there: its timers are late, and its next step would be the call, over an open connection.
     await paused.stop();
     paused = await stage.startWorker({ CRASH_POINT: 'after-round-commit:stop:2' });
-    stage.model.enqueue(call('charge'), call('send_letter'), textReply(['No letter.']));
+    stage.model.enqueue(call('charge'), call('post_note'), textReply(['No letter.']));
     successor.kill('SIGSTOP');
-    const viewer = await stage.ask('write', ['charge', 'send_letter']);
+    const viewer = await stage.ask('write', ['charge', 'post_note']);
     await viewer.saw('tool-call', 2);
     successor.kill('SIGCONT');
     await viewer.ended;

@@ -1,14 +1,17 @@
-import type { MemberPrincipal } from '#auth';
+import type { KeyScope, MemberPrincipal, Role } from '#auth';
 import { ChatService } from '#chat';
-import { EventFeed, type JobSnapshot, JobStopper, SnapshotRepository } from '#jobs';
+import { EventFeed, type Interrupt, type JobSnapshot, JobStopper, SnapshotRepository } from '#jobs';
+import { ApprovalPoliciesService, InterruptsService } from '#tools';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { startTestEngine, type TestEngine } from '../harness/engine.js';
+import { eventually } from '../harness/eventually.js';
 import { openTestIdentities } from '../harness/identities.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { chat } from './chat.js';
 import { problemsOf } from './checkers.js';
+import { type Order, orders } from './obedient-model.js';
 import { ToolLedger } from './tool-ledger.js';
 import { type Viewer, watch } from './viewer.js';
 
@@ -25,21 +28,25 @@ export class Stage {
     readonly model: ScriptedModel,
     readonly ledger: ToolLedger,
     readonly door: TestEngine,
-    readonly owner: MemberPrincipal,
+    readonly people: Record<Role, MemberPrincipal>,
   ) {}
+
+  get owner(): MemberPrincipal {
+    return this.people.owner;
+  }
 
   static async open(database?: TestDatabase): Promise<Stage> {
     const own = database ?? (await createTestDatabase());
     const model = await ScriptedModel.start();
     const ledger = await ToolLedger.start();
     const identities = openTestIdentities(own);
-    const { owner } = await identities.workspaceOf('acme');
+    const people = await identities.workspaceOf('acme');
     identities.auth.close();
-    await own.postgres.withWorkspaceSql(owner.workspaceId, (client) =>
+    await own.postgres.withWorkspaceSql(people.owner.workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
     );
     const door = await startTestEngine(own, { ...settingsOf(model), BUS: 'postgres' }, false);
-    return new Stage(own, model, ledger, door, owner);
+    return new Stage(own, model, ledger, door, people);
   }
 
   /** A worker process that is ready; `env` on top of the usual settings. */
@@ -68,17 +75,39 @@ export class Stage {
   }
 
   /** A key of the owner, for doors. */
-  async createKey(): Promise<string> {
+  async createKey(scopes: readonly KeyScope[] = ['read', 'write']): Promise<string> {
     const { auth } = openTestIdentities(this.database);
-    const { text } = await auth.apiKeys.create(this.owner, { name: 'chaos', scopes: ['read', 'write'] });
+    const { text } = await auth.apiKeys.create(this.owner, { name: 'chaos', scopes });
     auth.close();
     return text;
+  }
+
+  /** Sets the workspace's approval policy; processes that are started later begin with it. */
+  async policy(policy: object): Promise<void> {
+    await this.door.app.get(ApprovalPoliciesService).save(this.owner, { policy, expectedVersion: null });
   }
 
   /** Accepts a job that asks `text`, with the tools of the chaos process, and watches it from its first event on. */
   async ask(text: string, tools: readonly string[] = []): Promise<Viewer> {
     const { jobId } = await this.door.app.get(ChatService).start(this.owner, chat(text, tools));
     return this.watch(jobId);
+  }
+
+  /** As `ask`, for the obedient model: these calls, round by round. */
+  order(...rounds: readonly (readonly Order[])[]): Promise<Viewer> {
+    return this.ask(orders(...rounds), [...new Set(rounds.flat().map(({ tool }) => tool))]);
+  }
+
+  /** The job's open requests, oldest first, once it waits for exactly that many. */
+  waits(jobId: string, count = 1): Promise<readonly Interrupt[]> {
+    return eventually(`the job waits for ${count}`, async () => {
+      const { status, ended } = await this.snapshot(jobId);
+      if (ended) throw new Error(`job ${jobId} has ended as ${status}`);
+      if (status !== 'waiting') return undefined;
+      const query = { jobId, statuses: ['open'] };
+      const open = await this.door.app.get(InterruptsService).list(this.owner, query, { limit: 100, reverse: true });
+      return open.length === count ? open : undefined;
+    });
   }
 
   /** Another viewer, from `after` on. */
@@ -109,13 +138,18 @@ export class Stage {
     return problemsOf(this.database, this);
   }
 
-  async close(): Promise<void> {
-    for (const viewer of this.viewers) viewer.leave();
+  /** The end of every process, without a word. */
+  async killAll(): Promise<void> {
     for (const process of this.processes) {
       process.kill('SIGCONT');
       process.kill('SIGKILL');
-      await process.exited;
     }
+    await Promise.all(this.processes.splice(0).map(({ exited }) => exited));
+  }
+
+  async close(): Promise<void> {
+    for (const viewer of this.viewers) viewer.leave();
+    await this.killAll();
     await this.door.close();
     await this.model.close();
     await this.ledger.close();

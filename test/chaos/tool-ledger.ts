@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 import { eventually } from '../harness/eventually.js';
 import { createGate, type Gate } from '../harness/scripted-reply.js';
@@ -10,7 +11,13 @@ export interface LedgerEntry {
   readonly tool: string;
   readonly key: string;
   readonly epoch: number;
+  /** JSON text of what it was called with. */
+  readonly args?: string;
 }
+
+/** Whom to call for, so that the far side takes the call in and does nothing; or does it and will not say so. */
+export const unreachable = 'unreachable';
+export const secretive = 'secretive';
 
 /** The far side of the tools of `chaos-process.main.ts`: remembers every call, and does what it is asked. */
 export class ToolLedger {
@@ -18,9 +25,13 @@ export class ToolLedger {
   /** What was really done, by key: a `charge` is done once per key, a letter is sent each time. */
   readonly effects: LedgerEntry[] = [];
   private readonly gates: Gate[] = [];
+  private gate: Gate | undefined;
 
   private constructor(private readonly server: Server) {
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.serve(request, response));
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      // Whoever died while it asked has asked nothing.
+      this.serve(request, response).catch(() => response.destroy());
+    });
   }
 
   static async start(): Promise<ToolLedger> {
@@ -42,6 +53,12 @@ export class ToolLedger {
     return gate;
   }
 
+  /** No call is answered, also those of later, before the gate opens. */
+  holdAll(): Gate {
+    this.gate = createGate();
+    return this.gate;
+  }
+
   /** Resolves once `count` calls have come in all. */
   async called(count: number): Promise<void> {
     await eventually(`${count} tool calls have come`, () => (this.calls.length >= count ? true : undefined));
@@ -55,15 +72,29 @@ export class ToolLedger {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { headers, url = '' } = request;
+    const args = await text(request);
     const entry = {
       tool: url.slice(1),
       key: String(headers['idempotency-key']),
       epoch: Number(headers['x-job-epoch']),
+      args,
     };
+    if (entry.tool === 'verify') {
+      response.end(this.said(entry.key));
+      return;
+    }
     this.calls.push(entry);
     const isRepeat = entry.tool === 'charge' && this.effects.some(({ key }) => key === entry.key);
-    if (entry.tool !== 'look_up' && !isRepeat) this.effects.push(entry);
-    await this.gates.shift()?.opened;
+    const isDone = entry.tool !== 'look_up' && !isRepeat && !args.includes(unreachable);
+    if (isDone) this.effects.push(entry);
+    await (this.gates.shift() ?? this.gate)?.opened;
     response.end(`${entry.tool} done`);
+  }
+
+  /** What became of a call; empty: nothing did. */
+  private said(key: string): string {
+    const done = this.effects.find((effect) => effect.key === key);
+    if (done?.args?.includes(secretive) === true) return 'unknown';
+    return done === undefined ? '' : `${done.tool} was done`;
   }
 }

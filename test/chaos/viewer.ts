@@ -5,7 +5,7 @@ import { AppError } from '#platform';
 
 import { eventually } from '../harness/eventually.js';
 
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 /** Somebody who watches a job and remembers everything that was shown. */
 export interface Viewer {
@@ -13,7 +13,7 @@ export interface Viewer {
   readonly after: number;
   readonly events: JobEvent[];
   readonly snapshots: JobSnapshot[];
-  /** Resolves when the feed has ended; rejects after half a minute. */
+  /** Resolves when the feed has ended; rejects after a minute. */
   readonly ended: Promise<void>;
   /** Resolves once an event of this type, the `count`-th of its kind, was seen. */
   saw(type: JobEvent['type'], count?: number): Promise<void>;

@@ -37,11 +37,7 @@ export {
 export { InterruptTimers } from './interrupts/interrupt-timers.js';
 export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
 export { type DeciderRights, type InterruptFilter, InterruptsRepository } from './interrupts/interrupts.repository.js';
-export {
-  insertInterrupt,
-  interruptOpened,
-  openInterruptRow,
-} from './interrupts/new-interrupt.repository.js';
+export { insertInterrupt, interruptOpened, openInterruptRow } from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds } from './job.js';
 export {
   canMove,
