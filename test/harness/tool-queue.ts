@@ -199,7 +199,8 @@ function watchedTool(effect: ToolEffect, handled: Handling[]): Tool {
   });
 }
 
-async function sendCalls(
+/** Sends calls of one round of a new job, which then waits. Tools are named by their effect. */
+export async function sendCalls(
   app: INestApplicationContext,
   workspaceId: string,
   names: readonly string[],

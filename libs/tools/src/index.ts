@@ -102,6 +102,8 @@ export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/qu
 export { deadReasons } from './tool-queue/dead-letter.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
+export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
+export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
 export { ToolQueueModule } from './tool-queue/tool-queue.module.js';
 export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queue/tool-queue-cancels.js';

@@ -50,6 +50,7 @@ export const errorTable = {
   claim_changed: conflict,
   claim_lost: conflict,
   not_pending: conflict,
+  not_redrivable: conflict,
   other_device: conflict,
   already_answered: conflict,
   arguments_changed: conflict,

@@ -4,7 +4,7 @@ import { AbstractGraphQLDriver, GraphQLModule } from '@nestjs/graphql';
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
-import { ToolsModule } from '#tools';
+import { ToolQueueModule, ToolsModule } from '#tools';
 
 import { ApprovalGrantsResolver } from '../approvals/approval-grants.resolver.js';
 import { ApprovalPolicyResolver } from '../approvals/approval-policy.resolver.js';
@@ -27,6 +27,7 @@ import { StreamsModule } from '../streams/streams.module.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
 import { ThreadPages } from '../threads/thread-pages.js';
 import { ThreadsResolver } from '../threads/threads.resolver.js';
+import { ToolQueueResolver } from '../tool-queue/tool-queue.resolver.js';
 import { ToolTrialsResolver } from '../tools/tool-trials.resolver.js';
 import { ToolsResolver } from '../tools/tools.resolver.js';
 import { WorkspaceSecretsResolver } from '../tools/workspace-secrets.resolver.js';
@@ -76,6 +77,7 @@ export const graphqlResolvers = [
   ThreadFieldsResolver,
   ThreadsResolver,
   ToolCallFieldsResolver,
+  ToolQueueResolver,
   ToolTrialsResolver,
   ToolsResolver,
   WorkspaceActivityResolver,
@@ -93,6 +95,7 @@ export const graphqlResolvers = [
     LimitsModule,
     ModelsModule,
     StreamsModule,
+    ToolQueueModule,
     ToolsModule,
   ],
   providers: [

@@ -111,6 +111,15 @@ export class QueueStateRepository {
     return rows.length > 0;
   }
 
+  /** Who sent a call again, in the append-only audit. */
+  async recordRedrive({ client, workspaceId }: HeldJob, id: string, by: string): Promise<void> {
+    await client.query(
+      `INSERT INTO audit_entry (workspace_id, id, actor, action, subject_type, subject_id, details)
+       VALUES ($1, $2, $3, 'tool-call-redriven', 'ToolCall', $4, '{}')`,
+      [workspaceId, newId(), by, id],
+    );
+  }
+
   /** Keeps a note of what was given up, for people. */
   async bury({ client, workspaceId }: HeldJob, letter: { readonly reason: string }): Promise<void> {
     await client.query(sendSql, [newId(), TOOL_QUEUES.dead, JSON.stringify(letter), 0, letter.reason, workspaceId]);

@@ -1,0 +1,66 @@
+import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
+
+import { DeadToolCallsService, QueuedCallsService } from '#tools';
+
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import { ForwardPageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { orNull } from '../graphql/or-null.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  CancelToolCallInput,
+  CancelToolCallPayload,
+  DeadToolCallConnection,
+  DeadToolCallModel,
+  RedriveToolCallInput,
+  RedriveToolCallPayload,
+} from './dead-tool-call.model.js';
+import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
+import { deadLetters } from './to-letter-page.js';
+
+/** What people do about the queue of isolated tools. */
+@Resolver(() => DeadToolCallModel)
+export class ToolQueueResolver {
+  constructor(
+    private readonly letters: DeadToolCallsService,
+    private readonly calls: QueuedCallsService,
+  ) {}
+
+  @Query(() => DeadToolCallConnection, {
+    nullable: true,
+    description: 'What the queue of isolated tools gave up, newest first; for those who run the workspace, else null.',
+    complexity: pageCost,
+  })
+  async deadToolCalls(
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<DeadToolCallReply> | null> {
+    const page = await orNull(this.letters.list(member, toForwardPage(args, deadLetters)));
+    if (page === null) return null;
+    const shown = { ...page, items: page.items.map(toDeadToolCall) };
+    return toForwardConnection(shown, args, { kind: deadLetters, idOf: ({ id }) => id });
+  }
+
+  @Mutation(() => RedriveToolCallPayload, {
+    description: 'Sends the call of a dead letter again, if it is still open; a settled call is never run again.',
+  })
+  redriveToolCall(
+    @Args('input', { type: () => RedriveToolCallInput, description: 'Which letter.' }) { id }: RedriveToolCallInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ deadToolCall: toDeadToolCall(await this.letters.redrive(member, id)) }));
+  }
+
+  @Mutation(() => CancelToolCallPayload, {
+    description:
+      'Stops one call of an isolated tool; its job goes on. For those who may stop the job. May be repeated.',
+  })
+  cancelToolCall(
+    @Args('input', { type: () => CancelToolCallInput, description: 'Which call.' }) { id }: CancelToolCallInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ state: await this.calls.cancel(member, id) }));
+  }
+}

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type Page, type PageRequest, type Principal } from '#auth';
+import { type HeldJob, JobAmender } from '#jobs';
+import { isId } from '#platform';
+
+import type { DeadReason } from './dead-letter.js';
+import { DeadToolCallsRepository, type LetterCall, type StoredLetter } from './dead-tool-calls.repository.js';
+import { REQUEST_TTL_MS } from './queue-message.js';
+import { QueueSettler } from './queue-settler.js';
+import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
+import { letterNotFound, notRedrivable } from './tool-queue.errors.js';
+import { ToolQueue } from './tool-queue.js';
+
+/** Something the isolated queue gave up, for those who run the workspace. */
+export interface DeadToolCall {
+  readonly id: string;
+  readonly reason: DeadReason;
+  /** Ms since the epoch. */
+  readonly at: number;
+  /** The call it is about; null: none that is known. */
+  readonly call: LetterCall | null;
+}
+
+/** Shows dead letters of the isolated queue, and sends their calls again where that does no harm. */
+@Injectable()
+export class DeadToolCallsService {
+  constructor(
+    private readonly letters: DeadToolCallsRepository,
+    private readonly amender: JobAmender,
+    private readonly states: QueueStateRepository,
+    private readonly settler: QueueSettler,
+    private readonly queue: ToolQueue,
+  ) {}
+
+  /** Newest first. Throws `not_found` or `forbidden` to those who do not run the workspace. */
+  async list(principal: Principal, page: PageRequest): Promise<Page<DeadToolCall>> {
+    assertMayRun(principal);
+    const { workspaceId } = principal;
+    const found = await this.letters.list(workspaceId, page);
+    const items = await this.withCalls(workspaceId, found.slice(0, page.first));
+    return { items, hasMore: found.length > page.first };
+  }
+
+  /**
+   * Sends the call of a letter again, now, and removes the letter. The rules are those of the queue itself: a settled call is
+   * never run again, nor a `once` call that a process has taken. Throws `not_found`, `forbidden`, `not_redrivable`.
+   */
+  async redrive(principal: Principal, id: string): Promise<DeadToolCall> {
+    assertMayRun(principal);
+    const { workspaceId } = principal;
+    const stored = isId(id) ? await this.letters.find(workspaceId, id) : null;
+    if (stored === null) throw letterNotFound();
+    const { job_id: jobId, correlation_id: callId } = stored.letter;
+    if (jobId === null || callId === null) throw notRedrivable('it names no call');
+    const sent = await this.amender.amend(workspaceId, jobId, (held) => this.sendAgain(held, callId, principal.id));
+    if (sent === null) throw notRedrivable('its job is gone');
+    this.queue.hint(workspaceId);
+    const [letter] = await this.withCalls(workspaceId, [stored]);
+    await this.letters.remove(workspaceId, id);
+    if (letter === undefined) throw letterNotFound();
+    return letter;
+  }
+
+  private async sendAgain(held: HeldJob, callId: string, by: string): Promise<true> {
+    const call = await this.settler.find(held, callId);
+    if (call === null) throw notRedrivable('its call is gone');
+    const state = await this.states.find(held, callId, REQUEST_TTL_MS);
+    if (state === null) throw notRedrivable(`its call has ended as ${call.status}`);
+    const obstacle = obstacleOf(state, call.effect === 'once') ?? (held.isOpen ? null : 'its job is being stopped');
+    if (obstacle !== null) throw notRedrivable(obstacle);
+    if (state.isTaken) await this.states.retry(held, callId, 0);
+    else await this.states.sendAgain(held, callId);
+    await this.states.recordRedrive(held, callId, by);
+    return true;
+  }
+
+  private async withCalls(workspaceId: string, stored: readonly StoredLetter[]): Promise<DeadToolCall[]> {
+    const ids = stored.flatMap(({ letter }) => letter.correlation_id ?? []);
+    const calls = ids.length === 0 ? new Map<string, LetterCall>() : await this.letters.calls(workspaceId, ids);
+    return stored.map(({ id, letter: { reason, timestamp, correlation_id: callId } }) => ({
+      id,
+      reason,
+      at: timestamp,
+      call: callId === null ? null : (calls.get(callId) ?? null),
+    }));
+  }
+}
+
+function obstacleOf(state: QueueState, isOnce: boolean): string | null {
+  if (state.cancelRequested) return 'its call is being stopped';
+  if (state.isTaken && !state.isLost) return 'its call runs';
+  if (state.isTaken && isOnce) return 'its call was started and may run once only';
+  return null;
+}
+
+/** The queue is run by those who run the workspace. */
+function assertMayRun(principal: Principal): void {
+  const { workspaceId: id } = principal;
+  assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id } });
+}
