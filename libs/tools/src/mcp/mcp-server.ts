@@ -5,6 +5,8 @@ import type { McpDefinition } from './mcp-definition.js';
 interface McpCommonSettings {
   /** Ms until a call is aborted; null: the instance's default. */
   readonly timeoutMs: number | null;
+  /** Whether calls go to the isolated tool queue, so that jobs wait for them without a slot. */
+  readonly isolated: boolean;
   /** Whether `effect` and `effects` may also promise more than the server's own hints do. */
   readonly trusted: boolean;
   /** What calling any of its tools twice would do; null: what the tool's hints say. */

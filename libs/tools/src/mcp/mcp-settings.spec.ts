@@ -7,7 +7,7 @@ const stdio = { transport: 'stdio', command: 'mcp-files' } as const;
 
 describe('parseMcpSettings', () => {
   it('fills in what is left out', () => {
-    const common = { timeoutMs: null, trusted: false, effect: null, effects: {} };
+    const common = { timeoutMs: null, isolated: false, trusted: false, effect: null, effects: {} };
     expect(parseMcpSettings(http)).toEqual({ ...http, headers: {}, ...common });
     expect(parseMcpSettings(stdio)).toEqual({ ...stdio, args: [], env: {}, ...common });
   });

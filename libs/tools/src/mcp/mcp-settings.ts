@@ -24,6 +24,7 @@ const storable = (longest: number) =>
 const effects = z.enum(['pure', 'idempotent', 'once']);
 const common = {
   timeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).nullable().default(null),
+  isolated: z.boolean().default(false),
   trusted: z.boolean().default(false),
   effect: effects.nullable().default(null),
   effects: z.record(storable(128).regex(/^(?!__proto__$)/), effects).default({}),

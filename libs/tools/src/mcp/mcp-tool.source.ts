@@ -61,6 +61,7 @@ export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
       sort: 'mcp',
       version: hash,
       effect: effectOf(definition, settings),
+      isolation: settings.isolated ? 'queue' : 'worker',
       ...(withdrawal === null ? {} : { withdrawn: withdrawal }),
       ...(settings.timeoutMs === null ? {} : { timeoutMs: settings.timeoutMs }),
       execute: (args, context) =>
