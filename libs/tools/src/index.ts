@@ -44,7 +44,7 @@ export {
 } from './model-text.js';
 export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
 export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
-export { projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
+export { canReadOn, projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
 export {
   type AdvertisedTool,
   type OfferedHandling,
@@ -99,9 +99,6 @@ export { JobCloser } from './interrupts/job-closer.js';
 export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
 export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
-export { deadReasons } from './tool-queue/dead-letter.js';
-export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
-export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';

@@ -11,6 +11,7 @@ import { CallGate } from './approval/call-gate.js';
 import { PastCallsRepository } from './approval/past-calls.repository.js';
 import { PolicyExplainer } from './approval/policy-explainer.service.js';
 import { PolicyReplayService } from './approval/policy-replay.service.js';
+import { WebToolsModule } from './builtin/web/web-tools.module.js';
 import { ClientCalls } from './client-tools/client-calls.js';
 import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
 import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
@@ -25,6 +26,7 @@ import { InterruptsService } from './interrupts/interrupts.service.js';
 import { JobCloser } from './interrupts/job-closer.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
 import { McpModule } from './mcp/mcp.module.js';
+import { OutputsModule } from './outputs/outputs.module.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
@@ -54,8 +56,8 @@ const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
 @Module({
-  imports: [HttpToolsModule, JobsModule, McpModule, ToolRegistryModule],
+  imports: [HttpToolsModule, JobsModule, McpModule, OutputsModule, ToolRegistryModule, WebToolsModule],
   providers: shared,
-  exports: [...shared, HttpToolsModule, McpModule, ToolRegistryModule],
+  exports: [...shared, HttpToolsModule, McpModule, OutputsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

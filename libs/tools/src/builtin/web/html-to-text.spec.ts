@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { htmlToText } from './html-to-text.js';
+
+const text = async (html: string) => (await htmlToText(html, 'https://a.test/dir/page')).text;
+
+describe('htmlToText', () => {
+  it('gives title, headings, paragraphs, lists, tables and links', async () => {
+    const page = await htmlToText(
+      `<html><head><title> A &amp;
+        B </title><style>p{}</style></head><body><nav>menu</nav><h1>Hello</h1><p>One <b>two</b>
+        <a href="../x?y=1&amp;z=2">three</a>.</p><ul><li>a<li>b<ol><li>c</li><li>d</li></ol></ul>
+        <table><tr><th>K<th>V<tr><td>1<td>2</table><pre>  x
+  y</pre>end<br>line<script>alert(1)</script></body>`,
+      'https://a.test/dir/page',
+    );
+    expect(page.title).toBe('A & B');
+    expect(page.text).toBe(
+      [
+        '# Hello', '', 'One two [three](https://a.test/x?y=1&z=2).', '', '- a', '- b', '  1. c', '  2. d', '', 'K | V', '1 | 2', '',
+        '  x\n  y', '', 'end', 'line',
+      ].join('\n'), // prettier-ignore
+    );
+  });
+
+  it.each([
+    ['<p>a<script>x</script><style>y</style><noscript>z</noscript><template>t</template>b', 'ab'],
+    ['a<svg><title>s</title><text>t</text></svg>b', 'ab'],
+    ['<button>b</button><select><option>o</select><textarea>t</textarea>a', 'a'],
+    ['a<div hidden>h</div><p style="display: none">i</p><i aria-hidden="true">j</i> b', 'a\n\nb'],
+    ['a<!-- c --> b &lt;i&gt; &#128512; &nosuch;', 'a b <i> 😀 &nosuch;'],
+    ['<a href="#x">a</a> <a href="javascript:alert(1)">b</a> <a href="mailto:x@y">c</a> <a>d</a>', 'a b c d'],
+    ['<a href="/x"><img src="y"></a>a', 'a'],
+    ['<p>a</p>\n\n\n<div><div><p>b</p></div></div>', 'a\n\nb'],
+    ['plain', 'plain'],
+    ['', ''],
+    ['<', '<'],
+    ['</p></p>a</b>', 'a'],
+  ])('reads %j as %j', async (html, expected) => {
+    expect(await text(html)).toBe(expected);
+  });
+
+  it('takes the main part of a page that has one', async () => {
+    const long = 'word '.repeat(60).trim();
+    expect(await text(`<header>top</header><main><p>${long}</p></main><footer>bottom</footer>`)).toBe(long);
+    expect(await text(`<div>top</div><article>${long}</article><article>other</article>`)).toBe(long);
+    expect(await text('<header>top</header><main>short</main>')).toBe('top\n\nshort');
+  });
+
+  it.each([
+    ['elements inside each other', '<div>'.repeat(200_000)],
+    ['lists inside each other', '<ul><li>x'.repeat(100_000)],
+    ['links inside each other', '<a href=x>'.repeat(100_000)],
+    ['tags that end nothing', `${'<b>'.repeat(400)}${'</i>'.repeat(300_000)}`],
+    ['links in a row', '<a href=x>y</a>'.repeat(60_000)],
+    ['attributes', `<p ${'a=b '.repeat(200_000)}>x`],
+    ['comments that never end', '<!--'.repeat(200_000)],
+    ['tables', '<table><tr><td>x'.repeat(50_000)],
+    ['white space', ' \n'.repeat(500_000)],
+  ])('reads a page of nothing but %s', async (_, html) => {
+    expect((await text(html)).length).toBeLessThanOrEqual(html.length * 3);
+  });
+
+  it('never fails, and lets no script through, whatever the page is', async () => {
+    const part = fc.constantFrom('<p>', '</p>', '<a href=x>', '</a>', '<pre>', '</pre>', '<li>', '<ul>', '</ul>', '<td>', '<tr>', '<main>', '</main>', '<title>', '</title>', 'x', ' ', '&lt;', '<h2>', '</h2>', '<br>', '<svg>', '</svg>'); // prettier-ignore
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(part, fc.string()), { maxLength: 60 }), async (parts) => {
+        const html = `${parts.join('')}<script>canary()</script>`;
+        expect(typeof (await text(html))).toBe('string');
+      }),
+    );
+  });
+});

@@ -1,0 +1,167 @@
+import { setImmediate } from 'node:timers/promises';
+
+import { Parser } from 'htmlparser2';
+
+import { type OpenLink, TextWriter } from './text-writer.js';
+
+/** A page as text. */
+export interface ReadablePage {
+  /** Empty when it has none. */
+  readonly title: string;
+  /** Headings, lists, tables and links as in Markdown; links in full. */
+  readonly text: string;
+}
+
+/** Nothing in them is meant to be read, or it belongs to the frame of the page. */
+const SKIPPED = new Set([
+  'script', 'style', 'noscript', 'template', 'svg', 'math', 'iframe', 'object', 'canvas', 'audio', 'video', 'nav', 'button',
+  'select', 'textarea', 'dialog',
+]); // prettier-ignore
+const PARAGRAPHS = new Set([
+  'p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'table', 'pre', 'blockquote', 'figure', 'section', 'article', 'main',
+  'header', 'footer', 'aside', 'hr',
+]); // prettier-ignore
+const LINES = new Set([
+  'div', 'li', 'tr', 'dt', 'dd', 'br', 'address', 'figcaption', 'details', 'summary', 'form', 'fieldset', 'caption',
+]); // prettier-ignore
+
+const SLICE = 65_536;
+/** Real pages stay below 100. The parser takes time that grows with the depth, so a deeper one is read up to there. */
+const DEEPEST = 500;
+/** A `main` or `article` with less than this is not what the page is about. */
+const SHORTEST_MAIN = 200;
+
+/**
+ * Reads a page: without scripts, styles, navigation and forms, and only its `main` (or first `article`) where it has one of
+ * some length. Lets others work in between. `url` is where the page came from; links are resolved against it.
+ */
+export async function htmlToText(html: string, url: string): Promise<ReadablePage> {
+  const reader = new PageReader(url);
+  const parser = new Parser({
+    onopentag: (name, attributes) => {
+      reader.open(name, attributes);
+    },
+    ontext: (text) => {
+      reader.text(text);
+    },
+    onclosetag: (name) => {
+      reader.close(name);
+    },
+  });
+  for (let at = 0; at < html.length && !reader.isTooDeep; at += SLICE) {
+    parser.write(html.slice(at, at + SLICE));
+    await setImmediate();
+  }
+  if (!reader.isTooDeep) parser.end();
+  return reader.page();
+}
+
+interface Element {
+  readonly name: string;
+  readonly link: (OpenLink & { readonly url: string }) | null;
+  readonly isSkipped: boolean;
+  /** Numbers of an ordered list. */
+  items: number;
+  readonly from: number;
+}
+
+class PageReader {
+  private readonly writer = new TextWriter();
+  private readonly elements: Element[] = [];
+  private skipped = 0;
+  private preformatted = 0;
+  private title = '';
+  private main = '';
+  private depth = 0;
+
+  constructor(private readonly url: string) {}
+
+  get isTooDeep(): boolean {
+    return this.depth > DEEPEST;
+  }
+
+  open(name: string, attributes: Readonly<Record<string, string>>): void {
+    this.depth++;
+    if (this.isTooDeep) return;
+    const isSkipped = SKIPPED.has(name) || isHidden(attributes);
+    if (isSkipped) this.skipped++;
+    if (name === 'pre') this.preformatted++;
+    if (this.skipped === 0) this.begin(name);
+    const target = name === 'a' && this.skipped === 0 ? linkTarget(attributes['href'], this.url) : null;
+    const link = target === null ? null : { ...this.writer.openLink(), url: target };
+    this.elements.push({ name, link, isSkipped, items: 0, from: this.writer.mark });
+  }
+
+  text(text: string): void {
+    if (this.isTooDeep || this.skipped > 0) return;
+    const name = this.elements.at(-1)?.name;
+    if (name === 'title') this.title += text;
+    else if (this.preformatted > 0) this.writer.preformatted(text);
+    else if (name !== 'head') this.writer.text(text);
+  }
+
+  close(name: string): void {
+    this.depth--;
+    const element = this.elements.at(-1);
+    if (element?.name !== name) return; // the parser closes what is open, innermost first
+    this.elements.pop();
+    if (element.isSkipped) this.skipped--;
+    if (name === 'pre') this.preformatted--;
+    if (element.link !== null) this.writer.closeLink(element.link, element.link.url);
+    if ((name === 'main' || name === 'article') && this.main.length < SHORTEST_MAIN) {
+      this.main = this.writer.since(element.from, this.writer.mark);
+    }
+    if (this.skipped === 0) this.separate(name);
+  }
+
+  page(): ReadablePage {
+    const text = this.main.length < SHORTEST_MAIN ? this.writer.toString() : this.main;
+    return { title: this.title.replace(/\s+/g, ' ').trim(), text };
+  }
+
+  private begin(name: string): void {
+    this.separate(name);
+    if (/^h[1-6]$/.test(name)) this.writer.sign(`${'#'.repeat(Number(name[1]))} `);
+    else if (name === 'li') this.writer.sign(this.nextItem());
+    else if ((name === 'td' || name === 'th') && this.nextCell() > 1) this.writer.sign(' | ');
+  }
+
+  private separate(name: string): void {
+    if (PARAGRAPHS.has(name) && !(name === 'ul' || name === 'ol' ? this.isInItem() : false)) this.writer.break(2);
+    else if (PARAGRAPHS.has(name) || LINES.has(name)) this.writer.break(1);
+  }
+
+  private isInItem(): boolean {
+    return this.elements.some(({ name }) => name === 'li');
+  }
+
+  private nextItem(): string {
+    const lists = this.elements.filter(({ name }) => name === 'ul' || name === 'ol');
+    const list = lists.at(-1);
+    const indent = '  '.repeat(Math.min(Math.max(lists.length - 1, 0), 10));
+    if (list?.name !== 'ol') return `${indent}- `;
+    list.items++;
+    return `${indent}${list.items}. `;
+  }
+
+  private nextCell(): number {
+    const row = this.elements.findLast(({ name }) => name === 'tr');
+    if (row === undefined) return 1;
+    return ++row.items;
+  }
+}
+
+/** What no reader of the page sees is a place to hide orders to the model. */
+function isHidden(attributes: Readonly<Record<string, string>>): boolean {
+  const { hidden, style = '' } = attributes;
+  return (
+    hidden !== undefined || attributes['aria-hidden'] === 'true' || /display:\s?none|visibility:\s?hidden/i.test(style)
+  );
+}
+
+/** Null for anchors within the page, mail addresses, scripts and the like. */
+function linkTarget(href: string | undefined, base: string): string | null {
+  if (href === undefined || href.startsWith('#') || href.length > 2_000) return null;
+  const url = URL.parse(href, base);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null;
+}

@@ -1,0 +1,77 @@
+import type { OutboundRequest, Settings } from '#platform';
+
+/** One thing found. */
+export interface SearchResult {
+  readonly title: string;
+  readonly url: string;
+  readonly snippet: string;
+}
+
+/** Somebody who searches the web: how to ask, and where in the answer the results are. */
+export interface SearchBackend {
+  readonly name: 'tavily' | 'brave' | 'searxng';
+  readonly toRequest: (query: string, count: number) => OutboundRequest;
+  /** The list in a parsed answer; anything but a list means that there is none. */
+  readonly resultsIn: (answer: Answer) => unknown;
+  /** The member of a result that holds a piece of the page. */
+  readonly snippet: 'content' | 'description';
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** The settings that name somebody who searches. */
+export type SearchSettings = Pick<
+  Settings,
+  'TAVILY_API_KEY' | 'TAVILY_URL' | 'BRAVE_API_KEY' | 'BRAVE_URL' | 'SEARXNG_URL'
+>;
+
+/** Who searches, first match: Tavily, Brave, SearXNG. Null: nobody is set up. */
+export function searchBackend(settings: SearchSettings): SearchBackend | null {
+  const { TAVILY_API_KEY, TAVILY_URL, BRAVE_API_KEY, BRAVE_URL, SEARXNG_URL } = settings;
+  if (TAVILY_API_KEY !== undefined) return tavily(TAVILY_URL, TAVILY_API_KEY);
+  if (BRAVE_API_KEY !== undefined) return brave(BRAVE_URL, BRAVE_API_KEY);
+  return SEARXNG_URL === undefined ? null : searxng(SEARXNG_URL);
+}
+
+function tavily(base: string, key: string): SearchBackend {
+  return {
+    name: 'tavily',
+    toRequest: (query, count) => ({
+      method: 'POST',
+      url: below(base, 'search'),
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, max_results: count }),
+    }),
+    resultsIn: ({ results }) => results,
+    snippet: 'content',
+  };
+}
+
+function brave(base: string, key: string): SearchBackend {
+  return {
+    name: 'brave',
+    toRequest: (q, count) => ({
+      url: below(base, 'web/search', { q, count: String(count) }),
+      headers: { 'x-subscription-token': key, accept: 'application/json' },
+    }),
+    resultsIn: ({ web }) => (typeof web === 'object' && web !== null && 'results' in web ? web.results : null),
+    snippet: 'description',
+  };
+}
+
+function searxng(base: string): SearchBackend {
+  return {
+    name: 'searxng',
+    toRequest: (q) => ({ url: below(base, 'search', { q, format: 'json' }), headers: { accept: 'application/json' } }),
+    resultsIn: ({ results }) => results,
+    snippet: 'content',
+  };
+}
+
+/** A path below a base URL, whether or not that ends in a slash. */
+export function below(base: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${path}`;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}

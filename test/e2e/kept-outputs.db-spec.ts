@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId, systemClock } from '#platform';
+import {
+  executeToolCall,
+  keepOutputRow,
+  newCallRow,
+  settleCallRow,
+  toKeptResult,
+  type Tool,
+  ToolOutputsRepository,
+} from '#tools';
+
+import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
+import type { ClaimedJob } from '../../libs/jobs/src/run/lease.repository.js';
+import { ReadToolOutput } from '../../libs/tools/src/outputs/read-tool-output.tool.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { endOf, openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
+
+const text = '0123456789'.repeat(30_000);
+const kept = toKeptResult(text, 'call_1');
+const call = { ordinal: 1, callId: 'call_1', name: 'big', arguments: '{}', effect: 'once', error: null } as const;
+const running = { ...call, status: 'running', result: null, ranMs: null } as const;
+
+let database: TestDatabase;
+let jobs: TestJobs;
+let outputs: ToolOutputsRepository;
+let tool: Tool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  jobs = await openTestJobs(database);
+  outputs = new ToolOutputsRepository(database.postgres);
+  tool = new ReadToolOutput(outputs).tool;
+});
+afterAll(async () => {
+  await jobs.close();
+  await database.close();
+});
+
+async function claimed(threadId: string | null = null): Promise<ClaimedJob> {
+  const [started] = await jobs.start(1);
+  const job = await jobs.claim(started?.jobId ?? '');
+  if (threadId === null) return job;
+  await database.postgres.withWorkspaceSql(jobs.workspaceId, async (client) => {
+    const values = [jobs.workspaceId, threadId, jobs.userId];
+    await client.query(
+      'INSERT INTO thread (workspace_id, id, created_by) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      values,
+    );
+    await client.query('UPDATE job SET thread_id = $2 WHERE id = $1', [job.jobId, threadId]);
+  });
+  return job;
+}
+
+async function commit(job: ClaimedJob, number: number, rows: Parameters<typeof writeOf>[2]): Promise<unknown> {
+  const [written] = await jobs.app.get(EventLogRepository).commit([writeOf(job, number, rows)]);
+  return written;
+}
+
+/** A job whose one call has ended with the large result. */
+async function settled(threadId: string | null = null): Promise<ClaimedJob> {
+  const job = await claimed(threadId);
+  const place = { round: 1, ordinal: 1 };
+  await commit(job, 1, { rows: [newCallRow(job, 1, running)] });
+  const settlement = { status: 'completed', result: kept.durable, resultBytes: kept.bytes } as const;
+  await commit(job, 2, { rows: [settleCallRow(job, place, settlement), keepOutputRow(job, place, kept.whole ?? '')] });
+  return job;
+}
+
+async function read(job: ClaimedJob, args: object, changes: object = {}): Promise<string> {
+  const { workspaceId, jobId, threadId, principal, epoch } = job;
+  const context = { workspaceId, jobId, threadId, principal, callId: 'c', idempotencyKey: 'k', epoch, ...changes };
+  const rest = { signal: new AbortController().signal, now: () => 0, progress: () => undefined };
+  const run = { tool, arguments: JSON.stringify(args), context: { ...context, ...rest } };
+  return (await executeToolCall({ ...run, defaultTimeoutMs: 10_000, clock: systemClock })).modelText;
+}
+
+describe('a result that is too large for the ledger', () => {
+  it('is kept whole in the commit that settles its call, and read page by page', async () => {
+    const job = await settled();
+    const rows = await jobs.rows<{ result: string; result_bytes: number; bytes: number; whole: boolean }>(
+      `SELECT c.result, c.result_bytes, o.bytes, o.text = $2 AS whole FROM tool_call c JOIN tool_output o ON o.tool_call_id = c.id
+        WHERE c.job_id = $1`,
+      [job.jobId, text],
+    );
+    expect(rows).toEqual([{ result: kept.durable, result_bytes: 300_000, bytes: 300_000, whole: true }]);
+    expect(await read(job, { call_id: 'call_1', offset: 299_995 })).toBe(
+      '56789\n[characters 299995 to 300000 of 300000, the end]',
+    );
+    expect(await read(job, { call_id: 'call_1', length: 3 })).toBe(
+      '012\n[characters 0 to 3 of 300000, go on at offset 3]',
+    );
+  });
+
+  it('is kept with a call that the same commit inserts', async () => {
+    const job = await claimed();
+    const id = newId();
+    const row = { ...call, id, status: 'completed', result: kept.durable, resultBytes: kept.bytes, ranMs: 5 } as const;
+    const written = await commit(job, 1, { rows: [newCallRow(job, 1, row), keepOutputRow(job, { id }, text)] });
+    expect(written).not.toBeInstanceOf(Error);
+    expect(await outputs.find(job, 'call_1')).toBe(text);
+  });
+
+  it('is kept by those who settle a call in a transaction of their own', async () => {
+    const job = await claimed();
+    const id = newId();
+    await commit(job, 1, { rows: [newCallRow(job, 1, { ...running, id })] });
+    await database.postgres.withWorkspaceSql(jobs.workspaceId, (client) => outputs.keep(client, { ...job, id }, text));
+    expect(await outputs.find(job, 'call_1')).toBe(text);
+  });
+
+  it('falls out with the rest when the lease was lost', async () => {
+    const job = await claimed();
+    await commit(job, 1, { rows: [newCallRow(job, 1, running)] });
+    await jobs.expire(job.jobId);
+    await jobs.claim(job.jobId, 'another worker');
+    await commit(job, 2, { rows: [keepOutputRow(job, { round: 1, ordinal: 1 }, text)] });
+    expect(await outputs.find(job, 'call_1')).toBeNull();
+  });
+
+  it('is read by its job and its thread only', async () => {
+    const threadId = newId();
+    const first = await settled(threadId);
+    await jobs.app.get(EventLogRepository).commit([endOf(first, 3)]);
+    const next = await claimed(threadId);
+    const stranger = await claimed(newId());
+    const asked = { call_id: 'call_1', length: 2 };
+    expect(await read(first, asked)).toContain('01\n');
+    expect(await read(next, asked, { threadId })).toContain('01\n');
+    const refusal =
+      'Error executing tool "read_tool_output": no result of a call "call_1" is kept in this job or thread';
+    expect(await read(stranger, asked)).toBe(refusal);
+    expect(await read(stranger, asked, { threadId: newId() })).toBe(refusal);
+    expect(await read(next, asked, { threadId, workspaceId: newId() })).toBe(refusal);
+  });
+
+  it('is read as it is where it was not too large', async () => {
+    const job = await claimed();
+    await commit(job, 1, { rows: [newCallRow(job, 1, { ...call, status: 'completed', result: 'small', ranMs: 1 })] });
+    expect(await read(job, { call_id: 'call_1' })).toBe('small\n[characters 0 to 5 of 5, the end]');
+    expect(await read(job, { call_id: 'call_1', offset: -1 })).toContain('invalid arguments');
+  });
+});
