@@ -22,6 +22,7 @@ import { JobsResolver } from '../jobs/jobs.resolver.js';
 import { WorkspaceActivity } from '../jobs/workspace-activity.js';
 import { WorkspaceActivityResolver } from '../jobs/workspace-activity.resolver.js';
 import { LimitsModule } from '../limits/limits.module.js';
+import { McpServersResolver } from '../mcp-servers/mcp-servers.resolver.js';
 import { ModelProvidersResolver } from '../providers/model-providers.resolver.js';
 import { StreamsModule } from '../streams/streams.module.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
@@ -69,6 +70,7 @@ export const graphqlResolvers = [
   JobInterruptsResolver,
   JobMutationsResolver,
   JobsResolver,
+  McpServersResolver,
   MembersResolver,
   MessageFieldsResolver,
   ModelProvidersResolver,
