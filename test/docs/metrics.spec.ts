@@ -7,6 +7,7 @@ import { createLogger, Metrics } from '#platform';
 
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/job.gauges.js';
+import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
 
 const file = new URL('../../docs/metrics.md', import.meta.url);
 
@@ -14,9 +15,11 @@ const file = new URL('../../docs/metrics.md', import.meta.url);
 async function metricsTable(): Promise<string> {
   const metrics = new Metrics();
   const ownedByNode = new Set((await metrics.registry.getMetricsAsJSON()).map(({ name }) => name));
-  new JobTelemetry(metrics, createLogger({ level: 'silent' }));
+  const logger = createLogger({ level: 'silent' });
+  new JobTelemetry(metrics, logger);
   new ChatTelemetry(metrics);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) });
+  new ToolQueueTelemetry(metrics, logger, { depths: () => Promise.resolve({ waiting: 0, oldestMs: 0, dead: 0 }) });
   const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => !ownedByNode.has(name));
   const rows = found.map(({ name, type, help }) => `| \`${name}\` | ${String(type)} | ${help} |`);
   return ['| metric | type | meaning |', '| --- | --- | --- |', ...rows.sort()].join('\n');
