@@ -37,8 +37,8 @@ export interface McpConnectionParts {
 }
 
 /** Names of what goes along in `_meta` of a call, so that a server can tell a repetition from a new call. */
-export const KEY_META = 'nightshift/idempotencyKey';
-export const EPOCH_META = 'nightshift/jobEpoch';
+const KEY_META = 'nightshift/idempotencyKey';
+const EPOCH_META = 'nightshift/jobEpoch';
 
 /** Most tools of a server, and most pages they may come on. */
 export const MAX_TOOLS = 200;
