@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { parseApprovalPolicy } from '#tools';
+import { defineTool, parseApprovalPolicy, ToolRegistry } from '#tools';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -62,5 +62,32 @@ describe('a call that could not be run anyway', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'error' }] });
     expect(lastMessages().at(-1)?.content).toBe('Missing required parameters: to');
     expect(await stage.rows('SELECT 1 FROM interrupt WHERE job_id = $1', [jobId])).toEqual([]);
+  });
+});
+
+describe('a result that is too large for the ledger', () => {
+  it('is kept whole, shown as a preview, and paged by the model, which is offered the tool for it only now', async () => {
+    const whole = `${'x'.repeat(300_000)}the end`;
+    stage.engine.app
+      .get(ToolRegistry)
+      .register(
+        defineTool({ name: 'dump', description: 'd', input: { type: 'object' }, effect: 'pure', execute: () => whole }),
+      );
+    const page = JSON.stringify({ call_id: 'd', offset: 300_000 });
+    stage.model.enqueue(
+      toolCallReply([{ id: 'd', name: 'dump', arguments: '{}' }]),
+      toolCallReply([{ id: 'p', name: 'read_tool_output', arguments: page }]),
+      textReply(['Read.']),
+    );
+    const { jobId } = await stage.ask(['dump']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Read.' });
+    const offered = stage.model.requests.slice(-3).map(({ json }) => json['tools'] as { function: { name: string } }[]);
+    expect(offered.map((tools) => tools.map((tool) => tool.function.name))).toEqual([
+      ['dump'],
+      ['dump', 'read_tool_output'],
+      ['dump', 'read_tool_output'],
+    ]);
+    expect(lastMessages().at(-1)?.content).toContain('the end');
+    expect(await stage.rows('SELECT bytes FROM tool_output WHERE job_id = $1', [jobId])).toEqual([{ bytes: 300_007 }]);
   });
 });

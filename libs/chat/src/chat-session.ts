@@ -100,11 +100,14 @@ export class ChatSession {
   private async runCalls(step: Extract<LoopStep, { type: 'run-calls' }>): Promise<LoopReply> {
     const { held } = this;
     this.held = undefined;
+    let results;
     try {
-      return { results: await this.calls.settle(step, held) };
+      results = await this.calls.settle(step, held);
     } finally {
       held?.close();
     }
+    if (held?.needsDisk === true) await this.run.commit();
+    return { results };
   }
 
   private async rest(outcome: LoopOutcome): Promise<JobOutcome> {

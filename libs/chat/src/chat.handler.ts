@@ -50,14 +50,18 @@ export class ChatHandler implements JobHandler {
     const [loaded, offered] = await Promise.all([this.conversations.load(run.job), this.offered(run, input)]);
     takeOver(run, loaded);
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
-    const calls = new JobCalls(run, this.calls, contextOf(run, input, offered), conversation.calls);
+    const pager = await this.pagerOf(run);
+    const routed = pager === undefined ? offered : [...offered, pager];
+    const calls = new JobCalls(run, this.calls, contextOf(run, input, routed), conversation.calls);
     const failure = failureOf(conversation.calls);
     if (failure !== null) {
       await calls.closeAll();
       return failure;
     }
     try {
-      return await new ChatSession(run, calls).answer(await this.loopInput(run, { input, offered, conversation }));
+      return await new ChatSession(run, calls).answer(
+        await this.loopInput(run, { input, offered, pager, conversation }),
+      );
     } catch (error) {
       // It fails before or beside the loop: what an earlier worker left open must not stay so.
       await calls.closeAll();
@@ -67,9 +71,14 @@ export class ChatHandler implements JobHandler {
 
   private async loopInput(
     run: JobRun,
-    given: { input: ChatInput; offered: readonly OfferedTool[]; conversation: Conversation },
+    given: {
+      input: ChatInput;
+      offered: readonly OfferedTool[];
+      pager: OfferedTool | undefined;
+      conversation: Conversation;
+    },
   ): Promise<LoopInput> {
-    const { input, offered, conversation } = given;
+    const { input, offered, pager, conversation } = given;
     const { values } = this.config;
     const { model, modelName } = await this.models.modelOf(run.job);
     const messages = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
@@ -81,6 +90,7 @@ export class ChatHandler implements JobHandler {
       messages: repairConversation(messages),
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
       offered,
+      ...(pager === undefined ? {} : { pager }),
       limits: {
         maxRounds: values.MAX_ROUNDS,
         maxToolCallsPerRound: values.MAX_TOOL_CALLS_PER_ROUND,
@@ -94,6 +104,12 @@ export class ChatHandler implements JobHandler {
   /** A question that is asked again stands in the thread already; the answer that was given up does not help. */
   private historyOf({ retryOf }: ChatInput, { messages, jobs }: Conversation) {
     return buildHistory(retryOf === undefined ? messages : messages.filter(({ jobId }) => jobId !== retryOf), jobs);
+  }
+
+  private async pagerOf({ job }: JobRun): Promise<OfferedTool | undefined> {
+    const tools = await this.catalog.of(job.workspaceId);
+    const definition = tools.definitionOf(pagerName);
+    return definition === undefined ? undefined : resolveOffered([definition], tools)[0];
   }
 
   private async offered({ job }: JobRun, input: ChatInput): Promise<readonly OfferedTool[]> {
@@ -110,6 +126,9 @@ export class ChatHandler implements JobHandler {
     });
   }
 }
+
+/** Reads on where a result was cut. */
+const pagerName = 'read_tool_output';
 
 function contextOf({ job }: JobRun, { client, toolApproval }: ChatInput, offered: readonly OfferedTool[]) {
   const { workspaceId, jobId, threadId, createdBy, principal } = job;

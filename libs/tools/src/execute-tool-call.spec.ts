@@ -211,10 +211,10 @@ describe('executeToolCall', () => {
     expect(failed.modelText).toBe('Error executing tool "x": bad ***');
   });
 
-  it('cuts a large result for the ledger and again for the model', async () => {
+  it('gives a preview of a large result, and the whole beside it', async () => {
     const outcome = await run(() => 'x'.repeat(300_000));
-    const size = outcome.status === 'completed' ? outcome.result.length : 0;
-    expect([size, outcome.modelText.length]).toEqual([262_144, 131_072]);
+    const [size, whole] = outcome.status === 'completed' ? [outcome.result.length, outcome.whole?.length] : [];
+    expect([size, whole, outcome.modelText.length]).toEqual([131_072, 300_000, 131_072]);
     expect(outcome.modelText.endsWith('\n[truncated, 300000 bytes in total]')).toBe(true);
   });
 });

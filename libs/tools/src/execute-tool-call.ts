@@ -1,6 +1,7 @@
 import { type Clock, toStorableText } from '#platform';
 
 import { CANCELLED_TEXT, UNKNOWN_OUTCOME_TEXT } from './model-text.js';
+import { toKeptResult } from './outputs/to-kept-result.js';
 import { projectResult } from './project-result.js';
 import type { Tool, ToolContext } from './tool.js';
 import type { Settlement, ToolErrorPhase } from './tool-call.js';
@@ -35,7 +36,8 @@ export type ToolOutcome = Settlement & {
  *   all the same is not waited for; what it says later is dropped, its rejection included.
  * - Time over: `timed_out`. Stopped from outside: `cancelled`, or `interrupted` for a `once` tool, since nobody can tell what it
  *   did. Not started because it was stopped before: `cancelled`.
- * - The result is text as it is, or JSON; it is redacted, made storable and cut to the durable size.
+ * - The result is text as it is, or JSON; it is redacted, made storable and, if it is over the durable size, cut to a preview, with
+ *   the whole beside it.
  */
 export async function executeToolCall(run: ToolRun): Promise<ToolOutcome> {
   const startedAt = run.clock.monotonic();
@@ -62,7 +64,8 @@ async function settle(run: ToolRun): Promise<Settlement> {
 
 async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Settlement> {
   const value = await run.tool.handler?.(args, { ...run.context, signal });
-  return { status: 'completed', result: projectResult(redacted(run, toText(value)), 'durable') };
+  const { durable: result, whole, bytes } = toKeptResult(redacted(run, toText(value)), run.context.callId);
+  return { status: 'completed', result, ...(whole === null ? {} : { whole, resultBytes: bytes }) };
 }
 
 /** Lets the first of result, time limit and stop decide; the losers are told by the signal and not listened to. */

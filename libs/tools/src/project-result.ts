@@ -46,3 +46,8 @@ function wholeOf(text: string, bytes: number): { readonly body: string; readonly
   if (note === null || (note[1] === undefined && !isOfDurableSize)) return { body: text, total: bytes };
   return { body: text.slice(0, text.length - note[0].length), total: Math.max(bytes, Number(note[2])) };
 }
+
+/** Whether a result is the beginning of one that is kept whole and can be paged. */
+export function canReadOn(text: string): boolean {
+  return NOTE.exec(text.slice(-LONGEST_NOTE))?.[1] !== undefined;
+}

@@ -24,6 +24,8 @@ export type Settlement =
       readonly result: string;
       /** UTF-8 bytes of the whole result, where `result` is a cut of it. */
       readonly resultBytes?: number;
+      /** The whole result, where `result` is a preview of it; kept beside the ledger. */
+      readonly whole?: string;
     }
   | { readonly status: Exclude<SettledStatus, 'completed'>; readonly failure: ToolFailure };
 

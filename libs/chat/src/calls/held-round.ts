@@ -38,6 +38,11 @@ export class HeldRound {
     return true;
   }
 
+  /** A result may be paged by the very next call, so what is kept of it has to be there. */
+  get needsDisk(): boolean {
+    return [...this.outcomes.values()].some((outcome) => outcome.status === 'completed' && outcome.whole !== undefined);
+  }
+
   /** The run was stopped, and the round is going to be written with all its calls ended. */
   get endsUnwritten(): boolean {
     return this.writing === undefined && this.run.signal.aborted;

@@ -1,5 +1,13 @@
 import { interruptOpened, type NewJobEvent, openInterruptRow, roundRow, type RunWrite } from '#jobs';
-import { type NewCall, newCallRow, type PlannedCall, queueNewCallRow, type ToolOutcome, toToolCallItem } from '#tools';
+import {
+  keepOutputRow,
+  type NewCall,
+  newCallRow,
+  type PlannedCall,
+  queueNewCallRow,
+  type ToolOutcome,
+  toToolCallItem,
+} from '#tools';
 
 import type { LoopStep } from '../loop/loop-step.js';
 import type { CallRoute, CallRoutes } from './call-route.js';
@@ -32,7 +40,7 @@ interface JobRef {
 export function roundWrite(job: JobRef, round: FinishedRound, stateOf: (call: PlannedCall) => RunState): RunWrite {
   const { step, contentLength, routes } = round;
   const { promptTokens, completionTokens, totalTokens } = step.usage;
-  const calls = step.calls.map((call): NewCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
+  const calls = step.calls.map((call): RoundCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
   const wasAsked = [...routes.values()].some(({ type }) => type === 'open');
   const isBegun = (call: NewCall): boolean => call.status.startsWith('awaiting');
   const opened = [...routes].flatMap(([ordinal, route]) =>
@@ -57,11 +65,18 @@ export function roundWrite(job: JobRef, round: FinishedRound, stateOf: (call: Pl
       toRow(job, round),
       ...calls.map((call) => newCallRow(job, step.round, wasAsked ? call : withoutPolicy(call))),
       ...opened.map((interrupt) => openInterruptRow(job, interrupt)),
+      ...calls.flatMap((call) => (isKeptWhole(call) ? [keepOutputRow(job, call, call.whole)] : [])),
       ...calls.flatMap((call) => (isQueued(call) ? [queueNewCallRow(job, { ...call, round: step.round })] : [])),
     ],
     counts: { rounds: 1, toolCalls: calls.length, promptTokens, completionTokens, contentLength },
     progress: true,
   };
+}
+
+type RoundCall = NewCall & { readonly whole?: string };
+
+function isKeptWhole(call: RoundCall): call is RoundCall & { readonly id: string; readonly whole: string } {
+  return call.id !== undefined && call.whole !== undefined;
 }
 
 function isQueued(call: NewCall): call is NewCall & { readonly id: string } {
@@ -73,7 +88,7 @@ function withoutPolicy(call: NewCall): NewCall {
   return call.approval === 'policy' ? { ...call, approval: null } : call;
 }
 
-type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall>;
+type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall> & { readonly whole?: string };
 
 const begun = { result: null, error: null, ranMs: null } as const;
 
@@ -100,8 +115,9 @@ function endOf(state: RunState): Stored {
   if (!('durationMs' in state)) return { ...begun, status: state.status };
   const { durationMs: ranMs } = state;
   if (state.status !== 'completed') return { ...begun, status: state.status, error: state.failure, ranMs };
-  const { result, resultBytes } = state;
-  return { status: 'completed', result, error: null, ranMs, ...(resultBytes === undefined ? {} : { resultBytes }) };
+  const { result, resultBytes, whole } = state;
+  const kept = resultBytes === undefined || whole === undefined ? {} : { resultBytes, whole };
+  return { status: 'completed', result, error: null, ranMs, ...kept };
 }
 
 function toRow(job: JobRef, { step, modelName, startedAt }: FinishedRound) {

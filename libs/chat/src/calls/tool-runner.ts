@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-import { CancelRequested, Draining, JobCancelled, type JobRun } from '#jobs';
+import { CancelRequested, Draining, JobCancelled, type JobRun, type PartRow } from '#jobs';
 import { Config, crashpoint, Redactor, systemClock } from '#platform';
 import {
   executeToolCall,
   idempotencyKey,
+  keepOutputRow,
   notRegistered,
+  type OutputOf,
   settleCallRow,
   startCallRow,
   type Tool,
@@ -133,21 +135,30 @@ export class ToolRunner {
     // The job goes on elsewhere: what may be called again is left running, and the next worker starts it anew.
     if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
     if (isHeld) return;
+    const place = { round, ordinal: call.ordinal };
     const shown = outcome.status === 'completed' ? { result: outcome.result } : { error: outcome.failure };
     const item = toToolCallItem({ ...call, status: outcome.status, ...shown });
     run.append({
-      rows: [settleCallRow(run.job, { round, ordinal: call.ordinal }, outcome)],
+      rows: [settleCallRow(run.job, place, outcome), ...outputRows(run, place, outcome)],
       events: [{ type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } }],
     });
-    // The result of a pure call may be had again: it goes with the next commit. Any other is on disk before we go on.
+    // The result of a pure call may be had again, unless it is going to be paged: it goes with the next commit.
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
-    if (tool?.effect !== 'pure') await run.commit();
+    const isPaged = outcome.status === 'completed' && outcome.whole !== undefined;
+    if (tool?.effect !== 'pure' || isPaged) await run.commit();
   }
 }
 
 /** Tools of workspaces are without number: in a metric they count by their sort. */
 function labelOf(tool: Tool): string {
   return tool.sort === 'server' ? tool.name : tool.sort;
+}
+
+/** A result that is too large for the ledger is kept whole beside it. */
+function outputRows({ job }: JobRun, place: OutputOf, outcome: ToolOutcome): readonly PartRow[] {
+  return outcome.status === 'completed' && outcome.whole !== undefined
+    ? [keepOutputRow(job, place, outcome.whole)]
+    : [];
 }
 
 function unregistered(name: string): ToolOutcome {

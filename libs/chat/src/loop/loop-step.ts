@@ -53,6 +53,8 @@ export interface LoopInput {
   readonly rounds: readonly LoopRound[];
   /** What the model may ask for, in the order of the request. */
   readonly offered: readonly OfferedTool[];
+  /** Reads on where a result was cut; offered beside the others once there is such a result. */
+  readonly pager?: OfferedTool;
   readonly limits: LoopLimits;
   /** Aborts the model call; the loop then returns `stopped` with code `aborted`. */
   readonly signal: AbortSignal;

@@ -1,5 +1,5 @@
 import type { ChatMessage, ModelRequest, ToolChoice } from '#models';
-import type { OfferedTool } from '#tools';
+import { canReadOn, type OfferedTool } from '#tools';
 
 import { roundMessages } from '../history/round-messages.js';
 import type { LoopInput, LoopRound } from './loop-step.js';
@@ -21,7 +21,7 @@ const REPEAT_NOTE =
 export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): RoundRequest {
   const round = (rounds.at(-1)?.round ?? 0) + 1;
   const note = withheldNote(input, rounds, round);
-  const offered = note === null ? input.offered : [];
+  const offered = note === null ? offeredAfter(input, rounds) : [];
   const messages = [...input.messages, ...rounds.flatMap(roundMessages), ...(note ?? [])];
   const choice = offered.length === 0 ? undefined : choiceOf(input.toolChoice, round);
   const request: ModelRequest = {
@@ -32,6 +32,12 @@ export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): Rou
     ...(input.parameters !== undefined && { parameters: input.parameters }),
   };
   return { round, offered, request };
+}
+
+/** What the request named, and the pager once a result of this job says that there is more of it. */
+function offeredAfter({ offered, pager }: LoopInput, rounds: readonly LoopRound[]): readonly OfferedTool[] {
+  if (pager === undefined || offered.some(({ name }) => name === pager.name)) return offered;
+  return rounds.some(({ calls }) => calls.some(({ text }) => canReadOn(text))) ? [...offered, pager] : offered;
 }
 
 /** Why this round is asked without tools, for the model to read; null when they are offered. */
