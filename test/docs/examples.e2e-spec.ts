@@ -27,7 +27,11 @@ describe('the examples of the documents', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'nightshift-docs-'));
-    started = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
+    started = await startProcess({
+      role: 'all',
+      flags: ['--data-dir', join(folder, 'data')],
+      env: { ALLOW_PRIVATE_TOOL_URLS: 'true' }, // the examples ask this very server
+    });
     key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
   }, 90_000);
 
@@ -75,6 +79,23 @@ describe('the examples of the documents', () => {
     writeFileSync(file, here(exampleOf('docs/client-tools.md', 'serve-client-tools')));
     const env = { ...process.env, NIGHTSHIFT_KEY: key };
     expect((await run(process.execPath, [file], { cwd: root, env })).stdout).toContain('6 words');
+  }, 60_000);
+
+  it('define an HTTP tool, try it out and keep it', async () => {
+    const file = join(folder, 'http-tool.mjs');
+    writeFileSync(file, here(exampleOf('docs/tools.md', 'http-tool')));
+    const env = { ...process.env, NIGHTSHIFT_KEY: key };
+    const { stdout } = await run(process.execPath, [file], { cwd: root, env });
+    expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
+  }, 60_000);
+
+  it('write a tool in code', async () => {
+    const file = join(root, 'dist', `example-tool-${process.pid}.mjs`); // from here `#tools` is found
+    const call = 'console.log(await rollDice.handler({ sides: 2 }, { signal: new AbortController().signal }));';
+    writeFileSync(file, `${exampleOf('docs/tools.md', 'code-tool')}\n${call}\n`);
+    const { stdout } = await run(process.execPath, [file], { cwd: root });
+    rmSync(file);
+    expect(stdout).toMatch(/^[12]\n$/);
   }, 60_000);
 
   it('start a job over REST and follow it', async () => {
