@@ -14,10 +14,14 @@ export interface DecisionReply {
 
 /** A client at the inbox of one api process. A process that dies meanwhile rejects with `fetch failed`. */
 export class Decider {
+  readonly url: string;
+
   constructor(
-    private readonly api: { readonly url: string | null },
+    api: { readonly url: string | null },
     private readonly key: string,
-  ) {}
+  ) {
+    this.url = api.url ?? '';
+  }
 
   /** What is open, newest first. */
   async open(jobId?: string): Promise<readonly ShownRequest[]> {
@@ -44,7 +48,7 @@ export class Decider {
   async call(path: string, body?: object): Promise<DecisionReply> {
     const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const response = await fetch(new URL(path, this.api.url ?? ''), { headers, ...sent });
+    const response = await fetch(new URL(path, this.url), { headers, ...sent });
     return { status: response.status, body: (await response.json()) as DecisionReply['body'] }; // it answers in JSON objects
   }
 }

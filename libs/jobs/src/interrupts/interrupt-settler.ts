@@ -61,6 +61,7 @@ export class InterruptSettler {
       return ended;
     });
     if (settled === null) throw requestNotFound();
+    crashpoint('after-decision');
     return settled;
   }
 
