@@ -116,6 +116,28 @@ describe('what tool processes send back', () => {
       }
     });
 
+    it('that are large are kept whole, and shown as far as a model reads', async () => {
+      const sent = await queue.sendOne('pure');
+      await claim(sent);
+      const content = '0123456789'.repeat(60_000);
+      await apply(responseTo(sent, 1, { result: { content, success: true } }));
+      const { result } = await queue.callOf(sent);
+      expect(result).toMatch(/read_tool_output.*\n\[truncated, 600000 bytes in total\]$/);
+      const kept = await database.postgres.readInWorkspace<{ text: string }>(sent.workspaceId, {
+        text: 'SELECT text FROM tool_output WHERE tool_call_id = $1',
+        values: [sent.id],
+      });
+      expect(kept).toEqual([{ text: content }]);
+    });
+
+    it('that say that nothing was begun leave no start behind', async () => {
+      const sent = await queue.sendOne('once');
+      await claim(sent);
+      await apply(responseTo(sent, 1, { status: 'cancelled', result: null, started: false }));
+      const [row] = await queue.rows('SELECT status, started_at, duration_ms FROM tool_call WHERE id = $1', [sent.id]);
+      expect(row).toEqual({ status: 'cancelled', started_at: null, duration_ms: null });
+    });
+
     it('stay in the queue until they are applied', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);

@@ -21,7 +21,7 @@ export class LateResponses {
   ) {}
 
   async take(held: HeldJob, call: HeldCall, response: ToolResponse): Promise<void> {
-    const settlement = toSettlement(call.name, response);
+    const settlement = toSettlement(call, response);
     if (call.status !== 'interrupted' || settlement?.status !== 'completed' || !held.isOpen) return;
     const interrupt = await this.interrupts.openOfCall(held.client, held.workspaceId, call.id);
     if (interrupt?.kind === 'unknown_outcome') {

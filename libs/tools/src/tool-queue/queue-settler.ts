@@ -5,13 +5,25 @@ import { crashpoint } from '#platform';
 
 import { callUpdated } from '../interrupts/call-updated.js';
 import { type HeldCall, HeldCallsRepository } from '../interrupts/held-calls.repository.js';
+import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
 import type { Settlement } from '../tool-call.js';
+import { QueueStateRepository } from './queue-state.repository.js';
+
+/** How a call of the queue ended. */
+export type QueueEnd = Settlement & {
+  /** Whether its tool may have done anything. */
+  readonly started: boolean;
+  /** The whole result, where `result` is a preview of it. */
+  readonly whole?: string;
+};
 
 /** Ends calls of the isolated queue, in the transaction that holds their job; the job goes on once nothing of it is open. */
 @Injectable()
 export class QueueSettler {
   constructor(
     private readonly calls: HeldCallsRepository,
+    private readonly states: QueueStateRepository,
+    private readonly outputs: ToolOutputsRepository,
     private readonly interrupts: InterruptSettler,
   ) {}
 
@@ -23,8 +35,11 @@ export class QueueSettler {
    * A call that ended as `interrupted` stays so until somebody decides: the job's next lease holder sees it and does what the
    * tool's policy says (verify, ask, report, fail), as with any call whose worker was lost.
    */
-  async settle(held: HeldJob, call: HeldCall, end: Settlement): Promise<void> {
+  async settle(held: HeldJob, call: HeldCall, { started, whole, ...end }: QueueEnd): Promise<void> {
+    const { client, workspaceId, jobId } = held;
+    if (!started) await this.states.neverStarted(held, call.id);
     await this.calls.settle(held, call, end);
+    if (whole !== undefined) await this.outputs.keep(client, { workspaceId, jobId, id: call.id }, whole);
     const shown = end.status === 'completed' ? { result: end.result, error: null } : { error: end.failure };
     held.append(callUpdated({ ...call, ...shown, status: end.status }));
     await this.interrupts.requeueIfSettled(held);
@@ -33,11 +48,10 @@ export class QueueSettler {
 
   /** For a call that was stopped: nobody can tell what a `once` call did unless it surely was not begun. */
   stopped(held: HeldJob, call: HeldCall, { started }: { readonly started: boolean }): Promise<void> {
-    const isUnknown = started && call.effect === 'once';
-    return this.settle(
-      held,
-      call,
-      isUnknown ? { status: 'interrupted', failure: unknownOutcome } : { status: 'cancelled', failure: stoppedCall },
-    );
+    const end: Settlement =
+      started && call.effect === 'once'
+        ? { status: 'interrupted', failure: unknownOutcome }
+        : { status: 'cancelled', failure: stoppedCall };
+    return this.settle(held, call, { ...end, started });
   }
 }

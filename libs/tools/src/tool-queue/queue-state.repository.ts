@@ -93,6 +93,11 @@ export class QueueStateRepository {
     await client.query(sendSql, place);
   }
 
+  /** Whoever took the call surely did nothing. */
+  async neverStarted({ client, workspaceId }: HeldJob, id: string): Promise<void> {
+    await client.query(`UPDATE tool_call SET started_at = NULL WHERE workspace_id = $1 AND id = $2`, [workspaceId, id]);
+  }
+
   /** Progress was shown up to `seq`. */
   async shown({ client, workspaceId }: HeldJob, id: string, seq: number): Promise<void> {
     await client.query(

@@ -57,7 +57,7 @@ export class ResultApplier {
     // A job that is being stopped closes its calls itself: a result that races the stop loses.
     if (stands === 'none') await this.late.take(held, call, response);
     else if (held.isOpen) {
-      const settlement = stands === 'withdrawn' ? null : toSettlement(call.name, response);
+      const settlement = stands === 'withdrawn' ? null : toSettlement(call, response);
       if (settlement === null) await this.settler.stopped(held, call, response);
       else await this.settler.settle(held, call, settlement);
     }

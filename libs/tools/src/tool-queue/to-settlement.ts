@@ -1,27 +1,27 @@
-import { projectResult } from '../project-result.js';
-import type { Settlement } from '../tool-call.js';
+import { toKeptResult } from '../outputs/to-kept-result.js';
 import { executionError } from '../validate-arguments.js';
 import type { ToolResponse } from './queue-message.js';
+import type { QueueEnd } from './queue-settler.js';
 
 /** What a response makes of its call; null: it was stopped, and its effect decides. Pure. */
-export function toSettlement(name: string, { status, result, error }: ToolResponse): Settlement | null {
+export function toSettlement(
+  { name, callId }: { readonly name: string; readonly callId: string },
+  { status, result, error, started }: ToolResponse,
+): QueueEnd | null {
   const failure = error ?? { phase: 'execution' as const, message: executionError(name, 'it failed without a reason') };
   switch (status) {
     case 'success': {
       if (result?.success !== true)
-        return { status: 'error', failure: resultFailure(name, result?.content) ?? failure };
-      const { content, bytes } = result;
-      return {
-        status: 'completed',
-        result: projectResult(content, 'durable'),
-        ...(bytes === undefined ? {} : { resultBytes: bytes }),
-      };
+        return { status: 'error', failure: resultFailure(name, result?.content) ?? failure, started };
+      const { durable, whole, bytes } = toKeptResult(result.content, callId);
+      const kept = whole === null ? {} : { whole, resultBytes: result.bytes ?? bytes };
+      return { status: 'completed', result: durable, started, ...kept };
     }
     case 'error':
       // Rights were lost while the call waited: what the model reads does not tell.
-      return { status: failure.phase === 'approval' ? 'denied' : 'error', failure };
+      return { status: failure.phase === 'approval' ? 'denied' : 'error', failure, started };
     case 'timed_out':
-      return { status: 'timed_out', failure };
+      return { status: 'timed_out', failure, started };
     case 'cancelled':
       return null;
   }

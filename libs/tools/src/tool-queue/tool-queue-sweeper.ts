@@ -4,12 +4,11 @@ import { type HeldJob, JobAmender, unknownOutcome } from '#jobs';
 import { type Clock, systemClock, type Timer } from '#platform';
 
 import type { HeldCall } from '../interrupts/held-calls.repository.js';
-import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import type { DeadLetter, DeadReason } from './dead-letter.js';
 import { type DueCall, DueCallsRepository } from './due-calls.repository.js';
 import { REQUEST_TTL_MS } from './queue-message.js';
-import { QueueSettler } from './queue-settler.js';
+import { type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 
@@ -105,7 +104,7 @@ export class ToolQueueSweeper {
   private async lost(due: Due): Promise<void> {
     const { held, call, state } = due;
     if (call.effect === 'once') {
-      await this.settler.settle(held, call, { status: 'interrupted', failure: unknownOutcome });
+      await this.settler.settle(held, call, { status: 'interrupted', failure: unknownOutcome, started: true });
       return;
     }
     const pauseMs = pausesMs[state.attempts - 1];
@@ -117,7 +116,7 @@ export class ToolQueueSweeper {
     this.telemetry.resent.inc({ why: 'process lost' });
   }
 
-  private async giveUp({ held, call }: Due, end: Settlement, reason: DeadReason): Promise<void> {
+  private async giveUp({ held, call }: Due, end: QueueEnd, reason: DeadReason): Promise<void> {
     const letter: DeadLetter = {
       type: 'dead_letter',
       reason,
@@ -132,12 +131,12 @@ export class ToolQueueSweeper {
   }
 }
 
-function notTaken(name: string): Settlement {
+function notTaken(name: string): QueueEnd {
   const message = executionError(name, `it was not started within ${REQUEST_TTL_MS} ms`);
-  return { status: 'timed_out', failure: { phase: 'timeout', message } };
+  return { status: 'timed_out', failure: { phase: 'timeout', message }, started: false };
 }
 
-function lostTooOften(name: string, times: number): Settlement {
+function lostTooOften(name: string, times: number): QueueEnd {
   const message = executionError(name, `it was started ${times} times and each time its process was lost`);
-  return { status: 'error', failure: { phase: 'execution', message } };
+  return { status: 'error', failure: { phase: 'execution', message }, started: true };
 }
