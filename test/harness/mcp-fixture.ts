@@ -70,6 +70,11 @@ export class McpFixture {
     return { server, id };
   }
 
+  /** The same as another process would have it; close it. */
+  another(): Promise<TestMcp> {
+    return openTestMcp(this.get().database);
+  }
+
   /** Runs one statement as the api's login, inside the workspace. */
   sql(text: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
     return this.get().database.postgres.withWorkspaceSql(this.workspaceId, async (client) => {

@@ -154,6 +154,15 @@ describe('a server that is a process', () => {
     await eventually('the process is gone', () => (isAlive(second) ? undefined : true));
   });
 
+  it('ends with the process that started it', async () => {
+    await given.mcp.servers.register(given.here.admin, serverAt('', { settings, accept: { all: true } }));
+    const another = await given.another();
+    const { result } = (await another.call(given.workspaceId, 'test.pid')) as { result?: string };
+    expect(isAlive(Number(result))).toBe(true);
+    await another.close();
+    await eventually('the process is gone', () => (isAlive(Number(result)) ? undefined : true));
+  });
+
   it('says so when its command cannot be started', async () => {
     const nowhere = { transport: 'stdio', command: '/nowhere/at-all' } as const;
     const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings: nowhere }));
