@@ -5,14 +5,17 @@ import { LOGGER, type Logger } from '#platform';
 import { ToolCatalog, type WorkspaceToolSource } from '../catalog/tool-catalog.js';
 import type { Tool } from '../tool.js';
 import { HttpToolExecutor } from './http-tool.executor.js';
-import { parseHttpTool } from './http-tool.js';
+import { readStoredHttpTool } from './http-tool.js';
 import { toTool } from './to-tool.js';
-import { WorkspaceToolsRepository } from './workspace-tools.repository.js';
+import { type ToolVersionRef, WorkspaceToolsRepository } from './workspace-tools.repository.js';
 
-/** Gives the catalog the HTTP tools of a workspace. */
+const mostRemembered = 10_000;
+
+/** Gives the catalog the HTTP tools of a workspace. A version never changes, so it is read and made a tool of once. */
 @Injectable()
 export class HttpToolSource implements WorkspaceToolSource {
   readonly name = 'http';
+  private readonly made = new Map<string, Tool | null>();
 
   constructor(
     private readonly tools: WorkspaceToolsRepository,
@@ -24,15 +27,32 @@ export class HttpToolSource implements WorkspaceToolSource {
   }
 
   async toolsOf(workspaceId: string): Promise<readonly Tool[]> {
-    const rows = await this.tools.usable(workspaceId);
-    return rows.flatMap(({ id, version, definition }) => {
-      try {
-        return [toTool({ id, version, definition: parseHttpTool(definition) }, this.executor)];
-      } catch (error) {
-        // Stored by a build with other rules: this tool is missing, the others are not.
-        this.logger.warn({ err: error, workspaceId, toolId: id, version }, 'a stored tool cannot be used');
-        return [];
-      }
-    });
+    const usable = await this.tools.usable(workspaceId);
+    const fresh = usable.filter((ref) => !this.made.has(keyOf(ref)));
+    const made = new Map<string, Tool | null>(usable.map((ref) => [keyOf(ref), this.made.get(keyOf(ref)) ?? null]));
+    for (const row of await this.tools.definitions(workspaceId, fresh)) {
+      const tool = this.make(workspaceId, row);
+      made.set(keyOf(row), tool);
+      this.remember(keyOf(row), tool);
+    }
+    return [...made.values()].filter((tool) => tool !== null);
   }
+
+  private make(workspaceId: string, row: ToolVersionRef & { readonly definition: unknown }): Tool | null {
+    const { id, version } = row;
+    const definition = readStoredHttpTool(row.definition);
+    if (definition !== null) return toTool({ id, version, definition }, this.executor);
+    // This tool is missing, the others are not.
+    this.logger.warn({ workspaceId, toolId: id, version }, 'a stored tool cannot be used');
+    return null;
+  }
+
+  private remember(key: string, tool: Tool | null): void {
+    if (this.made.size >= mostRemembered) this.made.delete(this.made.keys().next().value ?? '');
+    this.made.set(key, tool);
+  }
+}
+
+function keyOf({ id, version }: ToolVersionRef): string {
+  return `${id}@${version}`;
 }

@@ -92,6 +92,11 @@ export function parseHttpTool(input: unknown): HttpTool {
   return tool;
 }
 
+/** A definition that `parseHttpTool` let through when it was stored. Null: by a build that had other members. */
+export function readStoredHttpTool(stored: unknown): HttpTool | null {
+  return definition.safeParse(stored).data ?? null;
+}
+
 type Problem = readonly [field: string, problem: string | null];
 
 function* problemsOf(tool: HttpTool): Generator<Problem> {

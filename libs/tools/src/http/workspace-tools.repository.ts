@@ -19,27 +19,38 @@ export interface ToolPage {
   readonly after: string | undefined;
 }
 
-interface UsableRow {
+/** A version of a tool. What it holds never changes. */
+export interface ToolVersionRef {
   readonly id: string;
   readonly version: number;
-  readonly definition: unknown;
 }
 
 // Bounded by the number of tools that a workspace can have.
-const USABLE = `SELECT t.id, t.version, v.definition
-  FROM workspace_tool t JOIN workspace_tool_version v
-    ON v.workspace_id = t.workspace_id AND v.tool_id = t.id AND v.version = t.version
- WHERE t.workspace_id = $1 AND t.removed_at IS NULL AND t.enabled ORDER BY t.id`;
+const USABLE = `SELECT id, version FROM workspace_tool
+ WHERE workspace_id = $1 AND removed_at IS NULL AND enabled ORDER BY id`;
+const DEFINITIONS = `SELECT v.tool_id AS id, v.version, v.definition
+  FROM unnest($2::uuid[], $3::int[]) AS w(id, version)
+  JOIN workspace_tool_version v ON v.workspace_id = $1 AND v.tool_id = w.id AND v.version = w.version`;
 
 /** The tools of workspaces and what they were before. Removed ones keep their rows, and are found by nobody. */
 @Injectable()
 export class WorkspaceToolsRepository {
   constructor(private readonly postgres: Postgres) {}
 
-  /** For jobs, whose right to use them is the workspace's. Definitions as they are stored. */
-  usable(workspaceId: string): Promise<readonly UsableRow[]> {
+  /** What can be used now. For jobs, whose right to use it is the workspace's. */
+  usable(workspaceId: string): Promise<ToolVersionRef[]> {
     const values = [workspaceId];
-    return this.postgres.readInWorkspace<UsableRow>(workspaceId, { name: 'usable-tools', text: USABLE, values });
+    return this.postgres.readInWorkspace<ToolVersionRef>(workspaceId, { name: 'usable-tools', text: USABLE, values });
+  }
+
+  /** What these versions hold, as it is stored. */
+  async definitions(
+    workspaceId: string,
+    refs: readonly ToolVersionRef[],
+  ): Promise<readonly (ToolVersionRef & { readonly definition: unknown })[]> {
+    if (refs.length === 0) return [];
+    const values = [workspaceId, refs.map(({ id }) => id), refs.map(({ version }) => version)];
+    return this.postgres.readInWorkspace(workspaceId, { name: 'tool-definitions', text: DEFINITIONS, values });
   }
 
   /** Those that the scope may read, oldest first. */
