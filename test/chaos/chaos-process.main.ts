@@ -1,5 +1,5 @@
 /**
- * A worker process as `npm start -- --role worker` starts it, with the tools of `remote-tools.ts` more. Each asks the tool server
+ * A worker process as `npm start -- --role worker` (or `tools`) starts it, with the tools of `remote-tools.ts` more. Each asks the tool server
  * at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says; one asks it what became of a lost call.
  */
 import { type DynamicModule, Module } from '@nestjs/common';
@@ -28,13 +28,14 @@ async function verify(context: ToolContext): Promise<Verification> {
   return said === '' ? { outcome: 'did_not_happen' } : { outcome: 'happened', result: said };
 }
 
-function toTool([name, { effect, onUnknown = 'ask' }]: [string, RemoteTool]): Tool {
+function toTool([name, { effect, onUnknown = 'ask', isolation = 'worker' }]: [string, RemoteTool]): Tool {
   const spec: JsonSchemaToolSpec = {
     name,
     description: `${name} at the tool server of the tests`,
     effect,
     onUnknown,
-    timeoutMs: 20_000,
+    isolation,
+    timeoutMs: 60_000,
     input: remoteInput,
     execute: (args, context) => ask(name, context, args),
     ...(onUnknown === 'verify' ? { verify: (_key: string, context: ToolContext) => verify(context) } : {}),

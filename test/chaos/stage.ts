@@ -50,9 +50,18 @@ export class Stage {
   }
 
   /** A worker process that is ready; `env` on top of the usual settings. */
-  async startWorker(env: Readonly<Record<string, string>> = {}): Promise<NightshiftProcess> {
+  startWorker(env: Readonly<Record<string, string>> = {}): Promise<NightshiftProcess> {
+    return this.startWorkerAs('worker', env);
+  }
+
+  /** A process that runs calls of isolated tools, and no jobs. */
+  startTools(env: Readonly<Record<string, string>> = {}): Promise<NightshiftProcess> {
+    return this.startWorkerAs('tools', env);
+  }
+
+  private async startWorkerAs(role: 'worker' | 'tools', env: Readonly<Record<string, string>>) {
     const worker = await startProcess({
-      role: 'worker',
+      role,
       databaseUrl: this.database.urls.owner,
       secret: TEST_SECRET,
       entry: 'test/chaos/chaos-process.main.js',

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 
 import { eventually } from '../harness/eventually.js';
 import { createGate, type Gate } from '../harness/scripted-reply.js';
+import { isRemoteTool, remoteTools } from './remote-tools.js';
 
 /** A call the tool server has seen. */
 export interface LedgerEntry {
@@ -84,8 +85,9 @@ export class ToolLedger {
       return;
     }
     this.calls.push(entry);
-    const isRepeat = entry.tool === 'charge' && this.effects.some(({ key }) => key === entry.key);
-    const isDone = entry.tool !== 'look_up' && !isRepeat && !args.includes(unreachable);
+    const effect = isRemoteTool(entry.tool) ? remoteTools[entry.tool].effect : 'once';
+    const isRepeat = effect === 'idempotent' && this.effects.some(({ key }) => key === entry.key);
+    const isDone = effect !== 'pure' && !isRepeat && !args.includes(unreachable);
     if (isDone) this.effects.push(entry);
     await (this.gates.shift() ?? this.gate)?.opened;
     response.end(`${entry.tool} done`);

@@ -14,7 +14,7 @@ const RUN_WITHIN_MS = 120_000;
 
 /** What to start. Nothing of the surrounding environment reaches the process but PATH and HOME. */
 export interface ProcessInit {
-  readonly role: 'api' | 'worker' | 'all';
+  readonly role: 'api' | 'worker' | 'tools' | 'all';
   /** The owner's url (`TestDatabase.urls.owner`). Without it role `all` brings its own Postgres, under `--data-dir`. */
   readonly databaseUrl?: string;
   /** Must be the one the database was set up with (`TEST_SECRET`), because roles are shared by all databases of a server. */
