@@ -184,6 +184,27 @@ describe('HTTP tools of a workspace', () => {
   });
 });
 
+describe('a large result', () => {
+  it.each(['pure', 'once'])('of a %s tool is shown by its beginning and read on page by page', async (effect) => {
+    const whole = '0123456789'.repeat(30_000);
+    handler = (_, response) => response.setHeader('content-type', 'text/plain').end(whole);
+    await admin.query(register, { definition: { ...definition, effect, headers: [], result: undefined } });
+    const read = { id: 'call_2', name: 'read_tool_output', arguments: '{"call_id":"call_1","offset":299990}' };
+    model.enqueue(
+      toolCallReply([{ id: 'call_1', name: 'get_user', arguments: '{"id":"1"}' }]),
+      toolCallReply([read]),
+      textReply(['Done.']),
+    );
+    await graphqlMember(api, people.member.key).run({ message: 'Read it.', tools: ['get_user', 'read_tool_output'] });
+    const said = (model.requests.at(-1)?.json['messages'] ?? []) as { role: string; content: string }[]; // as sent by us
+    const [preview = '', page] = said.filter(({ role }) => role === 'tool').map(({ content }) => content);
+    expect(preview).toMatch(
+      /^0123456789[^]*\n\[read on with read_tool_output \{"call_id":"call_1","offset":\d+\}\]\n\[truncated, 300000 bytes in total\]$/,
+    );
+    expect(page).toBe('0123456789\n[characters 299990 to 300000 of 300000, the end]');
+  });
+});
+
 describe('secrets of a workspace', () => {
   it('are set, listed without their values, and removed', async () => {
     expect((await setSecret(admin))['setWorkspaceSecret']).toEqual({
