@@ -103,6 +103,7 @@ type SettledRow = readonly [
   result: string | null,
   error: object | null,
   resultBytes: number | null,
+  approval: Approval | null,
 ];
 
 const settledCalls: CommitPart<SettledRow> = {
@@ -116,10 +117,12 @@ const settledCalls: CommitPart<SettledRow> = {
     ['result', 'text'],
     ['error', 'jsonb'],
     ['result_bytes', 'int'],
+    ['approval', 'text'],
   ],
   sql: (
     rows,
   ) => `UPDATE tool_call t SET status = r.status, result = r.result, error = r.error, finished_at = clock_timestamp(),
+      approval = coalesce(r.approval, t.approval),
       duration_ms = CASE WHEN t.started_at IS NOT NULL
         THEN least(extract(epoch FROM clock_timestamp() - t.started_at) * 1000, 2147483647)::int END,
       result_bytes = coalesce(r.result_bytes, octet_length(r.result))
@@ -237,11 +240,14 @@ export function verifyCallRow(
   return partRow(verifiedCalls, settledRow(job, place, settlement));
 }
 
-/** How a call ended; writing it twice fails, since a settled call never changes. */
+/**
+ * How a call ended; writing it twice fails, since a settled call never changes. `approval`: what keeps it from running, in the
+ * place of what had allowed it.
+ */
 export function settleCallRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },
-  settlement: Settlement,
+  settlement: Settlement & { readonly approval?: Approval | null },
 ): PartRow {
   return partRow(settledCalls, settledRow(job, place, settlement));
 }
@@ -249,12 +255,12 @@ export function settleCallRow(
 function settledRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },
-  settlement: Settlement,
+  settlement: Settlement & { readonly approval?: Approval | null },
 ): SettledRow {
-  const { status } = settlement;
+  const { status, approval = null } = settlement;
   const [result, error, bytes] =
     status === 'completed'
       ? [settlement.result, null, settlement.resultBytes ?? null]
       : [null, settlement.failure, null];
-  return [job.workspaceId, job.jobId, place.round, place.ordinal, status, result, error, bytes];
+  return [job.workspaceId, job.jobId, place.round, place.ordinal, status, result, error, bytes, approval];
 }

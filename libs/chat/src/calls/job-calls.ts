@@ -89,8 +89,7 @@ export class JobCalls {
     for (const call of calls) {
       const route = isStarted ? this.fresh?.routes.get(call.ordinal) : await this.reroute(round, call);
       if (route?.type === 'run') runnable.push({ ...call, toRun: this.argumentsOf(round, call) });
-      if (route?.type === 'refused')
-        results.push({ ordinal: call.ordinal, status: route.status, text: route.failure.message });
+      if (route?.type === 'refused') results.push(refused(call, route));
     }
     const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held });
     const ended = held?.endsUnwritten === true ? runnable : [...results, ...ran];
@@ -121,10 +120,10 @@ export class JobCalls {
     if (state.interruptId !== null || isElsewhere) return undefined;
     const route = await this.services.router.route(this.context, { ...known, toolCallId: state.id, state });
     if (route.type === 'refused') {
-      const { status, failure } = route;
+      const { status, failure, approval } = route;
       const item = toToolCallItem({ ...known, status, error: failure });
       this.run.append({
-        rows: [settleCallRow(this.run.job, known, { status, failure })],
+        rows: [settleCallRow(this.run.job, known, { status, failure, approval })],
         events: [{ type: 'tool-call-updated', body: { round, internalStatus: status, call: item } }],
       });
     }
@@ -173,6 +172,13 @@ export async function unlessCancelled(run: JobRun, write: () => Promise<void>): 
     run.abort(new JobCancelled());
     return false;
   }
+}
+
+/** What the model reads of a call that must not run: its receipt says no more than its result does. */
+function refused({ ordinal }: LoopCall, route: Extract<CallRoute, { type: 'refused' }>): CallResult {
+  const { status, approval, failure } = route;
+  const receipt = approval === null ? {} : { receipt: { approval, edited: null } };
+  return { ordinal, status, text: failure.message, ...receipt };
 }
 
 function keyOf({ round, ordinal }: { readonly round: number; readonly ordinal: number }): string {

@@ -29,6 +29,8 @@ export interface CallResult {
   readonly ordinal: number;
   readonly status: SettledStatus;
   readonly text: string;
+  /** What kept it from running, in the place of what had allowed it. */
+  readonly receipt?: Omit<ReceiptCall, 'callId'>;
 }
 
 /** All limits are whole numbers >= 1. */
