@@ -41,6 +41,10 @@ export class McpFixture {
     });
   }
 
+  get database(): TestDatabase {
+    return this.get().database;
+  }
+
   get mcp(): TestMcp {
     return this.get().mcp;
   }

@@ -4,6 +4,9 @@ import { Secret } from '#platform';
 
 import { eventually } from '../../../../test/harness/eventually.js';
 import { McpFixture, serverAt, statusesOf } from '../../../../test/harness/mcp-fixture.js';
+import { toListedTool } from './mcp-definition.js';
+import { McpListingsRepository, type McpReachable } from './mcp-listings.repository.js';
+import type { McpServer } from './mcp-server.js';
 
 const given = new McpFixture();
 
@@ -92,6 +95,44 @@ describe('a definition that changes after it was accepted', () => {
     });
     tools = [{ name: 'one', inputSchema: { type: 'object' } }];
     expect(statusesOf(await given.mcp.servers.refresh(given.here.admin, id))).toEqual({ one: 'accepted' });
+  });
+});
+
+describe('a listing that comes late', () => {
+  const listings = () => new McpListingsRepository(given.database.postgres);
+  const another = toListedTool({ name: 'send', description: 'Another one.', inputSchema: { type: 'object' } });
+
+  it('is not written when the server is at another place by now', async () => {
+    const { id } = await given.accepted();
+    const before = await listings().reachable(given.workspaceId, id);
+    const { url } = await given.start();
+    await given.mcp.servers.update(given.here.admin, id, { settings: (old) => ({ ...old, url }) as never });
+    await listings().store(before as McpReachable, { tools: [], problem: 'from the old place' });
+    const now = await given.mcp.servers.find(given.here.admin, id);
+    expect(now).toMatchObject({ problem: null });
+    expect(statusesOf(now as McpServer)).toMatchObject({ send: 'new' });
+  });
+
+  it('never gets its own definition accepted for the one that was seen', async () => {
+    const { id } = await given.accepted();
+    const { tools } = (await given.mcp.servers.find(given.here.admin, id)) as McpServer;
+    const seen = tools.find(({ name }) => name === 'send')?.hash ?? '';
+    const server = (await listings().reachable(given.workspaceId, id)) as McpReachable;
+    const listed = tools.map(({ definition, hash }) => ({ definition, hash }));
+    const changed = [...listed.filter(({ hash }) => hash !== seen), ...(another === null ? [] : [another])];
+    for (let round = 0; round < 20; round++) {
+      await given.mcp.servers.revoke(given.here.admin, id, ['send']);
+      await listings().store(server, { tools: listed, problem: null });
+      await Promise.allSettled([
+        given.mcp.servers.accept(given.here.admin, id, { names: ['send'], seen: [seen] }),
+        listings().store(server, { tools: changed, problem: null }),
+      ]);
+      const [row] = await given.sql(`SELECT hash, accepted_hash FROM mcp_tool WHERE name = 'send' AND server_id = $1`, [
+        id,
+      ]);
+      expect(row?.['hash']).toBe(another?.hash);
+      expect([null, seen]).toContain(row?.['accepted_hash']);
+    }
   });
 });
 
