@@ -20,6 +20,8 @@ const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
   gone: TOOL_GONE,
 };
 
+const MOST_REMEMBERED = 10_000;
+
 /**
  * The accepted tools of a workspace's MCP servers, as `server.tool`. Those whose server is off, or says something else of them
  * by now, are there but disabled: nobody is offered them, and a job that was gets told why it cannot call them.
@@ -27,6 +29,8 @@ const WITHDRAWALS: Readonly<Record<McpToolStatus, string | null>> = {
 @Injectable()
 export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
   readonly name = 'MCP servers';
+  /** By hash: equal definitions are equally usable, whosever they are. */
+  private readonly usable = new Map<string, boolean>();
 
   constructor(
     private readonly listings: McpListingsRepository,
@@ -43,11 +47,21 @@ export class McpToolSource implements WorkspaceToolSource, OnModuleInit {
     const tools = new Map<string, Tool>();
     for (const accepted of await this.listings.accepted(workspaceId)) {
       if (accepted.settings.transport === 'stdio' && !this.config.values.MCP_STDIO) continue;
-      if (problemOf(accepted.definition) !== null) continue;
+      if (!this.isUsable(accepted)) continue;
       const tool = this.toTool(workspaceId, accepted);
       if (!tools.has(tool.name)) tools.set(tool.name, tool);
     }
     return [...tools.values()];
+  }
+
+  /** Remembered, because the catalog is read every second and a schema is slow to compile. */
+  private isUsable({ hash, definition }: McpAcceptedTool): boolean {
+    const known = this.usable.get(hash);
+    if (known !== undefined) return known;
+    const isUsable = problemOf(definition) === null;
+    if (this.usable.size >= MOST_REMEMBERED) this.usable.clear();
+    this.usable.set(hash, isUsable);
+    return isUsable;
   }
 
   private toTool(workspaceId: string, accepted: McpAcceptedTool): Tool {
