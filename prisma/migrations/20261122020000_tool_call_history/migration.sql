@@ -80,17 +80,18 @@ ALTER TABLE tool_call SET (autovacuum_vacuum_insert_scale_factor = 0.02, autovac
 -- entered by an operator that is not leakproof, and those of arrays are not; so this function stands outside the policy and keeps
 -- it itself: the workspace is that of the transaction, hashed into each key it looks for and compared on each row it gives.
 --
--- The calls of the workspace that contain all of p_contents (at most 3 count), newest first or oldest first, between two ids.
--- Days are read in steps of 1, 2, 4 …, each whole or not at all, until there are more than p_most: `ids` is complete from
--- where it begins up to `reach`, and up to the end if that is null. `ids` are in no order.
+-- The calls of the workspace that contain all of p_contents (at most 3 count), from p_from to p_to, both included; these should
+-- be ids of calls, since the days between them are gone through whether or not anything happened. The newest day, or the
+-- oldest, comes first; then days are read in steps of 1, 2, 4 …, each step whole or not at all, until more than p_most calls
+-- are found. `ids`, in no order, is complete up to `reach`, which is no call's id; null: up to the end.
 CREATE FUNCTION tool_call_search(p_error boolean, p_contents text[], p_from uuid, p_to uuid, p_newest_first boolean, p_most int,
                                  OUT ids uuid[], OUT reach uuid)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off SET enable_bitmapscan = on AS $$
 DECLARE
   ws CONSTANT uuid := nullif(current_setting('app.workspace', true), '')::uuid;
-  first_day int;
-  last_day int;
+  first_day int := public.tool_call_day(p_from);
+  last_day int := public.tool_call_day(p_to);
   low int;
   high int;
   width int := 1;
@@ -100,11 +101,9 @@ DECLARE
   found uuid[];
 BEGIN
   ids := '{}';
-  SELECT public.tool_call_day(greatest((SELECT t.id FROM public.tool_call t WHERE t.workspace_id = ws ORDER BY t.workspace_id, t.id LIMIT 1), p_from)),
-         public.tool_call_day(least((SELECT t.id FROM public.tool_call t WHERE t.workspace_id = ws ORDER BY t.workspace_id DESC, t.id DESC LIMIT 1), p_to))
-    INTO first_day, last_day;
+  IF first_day IS NULL OR last_day IS NULL THEN RETURN; END IF;
   LOOP
-    IF first_day IS NULL OR first_day > last_day THEN RETURN; END IF;
+    IF first_day > last_day THEN RETURN; END IF;
     low := CASE WHEN p_newest_first THEN greatest(first_day, last_day - width + 1) ELSE first_day END;
     high := CASE WHEN p_newest_first THEN last_day ELSE least(last_day, first_day + width - 1) END;
     SELECT array_agg(public.tool_call_key(seed, p_contents[1])), array_agg(public.tool_call_key(seed, coalesce(p_contents[2], p_contents[1]))),
@@ -115,12 +114,12 @@ BEGIN
       found := ARRAY(SELECT t.id FROM public.tool_call t WHERE t.error IS NOT NULL
         AND public.tool_call_word_keys(t.workspace_id, t.id, t.error) && a AND public.tool_call_word_keys(t.workspace_id, t.id, t.error) && b
         AND public.tool_call_word_keys(t.workspace_id, t.id, t.error) && c
-        AND (t.workspace_id = ws AND t.id >= p_from AND t.id < p_to) IS TRUE LIMIT p_most + 1 - cardinality(ids));
+        AND (t.workspace_id = ws AND t.id >= p_from AND t.id <= p_to) IS TRUE LIMIT p_most + 1 - cardinality(ids));
     ELSE
       found := ARRAY(SELECT t.id FROM public.tool_call t
        WHERE t.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')
          AND t.argument_keys && a AND t.argument_keys && b AND t.argument_keys && c
-         AND (t.workspace_id = ws AND t.id >= p_from AND t.id < p_to) IS TRUE LIMIT p_most + 1 - cardinality(ids));
+         AND (t.workspace_id = ws AND t.id >= p_from AND t.id <= p_to) IS TRUE LIMIT p_most + 1 - cardinality(ids));
     END IF;
     IF cardinality(ids) + cardinality(found) > p_most THEN
       reach := CASE WHEN p_newest_first THEN public.tool_call_day_start(last_day + 1) ELSE public.tool_call_day_start(first_day) END;

@@ -1,0 +1,38 @@
+import type { SqlClient } from '#platform';
+
+import { likeOf, outcomePatterns, type ToolCallFilter } from './tool-call-filter.js';
+import { isOfOutcome, type Occurring, SETTLED } from './trails.js';
+
+/** A workspace with more different values is not gone through. */
+const MOST_VALUES = 500;
+
+/** The values of a column that leads an index, by jumping from one to the next; as many steps as there are values. */
+const valuesSql = (column: string, predicate: string) => `WITH RECURSIVE v(value, n) AS (
+  (SELECT t.${column}, 1 FROM tool_call t WHERE t.workspace_id = $1 AND ${predicate} ORDER BY t.${column} LIMIT 1)
+  UNION ALL
+  SELECT (SELECT t.${column} FROM tool_call t WHERE t.workspace_id = $1 AND ${predicate} AND t.${column} > v.value
+           ORDER BY t.${column} LIMIT 1), v.n + 1 FROM v WHERE v.value IS NOT NULL AND v.n < ${MOST_VALUES})
+SELECT value, n FROM v WHERE value LIKE ANY ($2::text[]) OR n = ${MOST_VALUES}`;
+
+const namesSql = valuesSql('name', SETTLED);
+const outcomesSql = valuesSql('outcome', 't.outcome IS NOT NULL');
+
+/** Which tools and outcomes a filter's patterns stand for, as far as it has any. */
+export async function findOccurring(
+  client: SqlClient,
+  workspaceId: string,
+  filter: ToolCallFilter,
+): Promise<Occurring> {
+  const like = filter.tool === undefined ? null : likeOf(filter.tool);
+  const patterns = isOfOutcome(filter) ? outcomePatterns(filter) : null;
+  const [names, outcomes] = await Promise.all([
+    like === null ? null : read(client, namesSql, [workspaceId, [like]]),
+    patterns === null ? null : read(client, outcomesSql, [workspaceId, patterns]),
+  ]);
+  return { names, outcomes };
+}
+
+async function read(client: SqlClient, text: string, values: readonly unknown[]): Promise<readonly string[] | null> {
+  const { rows } = await client.query<{ value: string; n: number }>(text, [...values]);
+  return rows.some(({ n }) => n === MOST_VALUES) ? null : rows.map(({ value }) => value);
+}

@@ -1,0 +1,91 @@
+import type { SqlClient } from '#platform';
+
+import { callTests, idsOf } from './call-tests.js';
+import { type HistoryPage, type HistoryQuery, toHistoryPage } from './history-query.js';
+import { findOccurring } from './occurring.repository.js';
+import { readCalls } from './read-calls.repository.js';
+import { Statement } from './statement.js';
+import { likeOf, type ToolCallFilter, type ToolCallPlace } from './tool-call-filter.js';
+import { type ChosenTrail, findTrail } from './trail-finder.repository.js';
+import {
+  beyondSql,
+  byDuration,
+  columnsOf,
+  durationSql,
+  type DurationStretch,
+  testsSql,
+  trailSql,
+} from './trail-sql.js';
+import { MAX_PIECES, REACH } from './trails.js';
+
+/** What the index of durations tells without its rows. */
+const INDEXED: ReadonlySet<string> = new Set(['workspace_id', 'id', 'duration_ms', 'name']);
+
+/**
+ * A page of a list by duration. If there is a trail that can be followed to its end, its calls are sorted; else calls are looked
+ * at in the order of the index of durations, which holds the names of tools as well.
+ */
+export async function pageByDuration(client: SqlClient, query: HistoryQuery): Promise<HistoryPage> {
+  const { workspaceId } = query;
+  const filter = ranOnly(query.filter);
+  const others = callTests(filter).filter(({ aspect }) => aspect !== 'duration' && aspect !== 'tool');
+  if (others.length > 0) {
+    const stretch = { workspaceId, ...idsOf(filter), direction: 'desc' } as const;
+    const chosen = await findTrail(client, filter, stretch);
+    if (chosen.end?.type === 'end') return sortedPage(client, { ...query, filter }, chosen);
+  }
+  return indexedPage(client, { ...query, filter });
+}
+
+/** Calls without a duration are in no list by duration. */
+export function ranOnly(filter: ToolCallFilter): ToolCallFilter {
+  return { ...filter, minDurationMs: filter.minDurationMs ?? 0 };
+}
+
+async function sortedPage(client: SqlClient, query: HistoryQuery, chosen: ChosenTrail): Promise<HistoryPage> {
+  const { workspaceId, filter, order, limit, after } = query;
+  const statement = new Statement();
+  const { bind } = statement;
+  const stretch = { workspaceId, ...idsOf(filter), direction: 'desc' } as const;
+  const columns = ['duration_ms', 'name', ...columnsOf(chosen.tests)];
+  const beyond = after === null ? 'true' : beyondSql('w', { after, direction: order.direction }, bind);
+  const hits = `SELECT w.id, w.duration_ms, w.name FROM (${trailSql(chosen.trail, { stretch, columns, found: chosen.found }, bind)}) w
+    WHERE ${testsSql(chosen.tests, 'w', bind)} AND ${beyond} ${byDuration('w', order.direction)} LIMIT ${limit + 1}`;
+  return toHistoryPage(
+    await readCalls(client, { hits, order: byDuration('hit', order.direction), workspaceId }, statement),
+    query,
+    null,
+  );
+}
+
+async function indexedPage(client: SqlClient, query: HistoryQuery): Promise<HistoryPage> {
+  const { workspaceId, order, limit, after } = query;
+  const tests = callTests(query.filter);
+  const range = tests.filter(({ aspect }) => aspect === 'duration');
+  const names = await namesOf(client, query);
+  const rest = tests.filter(({ aspect }) => aspect !== 'duration' && !(aspect === 'tool' && names !== null));
+  const reach = columnsOf(rest).every((column) => INDEXED.has(column)) ? REACH.neighbours : REACH.rows;
+  const stretch: DurationStretch = { workspaceId, direction: order.direction, names, range, after, reach };
+  const statement = new Statement();
+  const { bind } = statement;
+  const hits = `SELECT w.id, w.duration_ms, w.name FROM (${durationSql(stretch, columnsOf(rest), bind)}) w
+    WHERE ${testsSql(rest, 'w', bind)} ${byDuration('w', order.direction)} LIMIT ${limit + 1}`;
+  const rows = await readCalls(client, { hits, order: byDuration('hit', order.direction), workspaceId }, statement);
+  const stoppedAt = rows.length > limit || rest.length === 0 ? null : await endOf(client, stretch);
+  return toHistoryPage(rows, query, stoppedAt);
+}
+
+/** The tools a filter stands for; null: all, or too many to name. */
+async function namesOf(client: SqlClient, { workspaceId, filter }: HistoryQuery): Promise<readonly string[] | null> {
+  if (filter.tool === undefined) return null;
+  if (likeOf(filter.tool) === null) return [filter.tool];
+  const { names } = await findOccurring(client, workspaceId, { tool: filter.tool });
+  return names === null || names.length > MAX_PIECES ? null : names;
+}
+
+/** Where the reach of a stretch is used up; null: it ends before. */
+async function endOf(client: SqlClient, stretch: DurationStretch): Promise<ToolCallPlace | null> {
+  const { bind, values } = new Statement();
+  const text = `SELECT w.id, w.duration_ms AS "durationMs", w.name FROM (${durationSql(stretch, [], bind)}) w OFFSET ${stretch.reach - 1}`;
+  return (await client.query<{ id: string; durationMs: number; name: string }>(text, values)).rows[0] ?? null;
+}

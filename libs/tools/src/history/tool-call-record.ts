@@ -1,0 +1,49 @@
+import type { ToolCallRow } from '#platform';
+
+/** Columns that a record has as they are. */
+type SameColumn =
+  | ('id' | 'jobId' | 'threadId' | 'workflowId' | 'createdBy' | 'round' | 'ordinal' | 'callId' | 'name' | 'arguments')
+  | ('effect' | 'runtime' | 'executor' | 'toolVersion' | 'status' | 'approval' | 'decidedBy' | 'decisionId')
+  | ('result' | 'resultBytes' | 'durationMs');
+
+/** What a record is made of. */
+export type ToolCallRecordRow = Pick<ToolCallRow, SameColumn | 'error' | 'createdAt' | 'startedAt' | 'finishedAt'>;
+
+/**
+ * A row of the ledger of tool calls, for readers. Instants in ms since the epoch. `createdBy`: the user whose job asked for
+ * it; `arguments`: as the model proposed them; `approval`: how it came to run or not, null when nobody was asked; `decidedBy`:
+ * the principal who decided; `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which
+ * `result` may be a part.
+ */
+export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> {
+  readonly error: { readonly phase: string | null; readonly code: string | null; readonly message: string } | null;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** A row as readers have it; other columns are left out. */
+export function toToolCallRecord(row: ToolCallRecordRow): ToolCallRecord {
+  const { id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name, arguments: args } = row;
+  const { effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId } = row;
+  const { result, resultBytes, durationMs } = row;
+  return {
+    ...{ id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name, arguments: args },
+    ...{ effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId },
+    ...{ result, resultBytes, durationMs },
+    error: toFailure(row.error),
+    createdAt: row.createdAt.getTime(),
+    startedAt: row.startedAt?.getTime() ?? null,
+    finishedAt: row.finishedAt?.getTime() ?? null,
+  };
+}
+
+function toFailure(value: unknown): ToolCallRecord['error'] {
+  if (typeof value !== 'object' || value === null || !('message' in value)) return null;
+  const text = (member: unknown) => (typeof member === 'string' ? member : null);
+  return {
+    phase: text('phase' in value ? value.phase : null),
+    code: text('code' in value ? value.code : null),
+    message: String(value.message),
+  };
+}
