@@ -41,17 +41,22 @@ interface Row {
 /** Older messages than these no longer enter a prompt. */
 const maxMessages = 400;
 
-/** Of settled calls that nobody decided on there is nothing more to know. */
+/**
+ * Of settled calls that nobody decided on there is nothing more to know. A call may have several requests behind it: the one
+ * that approved it says on which terms, and only a report keeps an unknown outcome from being asked about.
+ */
 const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
         OR c.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted') THEN json_build_object(
-      'id', c.id, 'executor', c.executor, 'approval', c.approval, 'mayStart', c.approved_at IS NOT NULL,
+      'id', c.id, 'executor', c.executor, 'approval', c.approval,
       'approvedArguments', c.approved_arguments, 'decidedBy', c.decided_by,
       'terms', (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
-         FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.id = c.decision_id),
+         FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
+          AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1),
+      'startedAt', (extract(epoch FROM c.started_at) * 1000)::float8, 'worker', c.exec_owner,
       'interruptId', (SELECT i.id FROM interrupt i
          WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.status = 'open'),
       'isReported', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
-         AND i.kind = 'unknown_outcome' AND i.status <> 'open')) END`;
+         AND i.kind = 'unknown_outcome' AND i.outcome->>'outcome' = 'report')) END`;
 
 /** One statement, so that nothing in it disagrees. `own` is the message a job writes. */
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (

@@ -81,7 +81,7 @@ export class HeldCallsRepository {
     const bytes = end.status === 'completed' ? (end.resultBytes ?? null) : null;
     await this.move(job, call, {
       set: `status = $4, result = $5, error = $6, result_bytes = coalesce($7, octet_length($5)), finished_at = clock_timestamp(),
-            approval = coalesce($8, approval), decided_by = coalesce($9, decided_by), decision_id = coalesce($10, decision_id),
+            approval = coalesce($8, approval), decided_by = coalesce(decided_by, $9), decision_id = coalesce($10, decision_id),
             exec_until = NULL, duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::int`,
       where: `status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted')`,
       values: [end.status, result, error, bytes, end.approval ?? null, end.by ?? null, end.decisionId ?? null],
@@ -100,10 +100,11 @@ export class HeldCallsRepository {
     return rows.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
   }
 
-  /** Lets an interrupted call run once more, with its old key. */
+  /** Lets an interrupted call run once more, with its old key. Whoever approved it still stands for it. */
   async repeat(job: HeldJob, call: HeldCall, decision: CallDecision): Promise<void> {
     await this.move(job, call, {
-      set: `status = 'pending', error = NULL, finished_at = NULL, executor = 'worker', decided_by = $4, decision_id = $5`,
+      set: `status = 'pending', error = NULL, finished_at = NULL, executor = 'worker', decision_id = $5,
+            decided_by = CASE WHEN approval = 'person' THEN decided_by ELSE $4 END`,
       where: `status = 'interrupted'`,
       values: [decision.by ?? null, decision.decisionId ?? null],
     });
