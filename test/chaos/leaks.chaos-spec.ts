@@ -3,9 +3,10 @@ import { runInNewContext } from 'node:vm';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { Principal } from '#auth';
+import type { MemberPrincipal } from '#auth';
 import { ChatService } from '#chat';
 import { EventFeed, JobStarter } from '#jobs';
+import { ApprovalPoliciesService } from '#tools';
 
 import { ConversationRepository } from '../../libs/chat/src/history/conversation.repository.js';
 import { EventLog } from '../../libs/jobs/src/events/event-log.js';
@@ -31,7 +32,7 @@ describe('after a hundred jobs with viewers', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let engine: TestEngine;
-  let owner: Principal;
+  let owner: MemberPrincipal;
   let timers: OpenTimers;
 
   beforeAll(async () => {
@@ -42,6 +43,8 @@ describe('after a hundred jobs with viewers', () => {
     const call = toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]);
     const text = textReply(Array.from({ length: 50 }, (_, n) => `word ${n} `));
     model.answer(({ body }) => (body.includes('"role":"tool"') ? text : call));
+    const asking = toolCallReply([{ id: 'call_1', name: 'get_current_time', arguments: '{}' }]);
+    model.answer(({ body }) => (body.includes('wait for a person') ? asking : undefined));
     ({ owner } = await openTestIdentities(database).workspaceOf('acme'));
     await database.postgres.withWorkspaceSql(owner.workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
@@ -111,9 +114,36 @@ describe('after a hundred jobs with viewers', () => {
     await eventually('all timers are gone', () => (timers.count <= idleTimers ? true : undefined));
     expect(sockets()).toBeLessThanOrEqual(socketsBefore);
     const growth = heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / (2 * jobsAtOnce));
-    expect(growth.toSorted((a, b) => a - b)[Math.floor(measures / 2)]).toBeLessThan(mostPerJob);
+    expect(median(growth)).toBeLessThan(mostPerJob);
+  });
+
+  it('nothing of a job is held while it waits for a person: no lease, no timer, no heap', async () => {
+    const policy = { rules: [{ match: 'get_current_time', action: 'require_approval' }] };
+    await engine.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
+    const before = sizes();
+    const timersBefore = timers.count;
+    const askMany = async (inAll: number) => {
+      const question = chat('wait for a person', ['get_current_time']);
+      await Promise.all(Array.from({ length: jobsAtOnce }, () => engine.app.get(ChatService).start(owner, question)));
+      await eventually(`${inAll} jobs wait`, async () => {
+        const { rows } = await engine.platform.postgres.engine.query<{ jobs: number }>(
+          `SELECT count(*)::int AS jobs FROM job WHERE status = 'waiting'`,
+        );
+        return rows[0]?.jobs === inAll && sizes().active === 0 ? true : undefined;
+      });
+      return heapAfterGc();
+    };
+    const heaps: number[] = [];
+    for (let n = 1; n < measures; n++) heaps.push(await askMany(n * jobsAtOnce));
+    expect(sizes()).toEqual(before);
+    await eventually('all timers are gone', () => (timers.count <= timersBefore ? true : undefined));
+    expect(median(heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / jobsAtOnce))).toBeLessThan(mostPerJob);
   });
 });
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
 
 /** A member that the class keeps to itself. */
 function child(owner: object, name: string): object {
