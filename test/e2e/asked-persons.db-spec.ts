@@ -91,3 +91,41 @@ describe('a result that is too large for the ledger', () => {
     expect(await stage.rows('SELECT bytes FROM tool_output WHERE job_id = $1', [jobId])).toEqual([{ bytes: 300_007 }]);
   });
 });
+
+describe('a job that fails while requests are open', () => {
+  it('does not wait for the others when one of them ends it', async () => {
+    await stage.policy({
+      rules: [
+        { match: 'send', action: 'require_approval', timeoutDays: 1e-8, expireAction: 'fail_job' },
+        { match: 'look_up', action: 'require_approval', timeoutDays: 0 },
+      ],
+    });
+    const looking = { id: 'l', name: 'look_up', arguments: '{"to":"x"}' };
+    stage.model.enqueue(toolCallReply([send('ada'), looking]));
+    const { jobId } = await stage.ask(['send', 'look_up']);
+    await stage.waits(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'approval_expired' } });
+    expect(await openOf(jobId)).toEqual([]);
+  });
+
+  it('closes them when it fails before it can go on', async () => {
+    await stage.policy({ rules: [{ match: '*', action: 'require_approval' }] });
+    stage.model.enqueue(toolCallReply([send('ada', 'a'), send('bob', 'b')]));
+    const { jobId } = await stage.ask(['send']);
+    const [first] = await stage.waits(jobId);
+    if (first === undefined) throw new Error('nothing is asked');
+    await stage.rows(`UPDATE job SET input = '{"no":"chat"}' WHERE id = $1`, [jobId]);
+    const answer = { decision: 'approve', argumentsHash: first.request['argumentsHash'] };
+    await stage.decide(stage.people.member, first, answer);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+    expect(await openOf(jobId)).toEqual([]);
+  });
+});
+
+const openOf = (jobId: string) =>
+  stage.rows(
+    `SELECT status FROM interrupt WHERE job_id = $1 AND status = 'open'
+      UNION ALL SELECT status FROM tool_call WHERE job_id = $1 AND status LIKE 'awaiting%'`,
+    [jobId],
+  );

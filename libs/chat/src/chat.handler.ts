@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type JobHandler, type JobOutcome, type JobRun } from '#jobs';
+import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { ModelCatalog } from '#models';
 import { Config } from '#platform';
 import { JobCloser, type LedgerCall, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
@@ -46,6 +46,19 @@ export class ChatHandler implements JobHandler {
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
+    try {
+      return await this.answer(run);
+    } catch (error) {
+      // It fails before or beside the loop: what is open must not stay so when the job ends with that.
+      if (!run.signal.aborted || endsJob(run.signal.reason)) {
+        await run.commit();
+        await this.calls.closer.close(run.job);
+      }
+      throw error;
+    }
+  }
+
+  private async answer(run: JobRun): Promise<JobOutcome> {
     const input = toChatInput(run.job.input);
     const [loaded, offered] = await Promise.all([this.conversations.load(run.job), this.offered(run, input)]);
     takeOver(run, loaded);
@@ -58,15 +71,12 @@ export class ChatHandler implements JobHandler {
       await calls.closeAll();
       return failure;
     }
-    try {
-      return await new ChatSession(run, calls).answer(
-        await this.loopInput(run, { input, offered, pager, conversation }),
-      );
-    } catch (error) {
-      // It fails before or beside the loop: what an earlier worker left open must not stay so.
-      await calls.closeAll();
-      throw error;
-    }
+    const loop = await this.loopInput(run, { input, offered, pager, conversation });
+    const outcome = await new ChatSession(run, calls).answer(loop);
+    if (outcome.status !== 'waiting' || !calls.hasUndecided) return outcome;
+    // A tool could not tell what became of its call: decided upon as after a crash, from the rows.
+    await run.commit();
+    return this.answer(run);
   }
 
   private async loopInput(

@@ -5,7 +5,7 @@ import { toKeptResult } from './outputs/to-kept-result.js';
 import { projectResult } from './project-result.js';
 import type { Tool, ToolContext } from './tool.js';
 import type { Settlement, ToolErrorPhase } from './tool-call.js';
-import { ToolArgumentsError } from './tools.errors.js';
+import { ToolArgumentsError, ToolOutcomeUnknown } from './tools.errors.js';
 import { executionError, validateArguments } from './validate-arguments.js';
 
 /** One call to be run. */
@@ -36,6 +36,7 @@ export type ToolOutcome = Settlement & {
  *   all the same is not waited for; what it says later is dropped, its rejection included.
  * - Time over: `timed_out`. Stopped from outside: `cancelled`, or `interrupted` for a `once` tool, since nobody can tell what it
  *   did. Not started because it was stopped before: `cancelled`.
+ * - Thrown `ToolOutcomeUnknown` by a `once` tool: `interrupted`.
  * - The result is text as it is, or JSON; it is redacted, made storable and, if it is over the durable size, cut to a preview, with
  *   the whole beside it.
  */
@@ -98,6 +99,8 @@ async function supervise(run: ToolRun, work: (signal: AbortSignal) => Promise<Se
 }
 
 function thrown(run: ToolRun, error: unknown): Settlement {
+  if (error instanceof ToolOutcomeUnknown && run.tool.effect === 'once')
+    return failed('interrupted', 'execution', UNKNOWN_OUTCOME_TEXT);
   const phase: ToolErrorPhase = error instanceof ToolArgumentsError ? 'validation' : 'execution';
   return failed('error', phase, executionError(run.tool.name, redacted(run, reasonOf(error))));
 }

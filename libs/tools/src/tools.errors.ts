@@ -55,6 +55,17 @@ export class ToolArgumentsError extends AppError {
   }
 }
 
+/**
+ * Thrown by a handler that has sent something and will never hear what became of it. A `once` call is then `interrupted`, and its
+ * tool's `onUnknown` decides; for the other effects it is an error like any other, and may be tried again.
+ */
+export class ToolOutcomeUnknown extends AppError {
+  constructor(message: string) {
+    super({ code: 'tool_outcome_unknown', message });
+    this.name = 'ToolOutcomeUnknown';
+  }
+}
+
 /** Thrown by a handler that was told to stop before it did anything: the call counts as not started, whatever its effect. */
 export class ToolDidNothing extends Error {
   constructor() {

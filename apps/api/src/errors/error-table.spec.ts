@@ -27,6 +27,7 @@ const neverAtADoor = new Set([
   'secret_missing',
   'secret_unreadable',
   'tool_answer_refused',
+  'tool_outcome_unknown',
   'tool_call_changed',
 ]);
 

@@ -116,8 +116,9 @@ export class UnknownCalls {
         name: call.name,
         arguments: state.approvedArguments ?? call.arguments,
         sensitiveFields: tool?.sensitiveFields ?? [],
+        startedAt: state.startedAt,
       },
-      { worker: null, verification: note },
+      { worker: state.worker ?? run.job.previousOwner, verification: note },
     );
     run.append({ rows: [openInterruptRow(run.job, interrupt)], events: [interruptOpened(interrupt)] });
     return { ...call, state: { ...state, interruptId: interrupt.id } };

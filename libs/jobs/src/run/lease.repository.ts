@@ -27,6 +27,8 @@ export interface ClaimedJob {
   readonly contentLength: number;
   readonly lastSeq: number;
   readonly cancelRequested: boolean;
+  /** Who held it until its lease ran out; null: nobody lost it. */
+  readonly previousOwner: string | null;
   /** How often the job was answered from outside by now. */
   readonly answered: number;
   readonly reason: string | null;
@@ -61,7 +63,7 @@ export interface Renewed {
 export const jobFormat = 1;
 
 const claimSql = `WITH free AS (
-  SELECT j.workspace_id, j.id FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
+  SELECT j.workspace_id, j.id, j.lease_owner FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"
    WHERE j.format <= $2 AND NOT j.in_line
      AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))
@@ -87,6 +89,7 @@ SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch,
        message_id AS "messageId", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",
+       (SELECT f.lease_owner FROM free f WHERE f.id = claimed.id) AS "previousOwner",
        (extract(epoch FROM deadline_at - clock_timestamp()) * 1000)::int AS "remainingMs",
        (extract(epoch FROM created_at) * 1000)::float8 AS "createdAt",
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::int AS "waitedMs",

@@ -45,7 +45,9 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     const end = timedOutAtClients(call.name, held.interrupt.expireAction);
     await this.calls.settle(held.job, call, end);
     held.job.append(callUpdated({ ...call, status: end.status, error: end.failure }));
-    return { status: 'expired', outcome: { outcome: end.status }, by: null };
+    // A job that is to fail does not wait for whatever else is open.
+    const runnable = held.interrupt.expireAction === 'fail';
+    return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
   }
 
   /** A `once` call is not offered to another client; any other is. */

@@ -4,7 +4,7 @@ import { AppError, GuardedFetch, type OutboundAnswer, OutboundError } from '#pla
 
 import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import type { ToolContext, Verification } from '../tool.js';
-import { answerRefused } from './http.errors.js';
+import { ToolOutcomeUnknown } from '../tools.errors.js';
 import { type HttpTool, KEY_ARGUMENT } from './http-tool.js';
 import { OutboundHostsRepository } from './outbound-hosts.repository.js';
 import type { Arguments } from './placeholders.js';
@@ -106,7 +106,7 @@ function toExchange(tool: HttpTool, answer: OutboundAnswer, { redact }: OpenSecr
 function withOutcome(error: unknown, { effect }: HttpTool): unknown {
   if (!(error instanceof OutboundError) || effect === 'pure') return error;
   const isOpen = error.code === 'outbound_broken' || (error.code === 'outbound_unreachable' && !isRefused(error.cause));
-  return isOpen ? answerRefused(`${error.message} It is not known whether the request took effect.`) : error;
+  return isOpen ? new ToolOutcomeUnknown(`${error.message} It is not known whether the request took effect.`) : error;
 }
 
 function isRefused(cause: unknown): boolean {

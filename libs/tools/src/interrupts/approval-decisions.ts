@@ -81,7 +81,9 @@ export class ApprovalDecisions implements DueHandler {
     const failJob = held.interrupt.expireAction === 'fail_job' ? { failJob: 'approval_expired' } : {};
     const failure: ToolFailure = { phase: 'approval', message: APPROVAL_EXPIRED_TEXT, ...failJob };
     await this.refuse(held, { call, failure, approval: 'expired', by: null });
-    return { status: 'expired', outcome: { outcome: 'expired' }, by: null };
+    // A job that is to fail does not wait for whatever else is open.
+    const runnable = held.interrupt.expireAction === 'fail_job';
+    return { status: 'expired', outcome: { outcome: 'expired' }, by: null, runnable };
   }
 
   private async approve(

@@ -74,7 +74,7 @@ export class HeldCallsRepository {
     });
   }
 
-  /** Settles a call that is open, or interrupted and decided upon. */
+  /** Settles a call that is open, or interrupted and decided upon. Only what ran until now took time; people's days do not count. */
   async settle(job: HeldJob, call: HeldCall, end: Settlement & CallDecision): Promise<void> {
     const result = end.status === 'completed' ? end.result : null;
     const error = end.status === 'completed' ? null : JSON.stringify(end.failure);
@@ -82,7 +82,8 @@ export class HeldCallsRepository {
     await this.move(job, call, {
       set: `status = $4, result = $5, error = $6, result_bytes = coalesce($7, octet_length($5)), finished_at = clock_timestamp(),
             approval = coalesce($8, approval), decided_by = coalesce(decided_by, $9), decision_id = coalesce($10, decision_id),
-            exec_until = NULL, duration_ms = (extract(epoch FROM clock_timestamp() - started_at) * 1000)::int`,
+            exec_until = NULL, duration_ms = CASE WHEN status = 'running' AND started_at IS NOT NULL
+              THEN least(extract(epoch FROM clock_timestamp() - started_at) * 1000, 2147483647)::int ELSE duration_ms END`,
       where: `status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running', 'interrupted')`,
       values: [end.status, result, error, bytes, end.approval ?? null, end.by ?? null, end.decisionId ?? null],
     });

@@ -13,6 +13,8 @@ export interface LostCall {
   /** What was run, JSON text. */
   readonly arguments: string;
   readonly sensitiveFields?: readonly string[];
+  /** Ms since the epoch; null: nobody knows. */
+  readonly startedAt?: number | null;
 }
 
 interface LostJob {
@@ -53,6 +55,7 @@ export function unknownOutcomeRequest(
       requester: job.createdBy,
       argumentsPreview: preview.text,
       argumentsTruncated: preview.truncated,
+      startedAt: call.startedAt ?? null,
       worker: about.worker,
       verification: about.verification,
       decisions: ['happened', 'did_not_happen', 'repeat', 'report'],

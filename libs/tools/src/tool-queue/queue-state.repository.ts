@@ -39,7 +39,7 @@ const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_unti
   FROM tool_call WHERE workspace_id = $1 AND id = $2 AND status = 'running' AND executor = 'queue'`;
 
 const resendSql = insertRequestsSql(`tool_call t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
-  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name,
+  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
     coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
     false AS admin_required, $3::int * interval '1 ms' AS delay) c
  WHERE t.workspace_id = $1 AND t.id = $2`);
@@ -110,7 +110,8 @@ export class QueueStateRepository {
   /** Whether anybody was ever asked about the call, or decided on it. */
   async wasAsked({ client, workspaceId }: HeldJob, id: string): Promise<boolean> {
     const { rows } = await client.query(
-      `SELECT 1 FROM interrupt WHERE workspace_id = $1 AND tool_call_id = $2 LIMIT 1`,
+      `SELECT 1 FROM interrupt WHERE workspace_id = $1 AND tool_call_id = $2
+          AND (status = 'open' OR outcome->>'outcome' = 'report') LIMIT 1`,
       [workspaceId, id],
     );
     return rows.length > 0;
