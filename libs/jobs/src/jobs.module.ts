@@ -11,6 +11,7 @@ import { EventLog } from './events/event-log.js';
 import { EventLogRepository } from './events/event-log.repository.js';
 import { FeedRepository } from './events/feed.repository.js';
 import { LocalEvents } from './events/local-events.js';
+import { DueInterruptsRepository } from './interrupts/due-interrupts.repository.js';
 import { InterruptSettler } from './interrupts/interrupt-settler.js';
 import { InterruptTimers } from './interrupts/interrupt-timers.js';
 import { InterruptsRepository } from './interrupts/interrupts.repository.js';
@@ -40,6 +41,7 @@ const shared = [
   CancelRepository,
   Doorbell,
   DoorbellRepository,
+  DueInterruptsRepository,
   EventFeed,
   EventLog,
   EventLogRepository,

@@ -4,12 +4,18 @@ import { type Clock, systemClock, type Timer } from '#platform';
 
 import { JobAmender } from '../amend/job-amender.js';
 import { JobTelemetry } from '../job.telemetry.js';
+import { type DueInterrupt, DueInterruptsRepository } from './due-interrupts.repository.js';
 import type { InterruptKind } from './interrupt.js';
 import { type DueHandler, InterruptSettler } from './interrupt-settler.js';
-import { type DueInterrupt, InterruptsRepository } from './interrupts.repository.js';
+import { InterruptsRepository } from './interrupts.repository.js';
 
 const lookEveryMs = 1_000;
+const sweepEveryMs = 60_000;
 const dueAtOnce = 100;
+
+/** How long one that failed gives way to the others, and how many are remembered for it. */
+const putOffMs = 60_000;
+const mostPutOff = 10_000;
 
 /**
  * The timers of open requests: expiries, lapsed claims, reminders. They are instants in the table, by the database's clock, so
@@ -18,13 +24,17 @@ const dueAtOnce = 100;
 @Injectable()
 export class InterruptTimers {
   private readonly handlers = new Map<InterruptKind, DueHandler>();
+  /** Ids of requests that failed here, in the order of the instants (monotonic) from which they are tried again. */
+  private readonly putOff = new Map<string, number>();
   private readonly clock: Clock = systemClock;
+  private sweepAt = 0;
   private timer: Timer | undefined;
   private looking: Promise<void> | undefined;
   private stopped = true;
 
   constructor(
     private readonly interrupts: InterruptsRepository,
+    private readonly dues: DueInterruptsRepository,
     private readonly settler: InterruptSettler,
     private readonly amender: JobAmender,
     private readonly telemetry: JobTelemetry,
@@ -48,12 +58,14 @@ export class InterruptTimers {
 
   /** Acts on everything that is due now, up to a bound. */
   async look(): Promise<void> {
-    for (const due of await this.interrupts.findDue(dueAtOnce)) {
+    const query = { limit: dueAtOnce, kinds: [...this.handlers.keys()], without: this.stillPutOff() };
+    for (const due of await this.dues.find(query)) {
       try {
         await (due.due === 'reminder' ? this.remind(due) : this.end(due));
       } catch (error) {
-        // One request's trouble is its own; it is found again at the next look.
+        // One request's trouble is its own: it waits a while, so that it does not keep others from their turn.
         const { workspaceId, jobId, id } = due;
+        this.postpone(id);
         this.telemetry.logger.warn(
           { err: error, workspaceId, jobId, interruptId: id },
           'a due request was not settled',
@@ -62,10 +74,43 @@ export class InterruptTimers {
     }
   }
 
+  /** Cancels what is open of jobs that have ended. Whoever ends a job closes its requests, so there should be none. */
+  async sweep(): Promise<void> {
+    for (const { workspaceId, jobId, id } of await this.dues.closeLeftOver(dueAtOnce))
+      this.telemetry.logger.warn(
+        { workspaceId, jobId, interruptId: id },
+        'a request was open although its job had ended',
+      );
+  }
+
+  private async pass(): Promise<void> {
+    await this.look();
+    const now = this.clock.monotonic();
+    if (now < this.sweepAt) return;
+    this.sweepAt = now + sweepEveryMs;
+    await this.sweep();
+  }
+
+  private stillPutOff(): string[] {
+    const now = this.clock.monotonic();
+    for (const [id, until] of this.putOff) {
+      if (until > now) break;
+      this.putOff.delete(id);
+    }
+    return [...this.putOff.keys()];
+  }
+
+  private postpone(id: string): void {
+    this.putOff.delete(id);
+    const [oldest] = this.putOff.keys();
+    if (oldest !== undefined && this.putOff.size >= mostPutOff) this.putOff.delete(oldest);
+    this.putOff.set(id, this.clock.monotonic() + putOffMs);
+  }
+
   private lookLater(): void {
     if (this.stopped) return;
     this.timer = this.clock.after(lookEveryMs * (0.75 + Math.random() / 2), () => {
-      this.looking = this.look()
+      this.looking = this.pass()
         .catch((error: unknown) => {
           this.telemetry.logger.warn({ err: error }, 'looking for due requests failed');
         })

@@ -40,15 +40,6 @@ export interface DeciderRights {
   readonly changes: 'any' | 'own' | 'none';
 }
 
-/** A request that is due for something. */
-export interface DueInterrupt {
-  readonly workspaceId: string;
-  readonly id: string;
-  readonly jobId: string;
-  readonly kind: string;
-  readonly due: 'expiry' | 'claim' | 'reminder';
-}
-
 const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job_id AS "jobId", i.root_job_id AS "rootJobId",
   i.thread_id AS "threadId", i.tool_call_id AS "toolCallId", i.call_id AS "callId", i.tool, i.node_id AS "nodeId", i.path, i.title,
   i.request, i.outcome, i.decided_by AS "decidedBy", i.decided_at AS "decidedAt", i.created_at AS "createdAt",
@@ -58,18 +49,6 @@ const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job
 const settleSql = `UPDATE interrupt SET status = $3, outcome = $4, decided_by = $5, decided_at = clock_timestamp(), remind_at = NULL,
        claim_until = NULL
   WHERE workspace_id = $1 AND id = $2 AND status = 'open' RETURNING (extract(epoch FROM decided_at) * 1000)::float8 AS "decidedAt"`;
-
-/** Each branch has a partial index of its own that holds open requests only. */
-const dueSql = `(SELECT workspace_id AS "workspaceId", id, job_id AS "jobId", kind, 'expiry' AS due FROM interrupt
-   WHERE status = 'open' AND expires_at < clock_timestamp() ORDER BY expires_at LIMIT $1)
- UNION ALL
- (SELECT workspace_id, id, job_id, kind, 'claim' FROM interrupt
-   WHERE status = 'open' AND validated_at IS NOT NULL AND claim_until < clock_timestamp()
-     AND (expires_at IS NULL OR expires_at >= clock_timestamp()) ORDER BY claim_until LIMIT $1)
- UNION ALL
- (SELECT workspace_id, id, job_id, kind, 'reminder' FROM interrupt
-   WHERE status = 'open' AND remind_at IS NOT NULL AND remind_at < clock_timestamp()
-     AND (expires_at IS NULL OR expires_at >= clock_timestamp()) ORDER BY remind_at LIMIT $1)`;
 
 /** Requests to people and clients. Lists take a Scope; settling happens under the lock of the job's row. */
 @Injectable()
@@ -210,12 +189,6 @@ export class InterruptsRepository {
       [ref.workspaceId, ref.id],
     );
     return rowCount === 1;
-  }
-
-  /** Up to `limit` of each sort, in any workspace. */
-  async findDue(limit: number): Promise<DueInterrupt[]> {
-    const { rows } = await this.postgres.engine.query<DueInterrupt>({ name: 'due', text: dueSql, values: [limit] });
-    return rows;
   }
 }
 
