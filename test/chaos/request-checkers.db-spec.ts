@@ -118,6 +118,11 @@ describe('the checkers of requests', () => {
     ],
     ['opened in silence', `DELETE FROM job_event WHERE job_id = $waiting AND type = 'interrupt-opened'`, 'requests'],
     [
+      'fell away in silence',
+      `UPDATE interrupt SET status = 'cancelled', decided_at = now(), outcome = '{"outcome":"cancelled"}' WHERE job_id = $waiting`,
+      'requests',
+    ],
+    [
       'was told to be settled otherwise',
       `UPDATE job_event SET body = jsonb_set(body, '{outcome}', '"denied"') WHERE job_id = $ended AND type = 'interrupt-resolved'`,
       'requests',

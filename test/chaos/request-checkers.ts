@@ -2,8 +2,8 @@ import type { TestDatabase } from '../harness/database.js';
 import { type Check, rows } from './check.js';
 
 /**
- * Each request is told once when it opens and, when somebody or its time settles it, once more, with the outcome that is
- * stored; one that falls away with its job is told so at most once. With its job nothing stays open: no request, no call.
+ * Each request is told once when it opens and once more when it is settled, by somebody, by its time or because it falls away
+ * with its job, with the outcome that is stored. With its job nothing stays open: no request, no call.
  */
 export const checkRequests: Check = async (database) => {
   const told = await rows<{ id: string; status: string; found: string }>(
@@ -14,10 +14,8 @@ export const checkRequests: Check = async (database) => {
                          AS outcomes
                   FROM job_event WHERE workspace_id = i.workspace_id AND job_id = i.job_id
                    AND type IN ('interrupt-opened', 'interrupt-resolved') AND body->>'interruptId' = i.id::text) e
-      WHERE e.opened <> 1 OR NOT CASE i.status
-        WHEN 'open' THEN e.outcomes = ''
-        WHEN 'cancelled' THEN e.outcomes IN ('', 'cancelled')
-        ELSE e.outcomes = i.outcome->>'outcome' END`,
+      WHERE e.opened <> 1
+         OR e.outcomes IS DISTINCT FROM CASE i.status WHEN 'open' THEN '' ELSE i.outcome->>'outcome' END`,
   );
   const leftOver = await rows<{ id: string; what: string }>(
     database,

@@ -5,7 +5,7 @@ import { newId } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
-import { LeaseRepository } from '../run/lease.repository.js';
+import { type ClaimedJob, LeaseRepository } from '../run/lease.repository.js';
 import { CancelRepository } from './cancel.repository.js';
 
 describe('a cancel', () => {
@@ -65,6 +65,66 @@ describe('a cancel', () => {
       [job.jobId],
     );
     expect(row).toEqual({ status: 'cancelled', key_cipher: null, call: 'cancelled', asked: 'cancelled' });
+  });
+
+  const ask = async (job: ClaimedJob) => {
+    const id = newId();
+    const remind = `clock_timestamp() + interval '1 day'`;
+    await jobs.rows(
+      `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request, remind_at)
+       VALUES ($1, $2, $3, 'human_input', 't', '{}', ${remind})`,
+      [job.workspaceId, id, job.jobId],
+    );
+    return id;
+  };
+  const told = (jobId: string) =>
+    jobs.rows<{ seq: number; type: string; body: Record<string, unknown> }>(
+      'SELECT seq, type, body FROM job_event WHERE job_id = $1 ORDER BY seq',
+      [jobId],
+    );
+  const settled = (jobId: string) =>
+    jobs.rows(
+      `SELECT id, status, outcome, remind_at, (extract(epoch FROM decided_at) * 1000)::float8 AS at
+         FROM interrupt WHERE job_id = $1 ORDER BY id`,
+      [jobId],
+    );
+
+  it('of a waiting job tells that its requests fell away, before it tells of the end', async () => {
+    const job = await jobs.claim(await startOne());
+    const ids = [await ask(job), await ask(job)];
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
+    const { last_seq: before } = await state(job.jobId);
+    expect(await cancel(job.jobId)).toMatchObject({ state: 'ended', seq: before + 3 });
+    const outcome = 'cancelled';
+    const events = await told(job.jobId);
+    const decidedAt: unknown = expect.any(Number);
+    expect(events.slice(-3)).toMatchObject([
+      { seq: before + 1, type: 'interrupt-resolved', body: { interruptId: ids[0], outcome, decidedAt } },
+      { seq: before + 2, type: 'interrupt-resolved', body: { interruptId: ids[1], outcome, decidedAt } },
+      { seq: before + 3, type: 'job-finished' },
+    ]);
+    const at = events.slice(-3, -1).map(({ body }) => body['decidedAt']);
+    expect(await settled(job.jobId)).toEqual(
+      ids.map((id, i) => ({ id, status: 'cancelled', outcome: { outcome }, remind_at: null, at: at[i] })),
+    );
+  });
+
+  it('that is none closes what an abandoned job has open, for the holder of its lease alone', async () => {
+    const job = await jobs.claim(await startOne());
+    const interruptId = await ask(job);
+    const cancels = jobs.app.get(CancelRepository);
+    await cancels.abandon({ ...job, epoch: job.epoch - 1 });
+    expect(await settled(job.jobId)).toMatchObject([{ status: 'open' }]);
+    await cancels.abandon(job);
+    await cancels.abandon(job);
+    expect(await settled(job.jobId)).toMatchObject([{ status: 'cancelled', outcome: { outcome: 'cancelled' } }]);
+    await log.commit([endOf(job, 1)]);
+    const events = await told(job.jobId);
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'interrupt-resolved', body: { interruptId, outcome: 'cancelled' } },
+      { type: 'job-finished' },
+    ]);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, i) => i + 1));
   });
 
   it('of a running job is written down once, however often it is asked for', async () => {

@@ -25,6 +25,8 @@ export interface CancelOrder {
 
 interface LockedJob {
   readonly workspaceId: string;
+  readonly jobId: string;
+  readonly epoch: number;
   readonly status: JobStatus;
   readonly threadId: string | null;
   readonly lastSeq: number;
@@ -38,7 +40,7 @@ interface LockedJob {
   readonly reason: string | null;
 }
 
-const lockSql = `SELECT workspace_id AS "workspaceId", status, thread_id AS "threadId", last_seq AS "lastSeq",
+const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", lease_epoch AS epoch, status, thread_id AS "threadId", last_seq AS "lastSeq",
        content_length AS "contentLength", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        tool_calls AS "toolCalls", rounds, cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
@@ -56,22 +58,35 @@ const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, tex
     usage_estimated, epoch, started_at)
   SELECT workspace_id, id, $2, model, $3, $4, 'interrupted', true, true, lease_epoch, clock_timestamp() FROM job WHERE id = $1`;
 
+/** Closes what a locked job has open, and tells which requests fell away; the event of its end comes after. */
+const closeSql = `WITH calls AS (
+  UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
+         error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
+           ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
+         finished_at = clock_timestamp()
+   WHERE t.workspace_id = $1 AND t.job_id = $2
+     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')),
+asked AS (
+  UPDATE interrupt SET status = 'cancelled', outcome = '{"outcome":"cancelled"}', decided_at = clock_timestamp(),
+         remind_at = NULL, claim_until = NULL
+   WHERE workspace_id = $1 AND job_id = $2 AND status = 'open' RETURNING id, decided_at),
+up AS (
+  UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM asked)
+   WHERE workspace_id = $1 AND id = $2 RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
+told AS (
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
+  SELECT up.workspace_id, up.id, up.last_seq + 1 - row_number() OVER (ORDER BY asked.id DESC), up.lease_epoch, up.restarts,
+         'interrupt-resolved', jsonb_build_object('interruptId', asked.id, 'outcome', 'cancelled',
+           'decidedAt', round(extract(epoch FROM asked.decided_at) * 1000)), clock_timestamp()
+    FROM up, asked)
+SELECT last_seq AS "lastSeq" FROM up`;
+
 /** Ends a job nobody runs: a new epoch, so that whoever thinks it holds the job is fenced. */
 const endSql = `WITH ended AS (
   UPDATE job SET status = $2, reason = $3, error = $4, lease_epoch = lease_epoch + 1, last_seq = last_seq + 1,
          content_length = $6, lease_owner = NULL, lease_until = NULL, key_cipher = NULL, finished_at = clock_timestamp(),
          cancel_requested_at = coalesce(cancel_requested_at, CASE WHEN $2 = 'cancelled' THEN clock_timestamp() END)
-   WHERE id = $1 AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
-calls AS (
-  UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
-         error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
-           ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
-         finished_at = clock_timestamp() FROM ended e
-   WHERE t.workspace_id = e.workspace_id AND t.job_id = e.id
-     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')),
-asked AS (
-  UPDATE interrupt i SET status = 'cancelled', decided_at = clock_timestamp() FROM ended e
-   WHERE i.workspace_id = e.workspace_id AND i.job_id = e.id AND i.status = 'open')
+   WHERE id = $1 AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
 SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', $5, clock_timestamp() FROM ended RETURNING seq`;
 
@@ -81,20 +96,6 @@ const requestSql = `WITH asked AS (
   RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
 SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $3, clock_timestamp() FROM asked RETURNING seq`;
-
-/** What a job leaves open that its worker cannot even look at; under the worker's own lease. */
-const abandonSql = `WITH held AS (
-  SELECT workspace_id, id FROM job WHERE workspace_id = $1 AND id = $2 AND lease_epoch = $3 AND status = 'running'
-     FOR NO KEY UPDATE),
-calls AS (
-  UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
-         error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
-           ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
-         finished_at = clock_timestamp() FROM held h
-   WHERE t.workspace_id = h.workspace_id AND t.job_id = h.id
-     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running'))
-UPDATE interrupt i SET status = 'cancelled', decided_at = clock_timestamp() FROM held h
- WHERE i.workspace_id = h.workspace_id AND i.job_id = h.id AND i.status = 'open'`;
 
 /** Ends or stops jobs from outside their worker. Runs inside `withWorkspaceSql`: another tenant's job does not exist here. */
 @Injectable()
@@ -107,14 +108,13 @@ export class CancelRepository {
 
   /** Locks the job's row, then branches on its status. Null when there is no such job. */
   async cancel(client: SqlClient, order: CancelOrder): Promise<CancelResult | null> {
-    const { rows } = await client.query<LockedJob>(lockSql, [order.jobId]);
-    const job = rows[0];
-    if (job === undefined) return null;
+    const job = await this.lock(client, order.jobId);
+    if (job === null) return null;
     const { status, threadId } = job;
     if (isTerminal(status)) return { state: 'terminal', status, threadId, seq: job.lastSeq };
     if (status !== 'running') {
-      await this.end(client, order.jobId, { end: { status: 'cancelled', reason: order.reason }, job });
-      return { state: 'ended', status: 'cancelled', threadId, seq: job.lastSeq + 1 };
+      const seq = await this.end(client, job, { status: 'cancelled', reason: order.reason });
+      return { state: 'ended', status: 'cancelled', threadId, seq };
     }
     if (!job.cancelRequested) {
       const body = JSON.stringify({ by: order.by, reason: order.reason });
@@ -128,23 +128,42 @@ export class CancelRepository {
    * when there is nothing to end.
    */
   async endIfRequested(client: SqlClient, jobId: string): Promise<CancelResult | null> {
-    const { rows } = await client.query<LockedJob>(lockSql, [jobId]);
-    const job = rows[0];
+    const job = await this.lock(client, jobId);
     if (job?.status !== 'queued' || !job.cancelRequested) return null;
-    await this.end(client, jobId, { end: { status: 'cancelled', reason: job.reason ?? 'cancelled' }, job });
-    return { state: 'ended', status: 'cancelled', threadId: job.threadId, seq: job.lastSeq + 1 };
+    const seq = await this.end(client, job, { status: 'cancelled', reason: job.reason ?? 'cancelled' });
+    return { state: 'ended', status: 'cancelled', threadId: job.threadId, seq };
   }
 
-  /** Closes what a job has open whose handler must not be entered any more; its end is committed next. */
-  async abandon(job: { readonly workspaceId: string; readonly jobId: string; readonly epoch: number }): Promise<void> {
-    await this.postgres.engine.query(abandonSql, [job.workspaceId, job.jobId, job.epoch]);
+  /** Closes what a job has open whose handler must not be entered any more; the holder of its lease commits its end next. */
+  async abandon(held: { readonly workspaceId: string; readonly jobId: string; readonly epoch: number }): Promise<void> {
+    await this.inWorkspace(held.workspaceId, async (client) => {
+      const job = await this.lock(client, held.jobId);
+      if (job?.status === 'running' && job.epoch === held.epoch) await this.close(client, job);
+    });
   }
 
-  private async end(client: SqlClient, jobId: string, { end, job }: { end: JobEnd; job: LockedJob }): Promise<void> {
-    const contentLength = job.contentLength + (await this.keepOpenText(client, jobId, job.workspaceId));
+  private async lock(client: SqlClient, jobId: string): Promise<LockedJob | null> {
+    const { rows } = await client.query<LockedJob>(lockSql, [jobId]);
+    return rows[0] ?? null;
+  }
+
+  /** Gives the number of the job's newest event. */
+  private async close(client: SqlClient, { workspaceId, jobId }: LockedJob): Promise<number> {
+    const { rows } = await client.query<{ lastSeq: number }>(closeSql, [workspaceId, jobId]);
+    const [closed] = rows;
+    if (closed === undefined) throw new Error(`job ${jobId} vanished under its lock`);
+    return closed.lastSeq;
+  }
+
+  /** Gives the number of the job's last event. */
+  private async end(client: SqlClient, job: LockedJob, end: JobEnd): Promise<number> {
+    const { workspaceId, jobId } = job;
+    const contentLength = job.contentLength + (await this.keepOpenText(client, jobId, workspaceId));
     const event: NewJobEvent = jobFinished(end, { ...job, contentLength });
     const error = end.error === undefined ? null : JSON.stringify(end.error);
+    const lastSeq = await this.close(client, job);
     await client.query(endSql, [jobId, end.status, end.reason, error, JSON.stringify(event.body), contentLength]);
+    return lastSeq + 1;
   }
 
   /** A turn that ends in the middle keeps what was shown of it, whoever ends it. Gives the UTF-16 length. */

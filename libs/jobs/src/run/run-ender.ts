@@ -81,6 +81,7 @@ export class RunEnder {
     if (excess > 1) {
       // It even stops the workers that only mean to close it: it ends without being entered.
       await this.cancels.abandon(run.job);
+      this.bus.publish('interrupts-changed', { workspaceId: run.job.workspaceId });
       return poisoned(run);
     }
     let outcome: JobOutcome;
