@@ -52,6 +52,14 @@ describe('TimedCache', () => {
     expect(await cache.get('b', load)).toBe(4);
   });
 
+  it('forgets one answer and keeps the others', async () => {
+    const { cache, load } = arrange();
+    await cache.get('a', load);
+    await cache.get('b', load);
+    cache.forget('a');
+    expect([await cache.get('a', load), await cache.get('b', load)]).toEqual([3, 2]);
+  });
+
   it('hands nobody after a clear what began to load before it', async () => {
     const { cache, load } = arrange();
     let finish: (value: number) => void = () => undefined;

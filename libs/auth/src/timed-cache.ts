@@ -7,8 +7,8 @@ interface Entry<V> {
 
 /**
  * Remembers answers for `ttlMs`, counted from when the asking began, and at most `max` of them (the least recently used
- * goes first). Callers that ask at once share one load. A failed load is not remembered. After `clear` nobody is handed an
- * answer whose load began before it, except those who were waiting for it already.
+ * goes first). Callers that ask at once share one load. A failed load is not remembered. After `clear` or `forget` nobody
+ * is handed an answer whose load began before it, except those who were waiting for it already.
  */
 export class TimedCache<V> {
   private readonly entries = new Map<string, Entry<V>>();
@@ -24,6 +24,11 @@ export class TimedCache<V> {
     this.entries.set(key, entry);
     if (this.entries.size > this.options.max) this.dropOldest();
     return entry.value;
+  }
+
+  /** Forgets one answer. */
+  forget(key: string): void {
+    this.entries.delete(key);
   }
 
   /** Forgets everything. */

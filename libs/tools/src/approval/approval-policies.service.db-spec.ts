@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
+import { systemClock } from '#platform';
 
 import { keyOf, openApprovals, type TestApprovals } from '../../../../test/harness/approvals.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
@@ -64,6 +65,17 @@ describe('the policy of a workspace', () => {
     await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
     expect((await here.policies.current(workspaceId)).version).toBe(1);
     expect((await openApprovals(database).policies.current(workspaceId)).version).toBe(1);
+  });
+
+  it('makes nobody else ask again when it is saved', async () => {
+    const time = jest.spyOn(systemClock, 'monotonic').mockReturnValue(0);
+    try {
+      const known = here.policies.current(blue.owner.workspaceId);
+      await here.policies.save(red.owner, { policy: asking, expectedVersion: null });
+      expect(here.policies.current(blue.owner.workspaceId)).toBe(known);
+    } finally {
+      time.mockRestore();
+    }
   });
 
   it('is not saved again when it is the same', async () => {

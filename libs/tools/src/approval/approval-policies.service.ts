@@ -62,7 +62,7 @@ export class ApprovalPoliciesService {
       await this.grants.endAll(client, { workspaceId, by });
       return this.policies.insert(client, { workspaceId, version: version + 1, policy, by });
     });
-    this.cache.clear();
+    this.cache.forget(workspaceId);
     return saved;
   }
 }
