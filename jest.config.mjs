@@ -8,7 +8,7 @@ export default {
   testMatch: ['<rootDir>/{apps,libs,test}/**/*.{spec,db-spec,e2e-spec,chaos-spec}.ts'],
   globalSetup: '<rootDir>/test/harness/global-setup.ts',
   globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
-  testTimeout: 30_000,
+  testTimeout: 60_000,
   maxWorkers: 2,
   setupFiles: ['<rootDir>/test/harness/property-seed.ts'],
   globals: { propertySeed: Number(process.env.PROPERTY_SEED ?? 1) },
