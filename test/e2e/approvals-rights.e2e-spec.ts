@@ -154,11 +154,21 @@ describe('a request to approve a call', () => {
     expect(told(await find(token, one.id))).toEqual(absent);
     expect(told(await approve(token, one))).toEqual(absent);
     const named = { key: token.key, headers: { 'x-workspace-id': workspaceId }, body: { decision: 'deny' } };
-    expect((await test.call('POST', `/api/interrupts/${one.id}/decision`, named)).status).toBe(404);
+    expect(told(await test.call('POST', `/api/interrupts/${one.id}/decision`, named))).toEqual(absent);
     expect((await approve(here.admin, one)).status).toBe(401);
     expect(await statusOf(one)).toMatchObject({ status: 'open' });
     await deny(here.owner, one);
     await jobs.ended(one.jobId);
+  });
+
+  it('is nothing any more to a requester who was removed from the only workspace', async () => {
+    await policy();
+    const one = await asked(toolCallReply([call('send')]));
+    await remove(here.member.principal);
+    const replies = [await find(here.member, one.id), await approve(here.member, one), await deny(here.member, one)];
+    expect(replies.map(told)).toEqual([absent, absent, absent]);
+    expect(await statusOf(one)).toMatchObject({ status: 'open' });
+    expect(ran).toEqual([]);
   });
 
   it('is not decided by the requester where four eyes are asked for, whatever the role', async () => {

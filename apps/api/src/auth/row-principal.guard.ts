@@ -9,7 +9,8 @@ import { PrincipalGuard } from './principal.guard.js';
 
 /**
  * For routes of one row, named by `:id`: a user of several workspaces enters the row's own, whichever is the active one. Nobody
- * enters a workspace without being its member, so a foreign row stays as absent as before. API keys have but one workspace.
+ * enters a workspace without being its member, so a foreign row stays as absent as before; somebody who is no member of any
+ * workspace, or not of the one they name, reads the same of every row. API keys have but one workspace.
  */
 export abstract class RowPrincipalGuard extends PrincipalGuard {
   constructor(
@@ -23,7 +24,19 @@ export abstract class RowPrincipalGuard extends PrincipalGuard {
   /** Whether the principal can see a row of this id, in its workspace. */
   protected abstract holds(principal: Principal, id: string): Promise<boolean>;
 
+  /** What everybody reads of a row that is not theirs, or nobody's. */
+  protected abstract absent(): AppError;
+
   protected override async enter(request: Request): Promise<MemberPrincipal> {
+    try {
+      return await this.enterRow(request);
+    } catch (error) {
+      const isNoMember = error instanceof AppError && error.code === 'not_found';
+      throw isNoMember && request.params['id'] !== undefined ? this.absent() : error;
+    }
+  }
+
+  private async enterRow(request: Request): Promise<MemberPrincipal> {
     const id = request.params['id'];
     const active = await this.enterActive(request);
     if (active?.kind === 'key' || typeof id !== 'string' || !isId(id)) return active ?? super.enter(request);

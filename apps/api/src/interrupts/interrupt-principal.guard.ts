@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 
 import { Authenticator, type Principal, scopeOf, WorkspacesService } from '#auth';
-import { InterruptsRepository } from '#jobs';
+import { InterruptsRepository, requestNotFound } from '#jobs';
+import type { AppError } from '#platform';
 
 import { RowPrincipalGuard } from '../auth/row-principal.guard.js';
 
@@ -16,6 +17,10 @@ export class InterruptPrincipalGuard extends RowPrincipalGuard {
     private readonly interrupts: InterruptsRepository,
   ) {
     super(authenticator, reflector, workspaces);
+  }
+
+  protected absent(): AppError {
+    return requestNotFound();
   }
 
   protected async holds(principal: Principal, id: string): Promise<boolean> {

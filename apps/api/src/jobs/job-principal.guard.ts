@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 
 import { Authenticator, type Principal, scopeOf, WorkspacesService } from '#auth';
-import { JobsRepository } from '#jobs';
+import { jobNotFound, JobsRepository } from '#jobs';
+import type { AppError } from '#platform';
 
 import { RowPrincipalGuard } from '../auth/row-principal.guard.js';
 
@@ -16,6 +17,10 @@ export class JobPrincipalGuard extends RowPrincipalGuard {
     private readonly jobs: JobsRepository,
   ) {
     super(authenticator, reflector, workspaces);
+  }
+
+  protected absent(): AppError {
+    return jobNotFound();
   }
 
   protected async holds(principal: Principal, jobId: string): Promise<boolean> {
