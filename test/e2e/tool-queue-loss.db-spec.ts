@@ -6,6 +6,7 @@ import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
 import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
 import { openTestToolQueue, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
 
 const unknown = 'The tool was started but its outcome is unknown. It was not repeated.';
@@ -34,6 +35,11 @@ describe('the isolated queue, when processes or requests are lost', () => {
     expect(await claim(sent)).toBeDefined();
     await queue.expire(sent);
   };
+  /** Somebody waits for a row. */
+  const waiters = async () =>
+    (
+      await queue.rows(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    )[0];
   const sweep = () => queue.app.get(ToolQueueSweeper).sweep();
   const messages = (name: string) =>
     queue.rows<{ data: Record<string, unknown>; delayMs: number }>(
@@ -69,6 +75,44 @@ describe('the isolated queue, when processes or requests are lost', () => {
         ended.jobId,
       ]);
       expect([await claim(stopping), await claim(ended)]).toEqual([undefined, undefined]);
+    });
+
+    it('wait for whoever holds the job, and see that it stopped it', async () => {
+      const sent = await queue.sendOne('pure');
+      const claimed = await queue.platform.postgres.withWorkspaceSql(sent.workspaceId, async (client) => {
+        await client.query('UPDATE job SET cancel_requested_at = now() WHERE id = $1', [sent.jobId]);
+        const asked = claim(sent);
+        await eventually('it waits', waiters);
+        return { asked };
+      });
+      expect(await claimed.asked).toBeUndefined();
+      expect(await queue.callOf(sent)).toMatchObject({ exec_epoch: 0, taken: false });
+    });
+
+    it('pass by what somebody else writes to, and get it all the same', async () => {
+      const sent = await queue.sendOne('pure');
+      const claimed = await queue.platform.postgres.withWorkspaceSql(sent.workspaceId, async (client) => {
+        await client.query('UPDATE job SET answered = answered + 1 WHERE id = $1', [sent.jobId]);
+        const asked = claim(sent);
+        await eventually('it waits', waiters);
+        return { asked };
+      });
+      expect(await claimed.asked).toMatchObject({ id: sent.id, epoch: 1 });
+    });
+
+    it('are renewed in one order, whichever they are named in', async () => {
+      const sent = (await queue.send('pure', 'pure')).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const [first, last] = await Promise.all(sent.map((one) => claim(one)));
+      if (first === undefined || last === undefined) throw new Error('no claim');
+      const { asked } = await queue.platform.postgres.withWorkspaceSql(first.workspaceId, async (client) => {
+        await client.query('SELECT 1 FROM tool_call WHERE id = $1 FOR NO KEY UPDATE', [first.id]);
+        const renewing = claims().renew([last, first]);
+        await eventually('it waits', waiters);
+        // Whoever waits for the first does not hold the last.
+        await client.query('SELECT 1 FROM tool_call WHERE id = $1 FOR NO KEY UPDATE NOWAIT', [last.id]);
+        return { asked: renewing };
+      });
+      expect(await asked).toEqual(new Set([first.id, last.id]));
     });
 
     it('are not renewed for an old epoch', async () => {

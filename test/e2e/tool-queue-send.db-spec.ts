@@ -114,6 +114,25 @@ describe('sending a call to the isolated queue', () => {
     expect(await fetched()).toEqual([expect.objectContaining({ correlation_id: id, exec_epoch: 0 })]);
   });
 
+  it('counts a tool of the process for all workspaces, and one that is data of a workspace for that one', async () => {
+    const job = await claimed();
+    const rows = (['server', 'http', 'mcp'] as const).flatMap((runtime, i) => {
+      const of = { ...call, id: newId(), ordinal: i + 1, callId: runtime, runtime };
+      return [
+        newCallRow(job, 1, { ...of, status: 'running', executor: 'queue' }),
+        queueNewCallRow(job, { ...sent, ...of }),
+      ];
+    });
+    await commit(job, 1, { rows });
+    const keys = await jobs.rows<{ group_id: string }>(
+      `SELECT group_id FROM pgboss.job WHERE name = $1 AND state = 'created' ORDER BY data->'metadata'->>'idempotency_key'`,
+      [TOOL_QUEUES.requests],
+    );
+    const own = `${jobs.workspaceId}/dig`;
+    expect(keys.map(({ group_id: key }) => key)).toEqual(['dig', own, own]);
+    expect(await fetched()).toHaveLength(3);
+  });
+
   it('sends nothing from an old epoch', async () => {
     const job = await claimed();
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...call })] });
@@ -122,6 +141,24 @@ describe('sending a call to the isolated queue', () => {
     expect(await commit(job, 2, { rows: queueCallRows(job, sent) })).toBeInstanceOf(LeaseLost);
     expect(await rowOf(job)).toMatchObject({ status: 'pending', executor: 'worker' });
     expect(await fetched()).toEqual([]);
+  });
+
+  it.each([
+    ['pure', true],
+    ['idempotent', true],
+    ['once', false],
+  ] as const)('sends what a lost worker ran, if calling twice does no harm: %s', async (effect, isSent) => {
+    const old = await claimed();
+    await commit(old, 1, { rows: [newCallRow(old, 1, { ...call, effect, status: 'running' })] });
+    expect(await commit(old, 2, { rows: queueCallRows(old, sent) })).toBeInstanceOf(Error);
+    await jobs.expire(old.jobId);
+    const job = await jobs.claim(old.jobId);
+    const answer = await commit(job, 1, { rows: queueCallRows(job, sent) });
+    expect(answer instanceof Error).toBe(!isSent);
+    expect(await rowOf(job)).toMatchObject(
+      isSent ? { status: 'running', executor: 'queue' } : { status: 'interrupted', executor: 'worker' },
+    );
+    expect(await fetched()).toHaveLength(isSent ? 1 : 0);
   });
 
   it('sends nothing for a call that has ended', async () => {

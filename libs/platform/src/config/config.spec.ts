@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { Config, ConfigError, describeSettings } from './config.js';
+import { Config, ConfigError, describeSettings, queuesServed } from './config.js';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -64,5 +64,23 @@ describe('Config', () => {
       const [, used] = Object.entries(values).find(([key]) => key === name) ?? [];
       expect({ name, fallback }).toEqual({ name, fallback: used?.toString() ?? null });
     }
+  });
+
+  it.each([
+    ['api', undefined, []],
+    ['worker', undefined, ['jobs']],
+    ['tools', undefined, ['tool-execution']],
+    ['all', undefined, ['jobs', 'tool-execution']],
+    ['worker', 'tool-execution', ['tool-execution']],
+    ['all', 'jobs', ['jobs']],
+    ['api', 'jobs', []],
+  ])('lets role %s with WORKER_QUEUES %s serve %j', (ROLE, WORKER_QUEUES, served) => {
+    expect(queuesServed(Config.from({ ROLE, WORKER_QUEUES }).values)).toEqual(served);
+  });
+
+  it('knows no other queue', () => {
+    expect(problemsOf({ WORKER_QUEUES: 'jobs,mail' })).toEqual([
+      'WORKER_QUEUES must be a list with commas of jobs and tool-execution.',
+    ]);
   });
 });

@@ -140,7 +140,8 @@ function toAnswer(outcome: ToolOutcome, watched: WatchedTool): CallAnswer {
   const started = watched.didStart;
   switch (outcome.status) {
     case 'completed': {
-      const { result: content, resultBytes } = outcome;
+      const { result, whole, resultBytes } = outcome;
+      const content = whole ?? result;
       const bytes = resultBytes === undefined ? {} : { bytes: resultBytes };
       return { status: 'success', result: { content, success: true, ...bytes }, error: null, started };
     }

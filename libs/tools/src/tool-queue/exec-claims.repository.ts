@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config, Postgres } from '#platform';
 
 import type { ToolEffect } from '../tool.js';
-import { insertRequestsSql } from './request-message.repository.js';
+import { insertRequestsSql, toolKey } from './request-message.repository.js';
 
 /** A call that this process holds the right to run, until the claim runs out. */
 export interface ClaimedCall {
@@ -13,6 +13,8 @@ export interface ClaimedCall {
   readonly id: string;
   readonly callId: string;
   readonly name: string;
+  /** What its places are counted by. */
+  readonly tool: string;
   /** JSON text, as executed. */
   readonly arguments: string;
   readonly effect: ToolEffect;
@@ -39,21 +41,27 @@ export interface WantedCall {
 
 /**
  * One winner per call, whatever messages say: a `once` call is claimed when nobody has taken it yet, any other also when the
- * claim before ran out. A call whose job has ended or is being stopped is nobody's.
+ * claim before ran out. A call whose job has ended or is being stopped is nobody's: the job's row is held, before the call's as
+ * everywhere, so that a stop is either seen here or finds the claim.
  */
-const claimSql = `WITH free AS (
+const claimSql = (jobs: 'SKIP LOCKED' | '') => `WITH open AS (
+  SELECT j.workspace_id, j.id, j.thread_id, j.principal FROM job j
+   WHERE (j.workspace_id, j.id) IN (SELECT w."workspaceId", w."jobId" FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid))
+     AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL
+   ORDER BY j.workspace_id, j.id FOR SHARE ${jobs}),
+free AS (
   SELECT t.workspace_id, t.id, w."ttlMs", j.thread_id, j.principal
     FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid, id uuid, "ttlMs" int)
     JOIN tool_call t ON t.workspace_id = w."workspaceId" AND t.id = w.id AND t.job_id = w."jobId"
-    JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
+    JOIN open j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
    WHERE t.status = 'running' AND t.executor = 'queue' AND t.cancel_requested_at IS NULL
      AND (t.exec_until IS NULL OR (t.effect IN ('pure', 'idempotent') AND t.exec_until < clock_timestamp()))
-     AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL
    ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
 UPDATE tool_call t SET exec_epoch = t.exec_epoch + 1, exec_owner = $2, exec_attempts = t.exec_attempts + 1,
        started_at = clock_timestamp(), progress_seq = 0, exec_until = clock_timestamp() + $3::int * interval '1 ms'
   FROM free f WHERE t.workspace_id = f.workspace_id AND t.id = f.id
 RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id AS "callId", t.name,
+  ${toolKey('t.name', 't.runtime', 't.workspace_id')} AS tool,
   coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS arguments, t.effect, t.idem_key AS "idempotencyKey",
   t.tool_version AS "toolVersion", f.thread_id AS "threadId", f.principal, t.exec_epoch AS epoch, t.exec_attempts AS attempt,
   t.queued_at < clock_timestamp() - f."ttlMs" * interval '1 ms' AS "isLate"`;
@@ -61,8 +69,12 @@ RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id 
 const held = `t.status = 'running' AND t.executor = 'queue' AND t.exec_epoch = w.epoch`;
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, id uuid, epoch int)`;
 
-const renewSql = `UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms'
-  FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held} RETURNING t.id`;
+/** Locked in one order, whoever renews what at the same time. */
+const renewSql = `WITH mine AS (
+  SELECT t.workspace_id, t.id FROM ${wanted} JOIN tool_call t ON t.workspace_id = w."workspaceId" AND t.id = w.id
+   WHERE ${held} ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t)
+UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms'
+  FROM mine m WHERE t.workspace_id = m.workspace_id AND t.id = m.id RETURNING t.id`;
 
 /** Giving back was no attempt; the call is asked for again in the same statement. $2: it begins to wait anew; $3: when, in ms. */
 const releaseSql = `WITH back AS (
@@ -71,7 +83,7 @@ const releaseSql = `WITH back AS (
          exec_attempts = greatest(t.exec_attempts - 1, 0)
     FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held} RETURNING t.*),
 sent AS (${insertRequestsSql(`back t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
-  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name,
+  CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
     coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
     false AS admin_required, $3::int * interval '1 ms' AS delay) c`)})
 SELECT count(*)::int AS calls FROM back`;
@@ -89,9 +101,16 @@ export class ExecClaimsRepository {
   /** Takes what is free of `calls`, each with a new epoch. */
   async claim(calls: readonly WantedCall[], owner: string): Promise<ClaimedCall[]> {
     if (calls.length === 0) return [];
+    const claimed = await this.take(calls, owner, 'SKIP LOCKED');
+    // A job that was just written to was passed by. Its request is gone, so it is waited for: one by one, which cannot deadlock.
+    const passed = calls.filter(({ id }) => !claimed.some((call) => call.id === id));
+    return [...claimed, ...(await Promise.all(passed.map((call) => this.take([call], owner, '')))).flat()];
+  }
+
+  private async take(calls: readonly WantedCall[], owner: string, jobs: 'SKIP LOCKED' | ''): Promise<ClaimedCall[]> {
     const { rows } = await this.postgres.engine.query<ClaimedCall>({
-      name: 'claim-calls',
-      text: claimSql,
+      name: jobs === '' ? 'claim-call' : 'claim-calls',
+      text: claimSql(jobs),
       values: [JSON.stringify(calls), owner, this.config.values.LEASE_MS],
     });
     return rows;

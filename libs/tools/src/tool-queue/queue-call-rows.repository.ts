@@ -1,5 +1,6 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
 
+import type { ToolSort } from '../tool.js';
 import { idempotencyKey } from '../tool-calls.repository.js';
 import { insertRequestsSql } from './request-message.repository.js';
 
@@ -13,6 +14,8 @@ export interface QueuedCall {
   readonly round: number;
   readonly ordinal: number;
   readonly name: string;
+  /** What kind of thing answers it; absent: as the ledger says, or else a handler of the server. */
+  readonly runtime?: ToolSort;
   /** As they are to be executed: JSON text, with names of secrets and never what they stand for. */
   readonly arguments: string;
   /** Fingerprint of the definition that was offered; the process that runs it refuses another one. */
@@ -31,7 +34,10 @@ type SentRow = readonly [
   version: string | null,
 ];
 
-/** From here on the call has a lease of its own, which nobody holds yet. */
+/**
+ * From here on the call has a lease of its own, which nobody holds yet. One that an older epoch ran itself is sent if calling
+ * twice does no harm: its tool has been isolated meanwhile.
+ */
 const queuedCalls: CommitPart<SentRow> = {
   name: 'queued_calls',
   columns: [
@@ -47,7 +53,9 @@ const queuedCalls: CommitPart<SentRow> = {
       cancel_requested_at = NULL, executed_arguments = r.arguments, tool_version = coalesce(r.tool_version, t.tool_version)
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
-     AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)) RETURNING 1`,
+     AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
+          OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < up.lease_epoch
+              AND t.executor = 'worker')) RETURNING 1`,
 };
 
 type RequestRow = readonly [
@@ -57,6 +65,7 @@ type RequestRow = readonly [
   round: number,
   ordinal: number,
   name: string,
+  runtime: ToolSort | null,
   args: string,
   key: string,
   allowEdit: boolean,
@@ -73,6 +82,7 @@ const toolRequests: CommitPart<RequestRow> = {
     ['round', 'int'],
     ['ordinal', 'int'],
     ['name', 'text'],
+    ['runtime', 'text'],
     ['args', 'text'],
     ['key', 'text'],
     ['allow_edit', 'bool'],
@@ -83,14 +93,16 @@ const toolRequests: CommitPart<RequestRow> = {
       JOIN job j ON j.workspace_id = up.workspace_id AND j.id = up.id
       LEFT JOIN tool_call t ON t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round
         AND t.ordinal = r.ordinal
-      CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch, 1 AS attempt, r.name, r.args,
+      CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch, 1 AS attempt, r.name,
+        coalesce(r.runtime, t.runtime, 'server') AS runtime, r.args,
         r.key, r.allow_edit, r.admin_required, interval '0' AS delay) c
      WHERE c.id IS NOT NULL`),
 };
 
 /**
- * Sends a call that is committed already (`pending`, or `awaiting_approval` and approved): it becomes `running` with the executor
- * `queue` in the very commit that sends the request. Commit them with `commitUnlessCancelled`, then call `ToolQueue.hint`.
+ * Sends a call that is committed already (`pending`, `awaiting_approval` and approved, or lost by a worker and harmless): it
+ * becomes `running` with the executor `queue` in the very commit that sends the request. Commit them with
+ * `commitUnlessCancelled`, then call `ToolQueue.hint`.
  */
 export function queueCallRows(job: JobRef, call: QueuedCall): readonly PartRow[] {
   const { round, ordinal, toolVersion = null } = call;
@@ -106,8 +118,8 @@ export function queueNewCallRow(job: JobRef, call: QueuedCall & { readonly id: s
 }
 
 function requestRow({ workspaceId, jobId }: JobRef, call: QueuedCall, id: string | null): PartRow {
-  const { round, ordinal, name, allowEdit = true, adminRequired = false } = call;
+  const { round, ordinal, name, runtime = null, allowEdit = true, adminRequired = false } = call;
   const key = idempotencyKey(jobId, round, ordinal);
-  const said = [name, call.arguments, key, allowEdit, adminRequired] as const;
+  const said = [name, runtime, call.arguments, key, allowEdit, adminRequired] as const;
   return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, ...said]);
 }

@@ -15,6 +15,8 @@ export type QueueEnd = Settlement & {
   readonly started: boolean;
   /** The whole result, where `result` is a preview of it. */
   readonly whole?: string;
+  /** What kept it from running, in the place of what had allowed it. */
+  readonly approval?: 'withdrawn';
 };
 
 /** Ends calls of the isolated queue, in the transaction that holds their job; the job goes on once nothing of it is open. */

@@ -19,7 +19,8 @@ export function toSettlement(
     }
     case 'error':
       // Rights were lost while the call waited: what the model reads does not tell.
-      return { status: failure.phase === 'approval' ? 'denied' : 'error', failure, started };
+      if (failure.phase === 'approval') return { status: 'denied', failure, started, approval: 'withdrawn' };
+      return { status: 'error', failure, started };
     case 'timed_out':
       return { status: 'timed_out', failure, started };
     case 'cancelled':

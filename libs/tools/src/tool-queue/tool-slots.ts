@@ -1,6 +1,6 @@
 /** Who takes up room. */
 interface Occupant {
-  readonly name: string;
+  readonly tool: string;
   readonly workspaceId: string;
 }
 
@@ -40,16 +40,16 @@ export class ToolSlots {
   }
 
   /** Takes a slot and gives the way out, which may be gone more than once. */
-  enter({ name, workspaceId }: Occupant): () => void {
+  enter({ tool, workspaceId }: Occupant): () => void {
     this.taken += 1;
-    add(this.tools, name, 1);
+    add(this.tools, tool, 1);
     add(this.workspaces, workspaceId, 1);
     let isIn = true;
     return () => {
       if (!isIn) return;
       isIn = false;
       this.taken -= 1;
-      add(this.tools, name, -1);
+      add(this.tools, tool, -1);
       add(this.workspaces, workspaceId, -1);
     };
   }
