@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { newId, systemClock } from '#platform';
 import {
@@ -13,12 +13,14 @@ import {
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import type { ClaimedJob } from '../../libs/jobs/src/run/lease.repository.js';
+import { pageOf } from '../../libs/tools/src/outputs/page-of.js';
 import { ReadToolOutput } from '../../libs/tools/src/outputs/read-tool-output.tool.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 
 const text = '0123456789'.repeat(30_000);
 const kept = toKeptResult(text, 'call_1');
+const all = { offset: 0, length: text.length };
 const call = { ordinal: 1, callId: 'call_1', name: 'big', arguments: '{}', effect: 'once', error: null } as const;
 const running = { ...call, status: 'running', result: null, ranMs: null } as const;
 
@@ -99,7 +101,7 @@ describe('a result that is too large for the ledger', () => {
     const row = { ...call, id, status: 'completed', result: kept.durable, resultBytes: kept.bytes, ranMs: 5 } as const;
     const written = await commit(job, 1, { rows: [newCallRow(job, 1, row), keepOutputRow(job, { id }, text)] });
     expect(written).not.toBeInstanceOf(Error);
-    expect(await outputs.find(job, 'call_1')).toBe(text);
+    expect(await outputs.read(job, 'call_1', all)).toEqual({ text, from: 0, total: text.length });
   });
 
   it('is kept by those who settle a call in a transaction of their own', async () => {
@@ -107,7 +109,7 @@ describe('a result that is too large for the ledger', () => {
     const id = newId();
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...running, id })] });
     await database.postgres.withWorkspaceSql(jobs.workspaceId, (client) => outputs.keep(client, { ...job, id }, text));
-    expect(await outputs.find(job, 'call_1')).toBe(text);
+    expect(await outputs.read(job, 'call_1', all)).toEqual({ text, from: 0, total: text.length });
   });
 
   it('falls out with the rest when the lease was lost', async () => {
@@ -116,7 +118,7 @@ describe('a result that is too large for the ledger', () => {
     await jobs.expire(job.jobId);
     await jobs.claim(job.jobId, 'another worker');
     await commit(job, 2, { rows: [keepOutputRow(job, { round: 1, ordinal: 1 }, text)] });
-    expect(await outputs.find(job, 'call_1')).toBeNull();
+    expect(await outputs.read(job, 'call_1', all)).toBeNull();
   });
 
   it('is read by its job and its thread only', async () => {
@@ -141,4 +143,56 @@ describe('a result that is too large for the ledger', () => {
     expect(await read(job, { call_id: 'call_1' })).toBe('small\n[characters 0 to 5 of 5, the end]');
     expect(await read(job, { call_id: 'call_1', offset: -1 })).toContain('invalid arguments');
   });
+
+  it('is cut where it lies, between characters of any size', async () => {
+    const job = await claimed();
+    const id = newId();
+    const mixed = ' a é€ 😀 😀😀  b\u{10ffff} '.repeat(20);
+    await commit(job, 1, { rows: [newCallRow(job, 1, { ...running, id })] });
+    await database.postgres.withWorkspaceSql(jobs.workspaceId, (client) => outputs.keep(client, { ...job, id }, mixed));
+    for (let offset = 0; offset <= mixed.length; offset++) {
+      const page = await read(job, { call_id: 'call_1', offset, length: 7 });
+      expect(page).toBe(pageOf({ text: mixed, from: 0, total: mixed.length }, offset, 7));
+    }
+  });
+
+  it('is read without a pass over the ledger, and no more of it than was asked for', async () => {
+    const threadId = newId();
+    const job = await settled(threadId);
+    await jobs.app.get(EventLogRepository).commit([endOf(job, 3)]);
+    await crowd();
+    const asked = jest.spyOn(database.postgres, 'readInWorkspace');
+    const answers = [
+      await outputs.read({ ...job, threadId }, 'call_1', { offset: 100, length: 50 }),
+      await outputs.read({ ...job, jobId: newId(), threadId }, 'call_1', { offset: 100, length: 50 }),
+    ];
+    const [, statement] = asked.mock.calls[0] ?? [];
+    asked.mockRestore();
+    const expected = { text: text.slice(99, 151), from: 99, total: text.length };
+    expect(answers).toEqual([expected, expected]);
+    const plan = await planOf(statement?.text ?? '', statement?.values ?? []);
+    expect(plan).toContain('tool_call_by_thread');
+    expect(plan).toContain('tool_call_workspace_id_job_id_round_ordinal_key');
+    expect(plan).not.toMatch(/Seq Scan on tool_call|tool_call_pkey/);
+  });
 });
+
+/** Five thousand calls of another job of the workspace. */
+async function crowd(): Promise<void> {
+  const { jobId } = await claimed();
+  await database.postgres.withWorkspaceSql(jobs.workspaceId, (client) =>
+    client.query(
+      `INSERT INTO tool_call (workspace_id, id, job_id, round, ordinal, call_id, name, arguments, effect, status, result, idem_key)
+       SELECT $1, gen_random_uuid(), $2, i, 1, 'call_1', 'big', '{}', 'once', 'completed', 'x', i::text FROM generate_series(1, 5000) AS i`,
+      [jobs.workspaceId, jobId],
+    ),
+  );
+  await jobs.rows('ANALYZE tool_call', []);
+}
+
+async function planOf(statement: string, values: readonly unknown[]): Promise<string> {
+  return database.postgres.withWorkspaceSql(jobs.workspaceId, async (client) => {
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${statement}`, [...values]);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  });
+}

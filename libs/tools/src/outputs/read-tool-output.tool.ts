@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 import { defineTool } from '../define-tool.js';
 import { ToolProvider } from '../tool-registry.module.js';
+import { pageOf } from './page-of.js';
 import { ToolOutputsRepository } from './tool-outputs.repository.js';
 
 const MOST = 32_768;
@@ -29,24 +30,9 @@ export class ReadToolOutput extends ToolProvider {
     effect: 'pure',
     repeatable: true,
     execute: async ({ call_id: callId, offset = 0, length = USUAL }, context) => {
-      const text = await this.outputs.find(context, callId);
-      if (text === null) throw new Error(`no result of a call "${callId}" is kept in this job or thread`);
-      return pageOf(text, offset, length);
+      const part = await this.outputs.read(context, callId, { offset, length });
+      if (part === null) throw new Error(`no result of a call "${callId}" is kept in this job or thread`);
+      return pageOf(part, offset, length);
     },
   });
-}
-
-/** A part of a text and where it stands. It neither begins nor ends within a character. */
-export function pageOf(text: string, offset: number, length: number): string {
-  if (offset >= text.length) return `[nothing after ${text.length} characters]`;
-  const start = isWithin(text, offset) ? offset - 1 : offset;
-  const wanted = Math.min(text.length, offset + length);
-  const end = isWithin(text, wanted) ? wanted + 1 : wanted;
-  const place = `characters ${start} to ${end} of ${text.length}`;
-  return `${text.slice(start, end)}\n[${end < text.length ? `${place}, go on at offset ${end}` : `${place}, the end`}]`;
-}
-
-/** Between the halves of a surrogate pair. */
-function isWithin(text: string, at: number): boolean {
-  return at > 0 && at < text.length && /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1));
 }

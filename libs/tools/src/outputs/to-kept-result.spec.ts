@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { projectResult, RESULT_BYTES } from '../project-result.js';
-import { pageOf } from './read-tool-output.tool.js';
 import { MOST_KEPT_BYTES, toKeptResult } from './to-kept-result.js';
 
 const NOTE = /\n\[read on with read_tool_output (\{.*\})\]\n\[truncated, (\d+) bytes in total\]$/;
@@ -48,31 +47,5 @@ describe('toKeptResult', () => {
     const { whole, bytes, durable } = toKeptResult('€'.repeat(3_000_000), 'c');
     expect(Buffer.byteLength(whole ?? '')).toBeLessThanOrEqual(MOST_KEPT_BYTES);
     expect([bytes, durable.endsWith('[truncated, 9000000 bytes in total]')]).toEqual([9_000_000, true]);
-  });
-});
-
-describe('pageOf', () => {
-  it('says where it stands and where to go on', () => {
-    expect(pageOf('0123456789', 2, 3)).toBe('234\n[characters 2 to 5 of 10, go on at offset 5]');
-    expect(pageOf('0123456789', 8, 3)).toBe('89\n[characters 8 to 10 of 10, the end]');
-    expect(pageOf('0123456789', 10, 3)).toBe('[nothing after 10 characters]');
-  });
-
-  it('gives the whole text, page by page, and never half a character', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary', minLength: 1, maxLength: 50 }),
-        fc.integer({ min: 1, max: 5 }),
-        (text, length) => {
-          let read = '';
-          while (read.length < text.length) {
-            const page = pageOf(text, read.length, length);
-            read += page.slice(0, page.lastIndexOf('\n['));
-            expect(page.isWellFormed()).toBe(text.isWellFormed());
-          }
-          expect(read).toBe(text);
-        },
-      ),
-    );
   });
 });
