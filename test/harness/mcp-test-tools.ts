@@ -9,6 +9,8 @@ export class McpStage {
   readonly cancelled: string[] = [];
   /** Texts of tools as they are now, where a test has changed them. */
   readonly descriptions = new Map<string, string>();
+  /** What `steps` and `die` say of their progress. */
+  said: (progress: number) => string = (progress) => `step ${progress}`;
   /** Ends everybody's connections at once. */
   die: () => void = () => undefined;
   private readonly waiting = new Set<() => void>();
@@ -76,7 +78,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   steps: {
     description: 'Tells its progress, then waits.',
     run: async (_, context, stage) => {
-      for (const progress of [1, 2, 3]) await tell(context, progress);
+      for (const progress of [1, 2, 3]) await tell(context, progress, stage);
       await stage.hold(context.mcpReq.signal);
       return text('done');
     },
@@ -91,7 +93,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   die: {
     description: 'Ends the connection in the middle of the call.',
     run: async (_, context, stage) => {
-      await tell(context, 1);
+      await tell(context, 1, stage);
       stage.die();
       await stage.hold(context.mcpReq.signal);
       return text('never');
@@ -113,10 +115,10 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   },
 };
 
-async function tell({ mcpReq }: ServerContext, progress: number): Promise<void> {
+async function tell({ mcpReq }: ServerContext, progress: number, stage: McpStage): Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return;
-  const params = { progressToken, progress, total: 3, message: `step ${progress}` };
+  const params = { progressToken, progress, total: 3, message: stage.said(progress) };
   await mcpReq.notify({ method: 'notifications/progress', params });
 }
 

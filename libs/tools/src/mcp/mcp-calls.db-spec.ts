@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { Secret } from '#platform';
+
 import { eventually } from '../../../../test/harness/eventually.js';
 import { McpFixture, serverAt } from '../../../../test/harness/mcp-fixture.js';
+import type { McpTestServerOptions } from '../../../../test/harness/mcp-server.js';
 import { until } from '../../../../test/harness/until.js';
 import { UNKNOWN_OUTCOME_TEXT } from '../model-text.js';
 import type { ToolProgress } from '../tool.js';
@@ -62,10 +65,9 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     await until('the server has heard of it', () => server.stage.cancelled.includes('hang'));
   });
 
-  it('fails when the server dies in the middle of it, and the next one goes well', async () => {
+  it('has an unknown outcome when the server dies in the middle of it, and the next one goes well', async () => {
     await given.accepted({ era });
-    const outcome = await call('test.die');
-    expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('is not known') });
+    expect(await call('test.die')).toMatchObject({ status: 'interrupted', modelText: UNKNOWN_OUTCOME_TEXT });
     expect(await call('test.echo', { args: { text: 'hi' } })).toMatchObject({ status: 'completed' });
   });
 
@@ -97,6 +99,62 @@ describe('a call', () => {
   it('answers no question that a server puts to the person', async () => {
     await given.accepted();
     expect(await call('test.ask')).toMatchObject({ status: 'error' });
+  });
+
+  it('is an error when the server dies in the middle of it and it may be called again', async () => {
+    const server = await given.start();
+    const settings = { transport: 'http', url: server.url, trusted: true, effect: 'pure' } as const;
+    await given.mcp.servers.register(given.here.admin, serverAt(server.url, { settings, accept: { all: true } }));
+    const outcome = await call('test.die');
+    expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('is not known') });
+  });
+
+  it.each([502, 503, 504])('has an unknown outcome when a gateway answers it with %i', async (status) => {
+    let fails = false;
+    const intercept: McpTestServerOptions['intercept'] = (_, response) => {
+      if (fails) response.writeHead(status).end();
+      return fails;
+    };
+    await given.accepted({ intercept });
+    await call('test.echo', { args: { text: 'hi' } });
+    fails = true;
+    expect(await call('test.send', { args: { to: 'bob' } })).toMatchObject({
+      status: 'interrupted',
+      modelText: UNKNOWN_OUTCOME_TEXT,
+    });
+  });
+
+  it('is not repeated after a 404 of a server without sessions', async () => {
+    let asked = 0;
+    let fails = false;
+    const intercept: McpTestServerOptions['intercept'] = (_, response) => {
+      if (fails && ++asked === 1) {
+        response.writeHead(404).end();
+        return true;
+      }
+      return false;
+    };
+    const { server } = await given.accepted({ era: '2026', intercept });
+    await call('test.echo', { args: { text: 'hi' } });
+    fails = true;
+    expect(await call('test.send', { args: { to: 'bob' } })).toMatchObject({ status: 'error' });
+    expect(server.stage.calls.map(({ tool }) => tool)).not.toContain('send');
+  });
+
+  it('tells no secret in its progress, nor half of one where it is cut', async () => {
+    const secret = 'correct-horse-battery';
+    const { server } = await given.accepted();
+    await given.mcp.secrets.set(given.here.admin, 'KEY', new Secret(secret));
+    const settings = { transport: 'http', url: server.url, headers: { 'X-Key': '{{secret:KEY}}' } } as const;
+    const named = { ...serverAt(server.url, { settings, accept: { all: true } }), name: 'keyed' };
+    await given.mcp.servers.register(given.here.admin, named);
+    server.stage.said = (progress) => (progress === 1 ? `with ${secret}` : 'x'.repeat(990) + secret);
+    const seen: (string | undefined)[] = [];
+    const running = call('keyed.steps', { progress: ({ message }) => seen.push(message) });
+    await until('all was told', () => seen.length === 3 && server.stage.held === 1);
+    server.stage.release();
+    await running;
+    expect(seen.slice(0, 2)).toEqual(['with [redacted]', `${'x'.repeat(990)}[redacted]`]);
   });
 
   it('reaches a server that has forgotten the session', async () => {
@@ -144,10 +202,7 @@ describe('a server that is a process', () => {
     const pid = async () => Number(((await call('test.pid')) as { result?: string }).result);
     const first = await pid();
     expect(await pid()).toBe(first);
-    expect(await call('test.exit')).toMatchObject({
-      status: 'error',
-      modelText: expect.stringContaining('is not known'),
-    });
+    expect(await call('test.exit')).toMatchObject({ status: 'interrupted' });
     const second = await pid();
     expect(second).not.toBe(first);
     await given.mcp.servers.remove(given.here.admin, id);

@@ -163,6 +163,36 @@ describe('a connection', () => {
     expect(one.server.stage.calls).toEqual([]);
   });
 
+  it('says of a 404 without a session only that it came: the tool may have run', async () => {
+    let fails = false;
+    const one = await open({
+      era: '2026',
+      intercept: (_, response) => {
+        if (fails) response.writeHead(404).end();
+        return fails;
+      },
+    });
+    const { tools } = await one.connection.list();
+    const definition = tools.find((tool) => tool.definition.name === 'send')?.definition as McpDefinition;
+    const context = { idempotencyKey: 'k', epoch: 1, signal: new AbortController().signal, progress: () => undefined };
+    fails = true;
+    await expect(one.connection.call({ definition, arguments: { to: 'a' }, context })).rejects.toMatchObject({
+      kind: 'unusable',
+      message: 'The MCP server answered with HTTP status 404.',
+    });
+  });
+
+  it('asks nothing when it is closed', async () => {
+    const one = await open();
+    const { tools } = await one.connection.list();
+    await one.connection.close();
+    const definition = tools.find((tool) => tool.definition.name === 'send')?.definition as McpDefinition;
+    const context = { idempotencyKey: 'k', epoch: 1, signal: new AbortController().signal, progress: () => undefined };
+    await expect(one.connection.call({ definition, arguments: { to: 'a' }, context })).rejects.toMatchObject({
+      kind: 'unusable',
+    });
+  });
+
   it('reads a listing page by page, up to 200 tools', async () => {
     const tool = (i: number) => ({ name: `tool_${i}`, inputSchema: { type: 'object' } });
     const page = (from: number, size: number) => Array.from({ length: size }, (_, i) => tool(from + i));

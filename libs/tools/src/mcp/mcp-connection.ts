@@ -1,10 +1,10 @@
 import { type CallToolResult, Client, type Tool, type Transport } from '@modelcontextprotocol/client';
 
-import { type OutboundError, toStorableText } from '#platform';
+import type { OutboundError } from '#platform';
 
 import type { ToolContext } from '../tool.js';
 import { type ListedTool, type McpDefinition, toListedTool } from './mcp-definition.js';
-import { toMcpFailure } from './mcp-failure.js';
+import { McpFailure, toMcpFailure } from './mcp-failure.js';
 import { type CallInFlight, KEY_HEADER } from './mcp-http.transport.js';
 import { schemaValidator } from './schema-validator.js';
 
@@ -50,7 +50,6 @@ const PATIENCE_MS = 10_000;
 const PROBE_MS = 3_000;
 /** The call's own signal ends it; this only keeps the client's default of a minute from doing so first. */
 const LONGEST_CALL_MS = 2 ** 31 - 1;
-const LONGEST_MESSAGE = 1_000;
 
 /**
  * A connection to one server for one workspace, over the official client. It offers the server nothing: no sampling, no roots,
@@ -125,6 +124,7 @@ export class McpConnection {
       onStop();
     };
     signal.throwIfAborted();
+    const { sessionId } = this.parts.transport;
     signal.addEventListener('abort', onStop, { once: true });
     this.parts.calls.set(idempotencyKey, { signal: stop.signal, tooLarge });
     try {
@@ -139,7 +139,7 @@ export class McpConnection {
         },
       );
     } catch (error) {
-      throw toMcpFailure(failure ?? error);
+      throw ofCall(toMcpFailure(failure ?? error), sessionId);
     } finally {
       signal.removeEventListener('abort', onStop);
       this.parts.calls.delete(idempotencyKey);
@@ -167,6 +167,12 @@ export class McpConnection {
 const TOO_MUCH = `Not all of its tools are listed: they are more than ${MAX_TOOLS}, or too large together.`;
 const tell = (skipped: number) => `${skipped} of its tools cannot be listed: their name or definition is not usable.`;
 
+/** Where there was no session, none was lost: a 404 is an answer like any other, and nothing says that the tool did not run. */
+function ofCall(failure: McpFailure, sessionId: string | undefined): McpFailure {
+  if (failure.kind !== 'session_lost' || sessionId !== undefined) return failure;
+  return new McpFailure('unusable', failure.message, failure);
+}
+
 function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {
   return ({
     progress,
@@ -180,7 +186,7 @@ function progressTo({ progress: tell }: Pick<ToolContext, 'progress'>) {
     tell({
       ...(Number.isFinite(progress) ? { progress } : {}),
       ...(total !== undefined && Number.isFinite(total) ? { total } : {}),
-      ...(message === undefined ? {} : { message: toStorableText(message.slice(0, LONGEST_MESSAGE)) }),
+      ...(message === undefined ? {} : { message }),
     });
   };
 }

@@ -6,10 +6,11 @@ import { BROKEN_OFF } from './mcp-http.transport.js';
 
 /**
  * What became of an exchange with a server. `refused`: it answered, and said no. `session_lost`: it does not know us any more
- * and did nothing. `broken_off`: it heard us, or may have, and its answer did not come. `unusable`: it was not asked, or what
- * it answers cannot be read. After the last three the connection is not to be used again.
+ * and did nothing. `broken_off`: it heard us, or may have, and its answer did not come. `call_lost`: the same of a call, which
+ * may have had its effect. `unusable`: it was not asked, or what it answers cannot be read. After all but the first the
+ * connection is not to be used again.
  */
-export type McpFailureKind = 'refused' | 'session_lost' | 'broken_off' | 'unusable';
+export type McpFailureKind = 'refused' | 'session_lost' | 'broken_off' | 'call_lost' | 'unusable';
 
 /** An exchange with an MCP server failed. The message is for the model and for admins: a sentence without addresses and keys. */
 export class McpFailure extends Error {
@@ -61,6 +62,7 @@ function ofGuard(error: OutboundError, chain: readonly unknown[]): McpFailure {
 }
 
 const SENTENCES: Partial<Record<SdkErrorCode, string>> = {
+  [SdkErrorCode.NotConnected]: 'The connection to the MCP server broke off before it was asked.',
   [SdkErrorCode.RequestTimeout]: 'The MCP server did not answer in time.',
   [SdkErrorCode.InvalidResult]: 'The answer of the MCP server is not what the protocol says.',
   [SdkErrorCode.UnsupportedResultType]: 'The tool asks for input from a person, which is not supported.',
@@ -68,16 +70,18 @@ const SENTENCES: Partial<Record<SdkErrorCode, string>> = {
 
 function ofClient(error: SdkError): McpFailure {
   const { code } = error;
-  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected) {
-    return new McpFailure('broken_off', BROKEN, error);
-  }
+  if (code === SdkErrorCode.ConnectionClosed) return new McpFailure('broken_off', BROKEN, error);
   return new McpFailure('unusable', SENTENCES[code] ?? UNREADABLE, error);
 }
+
+/** Said by what stands between us and the server, which may have been asked. */
+const OF_GATEWAYS = new Set([502, 503, 504]);
 
 function ofStatus(status: number, cause: unknown): McpFailure {
   const hint = status === 401 || status === 403 ? ' It wants other credentials: check the headers of the server.' : '';
   const message = `The MCP server answered with HTTP status ${status}.${hint}`;
-  return new McpFailure(status === 404 ? 'session_lost' : 'unusable', message, cause);
+  const kind = OF_GATEWAYS.has(status) ? 'broken_off' : status === 404 ? 'session_lost' : 'unusable';
+  return new McpFailure(kind, message, cause);
 }
 
 function ofProtocol(error: ProtocolError): McpFailure {

@@ -1,10 +1,11 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
-import { AppError, Config, GuardedFetch, LOGGER, type Logger, systemClock } from '#platform';
+import { AppError, Config, GuardedFetch, LOGGER, type Logger, systemClock, toStorableText } from '#platform';
 
 import { fillSecrets } from '../http/secret-references.js';
 import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import type { ToolContext } from '../tool.js';
+import { ToolOutcomeUnknown } from '../tools.errors.js';
 import { mcpStdioDisabled } from './mcp.errors.js';
 import type { McpDefinition } from './mcp-definition.js';
 import { McpFailure, SERVER_OFF } from './mcp-failure.js';
@@ -28,6 +29,7 @@ export interface GatewayCall {
 }
 
 const UNKNOWN = 'Its tools cannot be listed.';
+const LONGEST_MESSAGE = 1_000;
 
 /**
  * The way from a workspace to its MCP servers: settings as they are now, secrets opened for as long as they are needed, the guard,
@@ -47,14 +49,15 @@ export class McpGateway implements OnApplicationShutdown {
 
   /**
    * Calls a tool and gives text or a JSON value, without the secrets of the server. Throws errors whose message is for the
-   * model; nothing was called when the server is off, has moved on from the accepted definition, or lost a secret.
+   * model, `ToolOutcomeUnknown` when the connection broke in the middle. Nothing was called when the server is off, has moved
+   * on from the accepted definition, or lost a secret.
    */
   async call({ workspaceId, serverId, hash, definition, context, arguments: args }: GatewayCall): Promise<unknown> {
     const server = await this.listings.reachable(workspaceId, serverId);
     if (server?.enabled !== true) throw new McpFailure('refused', SERVER_OFF);
-    const { signal } = context;
-    return this.withSession(server, signal, async (session, redact) => {
-      const result = await session.call(hash, { definition, arguments: args, context });
+    return this.withSession(server, context.signal, async (session, redact) => {
+      const progress = redactedProgress(context, redact);
+      const result = await session.call(hash, { definition, arguments: args, context: { ...context, progress } });
       const answer = toToolResult(result, definition.outputSchema !== undefined);
       return redact(typeof answer === 'string' ? answer : JSON.stringify(answer));
     });
@@ -130,6 +133,18 @@ function toEndpoint(settings: McpSettings, values: OpenSecrets['values']): McpEn
 
 /** A server that echoes what it was sent may do so in an error, too. */
 function redacted(error: unknown, redact: OpenSecrets['redact']): unknown {
+  if (error instanceof McpFailure && error.kind === 'call_lost') return new ToolOutcomeUnknown(redact(error.message));
   if (error instanceof McpFailure) return new McpFailure(error.kind, redact(error.message), error.cause);
   return error instanceof McpToolFailed ? new McpToolFailed(redact(error.message)) : error;
+}
+
+/** Redacted before it is cut, so that no half of a secret is left at the end. */
+function redactedProgress(
+  { progress }: Pick<ToolContext, 'progress'>,
+  redact: OpenSecrets['redact'],
+): ToolContext['progress'] {
+  return ({ message, ...numbers }) => {
+    const shown = message === undefined ? {} : { message: toStorableText(redact(message).slice(0, LONGEST_MESSAGE)) };
+    progress({ ...numbers, ...shown });
+  };
 }

@@ -89,7 +89,7 @@ export class McpSession {
       return await this.connection.call(call);
     } catch (error) {
       if (!(error instanceof McpFailure) || error.kind !== 'broken_off') throw error;
-      throw new McpFailure('broken_off', error.message + UNKNOWN_END, error);
+      throw new McpFailure('call_lost', error.message + UNKNOWN_END, error);
     }
   }
 

@@ -172,7 +172,7 @@ describe('McpSessions', () => {
   it('closes everything at the end, and opens nothing after it', async () => {
     const running = use('hang');
     await until('it runs', () => server.stage.held === 1);
-    const ended = expect(running).rejects.toMatchObject({ kind: 'broken_off' });
+    const ended = expect(running).rejects.toMatchObject({ kind: 'call_lost' });
     await sessions.close();
     await ended;
     expect(sessions.size).toBe(0);
