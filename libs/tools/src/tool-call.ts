@@ -57,6 +57,8 @@ export interface CallState {
   readonly mayStart: boolean;
   /** The arguments a person approved; null: nobody was asked. */
   readonly approvedArguments: string | null;
+  /** Members of these arguments that its request did not show; null: nobody was asked. */
+  readonly sensitiveFields: readonly string[] | null;
   readonly decidedBy: string | null;
   /** Who could decide, as its request said. */
   readonly terms: {

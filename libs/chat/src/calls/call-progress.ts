@@ -1,5 +1,5 @@
 import type { JobRun } from '#jobs';
-import { type Clock, type Timer, toStorableText } from '#platform';
+import { type Clock, type Redactor, type Timer, toStorableText } from '#platform';
 import type { ToolProgress } from '#tools';
 
 /** At most two a second are shown. */
@@ -16,7 +16,7 @@ export class CallProgress {
   constructor(
     private readonly run: Pick<JobRun, 'append'>,
     private readonly callId: string,
-    private readonly clock: Clock,
+    private readonly services: { readonly clock: Clock; readonly redactor: Redactor },
   ) {}
 
   report(progress: ToolProgress): void {
@@ -38,18 +38,19 @@ export class CallProgress {
     this.waiting = undefined;
     this.seqInCall += 1;
     const { callId, seqInCall } = this;
-    this.run.append({ events: [{ type: 'tool-progress', body: { callId, seqInCall, ...clean(shown) } }] });
-    this.timer = this.clock.after(betweenMs, () => {
+    const body = { callId, seqInCall, ...clean(shown, this.services.redactor) };
+    this.run.append({ events: [{ type: 'tool-progress', body }] });
+    this.timer = this.services.clock.after(betweenMs, () => {
       this.show();
     });
   }
 }
 
-/** Numbers that are none are left out; a text is one short line. */
-function clean({ progress, total, message }: ToolProgress): ToolProgress {
+/** Numbers that are none are left out; a text is short, and redacted before it is cut, lest half a secret stays. */
+function clean({ progress, total, message }: ToolProgress, redactor: Redactor): ToolProgress {
   return {
     ...(Number.isFinite(progress) && progress !== undefined ? { progress } : {}),
     ...(Number.isFinite(total) && total !== undefined ? { total } : {}),
-    ...(message === undefined ? {} : { message: toStorableText(message.slice(0, longestMessage)) }),
+    ...(message === undefined ? {} : { message: toStorableText(redactor.redact(message).slice(0, longestMessage)) }),
   };
 }

@@ -102,7 +102,7 @@ export class ToolRunner {
     if (tool === undefined) return unregistered(call.name);
     const label = labelOf(tool);
     this.telemetry.toolStarted(label);
-    const progress = new CallProgress(run, call.callId, systemClock);
+    const progress = new CallProgress(run, call.callId, { clock: systemClock, redactor: this.redactor });
     const ended = executeToolCall({
       tool,
       arguments: call.toRun,

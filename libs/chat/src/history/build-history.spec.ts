@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import type { LedgerCall, ToolCallStatus } from '#tools';
+import type { CallState, LedgerCall, ToolCallStatus } from '#tools';
 
 import { conversationProblems } from '../../../../test/harness/conversation-problems.js';
 import { buildHistory, type HistoryJob, type HistoryMessage } from './build-history.js';
@@ -64,6 +64,29 @@ describe('buildHistory', () => {
     const calls = [call({ ...changes, status, result: null })];
     const messages = history({ status: 'failed', rounds: [{ number: 1, text: '', partial: false }], calls });
     expect(messages[2]).toEqual({ role: 'tool', tool_call_id: 'c1', content: text });
+  });
+
+  it('tells of edited arguments without what their request did not show', () => {
+    const state: CallState = {
+      id: 'i',
+      executor: 'worker',
+      approval: 'person',
+      toolVersion: null,
+      approvedArguments: '{"to":"bob","pin":"4321"}',
+      sensitiveFields: ['pin'],
+      decidedBy: 'u',
+      startedAt: null,
+      worker: null,
+      terms: null,
+      interruptId: null,
+      isReported: false,
+    };
+    const rounds = [{ number: 1, text: '', partial: false }];
+    const messages = history({ status: 'completed', rounds, calls: [call({ state })] });
+    expect(messages[3]).toEqual({
+      role: 'system',
+      content: 'Approval receipts: c1 approved by a person with edited arguments {"to":"bob","pin":"***"}.',
+    });
   });
 
   it('closes an interrupted turn with its partial text and what was done', () => {

@@ -4,12 +4,12 @@ import { type LedgerCall, parseArguments, type ReceiptCall, redactArguments } fr
 export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCall, 'callId'> } {
   const { state } = call;
   if (state === undefined || state === null || state.approval === null) return {};
-  const { approval, approvedArguments } = state;
+  const { approval, approvedArguments, sensitiveFields } = state;
   const wasEdited = approvedArguments !== null && approvedArguments !== call.arguments;
-  return { receipt: { approval, edited: wasEdited ? shown(approvedArguments) : null } };
+  return { receipt: { approval, edited: wasEdited ? shown(approvedArguments, sensitiveFields ?? []) : null } };
 }
 
-function shown(edited: string): string {
+function shown(edited: string, sensitiveFields: readonly string[]): string {
   const parsed = parseArguments(edited);
-  return parsed.ok ? JSON.stringify(redactArguments(parsed.value, [])) : '{}';
+  return parsed.ok ? JSON.stringify(redactArguments(parsed.value, sensitiveFields)) : '{}';
 }

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock, Redactor, Secret } from '#platform';
+
+import { CallProgress } from './call-progress.js';
+
+const SECRET = 'correct-horse-battery';
+
+function start() {
+  const messages: unknown[] = [];
+  const clock = new ManualClock();
+  const run = {
+    append: ({ events = [] }: { readonly events?: readonly { readonly body: object }[] }) => {
+      messages.push(...events.map(({ body }) => ('message' in body ? body.message : null)));
+    },
+  };
+  const redactor = new Redactor([new Secret(SECRET)]);
+  return { messages, clock, progress: new CallProgress(run, 'call_1', { clock, redactor }) };
+}
+
+describe('CallProgress', () => {
+  it('shows no secret, neither at once nor later', () => {
+    const { messages, clock, progress } = start();
+    progress.report({ message: `logging in with ${SECRET}` });
+    progress.report({ message: 'Authorization: Bearer abcdefgh12345678' });
+    clock.advance(500);
+    expect(messages).toEqual(['logging in with [redacted]', 'Authorization: Bearer [redacted]']);
+    progress.close();
+  });
+
+  it('shows no half of a secret where a message is cut', () => {
+    const { messages, progress } = start();
+    progress.report({ message: 'x'.repeat(490) + SECRET });
+    expect(messages).toEqual([`${'x'.repeat(490)}[redacted]`]);
+    progress.close();
+  });
+});
