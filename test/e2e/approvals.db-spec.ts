@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { scopeOf } from '#auth';
 import { JobStopper } from '#jobs';
+import { ToolRegistry } from '#tools';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -249,6 +250,27 @@ describe('the policy at the moment of running', () => {
     const { jobId } = await stage.ask(['send']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
     expect(stage.ran).toEqual([]);
+  });
+});
+
+describe('the tool at the moment of running', () => {
+  it('is the one that was shown, or the approved call is not run', async () => {
+    const { jobId, interrupt } = await one();
+    const shown = stage.engine.app.get(ToolRegistry).find('send')?.version;
+    const version = 'SELECT tool_version FROM tool_call WHERE job_id = $1';
+    expect(await stage.rows(version, [jobId])).toEqual([{ tool_version: shown }]);
+    await stage.rows(`UPDATE tool_call SET tool_version = 'of before' WHERE job_id = $1`, [jobId]);
+    await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'denied' }] });
+    expect(stage.ran).toEqual([]);
+    expect(lastMessages().slice(-2)).toEqual([
+      {
+        role: 'tool',
+        tool_call_id: 'call_a',
+        content: 'Tool "send" changed since this call was proposed. It was not run.',
+      },
+      { role: 'system', content: 'Approval receipts: call_a not executed.' },
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { JobStopper } from '#jobs';
-import { ToolDidNothing, ToolQueueCancels, ToolResults, ToolWorker } from '#tools';
+import { parseApprovalPolicy, ToolDidNothing, ToolQueueCancels, ToolResults, ToolWorker } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -124,11 +124,42 @@ describe('a call in the isolated queue', () => {
     expect(ids(await queue.reached(sent, 'error'))).toEqual(['error', 'Tool "vanished" is not registered on server.']);
   });
 
-  it('reads as not registered when its tool has changed since it was offered', async () => {
+  it('is denied when its tool has changed since it was offered', async () => {
     const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE tool_call SET tool_version = 'another' WHERE id = $1`, [sent.id]);
     worker().start();
-    expect(ids(await queue.reached(sent, 'error'))).toEqual(['error', 'Tool "once" is not registered on server.']);
+    expect(ids(await queue.reached(sent, 'denied'))).toEqual([
+      'denied',
+      'Tool "once" changed since this call was proposed. It was not run.',
+    ]);
+  });
+
+  it.each(['block', 'require_approval'] as const)('is denied when the policy has come to say %s', async (action) => {
+    const sent = await queue.sendOne('once');
+    const policy = parseApprovalPolicy({ rules: [{ match: 'once', action }] });
+    const { workspaceId } = sent;
+    await queue.platform.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query(
+        `INSERT INTO approval_policy (workspace_id, version, policy, created_by) VALUES ($1, 1, $2, 'user:a')`,
+        [workspaceId, policy],
+      ),
+    );
+    worker().start();
+    expect(ids(await queue.reached(sent, 'denied'))).toEqual(['denied', 'Tool "once" is not registered on server.']);
+    expect(await queue.rows('SELECT approval, started_at FROM tool_call WHERE id = $1', [sent.id])).toEqual([
+      { approval: 'withdrawn', started_at: null },
+    ]);
+  });
+
+  it("is denied when the request's own policy does not let it run", async () => {
+    const sent = await queue.sendOne('once');
+    const policy = parseApprovalPolicy({ rules: [{ match: 'once', action: 'block' }] });
+    await queue.rows(`UPDATE job SET input = jsonb_set(input, '{toolApproval}', $2) WHERE id = $1`, [
+      sent.jobId,
+      policy,
+    ]);
+    worker().start();
+    expect(await queue.reached(sent, 'denied')).toMatchObject({ status: 'denied' });
   });
 
   it('is denied when whoever asked for it is no member any more', async () => {

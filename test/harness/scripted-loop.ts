@@ -35,6 +35,7 @@ export const offer = (name: string): OfferedTool => ({
   effect: 'pure',
   repeatable: false,
   sort: 'server',
+  version: 'v1',
 });
 export const settled = (round: number, text_: string, args = '{}'): LoopRound => ({
   round,

@@ -41,6 +41,7 @@ export {
   modelTextOf,
   notRegistered,
   ROUND_LIMIT_TEXT,
+  toolChanged,
 } from './model-text.js';
 export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
 export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
@@ -77,7 +78,7 @@ export {
   type ToolErrorPhase,
   type ToolFailure,
 } from './tool-call.js';
-export { ToolArgumentsError, ToolDidNothing } from './tools.errors.js';
+export { ToolArgumentsError, ToolDidNothing, ToolOutcomeUnknown } from './tools.errors.js';
 export { ToolProvider } from './tool-registry.module.js';
 export { ToolsModule } from './tools.module.js';
 export {

@@ -10,6 +10,11 @@ export function notRegistered(name: string): string {
   return `Tool "${name}" is not registered on server.`;
 }
 
+/** The tool is not what it was when the model asked for it, or when a person let the call run. */
+export function toolChanged(name: string): string {
+  return `Tool "${name}" changed since this call was proposed. It was not run.`;
+}
+
 /** A tool that only a client can run, in a request without one. */
 export function clientOnly(name: string): string {
   return `Tool "${name}" is client-only.`;

@@ -14,6 +14,7 @@ const offer = (name: string, handling: OfferedHandling = 'server', repeatable = 
   effect: 'pure',
   repeatable,
   sort: 'server',
+  version: 'v1',
 });
 const ask = (name: string, args = '{}', callId = ''): RequestedCall => ({ callId, name, arguments: args });
 const plan = (requested: readonly RequestedCall[], with_: Partial<CallPlan> = {}): readonly PlannedCall[] =>

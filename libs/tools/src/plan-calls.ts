@@ -30,6 +30,8 @@ export interface PlannedCall {
   readonly arguments: string;
   readonly effect: ToolEffect;
   readonly runtime: ToolSort;
+  /** Fingerprint of the tool that was offered; null: it was not. */
+  readonly toolVersion: string | null;
   readonly disposition: Disposition;
 }
 
@@ -64,8 +66,17 @@ export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): 
     const disposition = refusal ?? (repeat ? skipped(IDENTICAL_TEXT) : tool?.handling === 'client' ? CLIENT : RUN);
     if (disposition.type !== 'settled') history.add({ name, arguments: storable, status: 'running' });
     const callId = freeId(call.callId, `call_${plan.round}_${ordinal}`, used);
-    const { effect = 'once', sort: runtime = 'server' } = tool ?? {};
-    return { ordinal, callId, name, arguments: storedArguments(storable), effect, runtime, disposition };
+    const { effect = 'once', sort: runtime = 'server', version: toolVersion = null } = tool ?? {};
+    return {
+      ordinal,
+      callId,
+      name,
+      arguments: storedArguments(storable),
+      effect,
+      runtime,
+      toolVersion,
+      disposition,
+    };
   });
 }
 

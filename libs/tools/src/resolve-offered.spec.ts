@@ -70,6 +70,14 @@ describe('resolveOffered', () => {
     expect(offered?.handling).toBe('clientless');
   });
 
+  it('says what a call to each tool is a call of', () => {
+    const version = (name: string, description: string) =>
+      resolveOffered([{ type: 'function', function: { name, description, parameters } }], registry)[0]?.version;
+    expect(version('server', 'as a request puts it')).toBe(registry.find('server')?.version);
+    expect(version('own', 'a')).toMatch(/^[0-9a-f]{16}$/);
+    expect(version('own', 'a')).not.toBe(version('own', 'b'));
+  });
+
   it('refuses a server tool that is not what it was when the job was accepted', () => {
     const pinned = (version: string) =>
       resolveOffered([advertise('server', parameters)], registry, { pins: { server: version } })[0]?.handling;

@@ -3,6 +3,7 @@ import type { ToolDefinition } from '#models';
 import type { ClientSide } from './client-tools/client-side.js';
 import { sameSchema } from './same-schema.js';
 import type { Tool, ToolEffect, ToolRuntime, ToolSort } from './tool.js';
+import { toolVersion } from './tool-version.js';
 
 /** A tool as a request names it, in the provider's shape. */
 export type AdvertisedTool = ToolDefinition;
@@ -22,6 +23,8 @@ export interface OfferedTool {
   readonly effect: ToolEffect;
   readonly repeatable: boolean;
   readonly sort: ToolSort;
+  /** Fingerprint of what a call to it is a call of: another one later on is another tool. */
+  readonly version: string;
 }
 
 /** What a request says about its tools, beside their definitions. */
@@ -62,9 +65,14 @@ export function resolveOffered(
       effect: isOurs ? tool.effect : (own(terms.client?.tools, name)?.effect ?? tool?.effect ?? 'once'),
       repeatable: tool?.repeatable ?? false,
       sort: isOurs ? tool.sort : 'client',
+      version: isOurs ? tool.version : versionOf(definition),
     });
   }
   return [...offered.values()];
+}
+
+function versionOf({ function: { name, description = '', parameters = { type: 'object' } } }: ToolDefinition): string {
+  return toolVersion({ name, description, parameters });
 }
 
 function handlingOf(definition: ToolDefinition, tool: Tool | undefined, terms: OfferTerms): OfferedHandling {

@@ -53,13 +53,17 @@ export interface CallState {
   readonly id: string;
   readonly executor: 'worker' | 'queue' | 'client';
   readonly approval: Approval | null;
-  /** Approved, and not started yet. */
-  readonly mayStart: boolean;
+  /** Fingerprint of the tool it is a call of; null: none was kept. */
+  readonly toolVersion: string | null;
   /** The arguments a person approved; null: nobody was asked. */
   readonly approvedArguments: string | null;
   /** Members of these arguments that its request did not show; null: nobody was asked. */
   readonly sensitiveFields: readonly string[] | null;
   readonly decidedBy: string | null;
+  /** When it was last started, ms since the epoch. */
+  readonly startedAt: number | null;
+  /** The tool process that last had it; null: none. */
+  readonly worker: string | null;
   /** Who could decide, as its request said. */
   readonly terms: {
     readonly decidableBy: 'requester' | 'approvers' | 'members';

@@ -11,7 +11,10 @@ import { CallGate } from './approval/call-gate.js';
 import { PastCallsRepository } from './approval/past-calls.repository.js';
 import { PolicyExplainer } from './approval/policy-explainer.service.js';
 import { PolicyReplayService } from './approval/policy-replay.service.js';
+import { StartGate } from './approval/start-gate.js';
+import { StartingCallsRepository } from './approval/starting-calls.repository.js';
 import { WebToolsModule } from './builtin/web/web-tools.module.js';
+import { ClientCallEnds } from './client-tools/client-call-ends.js';
 import { ClientCalls } from './client-tools/client-calls.js';
 import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
 import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
@@ -40,6 +43,8 @@ const approvals = [
   PolicyExplainer,
   PolicyReplayService,
   PrincipalsRepository,
+  StartGate,
+  StartingCallsRepository,
 ];
 const interrupts = [
   ApprovalDecisions,
@@ -51,7 +56,7 @@ const interrupts = [
   JobCloser,
   UnknownOutcomes,
 ];
-const clientTools = [ClientCalls, ClientClaimsRepository, ClientToolsService, ClientToolTimeouts];
+const clientTools = [ClientCallEnds, ClientCalls, ClientClaimsRepository, ClientToolsService, ClientToolTimeouts];
 const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */

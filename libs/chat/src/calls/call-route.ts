@@ -4,9 +4,9 @@ import type { Approval, ToolFailure } from '#tools';
 /** Where a call goes. Decided when its round is committed, and once more for a call that another worker left open. */
 export type CallRoute =
   /** This worker runs it. */
-  | { readonly type: 'run'; readonly approval: Approval; readonly grantId: string | null }
+  | ({ readonly type: 'run' } & Allowed)
   /** A process of the isolated queue runs it. */
-  | { readonly type: 'queue'; readonly approval: Approval; readonly grantId: string | null }
+  | ({ readonly type: 'queue' } & Allowed)
   /** Somebody outside has to let it run (`awaiting_approval`), or to run it (`awaiting_client`). */
   | {
       readonly type: 'open';
@@ -21,6 +21,13 @@ export type CallRoute =
       readonly approval: 'blocked' | 'withdrawn' | null;
       readonly failure: ToolFailure;
     };
+
+interface Allowed {
+  readonly approval: Approval;
+  readonly grantId: string | null;
+  /** Fingerprint of the tool that was asked about: no other one may run. */
+  readonly toolVersion: string;
+}
 
 /** The routes of a round's calls by ordinal; settled calls have none. */
 export type CallRoutes = ReadonlyMap<number, CallRoute & { readonly toolCallId: string }>;

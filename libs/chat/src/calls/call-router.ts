@@ -19,6 +19,7 @@ import {
   toAskedPerson,
   type Tool,
   ToolCatalog,
+  toolChanged,
   validateArguments,
 } from '#tools';
 
@@ -65,6 +66,9 @@ export class CallRouter {
         ? await this.gate.judge(job, asked, tool)
         : await this.gate.recheck(job, { call: asked, tool, allowed: call.state });
     if (answer.type === 'refuse') return refused(call.name, answer.approval);
+    const current = isClients ? offer.version : tool?.enabled === true ? tool.version : null;
+    const proposed = call.state === null ? offer?.version : call.state.toolVersion;
+    if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', toolChanged(call.name));
     if (answer.type === 'ask' || isClients) {
       const problem = problemOf(asked, isClients ? offer.definition.function.parameters : tool?.parameters);
       if (problem !== null) return problem;
@@ -78,7 +82,7 @@ export class CallRouter {
       if (question !== null) return this.askPerson(context, call, question);
     }
     const { approval, grantId } = answer;
-    return { type: tool.isolation === 'queue' ? 'queue' : 'run', approval, grantId };
+    return { type: tool.isolation === 'queue' ? 'queue' : 'run', approval, grantId, toolVersion: tool.version };
   }
 
   private askFor(
@@ -146,6 +150,11 @@ export class CallRouter {
     });
     return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
   }
+}
+
+/** Whether it is a call of another tool by now. One that is gone is refused for that. */
+function isChanged(proposed: string | null | undefined, current: string | null): boolean {
+  return (proposed ?? null) !== null && current !== null && proposed !== current;
 }
 
 /** Null: it cannot be asked; the tool itself says why. */

@@ -6,6 +6,7 @@ import {
   type LedgerCall,
   openCallRow,
   queueCallRows,
+  type QueuedCall,
   settleCallRow,
   type ToolQueue,
   toToolCallItem,
@@ -33,6 +34,8 @@ export class JobCalls {
   private readonly ledger: ReadonlyMap<string, LedgerCall>;
   /** Calls that are not settled, each with the request about it. */
   private readonly open = new Map<string, string | null>();
+  /** A tool could not tell what became of its call: it follows the tool's policy before the model is asked again. */
+  hasUndecided = false;
   private fresh: { readonly round: number; readonly routes: CallRoutes } | undefined;
 
   constructor(
@@ -88,13 +91,15 @@ export class JobCalls {
     const isStarted = this.fresh?.round === round;
     for (const call of calls) {
       const route = isStarted ? this.fresh?.routes.get(call.ordinal) : await this.reroute(round, call);
-      if (route?.type === 'run') runnable.push({ ...call, toRun: this.argumentsOf(round, call) });
+      if (route?.type === 'run') runnable.push(this.toRunnable(round, call, route));
       if (route?.type === 'refused') results.push(refused(call, route));
     }
     const ran = await this.services.tools.runCalls(this.run, runnable, { round, isStarted, held });
     const ended = held?.endsUnwritten === true ? runnable : [...results, ...ran];
     for (const { ordinal } of ended) this.open.delete(keyOf({ round, ordinal }));
-    return [...results, ...ran];
+    const decided = this.run.signal.aborted ? ran : ran.filter(({ status }) => status !== 'interrupted');
+    this.hasUndecided = decided.length < ran.length;
+    return [...results, ...decided];
   }
 
   /** Whether the run stops and its job does not. */
@@ -128,7 +133,10 @@ export class JobCalls {
       });
     }
     if (route.type === 'open') this.park(known, route);
-    if (route.type === 'queue') await this.send(known, state.approvedArguments ?? known.arguments);
+    if (route.type === 'queue') {
+      const { toolVersion } = route;
+      await this.send(known, { arguments: state.approvedArguments ?? known.arguments, toolVersion });
+    }
     return route;
   }
 
@@ -146,19 +154,20 @@ export class JobCalls {
   }
 
   /** Hands an approved call to the isolated queue. */
-  private async send(call: LedgerCall, args: string): Promise<void> {
+  private async send(call: LedgerCall, sent: Pick<QueuedCall, 'arguments' | 'toolVersion'>): Promise<void> {
     const { job } = this.run;
     const item = toToolCallItem({ ...call, status: 'running' });
     const body = { round: call.round, internalStatus: 'running', call: item };
-    const rows = queueCallRows(job, { ...call, arguments: args });
+    const rows = queueCallRows(job, { ...call, ...sent });
     const write = { rows, events: [{ type: 'tool-call-updated', body } as const] };
     if (!(await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write)))) return;
     this.services.queue.hint(this.run.job.workspaceId);
     this.open.set(keyOf(call), null);
   }
 
-  private argumentsOf(round: number, call: LoopCall): string {
-    return this.ledger.get(keyOf({ round, ordinal: call.ordinal }))?.state?.approvedArguments ?? call.arguments;
+  private toRunnable(round: number, call: LoopCall, { toolVersion }: { readonly toolVersion: string }): RunnableCall {
+    const known = this.ledger.get(keyOf({ round, ordinal: call.ordinal }));
+    return { ...call, toRun: known?.state?.approvedArguments ?? call.arguments, toolVersion };
   }
 }
 

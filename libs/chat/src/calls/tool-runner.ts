@@ -12,6 +12,7 @@ import {
   startCallRow,
   type Tool,
   ToolCatalog,
+  toolChanged,
   type ToolOutcome,
   toToolCallItem,
 } from '#tools';
@@ -25,6 +26,8 @@ import type { HeldRound } from './held-round.js';
 /** A call that may run now. `toRun`: the arguments the tool gets, which a person may have edited. */
 export interface RunnableCall extends LoopCall {
   readonly toRun: string;
+  /** Fingerprint of the tool that may run; of another one it is no call. */
+  readonly toolVersion: string;
 }
 
 /** How the calls of a round came to be run here. */
@@ -100,6 +103,7 @@ export class ToolRunner {
     const tool = (await this.catalog.of(job.workspaceId)).find(call.name);
     // There when it was routed, gone now: the model reads what it reads for any unknown tool.
     if (tool === undefined) return unregistered(call.name);
+    if (tool.version !== call.toolVersion) return changed(call.name);
     const label = labelOf(tool);
     this.telemetry.toolStarted(label);
     const progress = new CallProgress(run, call.callId, { clock: systemClock, redactor: this.redactor });
@@ -159,6 +163,11 @@ function outputRows({ job }: JobRun, place: OutputOf, outcome: ToolOutcome): rea
   return outcome.status === 'completed' && outcome.whole !== undefined
     ? [keepOutputRow(job, place, outcome.whole)]
     : [];
+}
+
+function changed(name: string): ToolOutcome {
+  const message = toolChanged(name);
+  return { status: 'denied', failure: { phase: 'approval', message }, modelText: message, durationMs: 0 };
 }
 
 function unregistered(name: string): ToolOutcome {

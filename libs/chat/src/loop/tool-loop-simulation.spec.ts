@@ -33,6 +33,7 @@ const OFFERED: readonly OfferedTool[] = (['pure', 'once', 'idempotent'] as const
   effect,
   repeatable: false,
   sort: 'server',
+  version: 'v1',
 }));
 
 class Killed extends Error {}

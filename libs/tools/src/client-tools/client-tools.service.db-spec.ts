@@ -7,6 +7,7 @@ import { newId } from '#platform';
 import { openTestClientCalls, refusal, type TestClientCalls } from '../../../../test/harness/client-calls.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities } from '../../../../test/harness/identities.js';
+import { ApprovalPoliciesService } from '../approval/approval-policies.service.js';
 
 const callId = 'call_1';
 
@@ -142,6 +143,22 @@ describe('calls that clients run', () => {
         'Tool approval expired or its reviewed payload changed',
         expect.stringMatching(/^(awaiting_client|cancelled)$/),
       ]);
+    });
+  });
+
+  describe('a call that may not run any more', () => {
+    it.each(['block', 'require_approval'] as const)('is denied to its client: %s', async (action) => {
+      const { jobId } = await calls.open(me);
+      const { claimToken } = await claim(jobId);
+      const policy = { rules: [{ match: 'open_file', action }] };
+      await calls.app.get(ApprovalPoliciesService).save(people.owner, { policy, expectedVersion: null });
+      const asked = await refusal(calls.service.validate(me, jobId, { callId, claimToken }));
+      await calls.app.get(ApprovalPoliciesService).save(people.owner, { policy: {}, expectedVersion: null });
+      expect(asked).toEqual(['claim_changed', 'Tool approval expired or its reviewed payload changed', 'denied']);
+      expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'denied', result: null })]);
+      expect(await calls.requests(jobId)).toEqual(['client_tool cancelled denied']);
+      expect(await calls.told(jobId)).toEqual(['denied']);
+      expect(await calls.jobStatus(jobId)).toBe('queued');
     });
   });
 

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { InterruptSettler } from '#jobs';
-import { Redactor } from '#platform';
+import { isId } from '#platform';
 
+import { StartGate } from '../approval/start-gate.js';
 import { callUpdated } from '../interrupts/call-updated.js';
 import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
-import { type ClientAnswer, toClientAnswer, toSettlement } from './client-answer.js';
+import { toClientAnswer } from './client-answer.js';
+import { ClientCallEnds } from './client-call-ends.js';
 import { ClientCalls, type HeldClientCall, isPending } from './client-calls.js';
 import { type CallContext, ClientClaimsRepository } from './client-claims.repository.js';
 import { alreadyClaimed, claimChanged, claimLost, notPending, otherDevice } from './client-tools.errors.js';
@@ -42,8 +43,8 @@ export class ClientToolsService {
     private readonly clientCalls: ClientCalls,
     private readonly calls: HeldCallsRepository,
     private readonly claims: ClientClaimsRepository,
-    private readonly settler: InterruptSettler,
-    private readonly redactor: Redactor,
+    private readonly ends: ClientCallEnds,
+    private readonly gate: StartGate,
   ) {}
 
   /**
@@ -82,22 +83,31 @@ export class ClientToolsService {
 
   /**
    * To be asked right before the tool is run: from here on the call counts as started, and the claim lasts for the tool's
-   * time and 30 s. May be repeated; the end stays. Throws `claim_changed`: then the tool must not be run.
+   * time and 30 s. May be repeated; the end stays. Throws `claim_changed`: then the tool must not be run. A call that the policy
+   * or its requester's rights do not let run any more ends as denied.
    */
-  validate(
+  async validate(
     principal: Principal,
     jobId: string,
     { callId, claimToken }: ClaimRef,
   ): Promise<{ readonly valid: true; readonly expiresAt: number }> {
-    return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
+    const mayRun = await this.mayRun(principal, jobId, callId);
+    const validated = await this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
       const { job, call, claim, toolTimeoutMs } = held;
       if (!isPending(held) || !holdsClaim(held, claimToken)) throw claimChanged(call.status);
-      if (claim.isValidated && claim.until !== null) return { valid: true, expiresAt: Math.round(claim.until) };
+      if (claim.isValidated && claim.until !== null)
+        return { valid: true, expiresAt: Math.round(claim.until) } as const;
+      if (!mayRun) {
+        await this.ends.deny(held);
+        return null;
+      }
       const expiresAt = await this.claims.validate(job, claim.id, toolTimeoutMs + CLAIM_MS);
       await this.calls.startAtClient(job, call);
       job.append(callUpdated({ ...call, status: 'running' }));
-      return { valid: true, expiresAt };
+      return { valid: true, expiresAt } as const;
     });
+    if (validated === null) throw claimChanged('denied');
+    return validated;
   }
 
   /**
@@ -116,25 +126,16 @@ export class ClientToolsService {
       if (held.interrupt.outcome?.['submission'] === submission) return { accepted: true };
       if (!isPending(held)) throw notPending(held.call.status);
       if (!holdsClaim(held, claimToken)) throw claimLost(held.call.status);
-      await this.settle(held, answer, { submission, by: principal.id });
+      await this.ends.take(held, answer, { submission, by: principal.id });
       return { accepted: true };
     });
   }
 
-  private async settle(
-    { job, call, interrupt }: HeldClientCall,
-    answer: ClientAnswer,
-    { submission, by }: { readonly submission: string; readonly by: string },
-  ): Promise<void> {
-    // A result within an unvalidated claim: the client has run it all the same.
-    if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
-    const end = toSettlement(call.name, answer, (text) => this.redactor.redact(text));
-    await this.calls.settle(job, call, end);
-    const shown = end.status === 'completed' ? { result: end.result } : { error: end.failure };
-    job.append(callUpdated({ ...call, ...shown, status: end.status }));
-    const outcome = { outcome: end.status, submission };
-    await this.settler.store({ job, interrupt }, { status: 'resolved', outcome, by });
-    await this.settler.requeueIfSettled(job);
+  /** Asked before anything is held, and believed only by those who may serve the call. */
+  private async mayRun({ workspaceId }: Principal, jobId: string, callId: string): Promise<boolean> {
+    if (!isId(jobId)) return false;
+    const answer = await this.gate.ask({ workspaceId, jobId, callId }, null);
+    return answer?.type === 'run';
   }
 }
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
 import { Draining } from '#jobs';
 import { type Clock, Config, crashpoint, Redactor, systemClock } from '#platform';
 
+import { StartGate } from '../approval/start-gate.js';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
 import { executeToolCall, type ToolOutcome } from '../execute-tool-call.js';
-import { notRegistered } from '../model-text.js';
+import { notRegistered, toolChanged } from '../model-text.js';
 import type { Tool, ToolProgress } from '../tool.js';
 import type { ToolFailure } from '../tool-call.js';
 import { ToolDidNothing } from '../tools.errors.js';
@@ -37,7 +37,7 @@ export class CallExecution {
 
   constructor(
     private readonly catalog: ToolCatalog,
-    private readonly principals: PrincipalsRepository,
+    private readonly gate: StartGate,
     private readonly redactor: Redactor,
     private readonly config: Config,
   ) {}
@@ -55,14 +55,16 @@ export class CallExecution {
     return this.redactor.redact(text);
   }
 
-  /** The rights and the tool as they are now: both may have gone while the call waited. */
-  private async findTool(call: ClaimedCall): Promise<Tool | CallAnswer> {
-    const { workspaceId, principal, name, toolVersion } = call;
-    const isMember = principal === 'system' || (await this.principals.find(workspaceId, principal)) !== null;
-    if (!isMember) return refused(notRegistered(name), 'approval');
-    const tool = (await this.catalog.of(workspaceId)).find(name);
-    const isSame = tool?.enabled === true && (toolVersion === null || tool.version === toolVersion);
-    return isSame ? tool : refused(notRegistered(name), 'execution');
+  /** The policy, the rights and the tool as they are now: all may have changed while the call waited. Null: it is gone. */
+  private async findTool(call: ClaimedCall): Promise<Tool | CallAnswer | null> {
+    const { workspaceId, name, toolVersion } = call;
+    const tool = (await this.catalog.of(workspaceId)).find(name) ?? null;
+    const answer = await this.gate.ask(call, tool);
+    if (answer === null) return null;
+    // Here nobody can be asked any more: what has come to need approval is not run.
+    if (answer.type !== 'run') return refused(notRegistered(name), 'approval');
+    if (tool?.enabled !== true) return refused(notRegistered(name), 'execution');
+    return toolVersion === null || tool.version === toolVersion ? tool : refused(toolChanged(name), 'approval');
   }
 
   private async execute(call: ClaimedCall, tool: Tool, controls: CallControls): Promise<CallAnswer> {

@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Tool } from '../tool.js';
+import { CallGate, type GateAnswer } from './call-gate.js';
+import { StartingCallsRepository, type StartingRef } from './starting-calls.repository.js';
+
+/**
+ * The gate, asked right before a call starts outside the job's own process: by a process of the isolated queue, or by a client.
+ * It reads through caches: never ask it inside the transaction that holds the job.
+ */
+@Injectable()
+export class StartGate {
+  constructor(
+    private readonly gate: CallGate,
+    private readonly calls: StartingCallsRepository,
+  ) {}
+
+  /** `tool` null: it is the client's own, or gone. Gives null when there is no such call. */
+  async ask(ref: StartingRef, tool: Tool | null): Promise<GateAnswer | null> {
+    const asked = await this.calls.find(ref);
+    if (asked === null) return null;
+    const { job, call, allowed } = asked;
+    return this.gate.recheck(job, { call, tool, allowed });
+  }
+}

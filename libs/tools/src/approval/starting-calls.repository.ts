@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres } from '#platform';
+
+import type { ApprovalPolicy } from './approval-policy.js';
+import type { Allowance, GateCall, GateJob } from './call-gate.js';
+
+/** Which call of a job: by the ledger row, or by the id the model knows it by (the newest if a provider repeated one). */
+export type StartingRef = { readonly workspaceId: string; readonly jobId: string } & (
+  { readonly id: string } | { readonly callId: string }
+);
+
+/** What the gate is asked about a call that is about to start. */
+export interface StartingCall {
+  readonly job: GateJob;
+  /** `arguments`: as they are to be run. */
+  readonly call: GateCall;
+  readonly allowed: Allowance;
+}
+
+interface Row {
+  readonly threadId: string | null;
+  readonly createdBy: string | null;
+  readonly principal: string;
+  readonly requestPolicy: ApprovalPolicy | null;
+  readonly name: string;
+  readonly arguments: string;
+  readonly approval: Allowance['approval'];
+  readonly decidedBy: string | null;
+  readonly terms: Allowance['terms'];
+}
+
+// The request's own policy stands in the job's input, as it was parsed when the job was accepted.
+const callSql = `SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval,
+    nullif(j.input->'toolApproval', 'null') AS "requestPolicy", c.decided_by AS "decidedBy",
+    coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
+    (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
+       FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
+        AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1) AS terms
+  FROM tool_call c JOIN job j ON j.workspace_id = c.workspace_id AND j.id = c.job_id
+ WHERE c.workspace_id = $1 AND c.job_id = $2 AND (c.id = $3 OR c.call_id = $4) ORDER BY c.round DESC LIMIT 1`;
+
+/** Calls that another process than the job's own begins to run. */
+@Injectable()
+export class StartingCallsRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  async find(ref: StartingRef): Promise<StartingCall | null> {
+    const { workspaceId, jobId } = ref;
+    const [id, callId] = 'id' in ref ? [ref.id, null] : [null, ref.callId];
+    const statement = { name: 'starting-call', text: callSql, values: [workspaceId, jobId, id, callId] };
+    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
+    if (row === undefined) return null;
+    const { threadId, createdBy, principal, requestPolicy, name, approval, decidedBy, terms } = row;
+    return {
+      job: { workspaceId, jobId, threadId, createdBy, principal, agent: null, requestPolicy },
+      call: { name, arguments: row.arguments },
+      allowed: { approval, decidedBy, terms },
+    };
+  }
+}

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+
+import { InterruptSettler } from '#jobs';
+import { Redactor } from '#platform';
+
+import { callUpdated } from '../interrupts/call-updated.js';
+import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
+import { notRegistered } from '../model-text.js';
+import { type ClientAnswer, toSettlement } from './client-answer.js';
+import type { HeldClientCall } from './client-calls.js';
+
+/** How a client's call ends within the transaction that holds its job; the job goes on once nothing of it is open. */
+@Injectable()
+export class ClientCallEnds {
+  constructor(
+    private readonly calls: HeldCallsRepository,
+    private readonly settler: InterruptSettler,
+    private readonly redactor: Redactor,
+  ) {}
+
+  /** With what a client says. */
+  async take(
+    { job, call, interrupt }: HeldClientCall,
+    answer: ClientAnswer,
+    { submission, by }: { readonly submission: string; readonly by: string },
+  ): Promise<void> {
+    // A result within an unvalidated claim: the client has run it all the same.
+    if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
+    const end = toSettlement(call.name, answer, (text) => this.redactor.redact(text));
+    await this.calls.settle(job, call, end);
+    const shown = end.status === 'completed' ? { result: end.result } : { error: end.failure };
+    job.append(callUpdated({ ...call, ...shown, status: end.status }));
+    const outcome = { outcome: end.status, submission };
+    await this.settler.store({ job, interrupt }, { status: 'resolved', outcome, by });
+    await this.settler.requeueIfSettled(job);
+  }
+
+  /** It must not be run any more: what had allowed it is gone. What the model reads does not tell. */
+  async deny({ job, call, interrupt }: HeldClientCall): Promise<void> {
+    const error = { phase: 'approval', message: notRegistered(call.name) } as const;
+    await this.calls.settle(job, call, { status: 'denied', failure: error, approval: 'withdrawn' });
+    job.append(callUpdated({ ...call, error, status: 'denied' }));
+    await this.settler.store({ job, interrupt }, { status: 'cancelled', outcome: { outcome: 'denied' }, by: null });
+    await this.settler.requeueIfSettled(job);
+  }
+}
