@@ -37,7 +37,10 @@ function toTool([name, { effect, onUnknown = 'ask', isolation = 'worker' }]: [st
     isolation,
     timeoutMs: 60_000,
     input: remoteInput,
-    execute: (args, context) => ask(name, context, args),
+    execute: (args, context) => {
+      if (isolation === 'queue') context.progress({ message: `asks for ${name}` });
+      return ask(name, context, args);
+    },
     ...(onUnknown === 'verify' ? { verify: (_key: string, context: ToolContext) => verify(context) } : {}),
   };
   return defineTool(spec);

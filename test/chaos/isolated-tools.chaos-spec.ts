@@ -36,19 +36,21 @@ describe('when a process dies while an isolated tool runs', () => {
   const orphan = async (
     tool: string,
     env: Readonly<Record<string, string>>,
-    fate: (victim: NightshiftProcess, before: number) => Promise<void>,
+    fate: (victim: NightshiftProcess, viewer: Viewer, before: number) => Promise<void>,
   ): Promise<Viewer> => {
     const victim = await stage.startTools(env);
     successor.kill('SIGSTOP');
     const before = stage.ledger.calls.length;
     const viewer = await stage.order([{ tool, to: 'ada' }]);
-    await fate(victim, before);
+    await fate(victim, viewer, before);
     expect((await victim.exited).signal).toBe('SIGKILL');
     successor.kill('SIGCONT');
     return viewer;
   };
-  const killInFlight = async (victim: NightshiftProcess, before: number) => {
+  const killInFlight = async (victim: NightshiftProcess, viewer: Viewer, before: number) => {
     await stage.ledger.called(before + 1);
+    // Told by one process, applied by another, shown by a third.
+    await viewer.saw('tool-progress');
     victim.kill('SIGKILL');
   };
 

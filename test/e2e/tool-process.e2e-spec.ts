@@ -1,0 +1,67 @@
+import { createServer } from 'node:net';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+import { openTestToolQueue, type TestToolQueue } from '../harness/tool-queue.js';
+
+async function freePort(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return String(typeof address === 'object' && address !== null ? address.port : 0);
+}
+
+describe('a process that runs calls of isolated tools', () => {
+  let database: TestDatabase;
+  let queue: TestToolQueue;
+  const running: NightshiftProcess[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    queue = await openTestToolQueue(database);
+  });
+
+  afterEach(async () => {
+    for (const process of running.splice(0)) await process.stop();
+  });
+
+  afterAll(async () => {
+    await queue.close();
+    await database.close();
+  });
+
+  const start = async (role: 'tools' | 'worker', env: Readonly<Record<string, string>> = {}) => {
+    const databaseUrl = database.urls.owner;
+    const process = await startProcess({ role, databaseUrl, secret: TEST_SECRET, env });
+    running.push(process);
+    return process;
+  };
+
+  it.each([
+    ['tools', {}],
+    ['worker', { WORKER_QUEUES: 'tool-execution' }],
+  ] as const)('as role %s with %j takes calls, leaves jobs alone, and ends as it is told', async (role, env) => {
+    const started = await start(role, { ...env, WORKER_PORT: await freePort() });
+    const health = started.healthUrl ?? '';
+    expect((await fetch(`${health}/readyz`)).status).toBe(200);
+    const call = await queue.sendOne('vanished');
+    // The answer lies in the queue until somebody who runs jobs reads it.
+    await eventually('it has answered', async () => {
+      const rows = await queue.rows(
+        `SELECT 1 FROM pgboss.job WHERE name = 'tool-results' AND data->>'status' = 'error'`,
+      );
+      return rows.length > 0 ? true : undefined;
+    });
+    const metrics = await (await fetch(`${health}/metrics`)).text();
+    expect(metrics).toContain('tool_queue_depth 0');
+    expect(metrics).toContain('nightshift_tool_queue_answers_total{status="error"} 1');
+    expect(await queue.jobOf(call)).toMatchObject({ status: 'waiting' });
+    expect(await started.stop()).toEqual({ code: 0, signal: null });
+    expect(started.output()).not.toContain('Still open');
+    await queue.rows(`DELETE FROM pgboss.job WHERE name = 'tool-results'`);
+  });
+});
