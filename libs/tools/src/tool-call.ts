@@ -13,6 +13,8 @@ export type ToolErrorPhase = 'validation' | 'approval' | 'execution' | 'timeout'
 export interface ToolFailure {
   readonly phase: ToolErrorPhase;
   readonly message: string;
+  /** The true reason, for those who may read the policy; neither the model nor a viewer is shown it. */
+  readonly reason?: string;
   /** The whole job fails with this code, since its policy says so. */
   readonly failJob?: string;
 }

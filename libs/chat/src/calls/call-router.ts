@@ -65,10 +65,10 @@ export class CallRouter {
       call.state === null
         ? await this.gate.judge(job, asked, tool)
         : await this.gate.recheck(job, { call: asked, tool, allowed: call.state });
-    if (answer.type === 'refuse') return refused(call.name, answer.approval);
+    if (answer.type === 'refuse') return refused(call.name, answer.approval, { reason: answer.reason });
     const current = isClients ? offer.version : tool?.enabled === true ? tool.version : null;
     const proposed = call.state === null ? offer?.version : call.state.toolVersion;
-    if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', toolChanged(call.name));
+    if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
     if (answer.type === 'ask' || isClients) {
       const problem = problemOf(asked, isClients ? offer.definition.function.parameters : tool?.parameters);
       if (problem !== null) return problem;
@@ -76,7 +76,8 @@ export class CallRouter {
     if (answer.type === 'ask') return this.askFor(context, { call, tool, answer });
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
     // Offered when the job was accepted, gone by now: the model reads why, or what it reads for any unknown tool.
-    if (tool?.enabled !== true || offer?.handling !== 'server') return refused(call.name, 'blocked', tool?.withdrawn);
+    if (tool?.enabled !== true || offer?.handling !== 'server')
+      return refused(call.name, 'blocked', { text: tool?.withdrawn });
     if (tool.asks === 'person') {
       const question = questionOf(asked.arguments);
       if (question !== null) return this.askPerson(context, call, question);
@@ -167,8 +168,13 @@ function questionOf(text: string): ReturnType<typeof toAskedPerson> | null {
   }
 }
 
-function refused(name: string, approval: 'blocked' | 'withdrawn', why?: string | null): CallRoute {
-  const failure = { phase: 'approval', message: why ?? notRegistered(name) } as const;
+function refused(
+  name: string,
+  approval: 'blocked' | 'withdrawn',
+  why: { readonly text?: string | null | undefined; readonly reason?: string },
+): CallRoute {
+  const reason = why.reason === undefined ? {} : { reason: why.reason };
+  const failure = { phase: 'approval', message: why.text ?? notRegistered(name), ...reason } as const;
   return { type: 'refused', status: 'denied', approval, failure };
 }
 
