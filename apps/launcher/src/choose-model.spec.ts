@@ -21,6 +21,12 @@ describe('chooseModel', () => {
     expect(reached).toBe(true);
   });
 
+  it('starts none where no jobs run', async () => {
+    const { label, reached } = await choose({ ROLE: 'tools' });
+
+    expect([label, reached]).toEqual(['none: no jobs run here', undefined]);
+  });
+
   it.each([
     [{ OPENROUTER_API_KEY: 'k' }, 'its default model at OpenRouter'],
     [{ OPENAI_API_KEY: 'k', MODEL_NAME: 'gpt-x' }, 'gpt-x at OpenAI'],

@@ -31,6 +31,7 @@ describe('printSummary', () => {
   bus       memory
   model     gpt-x at OpenAI
   limits    20 jobs at once, 10 rounds and 5 min a job, 20 tool calls a round, 10 s a tool
+  isolated  20 tool calls at once, 10 of a workspace, 10 of a tool
   GraphQL   https://127.0.0.1:4000/graphql (and wss://127.0.0.1:4000/graphql)
   REST      https://127.0.0.1:4000/api/jobs
   API key   nsk_abcdefghijkl_0123456789  shown once; kept in /data/demo-api-key
@@ -46,6 +47,13 @@ describe('printSummary', () => {
 
     expect(text).toContain('nsk_abcdefghijkl…');
     expect(text).not.toContain('0123456789');
+  });
+
+  it('shows the limits of what runs there', () => {
+    const text = printed({ config: Config.from({ ROLE: 'tools' }) });
+
+    expect(text).toContain('20 tool calls at once');
+    expect(text).not.toContain('jobs at once');
   });
 
   it('has no doors to show for a worker', () => {

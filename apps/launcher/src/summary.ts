@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-import type { Config } from '#platform';
+import { type Config, queuesServed } from '#platform';
 
 import type { DemoKey } from './demo-workspace.js';
 import type { RunningRole } from './running-role.js';
@@ -30,11 +30,20 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   row('database', facts.databaseLabel);
   row('bus', bus);
   row('model', facts.modelLabel);
-  row(
-    'limits',
-    `${values.WORKER_SLOTS} jobs at once, ${values.MAX_ROUNDS} rounds and ${seconds(values.JOB_TIMEOUT_MS)} a job, ` +
-      `${values.MAX_TOOL_CALLS_PER_ROUND} tool calls a round, ${seconds(values.TOOL_TIMEOUT_MS)} a tool`,
-  );
+  const served = queuesServed(values);
+  if (values.ROLE === 'api' || served.includes('jobs')) {
+    row(
+      'limits',
+      `${values.WORKER_SLOTS} jobs at once, ${values.MAX_ROUNDS} rounds and ${seconds(values.JOB_TIMEOUT_MS)} a job, ` +
+        `${values.MAX_TOOL_CALLS_PER_ROUND} tool calls a round, ${seconds(values.TOOL_TIMEOUT_MS)} a tool`,
+    );
+  }
+  if (served.includes('tool-execution')) {
+    row(
+      'isolated',
+      `${values.TOOL_SLOTS} tool calls at once, ${values.TOOL_SLOTS_PER_WORKSPACE} of a workspace, ${values.TOOL_SLOTS_PER_TOOL} of a tool`,
+    );
+  }
   const { url, healthUrl } = facts.running;
   if (url !== null) {
     row('GraphQL', `${terminal.style('cyan', `${url}/graphql`)} (and ${url.replace('http', 'ws')}/graphql)`);
