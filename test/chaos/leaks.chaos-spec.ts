@@ -120,7 +120,7 @@ describe('after a hundred jobs with viewers', () => {
   it('nothing of a job is held while it waits for a person: no lease, no timer, no heap', async () => {
     const policy = { rules: [{ match: 'get_current_time', action: 'require_approval' }] };
     await engine.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
-    const before = sizes();
+    const before = await eventually('no job is held', () => (sizes().active === 0 ? sizes() : undefined));
     const timersBefore = timers.count;
     const askMany = async (inAll: number) => {
       const question = chat('wait for a person', ['get_current_time']);
