@@ -7,6 +7,7 @@ import { newCallRow, queueCallRows, type QueuedCall, queueNewCallRow } from '#to
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import type { ClaimedJob } from '../../libs/jobs/src/run/lease.repository.js';
+import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 
@@ -112,6 +113,19 @@ describe('sending a call to the isolated queue', () => {
     expect(await commit(job, 1, { rows: [row, queueNewCallRow(job, { ...sent, id })] })).not.toBeInstanceOf(Error);
     expect(await rowOf(job)).toMatchObject({ id, status: 'running', executor: 'queue', queued: true });
     expect(await fetched()).toEqual([expect.objectContaining({ correlation_id: id, exec_epoch: 0 })]);
+  });
+
+  it('takes what pg-boss itself sends, once, the most urgent first', async () => {
+    const messages = new ToolMessagesRepository(jobs.platform.postgres);
+    const take = { limit: 10, busyTools: ['dig'], busyWorkspaces: [] };
+    await boss.send(TOOL_QUEUES.requests, { n: 1 });
+    await boss.send(TOOL_QUEUES.requests, { n: 2 }, { priority: 5 });
+    await boss.send(TOOL_QUEUES.requests, { n: 3 }, { group: { id: 'dig' } });
+    await boss.send(TOOL_QUEUES.requests, { n: 4 }, { startAfter: 60 });
+    const taken = await Promise.all([messages.takeRequests(take), messages.takeRequests(take)]);
+    expect(taken.flat().map(({ data }) => data)).toEqual([{ n: 2 }, { n: 1 }]);
+    expect(await fetched()).toEqual([{ n: 3 }]);
+    await boss.deleteQueuedJobs(TOOL_QUEUES.requests);
   });
 
   it('counts a tool of the process for all workspaces, and one that is data of a workspace for that one', async () => {

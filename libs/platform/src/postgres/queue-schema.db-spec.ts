@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { fromPrisma, PgBoss } from 'pg-boss';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { QUEUE_SCHEMA } from './queue-schema.js';
+import { QUEUE_SCHEMA, TOOL_QUEUES } from './queue-schema.js';
 
 const WORKSPACE = { workspaceId: '0190a0a0-0000-7000-8000-000000000000' };
 let database: TestDatabase;
@@ -55,6 +55,15 @@ it('wakes a worker of the engine by NOTIFY', async () => {
   await api.send('doorbell.workflow', { jobId: 'c' });
   expect(await rung).toEqual({ jobId: 'c' });
   await engine.offWork('doorbell.workflow');
+});
+
+it('makes the queues of isolated tools, which nothing is retried in and nobody is notified of', async () => {
+  const queues = await Promise.all(Object.values(TOOL_QUEUES).map((name) => engine.getQueue(name)));
+  expect(queues.map((queue) => [queue?.name, queue?.retryLimit, queue?.notify])).toEqual([
+    ['tool-execution', 0, false],
+    ['tool-results', 0, false],
+    ['tool-execution-dead', 0, false],
+  ]);
 });
 
 it('lets the engine supervise the queues', async () => {
