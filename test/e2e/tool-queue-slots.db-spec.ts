@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ToolResults, ToolWorker } from '#tools';
+
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { openTestToolQueue, type TestToolQueue } from '../harness/tool-queue.js';
+
+describe('the room of a tool process', () => {
+  let database: TestDatabase;
+  const opened: TestToolQueue[] = [];
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+
+  afterEach(async () => {
+    for (const queue of opened.splice(0)) await queue.close();
+    await database.close();
+  });
+
+  const open = async (env: Readonly<Record<string, string>> = {}) => {
+    const queue = await openTestToolQueue(database, { env });
+    opened.push(queue);
+    return queue;
+  };
+  const begin = (queue: TestToolQueue) => {
+    queue.app.get(ToolResults).start();
+    queue.app.get(ToolWorker).start();
+  };
+  const waiting = async (queue: TestToolQueue) =>
+    (await queue.rows(`SELECT 1 FROM pgboss.job WHERE name = 'tool-execution'`)).length;
+
+  it('holds one call of a tool at a time where that is the limit, and leaves room for the others', async () => {
+    const queue = await open({ TOOL_SLOTS_PER_TOOL: '1' });
+    const [first, second] = await queue.send('pure', 'pure', 'idempotent');
+    if (first === undefined || second === undefined) throw new Error('nothing was sent');
+    begin(queue);
+    const running = [await queue.handling(1), await queue.handling(2)];
+    expect(running.map(({ name }) => name).sort()).toEqual(['idempotent', 'pure']);
+    expect(await waiting(queue)).toBe(1);
+    running.find(({ name }) => name === 'pure')?.finish('one');
+    (await queue.handling(3)).finish('two');
+    const ended = await Promise.all([first, second].map((sent) => queue.reached(sent, 'completed')));
+    expect(ended.map(({ result }) => result).sort()).toEqual(['one', 'two']);
+  });
+
+  it('is not filled by one workspace while another has work', async () => {
+    const noisy = await open({ TOOL_SLOTS: '3', TOOL_SLOTS_PER_WORKSPACE: '2' });
+    const quiet = await open();
+    for (let n = 0; n < 4; n++) await noisy.send('pure', 'idempotent');
+    const sent = await quiet.sendOne('once');
+    begin(noisy);
+    const running = await Promise.all([1, 2, 3].map((n) => noisy.handling(n)));
+    expect(running.filter(({ context }) => context.workspaceId === sent.workspaceId)).toHaveLength(1);
+    expect(await waiting(noisy)).toBe(6);
+  });
+
+  it('comes free again, so that all of them have their turn', async () => {
+    const queue = await open({ TOOL_SLOTS: '2' });
+    const sent = (await Promise.all(Array.from({ length: 4 }, () => queue.send('pure', 'once')))).flat();
+    begin(queue);
+    for (let n = 1; n <= sent.length; n++) {
+      const { finish } = await queue.handling(n);
+      finish(n);
+    }
+    await eventually('all have ended', async () =>
+      (await queue.rows(`SELECT 1 FROM tool_call WHERE status <> 'completed'`)).length === 0 ? true : undefined,
+    );
+  });
+});
