@@ -12,6 +12,7 @@ import { GraphqlModule } from './graphql/graphql.module.js';
 import { HealthModule } from './health/health.module.js';
 import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';
+import { ToolCallsDoorModule } from './tool-calls/tool-calls-door.module.js';
 import { ToolQueueDoorModule } from './tool-queue/tool-queue-door.module.js';
 
 /** What an API is made of besides its own features. */
@@ -39,6 +40,7 @@ export class ApiModule {
         HealthModule,
         InterruptsDoorModule,
         JobsDoorModule,
+        ToolCallsDoorModule,
         ToolQueueDoorModule,
         GraphqlModule,
         ...modules,

@@ -87,6 +87,9 @@ describe('what a role may', () => {
     ['approves calls of its own jobs', rolesThatMay('approve', call(here, me)), ['owner', 'admin', 'member']],
     ['approves calls of the jobs of others', rolesThatMay('approve', call(here, other)), ['owner', 'admin']],
     ['approves calls that nobody asked for', rolesThatMay('approve', call(here, null)), ['owner', 'admin']],
+    ['looks through the calls of its own jobs', rolesThatMay('survey', call(here, me)), [...ROLES]],
+    ['looks through the calls of others', rolesThatMay('survey', call(here, other)), ['owner', 'admin']],
+    ['looks through all calls', rolesThatMay('survey', plain('ToolCall', here)), ['owner', 'admin']],
     ['makes keys of its own', rolesThatMay('create', key(here, me)), ['owner', 'admin', 'member']],
     ['makes keys that act as another', rolesThatMay('create', key(here, other)), []],
     ['revokes its own key', rolesThatMay('delete', key(here, me)), ['owner', 'admin', 'member']],
@@ -121,6 +124,7 @@ describe('what a role may', () => {
       'chat',
       'delete',
       'approve',
+      'survey',
       'manage',
     ];
     const found = verbs.flatMap((verb) => [
@@ -174,6 +178,12 @@ describe('what a key scope leaves of a role', () => {
     expect(may(withKey('member', 'approve'), 'approve', call(here, me))).toBe(true);
     expect(may(withKey('member', 'read', 'write', 'admin'), 'approve', call(here, me))).toBe(false);
     expect(may(withKey('admin', 'read', 'write', 'admin'), 'approve', plain('ToolCall', here))).toBe(false);
+  });
+
+  it('looks through the calls of others only with the scope admin', () => {
+    expect(may(withKey('admin', 'admin'), 'survey', call(here, other))).toBe(true);
+    expect(may(withKey('admin', 'read', 'write', 'approve'), 'survey', call(here, other))).toBe(false);
+    expect(may(withKey('admin', 'read'), 'survey', call(here, me))).toBe(true);
   });
 
   it('never adds to a role', () => {

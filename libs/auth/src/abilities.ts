@@ -23,10 +23,10 @@ export type SubjectRow = {
 
 /**
  * The verbs. `change` covers `cancel`, `retry` and `rename`; `manage` covers every verb; `chat` is to start a job that
- * reads a thread's messages into a prompt.
+ * reads a thread's messages into a prompt; `survey` is to look through calls across jobs, and to see one of them whole.
  */
 export type Action =
-  'read' | 'create' | 'change' | 'cancel' | 'retry' | 'rename' | 'chat' | 'delete' | 'approve' | 'manage';
+  'read' | 'create' | 'change' | 'cancel' | 'retry' | 'rename' | 'chat' | 'delete' | 'approve' | 'survey' | 'manage';
 
 type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
 /** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
@@ -38,8 +38,9 @@ const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 // ---- The rules, to be read aloud. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API
 // ---- key those it was given. What nobody is given, nobody may. Every condition names the workspace.
 
-function viewer({ read, here }: Grants): void {
+function viewer({ read, here, mine }: Grants): void {
   read.can('read', WORK, here);
+  read.can('survey', ['ToolCall'], mine);
   read.can('read', ['McpServer'], here); // names and tools; where it is and what it is sent is for those who manage it
 }
 
@@ -58,6 +59,7 @@ function administrator(grants: Grants): void {
   member(grants); // so an admin, too, chats only in threads of its own
   write.can('change', ['Thread', 'Job'], here);
   approve.can('approve', ['ToolCall'], here);
+  admin.can('survey', ['ToolCall'], here);
   admin.can('read', ['Workspace'], thisWorkspace);
   admin.can('change', ['Workspace'], thisWorkspace);
   admin.can('read', ['Membership'], here);

@@ -20,7 +20,7 @@ export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';
 export { MessagesRepository, type PositionPage } from './threads/messages.repository.js';
-export { type RoundRecord, RoundsRepository, type ToolCallRecord } from './threads/rounds.repository.js';
+export { type RoundRecord, RoundsRepository } from './threads/rounds.repository.js';
 export type { Message, Thread } from './threads/thread.js';
 export { type ThreadFilter, ThreadsRepository } from './threads/threads.repository.js';
 export { ThreadsService } from './threads/threads.service.js';

@@ -13,15 +13,15 @@ export const RESULT_BYTES: Readonly<Record<ResultAudience, number>> = {
 /**
  * A result at the size of its audience: unchanged when it fits, else cut at a character and ending
  * `\n[truncated, <N> bytes in total]`, all within the limit. N is the whole text's size, also when the text was cut for a larger
- * audience before. Half surrogate pairs and NUL, which Postgres refuses, become U+FFFD.
+ * audience before; `totalBytes` says it where the text itself does not. Half surrogate pairs and NUL, which Postgres refuses, become U+FFFD.
  */
-export function projectResult(text: string, audience: ResultAudience): string {
+export function projectResult(text: string, audience: ResultAudience, totalBytes?: number): string {
   const limit = RESULT_BYTES[audience];
   const clean = toStorableText(text);
   const bytes = Buffer.byteLength(clean);
   if (bytes <= limit) return clean;
   const { body, total } = wholeOf(clean, bytes);
-  const note = `\n[truncated, ${total} bytes in total]`;
+  const note = `\n[truncated, ${totalBytes ?? total} bytes in total]`;
   return cutToBytes(body, limit - Buffer.byteLength(note)) + note;
 }
 

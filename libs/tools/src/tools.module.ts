@@ -19,6 +19,7 @@ import { ClientCalls } from './client-tools/client-calls.js';
 import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
 import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
 import { ClientToolsService } from './client-tools/client-tools.service.js';
+import { HistoryModule } from './history/history.module.js';
 import { HttpToolsModule } from './http/http-tools.module.js';
 import { ApprovalDecisions } from './interrupts/approval-decisions.js';
 import { HeldCallsRepository } from './interrupts/held-calls.repository.js';
@@ -61,8 +62,8 @@ const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
 @Module({
-  imports: [HttpToolsModule, JobsModule, McpModule, OutputsModule, ToolRegistryModule, WebToolsModule],
+  imports: [HistoryModule, HttpToolsModule, JobsModule, McpModule, OutputsModule, ToolRegistryModule, WebToolsModule],
   providers: shared,
-  exports: [...shared, HttpToolsModule, McpModule, OutputsModule, ToolRegistryModule],
+  exports: [...shared, HistoryModule, HttpToolsModule, McpModule, OutputsModule, ToolRegistryModule],
 })
 export class ToolsModule {}

@@ -30,6 +30,10 @@ export const rateLimited = (retryAfterSeconds: number, limit: number) =>
     details: { limit },
   });
 
+/** Rights that an answer began with have ended before it did. */
+export const accessLost = () =>
+  new AppError({ code: 'forbidden', message: 'The right to read this has ended, start again' });
+
 /** This process is shutting down: try another one, or again in a moment. */
 export const shuttingDown = () =>
   new AppError({

@@ -16,7 +16,7 @@ import { InterruptFieldsResolver, JobInterruptsResolver } from '../interrupts/in
 import { InterruptMutationsResolver } from '../interrupts/interrupt-mutations.resolver.js';
 import { InterruptsResolver } from '../interrupts/interrupts.resolver.js';
 import { JobEventsResolver } from '../jobs/job-events.resolver.js';
-import { JobFieldsResolver, RoundFieldsResolver, ToolCallFieldsResolver } from '../jobs/job-fields.resolver.js';
+import { JobFieldsResolver, RoundFieldsResolver } from '../jobs/job-fields.resolver.js';
 import { JobMutationsResolver } from '../jobs/job-mutations.resolver.js';
 import { JobsResolver } from '../jobs/jobs.resolver.js';
 import { WorkspaceActivity } from '../jobs/workspace-activity.js';
@@ -28,6 +28,8 @@ import { StreamsModule } from '../streams/streams.module.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
 import { ThreadPages } from '../threads/thread-pages.js';
 import { ThreadsResolver } from '../threads/threads.resolver.js';
+import { ToolCallFieldsResolver } from '../tool-calls/tool-call-fields.resolver.js';
+import { ToolCallConnectionResolver, ToolCallsResolver } from '../tool-calls/tool-calls.resolver.js';
 import { ToolQueueResolver } from '../tool-queue/tool-queue.resolver.js';
 import { ToolTrialsResolver } from '../tools/tool-trials.resolver.js';
 import { ToolsResolver } from '../tools/tools.resolver.js';
@@ -78,7 +80,9 @@ export const graphqlResolvers = [
   RoundFieldsResolver,
   ThreadFieldsResolver,
   ThreadsResolver,
+  ToolCallConnectionResolver,
   ToolCallFieldsResolver,
+  ToolCallsResolver,
   ToolQueueResolver,
   ToolTrialsResolver,
   ToolsResolver,

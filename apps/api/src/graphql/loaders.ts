@@ -9,10 +9,10 @@ import {
   RoundsRepository,
   type Thread,
   ThreadsRepository,
-  type ToolCallRecord,
 } from '#chat';
 import { type Interrupt, InterruptsRepository, type Job, JobsRepository } from '#jobs';
 import type { Scope } from '#platform';
+import type { ToolCallRecord } from '#tools';
 
 /** A page of the messages of one thread. */
 export interface MessagesOfThread {

@@ -1,16 +1,16 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
-import type { RoundRecord, Thread, ToolCallRecord } from '#chat';
+import type { RoundRecord, Thread } from '#chat';
 import type { Job } from '#jobs';
-import { projectResult } from '#tools';
+import type { ToolCallRecord } from '#tools';
 
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toNodeId } from '../graphql/node/node-id.js';
 import { ThreadModel } from '../threads/thread.model.js';
+import { ToolCall } from '../tool-calls/tool-call.model.js';
 import { JobModel } from './job.model.js';
 import { Round, Usage } from './round.model.js';
-import { ToolCall } from './tool-call.model.js';
 
 /**
  * What a job shows beyond its own row. Methods take (parent, args, context) as graphql-js hands them: without parameter
@@ -68,24 +68,5 @@ export class RoundFieldsResolver {
   @ResolveField(() => Usage)
   usage({ promptTokens, completionTokens }: RoundRecord): Usage {
     return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
-  }
-}
-
-/** What a tool call shows that is computed. */
-@Resolver(() => ToolCall)
-export class ToolCallFieldsResolver {
-  @ResolveField(() => String)
-  nodeId({ id }: ToolCallRecord): string {
-    return toNodeId('ToolCall', id);
-  }
-
-  @ResolveField(() => String, { nullable: true })
-  result({ result }: ToolCallRecord): string | null {
-    return result === null ? null : projectResult(result, 'ui');
-  }
-
-  @ResolveField(() => Number, { nullable: true })
-  durationMs({ startedAt, finishedAt }: ToolCallRecord): number | null {
-    return startedAt === null || finishedAt === null ? null : finishedAt - startedAt;
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { type Prisma, PrismaService, type RoundRow, type Scope, type ToolCallRow } from '#platform';
+import { type Prisma, PrismaService, type RoundRow, type Scope } from '#platform';
+import { type ToolCallRecord, toToolCallRecord } from '#tools';
 
 /** A committed round: one answer of the model. Instants in ms since the epoch. */
 export interface RoundRecord {
@@ -17,24 +18,6 @@ export interface RoundRecord {
   readonly usageEstimated: boolean;
   readonly startedAt: number;
   readonly finishedAt: number;
-}
-
-/** A row of the ledger of tool calls, at durable size. Instants in ms since the epoch. */
-export interface ToolCallRecord {
-  readonly id: string;
-  readonly jobId: string;
-  readonly round: number;
-  readonly ordinal: number;
-  readonly callId: string;
-  readonly name: string;
-  readonly arguments: string;
-  readonly effect: string;
-  readonly status: string;
-  readonly result: string | null;
-  readonly error: { readonly phase: string | null; readonly message: string } | null;
-  readonly createdAt: number;
-  readonly startedAt: number | null;
-  readonly finishedAt: number | null;
 }
 
 /** What jobs have said and done, for readers. Every method takes a Scope and many jobs at once, for loaders. */
@@ -83,7 +66,7 @@ export class RoundsRepository {
         where: { AND: [scope.where('ToolCall'), ofJobs(scope, jobIds)] },
         orderBy: [{ jobId: 'asc' }, { round: 'asc' }, { ordinal: 'asc' }],
       });
-      return rows.map(toToolCall);
+      return rows.map(toToolCallRecord);
     });
   }
 
@@ -96,7 +79,7 @@ export class RoundsRepository {
           AND: [scope.where('ToolCall'), { workspaceId, id: { in: [...ids] }, job: { is: scope.where('Job') } }],
         },
       });
-      return rows.map(toToolCall);
+      return rows.map(toToolCallRecord);
     });
   }
 }
@@ -117,21 +100,4 @@ function toRound(row: RoundRow): RoundRecord {
     startedAt: row.startedAt.getTime(),
     finishedAt: row.finishedAt.getTime(),
   };
-}
-
-function toToolCall(row: ToolCallRow): ToolCallRecord {
-  const { id, jobId, round, ordinal, callId, name, arguments: text, effect, status, result } = row;
-  return {
-    ...{ id, jobId, round, ordinal, callId, name, arguments: text, effect, status, result },
-    error: toFailure(row.error),
-    createdAt: row.createdAt.getTime(),
-    startedAt: row.startedAt?.getTime() ?? null,
-    finishedAt: row.finishedAt?.getTime() ?? null,
-  };
-}
-
-function toFailure(value: unknown): ToolCallRecord['error'] {
-  if (typeof value !== 'object' || value === null || !('message' in value)) return null;
-  const phase = 'phase' in value && typeof value.phase === 'string' ? value.phase : null;
-  return { phase, message: String(value.message) };
 }

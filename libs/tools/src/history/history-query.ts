@@ -10,6 +10,8 @@ export interface HistoryQuery {
   readonly limit: number;
   /** The page begins after this place, seen in the order's direction. */
   readonly after: ToolCallPlace | null;
+  /** With results as they are in the ledger; else cut to what a screen shows. */
+  readonly isWhole?: boolean;
 }
 
 /** Calls in the order asked for. */

@@ -52,7 +52,7 @@ async function sortedPage(client: SqlClient, query: HistoryQuery, chosen: Chosen
   const hits = `SELECT w.id, w.duration_ms, w.name FROM (${trailSql(chosen.trail, { stretch, columns, found: chosen.found }, bind)}) w
     WHERE ${testsSql(chosen.tests, 'w', bind)} AND ${beyond} ${byDuration('w', order.direction)} LIMIT ${limit + 1}`;
   return toHistoryPage(
-    await readCalls(client, { hits, order: byDuration('hit', order.direction), workspaceId }, statement),
+    await readCalls(client, { ...query, hits, order: byDuration('hit', order.direction) }, statement),
     query,
     null,
   );
@@ -70,7 +70,7 @@ async function indexedPage(client: SqlClient, query: HistoryQuery): Promise<Hist
   const { bind } = statement;
   const hits = `SELECT w.id, w.duration_ms, w.name FROM (${durationSql(stretch, columnsOf(rest), bind)}) w
     WHERE ${testsSql(rest, 'w', bind)} ${byDuration('w', order.direction)} LIMIT ${limit + 1}`;
-  const rows = await readCalls(client, { hits, order: byDuration('hit', order.direction), workspaceId }, statement);
+  const rows = await readCalls(client, { ...query, hits, order: byDuration('hit', order.direction) }, statement);
   const stoppedAt = rows.length > limit || rest.length === 0 ? null : await endOf(client, stretch);
   return toHistoryPage(rows, query, stoppedAt);
 }

@@ -9,7 +9,7 @@ import { columnsOf, type Stretch, testsSql, trailSql } from './trail-sql.js';
 
 /** A page of a list by time. */
 export async function pageByTime(client: SqlClient, query: HistoryQuery): Promise<HistoryPage> {
-  const { workspaceId, filter, limit } = query;
+  const { filter, limit } = query;
   const { direction } = query.order;
   const stretch = stretchOf(query);
   const chosen = await findTrail(client, filter, stretch);
@@ -19,7 +19,7 @@ export async function pageByTime(client: SqlClient, query: HistoryQuery): Promis
   const along = { stretch: upTo(stretch, end, chosen), columns: columnsOf(chosen.tests), found: chosen.found };
   const hits = `SELECT w.id FROM (${trailSql(chosen.trail, along, bind)}) w
     WHERE ${testsSql(chosen.tests, 'w', bind)} ORDER BY w.id ${direction} LIMIT ${limit + 1}`;
-  const rows = await readCalls(client, { hits, order: `ORDER BY hit.id ${direction}`, workspaceId }, statement);
+  const rows = await readCalls(client, { ...query, hits, order: `ORDER BY hit.id ${direction}` }, statement);
   return toHistoryPage(rows, query, end === null ? null : { id: end });
 }
 

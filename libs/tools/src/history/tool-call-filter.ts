@@ -1,6 +1,7 @@
 import type { ToolSort } from '../tool.js';
 import type { ToolCallStatus } from '../tool-call.js';
 import type { ArgumentCondition } from './argument-content.js';
+import { invalidHistoryFilter } from './history.errors.js';
 
 /** Which calls; every member narrows it. Instants and durations in ms; an empty list of choices fits nothing. */
 export interface ToolCallFilter {
@@ -44,6 +45,22 @@ export interface ToolCallPlace {
 
 /** How many conditions on arguments a filter holds. */
 export const MAX_ARGUMENT_CONDITIONS = 3;
+
+const LONGEST_TEXT = 200;
+
+/** Throws `bad_request` for a filter that is too much to look for. */
+export function assertToolCallFilter(filter: ToolCallFilter): void {
+  const { arguments: conditions = [], errorText = '', tool = '', minDurationMs = 0, maxDurationMs = 0 } = filter;
+  if (conditions.length > MAX_ARGUMENT_CONDITIONS) {
+    throw invalidHistoryFilter('argument', `argument takes at most ${MAX_ARGUMENT_CONDITIONS} conditions`);
+  }
+  for (const [field, text] of Object.entries({ errorText, tool })) {
+    if (text.length > LONGEST_TEXT) throw invalidHistoryFilter(field, `${field} exceeds ${LONGEST_TEXT} characters`);
+  }
+  if (minDurationMs < 0 || maxDurationMs < 0) {
+    throw invalidHistoryFilter('durationMs', 'durationMs must not be negative');
+  }
+}
 
 /** Whether no call at all can fit. */
 export function fitsNothing({ runtimes, statuses, errorText }: ToolCallFilter): boolean {

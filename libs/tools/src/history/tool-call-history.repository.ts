@@ -6,6 +6,7 @@ import { idsOf } from './call-tests.js';
 import type { HistoryPage, HistoryQuery } from './history-query.js';
 import { pageByDuration, ranOnly } from './page-by-duration.repository.js';
 import { pageByTime } from './page-by-time.repository.js';
+import { NO_GUESSES } from './planner-settings.js';
 import { Statement } from './statement.js';
 import { fitsNothing, type ToolCallFilter, type ToolCallOrder } from './tool-call-filter.js';
 import { findTrail } from './trail-finder.repository.js';
@@ -20,14 +21,6 @@ export interface HistoryCount {
 
 /** Nobody pages through more. */
 export const MAX_COUNTED = 10_000;
-
-/**
- * Which index a list is read along is decided by looking (see `findTrail`). The planner's own estimates are wrong as soon as
- * two members of a filter have to do with each other, so it is left no other way than the index named by the order.
- */
-const settings = ['enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']
-  .map((name) => `SET LOCAL ${name} = off`)
-  .join(';');
 
 /** Lists of calls across jobs. The caller has asked who may see which. Every read looks at a bounded number of calls. */
 @Injectable()
@@ -50,7 +43,7 @@ export class ToolCallHistoryRepository {
 
   private read<T>(workspaceId: string, work: (client: SqlClient) => Promise<T>): Promise<T> {
     return this.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      const [, result] = await Promise.all([client.query(settings), work(client)]);
+      const [, result] = await Promise.all([client.query(NO_GUESSES), work(client)]);
       return result;
     });
   }

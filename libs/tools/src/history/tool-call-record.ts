@@ -3,6 +3,7 @@ import type { ToolCallRow } from '#platform';
 /** Columns that a record has as they are. */
 type SameColumn =
   | ('id' | 'jobId' | 'threadId' | 'workflowId' | 'createdBy' | 'round' | 'ordinal' | 'callId' | 'name' | 'arguments')
+  | ('approvedArguments' | 'executedArguments')
   | ('effect' | 'runtime' | 'executor' | 'toolVersion' | 'status' | 'approval' | 'decidedBy' | 'decisionId')
   | ('result' | 'resultBytes' | 'durationMs');
 
@@ -11,9 +12,9 @@ export type ToolCallRecordRow = Pick<ToolCallRow, SameColumn | 'error' | 'create
 
 /**
  * A row of the ledger of tool calls, for readers. Instants in ms since the epoch. `createdBy`: the user whose job asked for
- * it; `arguments`: as the model proposed them; `approval`: how it came to run or not, null when nobody was asked; `decidedBy`:
- * the principal who decided; `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which
- * `result` may be a part.
+ * it; `arguments`: as the model proposed them; `executedArguments`: null also where those were run that were approved, or else
+ * proposed; `approval`: how it came to run or not, null when nobody was asked; `decidedBy`: the principal who decided;
+ * `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which `result` may be a part.
  */
 export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> {
   readonly error: { readonly phase: string | null; readonly code: string | null; readonly message: string } | null;
@@ -26,11 +27,11 @@ export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> 
 export function toToolCallRecord(row: ToolCallRecordRow): ToolCallRecord {
   const { id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name, arguments: args } = row;
   const { effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId } = row;
-  const { result, resultBytes, durationMs } = row;
+  const { result, resultBytes, durationMs, approvedArguments, executedArguments } = row;
   return {
     ...{ id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name, arguments: args },
     ...{ effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId },
-    ...{ result, resultBytes, durationMs },
+    ...{ result, resultBytes, durationMs, approvedArguments, executedArguments },
     error: toFailure(row.error),
     createdAt: row.createdAt.getTime(),
     startedAt: row.startedAt?.getTime() ?? null,

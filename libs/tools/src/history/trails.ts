@@ -11,10 +11,11 @@ export const REACH = { rows: 4_000, neighbours: 10_000, found: 1_000 } as const;
 /** A trail of more pieces costs more to plan than it saves. */
 export const MAX_PIECES = 24;
 
-const openStatuses = `('pending', 'awaiting_approval', 'awaiting_client', 'running')`;
+/** Of calls that have not ended. */
+export const OPEN_STATUSES = `('pending', 'awaiting_approval', 'awaiting_client', 'running')`;
 /** As the predicates of the partial indexes have it, word by word. */
-export const SETTLED = `t.status NOT IN ${openStatuses}`;
-const OPEN = `t.status IN ${openStatuses}`;
+export const SETTLED = `t.status NOT IN ${OPEN_STATUSES}`;
+const OPEN = `t.status IN ${OPEN_STATUSES}`;
 
 /**
  * A way to the calls that fit one aspect of a filter: pieces of an index, each in the order of ids. A list is read along one
@@ -52,7 +53,7 @@ export function trailsOf(filter: ToolCallFilter, tests: readonly CallTest[], occ
     ...lay.tools(occurring.names),
     ...lay.runtimes(),
     ...lay.durations(),
-    { ...plain, aspect: 'time', pieces: [() => 'true'], reach: REACH.neighbours },
+    wayThroughAll,
   ];
 }
 
@@ -63,6 +64,9 @@ export function isOfOutcome({ statuses, errorPhase, errorCode }: ToolCallFilter)
 }
 
 const plain = { reach: REACH.rows, isLoose: false, search: null } as const;
+
+/** The trail to all calls. */
+export const wayThroughAll: Trail = { ...plain, aspect: 'time', pieces: [() => 'true'], reach: REACH.neighbours };
 
 class TrailMaker {
   constructor(
@@ -92,7 +96,7 @@ class TrailMaker {
 
   outcomes(occurring: readonly string[] | null): Trail[] {
     if (!isOfOutcome(this.filter) || occurring === null) return [];
-    const isOpen = this.filter.statuses?.some((status) => openStatuses.includes(`'${status}'`)) ?? false;
+    const isOpen = this.filter.statuses?.some((status) => OPEN_STATUSES.includes(`'${status}'`)) ?? false;
     return this.equal('outcome', ['t.outcome', occurring], isOpen);
   }
 

@@ -23,8 +23,15 @@ export function positionOfCursor(cursor: string, kind: string, field: string): n
   return Number(value);
 }
 
+/** The text in a cursor, for places that are more than one value. Throws as `idOfCursor` does. */
+export function textOfCursor(cursor: string, kind: string, field: string): string {
+  const value = valueOf(cursor, kind);
+  if (value === null) throw invalidCursor(field);
+  return value;
+}
+
 function valueOf(cursor: string, kind: string): string | null {
-  const text = cursor.length > 200 ? '' : Buffer.from(cursor, 'base64url').toString('utf8');
+  const text = cursor.length > 400 ? '' : Buffer.from(cursor, 'base64url').toString('utf8');
   const prefix = `${version}|${kind}|`;
   return text.startsWith(prefix) && toCursor(kind, text.slice(prefix.length)) === cursor
     ? text.slice(prefix.length)

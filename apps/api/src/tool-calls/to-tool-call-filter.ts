@@ -1,0 +1,40 @@
+import { parseArgumentCondition, type ToolCallFilter, type ToolCallStatus, type ToolSort } from '#tools';
+
+import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
+import type { ToolCallFilterInput } from './tool-calls.args.js';
+
+/** The filter of the history. Of two comparisons of one member both must hold. Throws `bad_request`. */
+export function toToolCallFilter(input: ToolCallFilterInput | null | undefined): ToolCallFilter {
+  const { createdBy, threadId, jobId, workflowId, tool, runtime, status, error, approver } = input ?? {};
+  const { createdAt, durationMs, argument } = input ?? {};
+  return withoutGaps({
+    createdBy: createdBy == null ? null : toIdOrNobody(createdBy.eq),
+    threadId: threadId == null ? null : toIdOrNobody(threadId.eq),
+    jobId: jobId == null ? null : toIdOrNobody(jobId.eq),
+    workflowId: workflowId == null ? null : toIdOrNobody(workflowId.eq),
+    tool,
+    runtimes: both<ToolSort>(runtime?.eq, runtime?.in),
+    statuses: both<ToolCallStatus>(status?.eq, status?.in),
+    errorPhase: error?.phase,
+    errorCode: error?.code,
+    errorText: error?.text,
+    approver: approver == null ? null : toPrincipalId(approver),
+    createdAfter: createdAt?.gte,
+    createdBefore: createdAt?.lt,
+    minDurationMs: durationMs?.gte,
+    maxDurationMs: durationMs?.lt,
+    arguments: argument?.map(parseArgumentCondition),
+  });
+}
+
+/** Who decided, as calls name them: a user by its id, or any principal. */
+export function toPrincipalId(text: string): string {
+  return text.includes(':') ? text : `user:${text}`;
+}
+
+type Gappy<T> = { readonly [K in keyof T]: T[K] | null | undefined };
+
+/** Leaves out what was not given. */
+export function withoutGaps(filter: Gappy<Required<ToolCallFilter>>): ToolCallFilter {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== null && value !== undefined));
+}

@@ -1,0 +1,52 @@
+import type { HistoryCount, HistoryPage, ToolCallOrder, ToolCallRecord } from '#tools';
+
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import type { WantedPage } from '../graphql/connections/to-page.js';
+import { toPlaceCursor } from './tool-call-places.js';
+
+/** A page of calls before its type is known to GraphQL. */
+export interface ToolCallPage extends ConnectionOf<ToolCallRecord> {
+  /** Whether `totalCount` is all of it. Counted when one of the two is first read, once. */
+  readonly totalCountIsExact: Promise<boolean>;
+}
+
+/**
+ * A page of the history as a connection. Where the history gave up looking, the page ends at a place that is no call of its
+ * own: its cursor says where to go on.
+ */
+export function toToolCallPage(
+  { rows, next }: HistoryPage,
+  {
+    page,
+    order,
+    count,
+  }: { readonly page: WantedPage; readonly order: ToolCallOrder; readonly count: () => Promise<HistoryCount> },
+): ToolCallPage {
+  const nodes = page.reverse ? rows.toReversed() : rows;
+  const cursorOf = (call: ToolCallRecord) => toPlaceCursor(order, placeOf(call));
+  const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }));
+  const onward = next === null ? null : toPlaceCursor(order, next);
+  const came = page.cursor !== undefined;
+  let counted: Promise<HistoryCount> | undefined;
+  const counting = () => (counted ??= count());
+  return {
+    edges,
+    nodes,
+    pageInfo: {
+      hasNextPage: page.reverse ? came : next !== null,
+      hasPreviousPage: page.reverse ? next !== null : came,
+      startCursor: (page.reverse ? onward : null) ?? edges[0]?.cursor ?? null,
+      endCursor: (page.reverse ? null : onward) ?? edges.at(-1)?.cursor ?? null,
+    },
+    get totalCount() {
+      return counting().then(({ count: total }) => total);
+    },
+    get totalCountIsExact() {
+      return counting().then(({ isExact }) => isExact);
+    },
+  };
+}
+
+function placeOf({ id, durationMs, name }: ToolCallRecord) {
+  return durationMs === null ? { id } : { id, durationMs, name };
+}

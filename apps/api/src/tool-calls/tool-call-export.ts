@@ -1,0 +1,92 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+
+import { Authenticator, type MemberPrincipal } from '#auth';
+import { AppError, systemClock, type Timer } from '#platform';
+import { type ToolCallFilter, ToolCallHistory, type ToolCallRecord } from '#tools';
+
+import { accessLost } from '../errors/http.errors.js';
+import { OpenStreams } from '../streams/open-streams.js';
+import { toExportLine, toLastLine } from './to-export-line.js';
+
+type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
+
+/** A reader that takes nothing for so long is cut off. */
+const patienceMs = 60_000;
+
+/**
+ * Writes exports: NDJSON, a page at a time, the next one read when the reader has taken the last. A line of `type` `end` comes
+ * last; whatever stops an export before breaks the connection instead.
+ */
+@Injectable()
+export class ToolCallExport {
+  constructor(
+    private readonly history: ToolCallHistory,
+    private readonly authenticator: Authenticator,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  /** Throws before anything is written: `bad_request`, `rate_limited`, `unavailable`. */
+  async write(principal: MemberPrincipal, filter: ToolCallFilter, response: Response): Promise<void> {
+    const { id, workspaceId } = principal;
+    const stop = new AbortController();
+    const seat = this.streams.enter({ principal: id, workspaceId, jobId: `export:${workspaceId}` }, () => {
+      stop.abort();
+    });
+    const pages = this.pages(principal, filter);
+    try {
+      const first = await nextOf(pages);
+      response.status(200).attachment('tool-calls.ndjson').type('application/x-ndjson');
+      const lines = linesOf(pages, { first: first ?? [], stop });
+      await pipeline(Readable.from(lines, { objectMode: true, highWaterMark: 1 }), response, { signal: stop.signal });
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      response.destroy();
+      if (!isEndOfReading(error)) throw error;
+    } finally {
+      await pages.return(undefined);
+      seat.leave();
+    }
+  }
+
+  private pages(principal: MemberPrincipal, filter: ToolCallFilter): Pages {
+    const stillThere = async () => {
+      const now = await this.authenticator.recheck(principal);
+      return now?.kind === 'system' ? null : now;
+    };
+    return this.history.export(principal, filter, { stillThere, onLost: accessLost });
+  }
+}
+
+/** A reader that left or took too long, a process that stops, a right that ended: nothing that anybody has to look into. */
+function isEndOfReading(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return error instanceof AppError || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR';
+}
+
+/** A chunk of text for each page. */
+async function* linesOf(pages: Pages, { first, stop }: { first: readonly ToolCallRecord[]; stop: AbortController }) {
+  let count = 0;
+  let patience: Timer | undefined;
+  try {
+    for (let page: readonly ToolCallRecord[] | undefined = first; page !== undefined; page = await nextOf(pages)) {
+      count += page.length;
+      patience?.cancel();
+      patience = systemClock.after(patienceMs, () => {
+        stop.abort();
+      });
+      if (page.length > 0) yield page.map(toExportLine).join('');
+    }
+    yield toLastLine(count);
+  } finally {
+    patience?.cancel();
+  }
+}
+
+async function nextOf(pages: Pages): Promise<readonly ToolCallRecord[] | undefined> {
+  const next = await pages.next();
+  return next.done === true ? undefined : next.value;
+}

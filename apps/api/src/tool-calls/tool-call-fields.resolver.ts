@@ -1,0 +1,46 @@
+import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { Job } from '#jobs';
+import { projectResult, type ToolCallContent as Content, ToolCallHistory, type ToolCallRecord } from '#tools';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toNodeId } from '../graphql/node/node-id.js';
+import { JobModel } from '../jobs/job.model.js';
+import { ToolCall, ToolCallContent } from './tool-call.model.js';
+import { LARGEST_PART, ToolCallContentArgs } from './tool-calls.args.js';
+
+/** What a tool call shows beyond its own row. */
+@Resolver(() => ToolCall)
+export class ToolCallFieldsResolver {
+  constructor(private readonly history: ToolCallHistory) {}
+
+  @ResolveField(() => String)
+  nodeId({ id }: ToolCallRecord): string {
+    return toNodeId('ToolCall', id);
+  }
+
+  @ResolveField(() => String, { nullable: true })
+  result({ result, resultBytes }: ToolCallRecord): string | null {
+    return result === null ? null : projectResult(result, 'ui', resultBytes ?? undefined);
+  }
+
+  @ResolveField(() => JobModel, { nullable: true, description: 'The job that asked for it.' })
+  job({ jobId }: ToolCallRecord, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
+    return loaders.jobs.load(jobId);
+  }
+
+  @ResolveField(() => ToolCallContent, {
+    nullable: true,
+    description:
+      'All of it: for administrators, and for the user whose job it is; null for others. What administrators open is audited.',
+    complexity: 50,
+  })
+  content(
+    @Parent() { id }: ToolCallRecord,
+    @Args() { resultOffset, resultLength }: ToolCallContentArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<Content | null> {
+    const part = { offset: Math.max(0, resultOffset), length: Math.min(Math.max(0, resultLength), LARGEST_PART) };
+    return this.history.open(member, id, part);
+  }
+}

@@ -1,0 +1,68 @@
+import { registerEnumType } from '@nestjs/graphql';
+
+import type { StatsBucket, StatsDimension, ToolCallOrder } from '#tools';
+
+/** GraphQL's names of what a list of calls goes by. */
+export const ToolCallOrderFieldEnum = { TIME: 'time', DURATION: 'duration' } as const satisfies Record<
+  Uppercase<ToolCallOrder['by']>,
+  ToolCallOrder['by']
+>;
+
+registerEnumType(ToolCallOrderFieldEnum, {
+  name: 'ToolCallOrderField',
+  description: 'What a list of calls goes by.',
+  valuesMap: {
+    TIME: { description: 'When the model had asked.' },
+    DURATION: { description: 'How long the tool ran. Only calls that ran are in such a list.' },
+  },
+});
+
+/** GraphQL's names of directions. */
+export const OrderDirectionEnum = { ASC: 'asc', DESC: 'desc' } as const;
+
+registerEnumType(OrderDirectionEnum, {
+  name: 'OrderDirection',
+  description: 'The direction of a list.',
+  valuesMap: {
+    ASC: { description: 'The oldest, or the shortest, first.' },
+    DESC: { description: 'The newest, or the longest, first.' },
+  },
+});
+
+/** GraphQL's names of what calls are told apart by. */
+export const ToolCallDimensionEnum = {
+  TOOL: 'tool',
+  USER: 'user',
+  STATUS: 'status',
+  TIME: 'time',
+} as const satisfies Record<Uppercase<StatsDimension>, StatsDimension>;
+
+registerEnumType(ToolCallDimensionEnum, {
+  name: 'ToolCallDimension',
+  description: 'What calls are grouped by.',
+  valuesMap: {
+    TOOL: { description: 'Their tool.' },
+    USER: { description: 'The user whose job asked.' },
+    STATUS: { description: 'Where they stand.' },
+    TIME: { description: 'The piece of time in which the model had asked.' },
+  },
+});
+
+/** GraphQL's names of pieces of time. */
+export const TimeBucketEnum = {
+  MINUTE: 'minute',
+  HOUR: 'hour',
+  DAY: 'day',
+  WEEK: 'week',
+} as const satisfies Record<Uppercase<StatsBucket>, StatsBucket>;
+
+registerEnumType(TimeBucketEnum, {
+  name: 'TimeBucket',
+  description: 'Pieces of time, in UTC; weeks begin on Monday.',
+  valuesMap: {
+    MINUTE: { description: 'Minutes.' },
+    HOUR: { description: 'Hours.' },
+    DAY: { description: 'Days.' },
+    WEEK: { description: 'Weeks.' },
+  },
+});

@@ -1,0 +1,70 @@
+import { Args, Context, ID, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { isId, systemClock } from '#platform';
+import { ToolCallHistory, type ToolCallOrder, type ToolCallRecord, type ToolCallStats as Stats } from '#tools';
+
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toToolCallFilter } from './to-tool-call-filter.js';
+import { type ToolCallPage, toToolCallPage } from './to-tool-call-page.js';
+import { ToolCall, ToolCallConnection } from './tool-call.model.js';
+import { placeOfCursor } from './tool-call-places.js';
+import { ToolCallStats } from './tool-call-stats.model.js';
+import { ToolCallsArgs, ToolCallStatsArgs } from './tool-calls.args.js';
+
+const DAY_MS = 86_400_000;
+
+/** Looks through calls across jobs. */
+@Resolver(() => ToolCall)
+export class ToolCallsResolver {
+  constructor(private readonly history: ToolCallHistory) {}
+
+  @Query(() => ToolCall, { nullable: true, description: 'A tool call; null when there is none that one may see.' })
+  toolCall(
+    @Args('id', { type: () => ID, description: 'The id of the call.' }) id: string,
+    @Context() { loaders }: GraphqlContext,
+  ): Promise<ToolCallRecord | null> | null {
+    return isId(id) ? loaders.toolCalls.load(id) : null;
+  }
+
+  @Query(() => ToolCallConnection, {
+    name: 'toolCalls',
+    description:
+      'Tool calls across jobs: those of everybody for administrators, for others those of their own jobs. A page that would take too long to fill is shorter than asked for, perhaps empty, while `hasNextPage` is true: go on after `endCursor`.',
+    complexity: (options) => 50 + pageCost(options),
+  })
+  async list(@Args() args: ToolCallsArgs, @Context() { member }: GraphqlContext): Promise<ToolCallPage> {
+    const page = toWantedPage(args);
+    const filter = toToolCallFilter(args.filter);
+    const { field: by = 'time', direction = 'desc' } = args.orderBy ?? {};
+    const after = page.cursor === undefined ? null : placeOfCursor({ by, direction }, page.cursor, page.field);
+    const order: ToolCallOrder = { by, direction: page.reverse ? opposite[direction] : direction };
+    const found = await this.history.page(member, { filter, order, limit: page.limit, after });
+    return toToolCallPage(found, { page, order, count: () => this.history.count(member, filter, by) });
+  }
+
+  @Query(() => ToolCallStats, {
+    name: 'toolCallStats',
+    description: 'Counts, error rates, durations and bytes of the calls that `toolCalls` would show.',
+    complexity: 200,
+  })
+  stats(@Args() args: ToolCallStatsArgs, @Context() { member }: GraphqlContext): Promise<Stats> {
+    const { groupBy, bucket } = args;
+    const since = { createdAfter: systemClock.now() - DAY_MS };
+    return this.history.stats(member, { ...since, ...toToolCallFilter(args.filter) }, { groupBy, bucket });
+  }
+}
+
+/** What a page of calls shows beyond other pages. */
+@Resolver(() => ToolCallConnection)
+export class ToolCallConnectionResolver {
+  @ResolveField(() => Boolean, {
+    description:
+      'Whether `totalCount` is all; false: there are at least so many. It counts to 10,000 and looks at a few thousand calls where a filter has to be tested call by call.',
+  })
+  totalCountIsExact(page: ToolCallPage): Promise<boolean> {
+    return page.totalCountIsExact;
+  }
+}
+
+const opposite = { asc: 'desc', desc: 'asc' } as const;

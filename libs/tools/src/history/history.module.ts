@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+
+import { HistoryAccessRepository } from './history-access.repository.js';
+import { ToolCallContentRepository } from './tool-call-content.repository.js';
+import { ToolCallHistoryRepository } from './tool-call-history.repository.js';
+import { ToolCallHistory } from './tool-call-history.service.js';
+import { ToolCallStatsRepository } from './tool-call-stats.repository.js';
+
+const repositories = [
+  HistoryAccessRepository,
+  ToolCallContentRepository,
+  ToolCallHistoryRepository,
+  ToolCallStatsRepository,
+];
+
+/** The history of tool calls. Expects the platform. */
+@Module({ providers: [...repositories, ToolCallHistory], exports: [ToolCallHistory] })
+export class HistoryModule {}

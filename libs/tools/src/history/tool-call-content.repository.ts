@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres } from '#platform';
+
+/** All that is kept of a call, of its result a part. */
+export interface ToolCallContent {
+  /** The user whose job asked for it. */
+  readonly createdBy: string | null;
+  readonly proposedArguments: string;
+  /** As a person approved them; null: nobody was asked. */
+  readonly approvedArguments: string | null;
+  /** As they were handed to the tool; null: it never started. */
+  readonly executedArguments: string | null;
+  /** Null: there is no result. */
+  readonly result: ResultPart | null;
+}
+
+/** A part of a text. Positions count characters (code points). */
+export interface ResultPart {
+  readonly text: string;
+  readonly offset: number;
+  /** Where to go on; null: this was the end. */
+  readonly nextOffset: number | null;
+  readonly totalCharacters: number;
+}
+
+interface Row extends Omit<ToolCallContent, 'result'> {
+  readonly text: string | null;
+  readonly length: number | null;
+  readonly total: number | null;
+}
+
+const contentSql = `SELECT t.created_by AS "createdBy", t.arguments AS "proposedArguments", t.approved_arguments AS "approvedArguments",
+    coalesce(t.executed_arguments, CASE WHEN t.started_at IS NOT NULL THEN coalesce(t.approved_arguments, t.arguments) END)
+      AS "executedArguments",
+    substr(r.text, $3::int + 1, $4::int) AS text, char_length(substr(r.text, $3::int + 1, $4::int)) AS length, char_length(r.text) AS total
+  FROM tool_call t LEFT JOIN tool_output o ON o.workspace_id = t.workspace_id AND o.tool_call_id = t.id
+ CROSS JOIN LATERAL (SELECT coalesce(o.text, t.result) AS text) r
+ WHERE t.workspace_id = $1 AND t.id = $2`;
+
+/** Single calls, whole. The caller has asked who may see them. */
+@Injectable()
+export class ToolCallContentRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  /** `part`: of the result, in characters. Null: there is no such call. */
+  async find(
+    workspaceId: string,
+    id: string,
+    part: { readonly offset: number; readonly length: number },
+  ): Promise<ToolCallContent | null> {
+    const statement = {
+      name: 'tool-call-content',
+      text: contentSql,
+      values: [workspaceId, id, part.offset, part.length],
+    };
+    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
+    if (row === undefined) return null;
+    const { text, length, total, ...rest } = row;
+    if (text === null || length === null || total === null) return { ...rest, result: null };
+    const end = part.offset + length;
+    const nextOffset = end < total && length > 0 ? end : null;
+    return { ...rest, result: { text, offset: part.offset, nextOffset, totalCharacters: total } };
+  }
+}

@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
+import { Redactor } from '#platform';
+
+import { HistoryAccessRepository } from './history-access.repository.js';
+import type { HistoryPage, HistoryQuery } from './history-query.js';
+import { type ToolCallContent, ToolCallContentRepository } from './tool-call-content.repository.js';
+import {
+  assertToolCallFilter,
+  type ToolCallFilter,
+  type ToolCallOrder,
+  type ToolCallPlace,
+} from './tool-call-filter.js';
+import { type HistoryCount, ToolCallHistoryRepository } from './tool-call-history.repository.js';
+import type { ToolCallRecord } from './tool-call-record.js';
+import { assertStatsQuery, type StatsQuery, type ToolCallStats } from './tool-call-stats.js';
+import { ToolCallStatsRepository } from './tool-call-stats.repository.js';
+
+/** Asked before each page of an export: who asks now; null: somebody who may see nothing any more. */
+export type StillThere = () => Promise<MemberPrincipal | null>;
+
+/** Results may be large: a page of an export is held in memory. */
+const EXPORT_PAGE = 50;
+const newestFirst: ToolCallOrder = { by: 'time', direction: 'desc' };
+/** No user has this id. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * The calls of a workspace across its jobs. Administrators look through everybody's, which is audited; everybody else through
+ * those of their own jobs. Filters are refused with `bad_request`; what one may not see is not there.
+ */
+@Injectable()
+export class ToolCallHistory {
+  constructor(
+    private readonly calls: ToolCallHistoryRepository,
+    private readonly statistics: ToolCallStatsRepository,
+    private readonly contents: ToolCallContentRepository,
+    private readonly audit: HistoryAccessRepository,
+    private readonly redactor: Redactor,
+  ) {}
+
+  async page(principal: MemberPrincipal, query: Omit<HistoryQuery, 'workspaceId' | 'isWhole'>): Promise<HistoryPage> {
+    assertToolCallFilter(query.filter);
+    const { order } = query;
+    await this.recordLook(principal, 'tool-calls-listed', { filter: this.shown(query.filter), order });
+    return this.calls.page({ ...query, workspaceId: principal.workspaceId, filter: within(principal, query.filter) });
+  }
+
+  /** Of a list that is asked for as well, so it is not another look. */
+  count(principal: MemberPrincipal, filter: ToolCallFilter, by: ToolCallOrder['by']): Promise<HistoryCount> {
+    return this.calls.count(principal.workspaceId, within(principal, filter), by);
+  }
+
+  async stats(principal: MemberPrincipal, filter: ToolCallFilter, query: StatsQuery): Promise<ToolCallStats> {
+    assertToolCallFilter(filter);
+    assertStatsQuery(query);
+    await this.recordLook(principal, 'tool-calls-counted', { filter: this.shown(filter), ...query });
+    return this.statistics.read(principal.workspaceId, within(principal, filter), query);
+  }
+
+  /** A call whole: null for one that is not there, and for one of somebody else's job, unless one administrates. */
+  async open(
+    principal: MemberPrincipal,
+    id: string,
+    part: { readonly offset: number; readonly length: number },
+  ): Promise<ToolCallContent | null> {
+    const { workspaceId } = principal;
+    const content = await this.contents.find(workspaceId, id, part);
+    if (content === null || !maySurvey(principal, content.createdBy)) return null;
+    if (maySurvey(principal)) {
+      await this.audit.record(principal, {
+        action: 'tool-call-opened',
+        subject: { type: 'ToolCall', id },
+        details: {},
+      });
+    }
+    return content;
+  }
+
+  /**
+   * All calls that fit, newest first, a page at a time; a page is read when it is asked for. Calls that are made meanwhile are
+   * not in it. Whoever may see less than at the beginning, or nothing any more, gets no further page: it throws what `onLost`
+   * gives.
+   */
+  async *export(
+    principal: MemberPrincipal,
+    filter: ToolCallFilter,
+    { stillThere, onLost }: { readonly stillThere: StillThere; readonly onLost: () => Error },
+  ): AsyncGenerator<readonly ToolCallRecord[], void> {
+    await this.recordLook(principal, 'tool-calls-exported', { filter: this.shown(filter) });
+    const { workspaceId } = principal;
+    let after: ToolCallPlace | null = null;
+    do {
+      const now = await stillThere();
+      if (now === null || maySurvey(now) !== maySurvey(principal)) throw onLost();
+      const query = { workspaceId, filter: within(now, filter), order: newestFirst, limit: EXPORT_PAGE, after };
+      const page: HistoryPage = await this.calls.page({ ...query, isWhole: true });
+      yield page.rows;
+      after = page.next;
+    } while (after !== null);
+  }
+
+  private async recordLook(
+    principal: MemberPrincipal,
+    action: 'tool-calls-listed' | 'tool-calls-counted' | 'tool-calls-exported',
+    details: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    if (!maySurvey(principal)) return;
+    await this.audit.record(principal, { action, subject: { type: 'Workspace', id: principal.workspaceId }, details });
+  }
+
+  /** What somebody looked for, without secrets that they looked for. */
+  private shown(filter: ToolCallFilter): Readonly<Record<string, unknown>> {
+    const hide = <T>(value: T) => (typeof value === 'string' ? this.redactor.redact(value) : value);
+    const conditions = filter.arguments?.map(({ path, value }) => ({ path, value: hide(value) }));
+    const entries = Object.entries({ ...filter, arguments: conditions });
+    return Object.fromEntries(entries.map(([member, value]) => [member, hide(value)]));
+  }
+}
+
+/** Whose calls one may look through: with `createdBy` those of that user's jobs, without it everybody's. */
+function maySurvey(principal: MemberPrincipal, createdBy?: string | null): boolean {
+  const { workspaceId } = principal;
+  const row = createdBy === undefined ? { workspaceId } : { workspaceId, createdBy };
+  return abilityOf(principal).can('survey', asSubject('ToolCall', row));
+}
+
+/** The filter, narrowed to what the principal may look through. */
+function within(principal: MemberPrincipal, filter: ToolCallFilter): ToolCallFilter {
+  if (maySurvey(principal)) return filter;
+  const { userId } = principal;
+  const isOwn = maySurvey(principal, userId) && (filter.createdBy ?? userId) === userId;
+  return { ...filter, createdBy: isOwn ? userId : NOBODY };
+}

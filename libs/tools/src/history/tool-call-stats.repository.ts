@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+
+import { Postgres, type SqlClient } from '#platform';
+
+import { callTests, idsOf } from './call-tests.js';
+import { NO_GUESSES } from './planner-settings.js';
+import { type Bind, Statement } from './statement.js';
+import { fitsNothing, type ToolCallFilter } from './tool-call-filter.js';
+import {
+  STATS_BUCKETS,
+  type StatsDimension,
+  statsDimensions,
+  type StatsGroup,
+  type StatsQuery,
+  type ToolCallStats,
+} from './tool-call-stats.js';
+import { type ChosenTrail, findTrail } from './trail-finder.repository.js';
+import { columnsOf, type Stretch, testsSql, trailSql } from './trail-sql.js';
+import { OPEN_STATUSES, wayThroughAll } from './trails.js';
+
+/** Statistics over more would take too long for somebody who waits. */
+export const MOST_LOOKED_AT = 200_000;
+const MOST_GROUPS = 1_000;
+
+const settings = `${NO_GUESSES}; SET LOCAL work_mem = '32MB'`;
+
+const columnOf = { tool: 'w.name', user: 'w.created_by', status: 'w.status' } as const;
+const measured = ['created_at', 'name', 'created_by', 'status', 'duration_ms', 'result_bytes'];
+
+interface Wanted {
+  readonly filter: ToolCallFilter;
+  readonly query: StatsQuery;
+}
+
+interface Row extends Pick<StatsGroup, 'tool' | 'user' | 'status' | 'count' | 'errorCount' | 'resultBytes'> {
+  readonly fits: boolean;
+  readonly time: Date | null;
+  readonly since: Date;
+  readonly settled: number;
+  readonly percentiles: readonly (number | null)[] | null;
+}
+
+/** Statistics of calls across jobs. The caller has asked who may see which, and has checked the query. */
+@Injectable()
+export class ToolCallStatsRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  async read(workspaceId: string, filter: ToolCallFilter, query: StatsQuery): Promise<ToolCallStats> {
+    if (fitsNothing(filter)) return { groups: [], isCut: false, isPartial: false, since: null };
+    const rows = await this.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      const [, result] = await Promise.all([
+        client.query(settings),
+        readGroups(client, workspaceId, { filter, query }),
+      ]);
+      return result;
+    });
+    return toStats(rows);
+  }
+}
+
+/** One row for each group of calls that fit, and one for all that do not: together they are what was looked at. */
+async function readGroups(client: SqlClient, workspaceId: string, wanted: Wanted): Promise<Row[]> {
+  const stretch: Stretch = { workspaceId, ...idsOf(wanted.filter), direction: 'desc' };
+  const { trail, tests, found } = await wideTrail(client, wanted.filter, stretch);
+  const { bind, values } = new Statement();
+  const columns = [...measured, ...columnsOf(tests)];
+  const calls = trailSql(trail, { stretch, columns, found }, bind);
+  const keys = statsDimensions.map((dimension) => {
+    const key = wanted.query.groupBy.includes(dimension) ? keySql(dimension, wanted.query, bind) : 'NULL';
+    return `CASE WHEN w.fits THEN ${key} END AS "${dimension}"`;
+  });
+  const text = `SELECT w.fits, ${keys.join(', ')}, count(*)::int AS count, min(w.created_at) AS since,
+      (count(*) FILTER (WHERE w.status IN ('error', 'timed_out')))::int AS "errorCount",
+      (count(*) FILTER (WHERE w.status NOT IN ${OPEN_STATUSES}))::int AS settled,
+      percentile_disc(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY w.duration_ms) FILTER (WHERE w.fits) AS percentiles,
+      coalesce(sum(w.result_bytes), 0)::float8 AS "resultBytes"
+    FROM (SELECT w.*, coalesce(${testsSql(tests, 'w', bind)}, false) AS fits FROM (${calls}) w) w
+   GROUP BY 1, 2, 3, 4, 5 ORDER BY w.fits, "time", count DESC LIMIT ${MOST_GROUPS + 2}`;
+  return (await client.query<Row>(text, values)).rows;
+}
+
+function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): string {
+  if (dimension !== 'time') return columnOf[dimension];
+  // 2001 began with a Monday.
+  return `date_bin(${bind(STATS_BUCKETS[bucket], 'int')} * interval '1 ms', w.created_at, '2001-01-01Z')`;
+}
+
+/** The trail of a list, followed much further: here nobody waits for the first page. */
+async function wideTrail(
+  client: SqlClient,
+  filter: ToolCallFilter,
+  stretch: Stretch,
+): Promise<Omit<ChosenTrail, 'end'>> {
+  const chosen = await findTrail(client, filter, stretch);
+  const { trail, end } = chosen;
+  if (end?.type === 'end') return chosen;
+  // A search that has stopped somewhere cannot be followed further.
+  if (trail.search !== null)
+    return { trail: { ...wayThroughAll, reach: MOST_LOOKED_AT }, tests: callTests(filter), found: undefined };
+  return { ...chosen, trail: { ...trail, reach: MOST_LOOKED_AT } };
+}
+
+function toStats(rows: readonly Row[]): ToolCallStats {
+  const groups = rows.filter(({ fits }) => fits);
+  const lookedAt = rows.reduce((sum, { count }) => sum + count, 0);
+  const since = rows.map((row) => row.since.getTime());
+  return {
+    groups: groups.slice(0, MOST_GROUPS).map(toGroup),
+    isCut: groups.length > MOST_GROUPS,
+    isPartial: lookedAt >= MOST_LOOKED_AT,
+    since: since.length === 0 ? null : Math.min(...since),
+  };
+}
+
+function toGroup({ tool, user, status, time, count, errorCount, settled, percentiles, resultBytes }: Row): StatsGroup {
+  const [p50Ms = null, p95Ms = null, p99Ms = null] = percentiles ?? [];
+  const errorRate = settled === 0 ? null : errorCount / settled;
+  const common = { tool, user, status, time: time?.getTime() ?? null };
+  return { ...common, count, errorCount, errorRate, p50Ms, p95Ms, p99Ms, resultBytes };
+}

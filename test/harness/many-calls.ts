@@ -1,0 +1,64 @@
+import type { Role } from '#auth';
+import { newId } from '#platform';
+
+import type { TestApi, TestMember } from './api.js';
+import type { TestDatabase } from './database.js';
+import { idAt, insertCalls, type PastCall } from './tool-call-history.js';
+
+/** When the calls below begin; one an hour. */
+export const FIRST_CALL_AT = Date.UTC(2026, 10, 20, 12);
+const HOUR_MS = 3_600_000;
+
+/** A workspace in which six calls were made, and somebody of another one. */
+export interface ManyCalls {
+  readonly here: Record<Role, TestMember>;
+  readonly stranger: TestMember;
+  /** The first is number 1. 2 and 5 are of the member's second job, in a thread; 4 was approved by the admin. */
+  readonly calls: readonly PastCall[];
+  readonly secondJob: string;
+  readonly threadId: string;
+  /** The audit entries of an action, the newest first. */
+  auditOf(action: string): Promise<readonly { actor: string; subject_id: string; details: unknown }[]>;
+}
+
+export async function layOutCalls(api: TestApi, database: TestDatabase): Promise<ManyCalls> {
+  const here = await api.people.workspaceOf('here');
+  const stranger = (await api.people.workspaceOf('elsewhere')).owner;
+  const { userId: member, workspaceId } = here.member.principal;
+  const [secondJob, threadId] = [newId(), newId()];
+  const ofMember = { createdBy: member, jobId: secondJob, threadId };
+  const ofOwner = { createdBy: here.owner.principal.userId, jobId: newId(), threadId: null };
+  const made = (n: number, change: Partial<PastCall>): PastCall => ({
+    ...ofOwner,
+    id: idAt(FIRST_CALL_AT + n * HOUR_MS, n),
+    createdAt: FIRST_CALL_AT + n * HOUR_MS,
+    workflowId: null,
+    name: 'add',
+    runtime: 'server',
+    status: 'completed',
+    error: null,
+    decidedBy: null,
+    durationMs: 10 * n,
+    arguments: JSON.stringify({ to: `user${n}`, n }),
+    result: 'sum',
+    ...change,
+  });
+  const failure = { phase: 'execution', code: 'quota', message: 'Quota of project Blue is used up' };
+  const calls = [
+    made(1, {}),
+    made(2, { name: 'crm.find', runtime: 'mcp', ...ofMember }),
+    made(3, { status: 'error', result: null, error: failure }),
+    made(4, { name: 'crm.update', runtime: 'mcp', decidedBy: `user:${here.admin.principal.userId}` }),
+    made(5, { status: 'running', durationMs: null, result: null, ...ofMember }),
+    made(6, { result: `${'é'.repeat(20_000)}!` }),
+  ];
+  await insertCalls(database, workspaceId, calls);
+  const auditOf = async (action: string) => {
+    const sql = 'SELECT actor, subject_id, details FROM audit_entry WHERE action = $1 ORDER BY id DESC';
+    const { rows } = await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query<{ actor: string; subject_id: string; details: unknown }>(sql, [action]),
+    );
+    return rows;
+  };
+  return { here, stranger, calls, secondJob, threadId, auditOf };
+}
