@@ -82,4 +82,27 @@ describe('compileSchema', () => {
     const check = compileSchema({ type: 'object', required: ['constructor', 'toString'] });
     expect(check({})).toHaveLength(2);
   });
+
+  it('takes no promise for a yes', () => {
+    expect(() => compileSchema({ type: 'object', properties: { a: { $async: true, type: 'string' } } })).toThrow(
+      '$async',
+    );
+  });
+
+  it('finds duplicates in one pass', () => {
+    const check = compileSchema({ type: 'array', uniqueItems: true });
+    const items = Array.from({ length: 20_000 }, (_, i) => ({ a: i, b: [i] }));
+    expect(check(items)).toEqual([]);
+    expect(check([...items, { b: [7], a: 7 }])).toEqual(['must NOT have duplicate items']);
+  });
+
+  it('gives up on references that multiply', () => {
+    const levels = Object.fromEntries(
+      Array.from({ length: 40 }, (_, i) => [`l${i + 1}`, { allOf: [ref(`l${i}`), ref(`l${i}`)] }]),
+    );
+    const check = compileSchema({ $defs: { l0: { type: 'string' }, ...levels }, ...ref('l40') });
+    expect(check('x')).toEqual(['the value cannot be checked against its schema']);
+  });
 });
+
+const ref = (name: string) => ({ $ref: `#/$defs/${name}` });

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 
 import { canonicalJson } from './canonical-json.js';
+import { runWithin } from './run-within.js';
 import type { JsonSchema } from './tool.js';
 import { invalidSchema } from './tools.errors.js';
 
@@ -12,6 +13,7 @@ export type SchemaCheck = (value: unknown) => readonly string[];
 const MAX_SCHEMA_LENGTH = 262_144;
 const MAX_COMPILED = 200;
 const SHOWN_PROBLEMS = 5;
+const LONGEST_CHECK_MS = 250;
 
 // Patterns of strangers run on a linear engine. ajv tells compiled patterns apart by toString(), which RE2JS gives as the
 // pattern's own text; a wrapper without one would make all patterns of a schema share the first.
@@ -70,23 +72,48 @@ function textOf(schema: JsonSchema): string {
 
 function compile(schema: JsonSchema): SchemaCheck {
   const { $schema, ...rest } = schema;
+  if (isAsync(rest)) throw invalidSchema('it is asynchronous ($async)');
   const isDraft7 = typeof $schema === 'string' && $schema.includes('draft-07');
   // An instance of its own for each schema: ajv remembers every schema and id it was given, so a shared one leaks and clashes.
-  const ajv = isDraft7 ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS);
+  const ajv = withLinearUniqueItems(isDraft7 ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS));
   let validate: ValidateFunction;
   try {
     validate = ajv.compile(rest);
   } catch (error) {
     throw invalidSchema(error instanceof Error ? error.message : 'it does not compile');
   }
-  return (value) => problemsOf(validate, value);
+  // References multiply what a small schema costs on a small value; all else is linear in both.
+  const isBounded = !JSON.stringify(rest).includes('Ref"') && !JSON.stringify(rest).includes('"$ref"');
+  return (value) => problemsOf(validate, value, isBounded);
 }
 
-function problemsOf(validate: ValidateFunction, value: unknown): readonly string[] {
+/** A word of ajv's own: such a schema answers with a promise, and a promise is no "valid". */
+function isAsync(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  return Object.hasOwn(schema, '$async') || Object.values(schema).some(isAsync);
+}
+
+/**
+ * ajv compares every two items that are not plain; by their canonical text, all are compared in one pass.
+ */
+function withLinearUniqueItems(ajv: Ajv | Ajv2020): Ajv | Ajv2020 {
+  ajv.removeKeyword('uniqueItems');
+  return ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    error: { message: 'must NOT have duplicate items' },
+    validate: (isWanted: boolean, items: readonly unknown[]) =>
+      !isWanted || new Set(items.map(canonicalJson)).size === items.length,
+  });
+}
+
+function problemsOf(validate: ValidateFunction, value: unknown, isBounded: boolean): readonly string[] {
   try {
-    if (validate(value)) return [];
+    const answer = isBounded ? validate(value) : runWithin(LONGEST_CHECK_MS, () => validate(value));
+    if (answer === true) return [];
   } catch {
-    return ['the value cannot be checked against its schema']; // a schema that refers to itself without end
+    return ['the value cannot be checked against its schema']; // a schema that refers to itself without end, or takes too long
   }
   const problems = [...new Set((validate.errors ?? []).map(describe))];
   return problems.slice(0, SHOWN_PROBLEMS);

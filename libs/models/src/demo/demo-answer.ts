@@ -40,7 +40,8 @@ const LONGEST_QUOTE = 400;
 
 /** Answers by rules. Pure: the same request, the same answer. */
 export function answerByRules(request: DemoRequest): DemoAnswer {
-  const last = request.messages.at(-1);
+  // Our own notes (approval receipts, limits) may follow the results.
+  const last = request.messages.findLast(({ role }) => role !== 'system');
   if (last?.role === 'tool') return { text: quoteResults(request), calls: [] };
   const question = lastQuestion(request);
   const offered = request.tool_choice === 'none' ? [] : (request.tools ?? []).map((tool) => tool.function.name);

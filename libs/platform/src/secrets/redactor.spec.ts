@@ -86,4 +86,9 @@ describe('Redactor', () => {
       expect(new Redactor().redact(text).length).toBeGreaterThan(0);
     }
   });
+
+  it('reads what only begins like tokens, again and again, once', () => {
+    const text = '--eyJ'.repeat(100_000);
+    expect(new Redactor().redact(text)).toBe(text);
+  });
 });

@@ -60,7 +60,7 @@ function recheck(by: MemberPrincipal | null, over: Partial<NonNullable<Allowance
   return gate().recheck(job, { call, tool: null, allowed });
 }
 
-function give(by: MemberPrincipal, operation = 'mail.send'): Promise<string> {
+function give(by: MemberPrincipal, operation = 'client:mail.send'): Promise<string> {
   const { workspaceId, threadId, createdBy } = job;
   const grant = { workspaceId, threadId: threadId ?? '', requester: createdBy ?? '', agent: null, operation };
   return database.postgres.withWorkspaceSql(workspaceId, (client) =>

@@ -159,7 +159,9 @@ export class CallGate {
 export function operationOf(call: GateCall, tool: Pick<Tool, 'grantKey'> | null): string | null {
   const parsed = parseArguments(call.arguments);
   if (!parsed.ok) return null;
-  const narrowed = tool?.grantKey?.(parsed.value);
+  // What a client runs under a name is not what the server has under it: no server tool's name has a colon.
+  if (tool === null) return `client:${call.name}`;
+  const narrowed = tool.grantKey?.(parsed.value);
   return narrowed === undefined ? call.name : `${call.name} ${narrowed}`;
 }
 

@@ -1,7 +1,7 @@
-import { createContext, Script } from 'node:vm';
-
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
+
+import { runWithin } from '../run-within.js';
 
 /** What a condition may look at. Everything in it is plain JSON. */
 export interface ConditionContext {
@@ -150,21 +150,9 @@ function isTimeout(error: unknown): boolean {
   );
 }
 
-const stage: { run: () => unknown } = { run: () => false };
-const stageContext = createContext(stage);
-const callStage = new Script('run()');
-
-/** Runs it where V8 itself stops what does not end: nothing in the expression language can be trusted to look at a clock. */
+/** Nothing in the expression language can be trusted to look at a clock. */
 function stoppable(run: (context: ConditionContext) => unknown): (context: ConditionContext) => unknown {
-  return (context) => {
-    stage.run = () => run(context);
-    try {
-      const value: unknown = callStage.runInContext(stageContext, { timeout: loopStopMs });
-      return value;
-    } finally {
-      stage.run = () => false;
-    }
-  };
+  return (context) => runWithin(loopStopMs, () => run(context));
 }
 
 function remember<T>(known: Map<string, T>, key: string, make: (key: string) => T): T {

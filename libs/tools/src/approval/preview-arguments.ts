@@ -41,7 +41,10 @@ function nameText(name: string): string {
 
 /** JSON with everything invisible written out: what it means as JSON stays the same. */
 function visible(json: string): string {
-  return toStorableText(json).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+  return toStorableText(json).replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu,
+    escaped,
+  );
 }
 
 function escaped(char: string): string {

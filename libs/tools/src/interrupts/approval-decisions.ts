@@ -15,7 +15,7 @@ import { validateArguments } from '../validate-arguments.js';
 import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
 import { type HeldCall, HeldCallsRepository } from './held-calls.repository.js';
-import { mayTakeAnswer } from './held-decision.js';
+import { assertEntitled, mayTakeAnswer } from './held-decision.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
 import { argumentsChanged, invalidAnswer, invalidEdit, missingAnswer, notApprovable } from './interrupts.errors.js';
 
@@ -48,7 +48,10 @@ export class ApprovalDecisions implements DueHandler {
    */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
     const answer = toAnswer(given);
-    if (answer.edited !== null) await this.assertValidEdit(interrupt, answer.edited);
+    if (answer.edited !== null) {
+      assertEntitled(principal, interrupt); // before anything is spent on what was sent
+      await this.assertValidEdit(interrupt, answer.edited);
+    }
     const { argumentsHash: hash, ...kept } = answer;
     return this.settler.settle(interrupt, async (held) => {
       if (!mayTakeAnswer(held, principal, kept)) return null;
