@@ -10,6 +10,7 @@ import { type Endpoint, instanceEndpoint, ownKeyEndpoint } from './providers/ins
 import type { StoredEndpoint } from './providers/model-providers.repository.js';
 import { providerKeyPlace } from './providers/provider-key-place.js';
 import { WorkspaceModels } from './providers/workspace-models.js';
+import { withoutSecrets } from './without-secrets.js';
 
 /** What of a job decides which model answers it. */
 export interface ModelWish {
@@ -78,7 +79,9 @@ export class ModelCatalog implements OnApplicationShutdown {
         idleTimeoutMs: values.MODEL_IDLE_TIMEOUT_MS,
       },
     );
-    return { model, modelName: job.model };
+    const own = new Redactor(apiKey === null ? [] : [apiKey]);
+    const redact = (text: string) => own.redactKnown(this.redactor.redactKnown(text));
+    return { model: withoutSecrets(model, redact), modelName: job.model };
   }
 
   /** The last phase of a shutdown: before it, jobs may still be brought to the commit of their round. */
