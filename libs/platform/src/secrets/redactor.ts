@@ -8,14 +8,17 @@ const WINDOW = 256;
 /** What looks like one endless secret is given up on as text after this many characters, and marked. */
 const LONGEST_HELD = 16_384;
 
-/** Shapes of credentials. Each is linear: no repetition inside a repetition. Group 1, where there is one, is kept. */
+/**
+ * Shapes of credentials. Each is linear: no repetition inside a repetition, and none begins within what it would go on with.
+ * Group 1, where there is one, is kept.
+ */
 const SHAPES: readonly RegExp[] = [
   /\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}/g,
   /\b(?:nsk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|hf|gsk|xai|whsec)[-_][A-Za-z0-9_+/=-]{16,}/g,
   /\bxox[abeprs]-[A-Za-z0-9-]{10,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /\bAIza[A-Za-z0-9_-]{30,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g,
+  /(?<![\w-])eyJ[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{4,8192}\.[A-Za-z0-9_-]{0,8192}/g,
   /\b(Bearer\s)[A-Za-z0-9._~+/=-]{8,}/gi,
   /\b(Basic\s)[A-Za-z0-9+/=]{16,}/g,
   /((?:api[-_]?key|password|secret)["']?\s?[:=]\s?["']?)[^\s"',;&}]{8,}/gi,
