@@ -99,48 +99,56 @@ describe('after a hundred jobs with viewers', () => {
   };
   const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
-  it('nothing is left of them: no lease, no viewer, no tail, no timer, no heap', async () => {
-    const idle = sizes();
-    const idleTimers = await eventually('the worker looks for jobs', () => timers.count || undefined);
-    expect(idle).toEqual(Object.fromEntries(Object.keys(idle).map((name) => [name, 0])));
-    for (let n = 0; n < 4; n++) await runMany(); // code is compiled, pools and caches are full
-    const socketsBefore = sockets();
-    const heaps = [heapAfterGc()];
-    for (let n = 0; n < measures; n++) {
-      await runMany();
-      await runMany();
-      heaps.push(heapAfterGc());
-    }
-    expect(sizes()).toEqual(idle);
-    expect(await viewers()).toBe(0);
-    await eventually('all timers are gone', () => (timers.count <= idleTimers ? true : undefined));
-    expect(sockets()).toBeLessThanOrEqual(socketsBefore);
-    const growth = heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / (2 * jobsAtOnce));
-    expect(median(growth)).toBeLessThan(mostPerJob);
-  }, patienceMs);
+  it(
+    'nothing is left of them: no lease, no viewer, no tail, no timer, no heap',
+    async () => {
+      const idle = sizes();
+      const idleTimers = await eventually('the worker looks for jobs', () => timers.count || undefined);
+      expect(idle).toEqual(Object.fromEntries(Object.keys(idle).map((name) => [name, 0])));
+      for (let n = 0; n < 4; n++) await runMany(); // code is compiled, pools and caches are full
+      const socketsBefore = sockets();
+      const heaps = [heapAfterGc()];
+      for (let n = 0; n < measures; n++) {
+        await runMany();
+        await runMany();
+        heaps.push(heapAfterGc());
+      }
+      expect(sizes()).toEqual(idle);
+      expect(await viewers()).toBe(0);
+      await eventually('all timers are gone', () => (timers.count <= idleTimers ? true : undefined));
+      expect(sockets()).toBeLessThanOrEqual(socketsBefore);
+      const growth = heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / (2 * jobsAtOnce));
+      expect(median(growth)).toBeLessThan(mostPerJob);
+    },
+    patienceMs,
+  );
 
-  it('nothing of a job is held while it waits for a person: no lease, no timer, no heap', async () => {
-    const policy = { rules: [{ match: 'get_current_time', action: 'require_approval' }] };
-    await engine.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
-    const before = await eventually('no job is held', () => (sizes().active === 0 ? sizes() : undefined));
-    const timersBefore = timers.count;
-    const askMany = async (inAll: number) => {
-      const question = chat('wait for a person', ['get_current_time']);
-      await Promise.all(Array.from({ length: jobsAtOnce }, () => engine.app.get(ChatService).start(owner, question)));
-      await eventually(`${inAll} jobs wait`, async () => {
-        const { rows } = await engine.platform.postgres.engine.query<{ jobs: number }>(
-          `SELECT count(*)::int AS jobs FROM job WHERE status = 'waiting'`,
-        );
-        return rows[0]?.jobs === inAll && sizes().active === 0 ? true : undefined;
-      });
-      return heapAfterGc();
-    };
-    const heaps: number[] = [];
-    for (let n = 1; n < measures; n++) heaps.push(await askMany(n * jobsAtOnce));
-    expect(sizes()).toEqual(before);
-    await eventually('all timers are gone', () => (timers.count <= timersBefore ? true : undefined));
-    expect(median(heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / jobsAtOnce))).toBeLessThan(mostPerJob);
-  }, patienceMs);
+  it(
+    'nothing of a job is held while it waits for a person: no lease, no timer, no heap',
+    async () => {
+      const policy = { rules: [{ match: 'get_current_time', action: 'require_approval' }] };
+      await engine.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
+      const before = await eventually('no job is held', () => (sizes().active === 0 ? sizes() : undefined));
+      const timersBefore = timers.count;
+      const askMany = async (inAll: number) => {
+        const question = chat('wait for a person', ['get_current_time']);
+        await Promise.all(Array.from({ length: jobsAtOnce }, () => engine.app.get(ChatService).start(owner, question)));
+        await eventually(`${inAll} jobs wait`, async () => {
+          const { rows } = await engine.platform.postgres.engine.query<{ jobs: number }>(
+            `SELECT count(*)::int AS jobs FROM job WHERE status = 'waiting'`,
+          );
+          return rows[0]?.jobs === inAll && sizes().active === 0 ? true : undefined;
+        });
+        return heapAfterGc();
+      };
+      const heaps: number[] = [];
+      for (let n = 1; n < measures; n++) heaps.push(await askMany(n * jobsAtOnce));
+      expect(sizes()).toEqual(before);
+      await eventually('all timers are gone', () => (timers.count <= timersBefore ? true : undefined));
+      expect(median(heaps.slice(1).map((heap, n) => (heap - (heaps[n] ?? 0)) / jobsAtOnce))).toBeLessThan(mostPerJob);
+    },
+    patienceMs,
+  );
 });
 
 function median(values: readonly number[]): number {

@@ -38,6 +38,7 @@ describe('the built-in tools', () => {
       ['get_current_time', 'pure'],
       ['calculate', 'pure'],
       ['add_numbers', 'pure'],
+      ['ask_person', 'idempotent'], // never run: a person answers
     ]);
   });
 
