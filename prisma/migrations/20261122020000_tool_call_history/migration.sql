@@ -43,7 +43,7 @@ CREATE FUNCTION tool_call_day_start(day int) RETURNS uuid
 -- The words of a failure, as a search for them sees them: of the first 1,000 characters, letters and digits in lower case.
 CREATE FUNCTION tool_call_words(message text) RETURNS text[]
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
-  RETURN ARRAY(SELECT DISTINCT word FROM regexp_split_to_table(lower(left(message, 1000)), '[^[:alnum:]]+') AS word WHERE word <> '');
+  RETURN string_to_array(trim(regexp_replace(lower(left(message, 1000)), '[^[:alnum:]]+', ' ', 'g')), ' ');
 
 CREATE FUNCTION tool_call_word_keys(workspace_id uuid, id uuid, error jsonb) RETURNS bigint[]
   LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -71,7 +71,7 @@ CREATE INDEX tool_call_by_argument ON tool_call USING gin (argument_keys)
   WITH (fastupdate = on, gin_pending_list_limit = 512)
   WHERE status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') AND argument_keys IS NOT NULL;
 CREATE INDEX tool_call_by_error_word ON tool_call USING gin (tool_call_word_keys(workspace_id, id, error))
-  WITH (fastupdate = on, gin_pending_list_limit = 128) WHERE error IS NOT NULL;
+  WITH (fastupdate = on, gin_pending_list_limit = 512) WHERE error IS NOT NULL;
 
 -- Lists read indexes without their rows, which needs pages that vacuum has seen.
 ALTER TABLE tool_call SET (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.05);

@@ -89,13 +89,9 @@ export function outcomePatterns({ statuses, errorPhase, errorCode }: ToolCallFil
   if (statuses === undefined && errorPhase === undefined && errorCode === undefined) return null;
   const starts = statuses ?? ['%'];
   if (errorPhase === undefined && errorCode === undefined) return starts.flatMap((s) => [s, `${s}:%`]);
-  const code = errorCode === undefined ? null : escapeLike(errorCode);
-  const ends = errorPhase === undefined ? [`%/${code ?? ''}`] : endsOf(escapeLike(errorPhase), code);
-  return starts.flatMap((s) => ends.map((end) => s + end));
-}
-
-function endsOf(phase: string, code: string | null): readonly string[] {
-  return code === null ? [`:${phase}`, `:${phase}/%`] : [`:${phase}/${code}`];
+  const phase = errorPhase === undefined ? '%' : escapeLike(errorPhase);
+  const ends = errorCode === undefined ? [`:${phase}`, `:${phase}/%`] : [`:${phase}/${escapeLike(errorCode)}`];
+  return starts.flatMap((start) => ends.map((end) => start + end));
 }
 
 function escapeLike(text: string): string {
