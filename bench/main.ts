@@ -6,13 +6,14 @@ import { parseArgs } from 'node:util';
 
 import type { Bench } from './bench.js';
 import { engine } from './engine.bench.js';
+import { history } from './history.bench.js';
 import { memory } from './memory.bench.js';
 import { toText, versions } from './report.js';
 import { w1 } from './w1.bench.js';
 import { w1Live } from './w1-live.bench.js';
 import { w3 } from './w3.bench.js';
 
-const benches: readonly Bench[] = [w1, w1Live, w3, memory, engine];
+const benches: readonly Bench[] = [w1, w1Live, w3, memory, engine, history];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
