@@ -121,4 +121,21 @@ describe('the examples of the documents', () => {
       outcome: 'submit',
     });
   }, 60_000);
+
+  it('look through the calls of all jobs', async () => {
+    for (const name of ['list', 'stats']) {
+      const query = exampleOf('docs/tool-call-history.md', name);
+      const response = await fetch(`${started.url ?? ''}/graphql`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ query }),
+      });
+      expect(await response.json()).not.toHaveProperty('errors');
+    }
+    const script = exampleOf('docs/tool-call-history.md', 'export').replaceAll(
+      'calls.ndjson',
+      join(folder, 'calls.ndjson'),
+    );
+    expect(await inShell(script)).toBe('{"type":"end","count":0}\n');
+  }, 60_000);
 });
