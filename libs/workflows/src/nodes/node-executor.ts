@@ -1,0 +1,168 @@
+import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
+
+import type { GraphNode, WorkflowGraph } from '../definition/graph.js';
+import type { NodeErrorCode, NodeRunRow, Settlement } from '../engine/node-run.js';
+
+/** An earlier node of the same scope, in execution order. */
+export interface EarlierOutput {
+  readonly nodeId: string;
+  readonly label: string;
+  readonly type: string;
+  readonly output: string;
+}
+
+/** What a node sees of the run it is part of. Outputs of earlier waves only. */
+export interface ScopeView {
+  readonly workflowName: string;
+  readonly sessionId: string;
+  /** In execution order, `start` included. */
+  readonly earlier: readonly EarlierOutput[];
+  /** By node id (inside its own graph), `<node>:<branch>` and `<id>_error`. */
+  readonly outputs: ReadonlyMap<string, string>;
+  /** Values of the declared inputs of the subflow it is in; empty at the top. */
+  readonly inputs: ReadonlyMap<string, unknown>;
+  /** The session: the history given at the start, the user's text, then what agents said. */
+  readonly session: readonly ChatMessage[];
+  readonly attachments: readonly Attachment[];
+}
+
+export interface Attachment {
+  readonly type: 'image' | 'audio' | 'video' | 'file';
+  readonly url: string;
+  readonly name?: string;
+  readonly mimeType?: string;
+}
+
+/** One conversation with a model, its tools included. What it committed is not done again after a crash. */
+export interface Conversing {
+  /** Tells conversations of one node run apart: a branch, `__merge__`, `condition@2`, `review@1`. Absent: its only one. */
+  readonly branch?: string;
+  /** Whether its text is streamed under the node; conditions and routes are not. */
+  readonly isShown: boolean;
+  /** Null: the workspace's default. */
+  readonly model: string | null;
+  readonly messages: readonly ChatMessage[];
+  /** Names of the server's tools it may call. `*`: all that the principal may use. */
+  readonly tools: readonly string[];
+  /** A tool that is not run: its arguments are the answer. */
+  readonly capture?: ToolDefinition;
+  readonly toolChoice?: ToolChoice;
+  readonly parameters?: ModelParameters;
+  /** Rounds with tool calls, >= 1. */
+  readonly maxIterations: number;
+  readonly signal?: AbortSignal;
+}
+
+export type Conversed =
+  | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
+  /** All permitted rounds asked for tools; `text` is the last round's. */
+  | { readonly type: 'limit'; readonly text: string }
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+
+/** A question to a person; asked once per node run and `key`, however often the node is run. */
+export interface Question {
+  readonly key: string;
+  readonly mode: 'approval' | 'input' | 'review';
+  readonly title: string;
+  readonly prompt: string;
+  readonly output?: string;
+  readonly options?: readonly { readonly id: string; readonly label: string; readonly action: string }[];
+  readonly inputSchema?: Readonly<Record<string, unknown>>;
+  /** 0 or absent: the workspace's default of 7 days. */
+  readonly timeoutMs?: number;
+  readonly defaultAction: 'approve' | 'reject' | 'skip' | 'timeout';
+  readonly decidableBy?: 'requester' | 'approvers' | 'members';
+  readonly fourEyes?: boolean;
+}
+
+export type PersonAnswer =
+  | {
+      readonly type: 'answered';
+      readonly action: 'approve' | 'reject' | 'submit' | 'modify' | 'skip' | 'custom' | 'timeout';
+      /** Undefined: none was given. */
+      readonly data: unknown;
+    }
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+
+export type CalledTool =
+  | { readonly type: 'finished'; readonly status: string; readonly text: string }
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+
+export interface MemoryEntry {
+  readonly text: string;
+  readonly nodeId: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** What a node may do outside of itself; all durable, all fenced. */
+export interface NodePorts {
+  converse(request: Conversing): Promise<Conversed>;
+  ask(question: Question): Promise<PersonAnswer>;
+  /** `arguments`: JSON text. */
+  callTool(call: { readonly name: string; readonly arguments: string }): Promise<CalledTool>;
+  /** The JSON Schema of a tool's arguments; undefined when there is no such tool. */
+  toolSchema(name: string): Promise<Readonly<Record<string, unknown>> | undefined>;
+  remember(text: string, metadata: Readonly<Record<string, unknown>>): Promise<void>;
+  recall(query: {
+    readonly text: string;
+    readonly limit: number;
+    readonly filter: Readonly<Record<string, unknown>>;
+  }): Promise<readonly MemoryEntry[]>;
+  fetch(request: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string | null;
+    readonly timeoutMs: number;
+  }): Promise<{ readonly status: number; readonly text: string }>;
+  /** Not before `at` (ms since the epoch), or not before the event; holds no worker meanwhile. */
+  waitFor(wait: {
+    readonly at: number | null;
+    readonly event: string | null;
+  }): Promise<
+    | { readonly type: 'over'; readonly timedOut: boolean; readonly data: unknown }
+    | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
+  >;
+  warn(code: string, text: string): void;
+  branchStarted(branchId: string, label: string): void;
+  branchFinished(branchId: string, label: string, end: { readonly output: string } | { readonly error: string }): void;
+  /** Whether the model takes what is attached. */
+  modelTakes(model: string | null, type: Attachment['type']): Promise<boolean>;
+  /** Ms since the epoch, by the worker's clock. */
+  now(): number;
+}
+
+export interface NodeContext<Node extends GraphNode = GraphNode> {
+  readonly node: Node;
+  readonly graph: WorkflowGraph;
+  readonly run: NodeRunRow;
+  readonly input: string;
+  readonly view: ScopeView;
+  readonly ports: NodePorts;
+  /** Aborts on the node's timeout, a failed sibling, a cancel, a lost lease. */
+  readonly signal: AbortSignal;
+}
+
+export type NodeOutcome =
+  | ({ readonly type: 'finished' } & Settlement)
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+
+/** The work of one type of node. Called again after a crash or an answer, from the start: its ports remember. */
+export interface NodeExecutor {
+  readonly type: string;
+  /** Nothing outside learns of it: it may be run again, and is written once, when it has ended. */
+  readonly isPure: boolean;
+  run(context: NodeContext): Promise<NodeOutcome>;
+}
+
+/** A node that could not do its work. */
+export class NodeFailure extends Error {
+  constructor(
+    message: string,
+    readonly code: NodeErrorCode,
+    readonly details: { readonly statusCode?: number; readonly retryAfterMs?: number } = {},
+  ) {
+    super(message);
+  }
+}
