@@ -8,9 +8,6 @@ ADD COLUMN     "workflow_version" INTEGER;
 ALTER TABLE "round" ADD COLUMN     "branch" TEXT,
 ADD COLUMN     "node_run" INTEGER;
 
--- AlterTable
-ALTER TABLE "interrupt" ADD COLUMN     "node_run" INTEGER;
-
 -- CreateTable
 CREATE TABLE "workflow" (
     "workspace_id" UUID NOT NULL,
@@ -155,4 +152,4 @@ GRANT INSERT, DELETE ON workflow_memory TO nightshift_api;
 CREATE POLICY engine ON node_run TO nightshift_engine USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE ON node_run TO nightshift_engine;
 CREATE POLICY engine ON workflow_memory TO nightshift_engine USING (true) WITH CHECK (true);
-GRANT SELECT, INSERT ON workflow_memory TO nightshift_engine;
+GRANT SELECT, INSERT, UPDATE (node_run_key) ON workflow_memory TO nightshift_engine;
