@@ -1,0 +1,33 @@
+/** An object of a JSON text. What it has are its own members; nothing is ever read through its prototype. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A member of its own, else undefined: `constructor` is nothing that every object has. */
+export function memberOf(value: unknown, name: string): unknown {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** RFC 6901. */
+export function toPointer(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** Whether nothing is nested deeper than `most` objects and lists. */
+export function isWithinDepth(value: unknown, most: number): boolean {
+  let level: readonly object[] = [value].filter(isContainer);
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth >= most) return false;
+    const next: object[] = [];
+    for (const container of level)
+      for (const member of Object.values(container)) if (isContainer(member)) next.push(member);
+    level = next;
+  }
+  return true;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

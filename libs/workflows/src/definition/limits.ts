@@ -1,0 +1,20 @@
+/** What a definition and a run may grow to. */
+export const LIMITS = {
+  documentBytes: 1_048_576,
+  nodes: 500,
+  edges: 2_000,
+  /** Of one parallel node. */
+  branches: 20,
+  loopIterations: 1_000,
+  nodeRuns: 10_000,
+  nodesAtOnce: 10,
+  subflowDepth: 10,
+  /** Definitions that are looked at to find subflows of subflows. */
+  subflows: 1_000,
+  /** Objects and lists inside of each other. */
+  jsonDepth: 64,
+  idLength: 200,
+  mapItemsAtOnce: 10,
+  /** UTF-16 units of a filled template. */
+  filledLength: 4_194_304,
+} as const;
