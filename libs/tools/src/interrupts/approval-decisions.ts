@@ -17,7 +17,14 @@ import { recordDecision } from './decision-audit.repository.js';
 import { type HeldCall, HeldCallsRepository } from './held-calls.repository.js';
 import { assertEntitled, mayTakeAnswer } from './held-decision.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
-import { argumentsChanged, invalidAnswer, invalidEdit, missingAnswer, notApprovable } from './interrupts.errors.js';
+import {
+  argumentsChanged,
+  invalidAnswer,
+  invalidEdit,
+  invalidWord,
+  missingAnswer,
+  notApprovable,
+} from './interrupts.errors.js';
 
 interface ApprovalAnswer {
   readonly decision: 'approve' | 'deny';
@@ -165,7 +172,7 @@ export class ApprovalDecisions implements DueHandler {
 function toAnswer(given: InterruptAnswer): ApprovalAnswer {
   const { decision, argumentsHash: hash, arguments: args, reason, grantMinutes } = given;
   if (decision === undefined) throw missingAnswer('decision');
-  if (decision !== 'approve' && decision !== 'deny') throw invalidAnswer('decision');
+  if (decision !== 'approve' && decision !== 'deny') throw invalidWord('decision', ['approve', 'deny']);
   const minutes = grantMinutes ?? null;
   if (minutes !== null && !grantChoices.includes(minutes))
     throw invalidAnswer('grantMinutes', 'grantMinutes must be 5, 10 or 30');

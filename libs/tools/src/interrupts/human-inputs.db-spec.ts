@@ -128,12 +128,12 @@ describe('a question to a person', () => {
     ]);
     expect(await refusal(answer({ action: 'submit' }))).toEqual(['bad_request', 'Missing data', {}]);
     expect(await refusal(answer({}))).toEqual(['bad_request', 'Missing action', {}]);
-    expect(await refusal(answer({ action: 'jump' }))).toEqual(['bad_request', 'Invalid action', {}]);
-    expect(await refusal(answer({ action: 'modify', data: { colour: 'red' } }))).toEqual([
-      'bad_request',
-      'Invalid action',
-      {},
-    ]);
+    for (const action of ['jump', 'modify'])
+      expect(await refusal(answer({ action, data: { colour: 'red' } }))).toEqual([
+        'bad_request',
+        'Invalid action',
+        { issues: ['action must be one of submit, skip, reject'] },
+      ]);
     expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', told: ['interrupt-opened human_input'] });
   });
 
@@ -249,13 +249,20 @@ describe('a request of another kind', () => {
   });
 
   it('asks for its decision', async () => {
-    for (const kind of ['tool_approval', 'unknown_outcome'] as const) {
+    for (const [kind, words] of [
+      ['tool_approval', 'approve, deny'],
+      ['unknown_outcome', 'happened, did_not_happen, repeat, report'],
+    ] as const) {
       const job = await layOutWaitingJob(app, here.member);
       const asked = await openInterrupt(app, job, { kind });
       const decide = (body: unknown) => refusal(app.get(InterruptsService).decide(here.member, asked, body));
       expect(await decide({ action: 'skip' })).toEqual(['bad_request', 'Missing decision', {}]);
       expect(await decide(null)).toEqual(['bad_request', 'Missing decision', {}]);
-      expect(await decide({ decision: 'perhaps' })).toEqual(['bad_request', 'Invalid decision', {}]);
+      expect(await decide({ decision: 'perhaps' })).toEqual([
+        'bad_request',
+        'Invalid decision',
+        { issues: [`decision must be one of ${words}`] },
+      ]);
     }
   });
 });

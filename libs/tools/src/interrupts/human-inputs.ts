@@ -20,7 +20,7 @@ import { HeldCallsRepository } from './held-calls.repository.js';
 import { mayTakeAnswer } from './held-decision.js';
 import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
 import { type InterruptAnswer, InterruptDeciders } from './interrupt-deciders.js';
-import { invalidAnswer, invalidInput, missingAnswer } from './interrupts.errors.js';
+import { invalidInput, invalidWord, missingAnswer } from './interrupts.errors.js';
 
 /** An answer, as it is kept. `data` null: none was given. */
 interface HumanAnswer {
@@ -51,7 +51,7 @@ export class HumanInputs implements DueHandler, OnModuleInit {
    * `invalid_input` with what is wrong with the data, `cannot_decide`, `already_answered`, `expired`.
    */
   async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
-    const answer = toHumanAnswer(given);
+    const answer = toHumanAnswer(given, interrupt);
     return this.settler.settle(interrupt, async (held) => {
       if (!mayTakeAnswer(held, principal, { ...answer })) return null;
       assertOffered(held.interrupt, answer);
@@ -94,18 +94,17 @@ export class HumanInputs implements DueHandler, OnModuleInit {
   }
 }
 
-function toHumanAnswer({ action, data, reason }: InterruptAnswer): HumanAnswer {
+function toHumanAnswer({ action, data, reason }: InterruptAnswer, interrupt: Interrupt): HumanAnswer {
   if (action === undefined) throw missingAnswer('action');
   const known = humanInputActions.find((word) => word === action);
-  if (known === undefined) throw invalidAnswer('action');
+  if (known === undefined) throw invalidWord('action', requestOf(interrupt).actions);
   return { action: known, data: data ?? null, reason: reason ?? null };
 }
 
 /** Whether the request takes this action with these data. */
 function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): void {
-  const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
-  const { mode, inputSchema, actions = humanInputActions } = request;
-  if (!actions.includes(action)) throw invalidAnswer('action');
+  const { mode, inputSchema, actions } = requestOf(interrupt);
+  if (!actions.includes(action)) throw invalidWord('action', actions);
   if (action === 'reject' || action === 'skip') return;
   if (data === null) {
     // A node that is given nothing goes on with its own input; a call would have no result.
@@ -115,6 +114,11 @@ function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): voi
   if (mode !== 'input' || inputSchema === undefined) return;
   const issues = compileSchema(inputSchema)(data);
   if (issues.length > 0) throw invalidInput(issues);
+}
+
+function requestOf(interrupt: Interrupt) {
+  const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
+  return { ...request, actions: request.actions ?? humanInputActions };
 }
 
 /** Text is used as it is, any other value as JSON. */

@@ -37,5 +37,13 @@ export const invalidInput = (issues: readonly string[]) =>
 export const missingAnswer = (field: string) =>
   new AppError({ code: 'bad_request', message: `Missing ${field}`, field });
 
-export const invalidAnswer = (field: string, message = `Invalid ${field}`) =>
-  new AppError({ code: 'bad_request', message, field });
+export const invalidAnswer = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });
+
+/** A word that this request does not take; the words it takes are in `issues`. */
+export const invalidWord = (field: 'decision' | 'action', words: readonly string[]) =>
+  new AppError({
+    code: 'bad_request',
+    message: `Invalid ${field}`,
+    field,
+    details: { issues: [`${field} must be one of ${words.join(', ')}`] },
+  });

@@ -19,7 +19,7 @@ import { recordDecision } from './decision-audit.repository.js';
 import { type HeldCall, HeldCallsRepository } from './held-calls.repository.js';
 import { mayTakeAnswer } from './held-decision.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
-import { invalidAnswer, missingAnswer } from './interrupts.errors.js';
+import { invalidWord, missingAnswer } from './interrupts.errors.js';
 import { unknownOutcomeRequest } from './unknown-outcome-request.js';
 
 const decisions = ['happened', 'did_not_happen', 'repeat', 'report'] as const;
@@ -123,7 +123,7 @@ export class UnknownOutcomes implements DueHandler {
 function toDecided({ decision, result, reason }: InterruptAnswer): Decided {
   if (decision === undefined) throw missingAnswer('decision');
   const known = decisions.find((word) => word === decision);
-  if (known === undefined) throw invalidAnswer('decision');
+  if (known === undefined) throw invalidWord('decision', decisions);
   return {
     decision: known,
     result: known === 'happened' ? toText(result) : null,
