@@ -94,7 +94,10 @@ describe('/api/interrupts', () => {
   it('shows a request with the names its starter gave, before and after it is settled', async () => {
     const job = await layOut('my thread');
     const expiresAt = Date.now() + 60_000;
-    const asked = { title: 'Go?', callId: 'call_1', toolCallId: job.toolCallId, expiresAt };
+    const asked = {
+      ...{ title: 'Go?', callId: 'call_1', toolCallId: job.toolCallId, expiresAt },
+      decidableBy: 'members',
+    } as const;
     const id = await openInterrupt(test.api.app, job, asked);
     const shown = {
       id,
@@ -107,6 +110,7 @@ describe('/api/interrupts', () => {
       path: [],
       title: 'Go?',
       request: { mode: 'approval', prompt: 'Go on?' },
+      ...{ decidableBy: 'members', fourEyes: false, adminRequired: false },
       createdAt: expect.any(Number),
       expiresAt,
     };
@@ -136,7 +140,10 @@ describe('/api/interrupts', () => {
       [here.member, id, {}, 400, { code: 'bad_request', error: 'Missing action' }],
       [here.member, id, [], 400, { code: 'bad_request', error: 'Invalid request body' }],
       [here.member, approval, { action: 'approve' }, 400, { code: 'bad_request', error: 'Missing decision' }],
-      [here.member, approval, { decision: 'maybe' }, 400, { code: 'bad_request', error: 'Invalid decision' }],
+      [
+        ...([here.member, approval, { decision: 'maybe' }, 400] as const),
+        { code: 'bad_request', error: 'Invalid decision', issues: ['decision must be one of approve, deny'] },
+      ],
       [here.member, newId(), { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
       [here.member, 'nonsense', { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
       [stranger, id, { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],

@@ -14,6 +14,9 @@ export interface InterruptReply {
   readonly path: readonly string[];
   readonly title: string;
   readonly request: Interrupt['request'];
+  readonly decidableBy: Interrupt['decidableBy'];
+  readonly fourEyes: boolean;
+  readonly adminRequired: boolean;
   /** Ms since the epoch, as all instants here. */
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -25,13 +28,13 @@ export interface InterruptReply {
 /** `threadNames`: what the threads are called by those who made them; the others go by our id. */
 export function toInterruptReply(interrupt: Interrupt, threadNames: ReadonlyMap<string, string>): InterruptReply {
   const { id, kind, status, jobId, rootJobId, threadId, callId, nodeId, path, title, request } = interrupt;
-  const { createdAt, expiresAt, outcome, decidedBy, decidedAt } = interrupt;
+  const { decidableBy, fourEyes, adminRequired, createdAt, expiresAt, outcome, decidedBy, decidedAt } = interrupt;
   return {
     ...{ id, kind, status, jobId, rootJobId },
     threadId: threadId === null ? null : (threadNames.get(threadId) ?? threadId),
     ...(callId === null ? {} : { callId }),
     ...(nodeId === null ? {} : { nodeId }),
-    ...{ path, title, request, createdAt, expiresAt },
+    ...{ path, title, request, decidableBy, fourEyes, adminRequired, createdAt, expiresAt },
     ...(outcome === null ? {} : { outcome: outcome.outcome }),
     ...(decidedBy === null ? {} : { decidedBy }),
     ...(decidedAt === null ? {} : { decidedAt }),
