@@ -191,7 +191,7 @@ describe('trying a policy', () => {
             layer: 'WORKSPACE',
             index: 0,
             match: 'mail.*',
-            reason: 'Rule 1 of the workspace (mail.*) asks for approval.',
+            reason: 'Rule 0 of the workspace (mail.*) asks for approval.',
           },
         },
       },

@@ -12,7 +12,7 @@ function question(args: unknown, sensitiveFields: readonly string[] = []): Appro
     arguments: typeof args === 'string' ? args : JSON.stringify(args),
     agent: 'support',
     requester: 'u1',
-    reason: 'Rule 1 of the workspace (mail.*) asks for approval.',
+    reason: 'Rule 0 of the workspace (mail.*) asks for approval.',
     adminRequired: false,
     ...{ jobId: 'j1', round: 1, ordinal: 2, expiresAt: '2026-01-08T00:00:00.000Z' },
   };
@@ -28,7 +28,7 @@ describe('a request for approval', () => {
       title: 'Run mail.send',
       agent: 'support',
       requester: 'u1',
-      reason: 'Rule 1 of the workspace (mail.*) asks for approval.',
+      reason: 'Rule 0 of the workspace (mail.*) asks for approval.',
       argumentsPreview: 'to: "ann@example.org"\ncount: 2',
       argumentsTruncated: false,
       argumentsHash: expect.stringMatching(/^[0-9a-f]{64}$/),

@@ -45,7 +45,7 @@ describe('within one list', () => {
         layer: 'instance',
         index: 1,
         match: 'mail.*',
-        reason: 'Rule 2 of the instance (mail.*) asks for approval.',
+        reason: 'Rule 1 of the instance (mail.*) asks for approval.',
       },
     });
   });

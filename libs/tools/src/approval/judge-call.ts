@@ -34,7 +34,7 @@ export interface MetRule {
   /** From 0; null: the layer's default, or the tool's own word. */
   readonly index: number | null;
   readonly match: string;
-  /** A sentence for people. */
+  /** A sentence for people; it counts the same way. */
   readonly reason: string;
 }
 
@@ -119,7 +119,7 @@ interface Met {
 function ofRule({ name, policy }: Layer, { index, action, problem }: Met): Verdict {
   const rule: Partial<ApprovalRule> = policy.rules[index] ?? {};
   const match = rule.match ?? '*';
-  const which = `Rule ${index + 1} of the ${name} (${match})`;
+  const which = `Rule ${index} of the ${name} (${match})`;
   const reason =
     problem === undefined ? `${which} ${SAYS[action]}.` : `${which} asks, because its condition ${problem}.`;
   return {

@@ -57,7 +57,7 @@ describe('an explanation', () => {
           layer: 'workspace',
           index: 1,
           match: 'mail.*',
-          reason: 'Rule 2 of the workspace (mail.*) asks for approval.',
+          reason: 'Rule 1 of the workspace (mail.*) asks for approval.',
         },
         decidableBy: 'approvers',
         timeoutMs: 86_400_000,

@@ -74,7 +74,7 @@ describe('a dry run', () => {
         { index: null, hits: 2 },
       ],
     });
-    expect(replay.changes[0]?.reason).toBe('Rule 1 of the workspace (mail.*) asks for approval.');
+    expect(replay.changes[0]?.reason).toBe('Rule 0 of the workspace (mail.*) asks for approval.');
   });
 
   it('compares with the policy of now', async () => {
