@@ -81,6 +81,8 @@ describe('parseHttpTool', () => {
     [{ body: { type: 'json', template: { a: '{{secret:A}}' } } }, 'definition.body: secrets belong'],
     [{ body: { type: 'text', template: 'x', contentType: 'a\r\nb' } }, 'definition.body.contentType'],
     [{ result: '$[?(@.a)]' }, 'definition.result: it cannot be read'],
+    [{ result: `$${'.a'.repeat(21)}` }, 'definition.result: it has more than 20 steps'],
+    [{ result: `$[${'*,'.repeat(20)}0]` }, 'definition.result: it picks more than 20 things at once'],
     [{ timeoutMs: 0 }, 'definition.timeoutMs'],
     [{ maxBytes: 100_000_000 }, 'definition.maxBytes'],
     [{ onUnknown: 'verify' }, 'definition.onUnknown: there is no verify'],

@@ -19,10 +19,14 @@ export interface JsonPath {
 }
 
 const LONGEST = 500;
+/** Far above what paths need: each step may look at everything once more. */
+const MOST_SEGMENTS = 20;
+const MOST_SELECTORS = 20;
 
 /**
  * Reads a JSONPath (RFC 9535) of names, indexes, slices, wildcards, unions of them and descendants: `$.items[*].name`,
- * `$['a b'][0]`, `$..id`, `$.list[-2:]`. Filters (`?`) and functions are not supported. Gives the problem as a clause.
+ * `$['a b'][0]`, `$..id`, `$.list[-2:]`. At most 20 steps, and 20 selectors in a union. Filters (`?`) and functions are not
+ * supported. Gives the problem as a clause.
  */
 export function parseJsonPath(text: string): JsonPath | string {
   if (text.length > LONGEST) return `it is longer than ${LONGEST} characters`;
@@ -32,8 +36,10 @@ export function parseJsonPath(text: string): JsonPath | string {
   while (!scanner.isAtEnd) {
     const segment = readSegment(scanner);
     if (segment === null) return `it cannot be read after "${scanner.read}"`;
+    if (segment.selectors.length > MOST_SELECTORS) return `it picks more than ${MOST_SELECTORS} things at once`;
     segments.push(segment);
   }
+  if (segments.length > MOST_SEGMENTS) return `it has more than ${MOST_SEGMENTS} steps`;
   return { segments, isSingular: segments.every(isSingular) };
 }
 

@@ -6,6 +6,7 @@ import { decodeText, isText } from './decode-text.js';
 import { answerRefused } from './http.errors.js';
 import { parseJsonPath } from './parse-json-path.js';
 import { selectJson } from './select-json.js';
+import { selectedText } from './selected-text.js';
 
 const LONGEST_EXCERPT = 500;
 /** A secret that begins within an excerpt is redacted whole, in any form. */
@@ -38,10 +39,10 @@ export function readHttpAnswer(answer: OutboundAnswer, { result, redact }: Answe
   const text = decodeText(answer);
   if (result === undefined) return redact(isCut ? `${text}\n[cut after ${body.length} bytes]` : text);
   if (isCut) throw answerRefused(`its answer is larger than ${body.length} bytes, so nothing can be selected from it`);
-  return redact(toText(selectFrom(text, result)));
+  return redact(selectFrom(text, result));
 }
 
-function selectFrom(text: string, result: string): unknown {
+function selectFrom(text: string, result: string): string {
   const path = parseJsonPath(result);
   if (typeof path === 'string') throw answerRefused(`its JSON path cannot be used: ${path}`);
   let root: unknown;
@@ -50,13 +51,8 @@ function selectFrom(text: string, result: string): unknown {
   } catch {
     throw answerRefused('its answer is not JSON');
   }
-  return selectJson(path, root);
-}
-
-function toText(value: unknown): string {
-  if (typeof value === 'string') return value;
   try {
-    return JSON.stringify(value ?? null);
+    return selectedText(selectJson(path, root));
   } catch {
     throw answerRefused('its answer is nested too deep'); // JSON.parse goes deeper than JSON.stringify
   }

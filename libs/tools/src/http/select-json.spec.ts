@@ -1,12 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { parseJsonPath } from './parse-json-path.js';
-import { selectJson } from './select-json.js';
+import { type Selection,selectJson } from './select-json.js';
 
-function select(path: string, value: unknown): unknown {
+function search(path: string, value: unknown): Selection {
   const read = parseJsonPath(path);
   if (typeof read === 'string') throw new Error(read);
   return selectJson(read, value);
+}
+
+function select(path: string, value: unknown): unknown {
+  const { found, isSingular } = search(path, value);
+  return isSingular ? found[0] : found;
+}
+
+/** A value that counts how often anything in it is looked at. */
+function counted(value: object): { readonly value: unknown; looks: number } {
+  const count = { value: {} as unknown, looks: 0 };
+  const get = (target: object, key: string | symbol): unknown => {
+    count.looks++;
+    return Reflect.get(target, key);
+  };
+  count.value = new Proxy(value, { get });
+  return count;
 }
 
 const store = {
@@ -70,12 +86,32 @@ describe('selectJson', () => {
     expect(select('$.__proto__', JSON.parse('{"__proto__": 1}'))).toBe(1);
   });
 
-  it('searches neither without end nor without bottom', () => {
+  it('searches neither without end nor without bottom, and says so', () => {
     const wide: unknown = Array.from({ length: 500 }, () => Array.from({ length: 500 }, () => 1));
-    expect(select('$..*', wide)).toHaveLength(50_000); // each is looked at as a find and as a child
-    expect(select('$[*][*]', wide)).toHaveLength(99_500);
+    expect(search('$..*', wide).found.length).toBeLessThan(100_000); // what is found is looked at as a child, too
+    expect(search('$[*][*]', wide)).toMatchObject({ found: { length: 99_500 }, isCut: true });
+    expect(search('$[*][0]', wide)).toMatchObject({ found: { length: 500 }, isCut: false });
     const deep: unknown = JSON.parse(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`);
-    expect(select('$..a', deep)).toHaveLength(257);
+    expect(search('$..a', deep)).toMatchObject({ found: { length: 257 }, isCut: true });
+  });
+
+  it('stops where it may not look any further', () => {
+    const list = counted(Array.from({ length: 1_000_000 }, (_, n) => n));
+    expect(search('$[*]', list.value).found).toHaveLength(100_000);
+    expect(list.looks).toBeLessThan(200_100); // the element and, by the iterator, the length
+    expect(search('$[*,*,::2,::-1,0:999999]', list.value).found).toHaveLength(100_000);
+    expect(list.looks).toBeLessThan(400_200);
+  });
+
+  it('finds each place once, however steps and selectors overlap', () => {
+    expect(select('$[0, 0, -1, *, ::-1]', ['a', 'b'])).toEqual(['a', 'b']);
+    expect(select('$["a", "a", *]', { a: 1, b: 1 })).toEqual([1, 1]);
+    const tree = { a: { b: { c: { d: { e: 1 } } } } };
+    expect(select('$..*', tree)).toHaveLength(5);
+    expect(select(`$${'..*'.repeat(3)}`, tree)).toHaveLength(3);
+    let wood: unknown = 1;
+    for (let n = 0; n < 200; n++) wood = [wood];
+    expect(search(`$${'..*'.repeat(20)}`, wood)).toMatchObject({ found: { length: 181 }, isCut: false });
   });
 
   it.each([
@@ -96,7 +132,14 @@ describe('selectJson', () => {
     '$...a',
     '$["\\x"]',
     `$${'.a'.repeat(300)}`,
+    `$${'.a'.repeat(21)}`,
+    `$[${'*,'.repeat(20)}0]`,
   ])('cannot read %j', (path) => {
     expect(typeof parseJsonPath(path)).toBe('string');
+  });
+
+  it('reads 20 steps, and 20 selectors in each', () => {
+    expect(parseJsonPath(`$${'.a'.repeat(20)}`)).toMatchObject({ isSingular: true });
+    expect(parseJsonPath(`$[${'*,'.repeat(19)}0]`)).toMatchObject({ isSingular: false });
   });
 });

@@ -3,75 +3,127 @@ import type { JsonPath, Segment, Selector } from './parse-json-path.js';
 const MOST_VISITED = 100_000;
 const DEEPEST = 256;
 
+/** What a path found. */
+export interface Selection {
+  /** In the order of the document, each place once; one at most for a singular path. */
+  readonly found: readonly unknown[];
+  readonly isSingular: boolean;
+  /** Whether the search ended before it had seen everything. */
+  readonly isCut: boolean;
+}
+
 /**
- * What a path finds in a JSON value: for a singular path the value, undefined if there is none; for any other the list of all
- * found, in the order of the document. Looks only at own members and elements, at 100,000 of them and 256 levels deep at
- * most; what lies beyond is not found.
+ * What a path finds in a value that came out of JSON. Looks only at own members and elements, at 100,000 of them and 256 levels
+ * deep at most, and then stops. However steps and selectors overlap, a step looks into each object and list once and finds each
+ * place in it once (RFC 9535 repeats them), so the work does not multiply.
  */
-export function selectJson({ segments, isSingular }: JsonPath, root: unknown): unknown {
+export function selectJson({ segments, isSingular }: JsonPath, root: unknown): Selection {
   const search = new Search();
   const found = segments.reduce<readonly unknown[]>((nodes, segment) => search.step(nodes, segment), [root]);
-  return isSingular ? found[0] : found;
+  return { found, isSingular, isCut: search.isCut };
+}
+
+type Container = Readonly<Record<string | number, unknown>>;
+
+interface Step {
+  readonly segment: Segment;
+  readonly seen: Set<Container>;
+  readonly found: unknown[];
 }
 
 class Search {
+  isCut = false;
   private left = MOST_VISITED;
 
   step(nodes: readonly unknown[], segment: Segment): readonly unknown[] {
-    return nodes.flatMap((node) => (segment.isDescendant ? this.descend(node, segment, 0) : this.pick(node, segment)));
+    const step: Step = { segment, seen: new Set(), found: [] };
+    for (const node of nodes) {
+      if (this.isCut) break;
+      this.visit(node, step, 0);
+    }
+    return step.found;
   }
 
-  private descend(node: unknown, segment: Segment, depth: number): readonly unknown[] {
-    const found = this.pick(node, segment);
-    if (depth === DEEPEST) return found;
-    return [...found, ...this.children(node).flatMap((child) => this.descend(child, segment, depth + 1))];
-  }
-
-  private pick(node: unknown, { selectors }: Segment): readonly unknown[] {
-    return selectors.flatMap((selector) => this.select(node, selector));
-  }
-
-  private select(node: unknown, selector: Selector): readonly unknown[] {
-    switch (selector.kind) {
-      case 'wildcard':
-        return this.children(node);
-      case 'name':
-        return isObject(node) && Object.hasOwn(node, selector.name) ? this.spend([node[selector.name]]) : [];
-      case 'index':
-      case 'slice':
-        return Array.isArray(node) ? this.spend(positionsOf(node.length, selector).map((at): unknown => node[at])) : [];
+  private visit(node: unknown, step: Step, depth: number): void {
+    if (!isContainer(node) || step.seen.has(node)) return;
+    if (depth > DEEPEST) {
+      this.isCut = true;
+      return;
+    }
+    step.seen.add(node);
+    for (const key of keysOf(node, step.segment.selectors)) {
+      if (!this.spend()) return;
+      step.found.push(node[key]);
+    }
+    if (!step.segment.isDescendant) return;
+    for (const key of allKeys(node)) {
+      if (!this.spend()) return;
+      this.visit(node[key], step, depth + 1);
+      if (this.isCut) return;
     }
   }
 
-  private children(node: unknown): readonly unknown[] {
-    return typeof node === 'object' && node !== null ? this.spend(Object.values(node)) : [];
-  }
-
-  private spend(nodes: readonly unknown[]): readonly unknown[] {
-    const seen = nodes.slice(0, this.left);
-    this.left -= seen.length;
-    return seen;
+  private spend(): boolean {
+    if (this.left === 0) this.isCut = true;
+    else this.left--;
+    return !this.isCut;
   }
 }
 
-function isObject(node: unknown): node is Readonly<Record<string, unknown>> {
-  return typeof node === 'object' && node !== null && !Array.isArray(node);
+/** Lists and objects alike: both are read by their own keys only. */
+function isContainer(node: unknown): node is Container {
+  return typeof node === 'object' && node !== null;
+}
+
+/** The places that a step picks, one after another, so that whoever has enough can stop. */
+function* keysOf(node: Container, selectors: readonly Selector[]): Generator<string | number> {
+  const [first, ...more] = selectors;
+  if (first === undefined) return;
+  if (more.length === 0) {
+    yield* pick(node, first);
+    return;
+  }
+  const picked = new Set<string | number>();
+  for (const selector of selectors) {
+    for (const key of pick(node, selector)) {
+      if (picked.has(key)) continue;
+      picked.add(key);
+      yield key;
+    }
+  }
+}
+
+function pick(node: Container, selector: Selector): Iterable<string | number> {
+  switch (selector.kind) {
+    case 'wildcard':
+      return allKeys(node);
+    case 'name':
+      return !Array.isArray(node) && Object.hasOwn(node, selector.name) ? [selector.name] : [];
+    case 'index':
+    case 'slice':
+      return Array.isArray(node) ? positionsOf(node.length, selector) : [];
+  }
+}
+
+function allKeys(node: Container): Iterable<string | number> {
+  return Array.isArray(node) ? node.keys() : Object.keys(node);
 }
 
 type Position = Extract<Selector, { kind: 'index' | 'slice' }>;
 
 /** Which elements of a list are meant (RFC 9535, 2.3.3.2 and 2.3.4.2.2). */
-function positionsOf(length: number, position: Position): readonly number[] {
+function* positionsOf(length: number, position: Position): Generator<number> {
   const fromEnd = (at: number): number => (at < 0 ? length + at : at);
   if (position.kind === 'index') {
     const at = fromEnd(position.index);
-    return at >= 0 && at < length ? [at] : [];
+    if (at >= 0 && at < length) yield at;
+    return;
   }
   const { start, end, step } = position;
   const [low, high] = step < 0 ? [-1, length - 1] : [0, length];
   const bound = (at: number): number => Math.min(Math.max(fromEnd(at), low), high);
   const from = start === null ? (step < 0 ? high : low) : bound(start);
   const to = end === null ? (step < 0 ? low : high) : bound(end);
-  const count = step === 0 ? 0 : Math.max(0, Math.ceil((to - from) / step));
-  return Array.from({ length: Math.min(count, MOST_VISITED) }, (_, n) => from + n * step);
+  if (step === 0) return;
+  for (let at = from; step > 0 ? at < to : at > to; at += step) yield at;
 }
