@@ -56,7 +56,7 @@ const call = (workspaceId: string, createdBy: string | null) => ({
 });
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
 const plain = (
-  type: 'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer',
+  type: 'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow',
   workspaceId: string,
 ) => ({ type, row: { workspaceId } });
 
@@ -102,6 +102,10 @@ describe('what a role may', () => {
     ['reads names of secrets', rolesThatMay('read', plain('WorkspaceSecret', here)), ['owner', 'admin']],
     ['manages MCP servers', rolesThatMay('manage', plain('McpServer', here)), ['owner', 'admin']],
     ['reads names of MCP servers', rolesThatMay('read', plain('McpServer', here)), [...ROLES]],
+    ['reads workflows', rolesThatMay('read', plain('Workflow', here)), [...ROLES]],
+    ['makes workflows', rolesThatMay('create', plain('Workflow', here)), ['owner', 'admin', 'member']],
+    ['saves drafts of workflows', rolesThatMay('change', plain('Workflow', here)), ['owner', 'admin', 'member']],
+    ['publishes and deletes workflows', rolesThatMay('manage', plain('Workflow', here)), ['owner', 'admin']],
     ['reads members', rolesThatMay('read', member(here, 'owner')), ['owner', 'admin']],
     ['manages members below owner', rolesThatMay('manage', member(here, 'admin')), ['owner', 'admin']],
     ['touches owners', rolesThatMay('change', member(here, 'owner')), ['owner']],
@@ -140,6 +144,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, plain('WorkspaceTool', elsewhere)),
       ...rolesThatMay(verb, plain('WorkspaceSecret', elsewhere)),
       ...rolesThatMay(verb, plain('McpServer', elsewhere)),
+      ...rolesThatMay(verb, plain('Workflow', elsewhere)),
     ]);
     expect(found).toEqual([]);
   });

@@ -14,6 +14,7 @@ export type SubjectRow = {
   WorkspaceTool: { workspaceId: string };
   WorkspaceSecret: { workspaceId: string };
   McpServer: { workspaceId: string };
+  Workflow: { workspaceId: string };
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
@@ -32,7 +33,7 @@ type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
 /** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
 export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditions>;
 
-const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall'];
+const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Workflow'];
 const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 
 // ---- The rules, to be read aloud. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API
@@ -45,10 +46,12 @@ function viewer({ read, here, mine }: Grants): void {
 }
 
 function member(grants: Grants): void {
-  const { write, admin, approve, mine, myKeys } = grants;
+  const { write, admin, approve, here, mine, myKeys } = grants;
   viewer(grants);
   write.can('create', ['Thread', 'Job'], mine);
   write.can('change', ['Thread', 'Job'], mine);
+  write.can('create', ['Workflow'], here);
+  write.can('change', ['Workflow'], here); // drafts are everybody's; what runs is published by those who manage it
   write.can('chat', ['Thread'], mine); // what one member's threads hold enters another's prompt only by a grant
   approve.can('approve', ['ToolCall'], mine); // where the policy leaves the decision to the requester
   admin.can('manage', ['ApiKey'], myKeys);
@@ -66,7 +69,7 @@ function administrator(grants: Grants): void {
   admin.can('manage', ['Membership'], { ...here, role: BELOW_OWNER });
   admin.can('read', ['ApiKey'], here);
   admin.can('delete', ['ApiKey'], here); // but making one for somebody else would be acting as them
-  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer'], here);
+  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow'], here);
 }
 
 function owner(grants: Grants): void {

@@ -17,6 +17,7 @@ const NAMES: Record<ScopedSubject, string> = {
   ModelProvider: 'Provider',
   WorkspaceTool: 'Tool',
   McpServer: 'MCP server',
+  Workflow: 'Workflow',
   WorkspaceSecret: 'Secret',
   Thread: 'Thread',
   Message: 'Message',

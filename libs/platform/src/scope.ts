@@ -7,6 +7,7 @@ export type ScopedSubject =
   | 'WorkspaceTool'
   | 'WorkspaceSecret'
   | 'McpServer'
+  | 'Workflow'
   | 'Thread'
   | 'Message'
   | 'Job'
