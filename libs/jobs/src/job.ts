@@ -20,6 +20,9 @@ export interface Job {
   readonly messageClientId: string | null;
   readonly createdBy: string | null;
   readonly retryOf: string | null;
+  /** Of a workflow job: what it runs. Null for other kinds. */
+  readonly workflowId: string | null;
+  readonly workflowVersion: number | null;
   readonly model: string;
   readonly lastSeq: number;
   /** How often shown text was withdrawn; on the wire: `attempt`. */

@@ -10,6 +10,7 @@ export interface JobFilter {
   readonly statuses?: readonly JobStatus[];
   readonly kinds?: readonly string[];
   readonly threadId?: string;
+  readonly workflowId?: string;
   readonly createdBy?: string;
   readonly createdAfter?: number;
   readonly createdBefore?: number;
@@ -92,6 +93,7 @@ function toWhere(filter: JobFilter): Prisma.JobWhereInput {
     ...(filter.statuses === undefined ? {} : { status: { in: [...filter.statuses] } }),
     ...(filter.kinds === undefined ? {} : { kind: { in: [...filter.kinds] } }),
     ...(filter.threadId === undefined ? {} : { threadId: filter.threadId }),
+    ...(filter.workflowId === undefined ? {} : { workflowId: filter.workflowId }),
     ...(filter.createdBy === undefined ? {} : { createdBy: filter.createdBy }),
     AND: timeWhere(filter),
   };
@@ -126,6 +128,8 @@ function toJob(row: JobRow): Job {
     messageClientId: row.messageClientId,
     createdBy: row.createdBy,
     retryOf: row.retryOf,
+    workflowId: row.workflowId,
+    workflowVersion: row.workflowVersion,
     model: row.model,
     lastSeq: row.lastSeq,
     restarts: row.restarts,

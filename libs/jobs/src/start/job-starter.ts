@@ -139,6 +139,7 @@ export class JobStarter {
           kind: request.kind,
           threadId: wish?.ref ?? null,
           messageId: request.messageClientId ?? messageId,
+          ...(request.workflow === undefined ? {} : { workflowId: request.workflow.id }),
           ...(decision.queuePosition === undefined ? {} : { queuePosition: decision.queuePosition }),
         },
       },

@@ -26,6 +26,8 @@ export interface StartRequest {
   readonly thread: ThreadWish | null;
   readonly messageClientId: string | null;
   readonly model: string;
+  /** What a workflow job runs, pinned. */
+  readonly workflow?: { readonly id: string; readonly version: number };
   readonly input: object;
   readonly backgroundMode?: unknown;
   readonly keyCipher: Uint8Array | null;

@@ -82,7 +82,8 @@ const takenStatement: Statement = {
 const insertCore = `WITH want AS (
   SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
-    model text, input jsonb, background_mode jsonb, key_cipher text, title text, client_id text, messages int, event jsonb)),
+    workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
+    client_id text, messages int, event jsonb)),
 threads AS (
   INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
   SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
@@ -91,9 +92,11 @@ moved AS (
    WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
 up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
-                   idempotency_key, retry_of, model, input, background_mode, key_cipher, last_seq, created_at)
+                   idempotency_key, retry_of, workflow_id, workflow_version, model, input, background_mode, key_cipher,
+                   last_seq, created_at)
   SELECT $1, id, kind, ${jobFormat}, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
-         retry_of, model, input, background_mode, decode(key_cipher, 'hex'), 1, clock_timestamp() FROM want
+         retry_of, workflow_id, workflow_version, model, input, background_mode, decode(key_cipher, 'hex'), 1,
+         clock_timestamp() FROM want
   RETURNING workspace_id, id, lease_epoch),
 logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, type, body, at)
@@ -238,6 +241,8 @@ function toRow(job: NewJob, i: number, messages: number): object {
     idempotency_key: request.idempotency?.key,
     request_hash: request.idempotency?.requestHash,
     retry_of: request.retryOf,
+    workflow_id: request.workflow?.id,
+    workflow_version: request.workflow?.version,
     model: request.model,
     input: request.input,
     background_mode: request.backgroundMode,
