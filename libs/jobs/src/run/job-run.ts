@@ -1,34 +1,25 @@
-import type { Clock, Timer } from '#platform';
+import type { Timer } from '#platform';
 
 import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js';
-import { type EventLog } from '../events/event-log.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
-import type { ClaimedJob, Renewed } from './lease.repository.js';
-import { addCounts, PendingWrite, type RunWrite } from './pending-write.js';
+import type { JobRunOptions } from './job-run-options.js';
+import type { ClaimedJob } from './lease.repository.js';
+import { addCounts, type Pending, PendingWrite, type RunWrite, subtractCounts } from './pending-write.js';
 
-/** When waiting text is written: whichever comes first. */
-export interface FlushPolicy {
-  readonly intervalMs: number;
-  readonly chunks: number;
-  readonly bytes: number;
-}
-
-export interface JobRunOptions {
-  readonly log: EventLog;
-  readonly clock: Clock;
-  readonly flush: FlushPolicy;
-  /** Asks the database, after a write was refused, whether that was because of the fence: then there is no answer. */
-  readonly askLease: () => Promise<Pick<Renewed, 'cancelRequested' | 'answered'> | undefined>;
-  /** Whether the lease is still ours by the monotonic clock. */
-  readonly isValid: () => boolean;
-}
-
-/** A write on its way to the writer. */
+/** A write on its way to the writer that still takes more along. */
 interface Boarding {
-  readonly unlessCancelled: boolean;
   move: JobMove | undefined;
 }
+
+/** Writes that mind a cancel and wait for the one in flight: they go together, since all of them would be refused together. */
+interface Group {
+  readonly writes: RunWrite[];
+  readonly sent: Promise<Refusal | undefined>;
+}
+
+/** Why a write that minded something was refused. `lost`: the lease is gone, or nobody knows. */
+type Refusal = 'cancelled' | 'answered' | 'lost';
 
 /** Text held back while the database is slow may grow to this; then the model has to wait. */
 const maxPendingLength = 256 * 1024;
@@ -37,6 +28,9 @@ const maxPendingLength = 256 * 1024;
  * One lease at work: what a handler writes through. Soft writes (`append`, text) wait for company; `commit` is on disk when
  * it resolves. There is at most one write in flight, and every write carries the epoch: when one is refused the run's
  * signal aborts with `LeaseLost` and nothing is written any more.
+ *
+ * Several parts of a job may write at once: what one of them hands over is stored whole and in its order, and a write that
+ * is refused because of a cancel or an answer takes nothing of the others with it.
  */
 export class JobRun {
   private readonly controller = new AbortController();
@@ -47,6 +41,7 @@ export class JobRun {
   private inFlight: Promise<unknown> | undefined;
   /** The write in flight as long as it may still take more along. */
   private boarding: Boarding | undefined;
+  private group: Group | undefined;
   private writes = 0;
   private lost: LeaseLost | undefined;
   private offsets: { text: number; reasoning: number };
@@ -54,6 +49,8 @@ export class JobRun {
   private committedReasoning = 0;
   /** Answers from outside that what the handler read has seen. */
   private answered: number;
+  /** Answers from outside that are known of. */
+  private seen: number;
   private interrupted: NonNullable<ClaimedJob['interrupted']>;
   /** Sums over the whole job, as they will be on its row. */
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
@@ -74,6 +71,7 @@ export class JobRun {
     };
     this.committedText = job.contentLength;
     this.answered = job.answered;
+    this.seen = job.answered;
     this.interrupted = job.interrupted ?? [];
     this.offsets = { text: job.contentLength, reasoning: 0 };
   }
@@ -168,11 +166,9 @@ export class JobRun {
     if (this.boarding !== undefined) {
       if (move !== undefined) this.boarding.move = move;
       await this.inFlight;
-      this.assertHeld();
-      return;
+    } else if (!this.pending.isEmpty || move !== undefined) {
+      await this.send(move);
     }
-    if (this.pending.isEmpty && move === undefined) return;
-    await this.send({ unlessCancelled: false, move });
     this.assertHeld();
   }
 
@@ -181,32 +177,19 @@ export class JobRun {
    * a cancel was asked for. No tool starts after a cancel's acknowledgement.
    */
   async commitUnlessCancelled(write: RunWrite): Promise<void> {
-    if (!(await this.commitIfUnchanged(write))) throw this.lose();
+    if (!this.isWritten(await this.sendTogether(write))) throw this.lose();
   }
 
   /**
    * Gives the slot back while somebody is awaited; `write` goes along. False when an answer came since the handler read its
    * rows: nothing of `write` is stored, the job still runs, and the handler has to look again. Throws as `commitUnlessCancelled`.
    */
-  commitWaiting(write: RunWrite): Promise<boolean> {
-    return this.commitIfUnchanged(write, { to: 'waiting', answered: this.answered });
-  }
-
-  private async commitIfUnchanged(write: RunWrite, move?: JobMove): Promise<boolean> {
+  async commitWaiting(write: RunWrite): Promise<boolean> {
     while (this.inFlight !== undefined) await this.inFlight;
     this.assertHeld();
-    const before = { pending: this.pending.copy(), totals: { ...this.totals } };
-    this.take(write);
-    if (await this.send({ unlessCancelled: true, move })) return true;
-    // When even that cannot be asked, the lease is as good as lost: the next claim sees the cancel or the answer.
-    const lease = this.lost === undefined ? await this.options.askLease().catch(() => undefined) : undefined;
-    const wasAnswered = lease !== undefined && lease.answered !== this.answered;
-    if (lease === undefined || !(lease.cancelRequested || wasAnswered)) throw this.lose();
-    Object.assign(this.totals, before.totals);
-    this.pending.putBack(before.pending);
-    this.answered = lease.answered;
-    if (lease.cancelRequested) throw new CancelRequested(this.job.jobId);
-    return false;
+    const refusal = await this.sendMinding([write], { to: 'waiting', answered: this.answered });
+    this.answered = this.seen;
+    return this.isWritten(refusal);
   }
 
   /** Frees the timer. What still waits is dropped: the caller has committed or lost the lease. */
@@ -239,7 +222,7 @@ export class JobRun {
 
   private flushSoon(): void {
     if (this.inFlight !== undefined || this.pending.isEmpty || this.lost !== undefined) return;
-    void this.send({ unlessCancelled: false, move: undefined });
+    void this.send(undefined);
   }
 
   private take(write: RunWrite): void {
@@ -248,42 +231,95 @@ export class JobRun {
   }
 
   /**
-   * Sends everything waiting as one write; false: refused. Never rejects: a refusal marks the lease as lost, unless a cancel
-   * may be the reason for it. What is added before the writer puts its batch together goes along, except into a write that
-   * may be refused by itself.
+   * Sends everything waiting as one write, with what is added before the writer puts its batch together. Never rejects: a
+   * refusal marks the lease as lost.
    */
-  private send(options: Boarding): Promise<boolean> {
-    this.timer?.cancel();
-    this.timer = undefined;
-    const sealed = options.unlessCancelled ? this.seal(options) : undefined;
-    if (sealed === undefined) this.boarding = options;
+  private send(move: JobMove | undefined): Promise<void> {
+    const boarding: Boarding = { move };
+    this.boarding = boarding;
     const source = (): JobWrite => {
       this.boarding = undefined;
-      return sealed ?? this.seal(options);
+      return this.seal(false, boarding.move);
     };
-    const sent = this.options.log.commit(source).then(
-      () => {
-        this.writes += 1;
-        return true;
-      },
-      (error: unknown) => {
-        if (options.unlessCancelled && error instanceof LeaseLost) return false;
-        this.lost ??= error instanceof LeaseLost ? error : new LeaseLost(this.job.jobId, error);
-        this.abort(this.lost);
-        return false;
-      },
-    );
-    const done = sent.then((written) => {
+    return this.fly(this.options.log.commit(source).then(this.countWrite, this.loseTo));
+  }
+
+  private sendTogether(write: RunWrite): Promise<Refusal | undefined> {
+    if (this.inFlight === undefined) {
+      this.assertHeld();
+      return this.sendMinding([write]);
+    }
+    const writes: RunWrite[] = this.group?.writes ?? [];
+    writes.push(write);
+    this.group ??= { writes, sent: this.depart(writes) };
+    return this.group.sent;
+  }
+
+  private async depart(writes: readonly RunWrite[]): Promise<Refusal | undefined> {
+    while (this.inFlight !== undefined) await this.inFlight;
+    this.group = undefined;
+    this.assertHeld();
+    return this.sendMinding(writes);
+  }
+
+  /**
+   * Sends everything waiting plus `writes`, which may be refused by themselves, and takes nothing along. It counts as in
+   * flight until what was refused is put back, so that nothing overtakes that. Never rejects.
+   */
+  private sendMinding(writes: readonly RunWrite[], move?: JobMove): Promise<Refusal | undefined> {
+    const earlier = this.pending.copy();
+    for (const write of writes) this.take(write);
+    const sealed = this.seal(true, move);
+    const sent = this.options.log
+      .commit(() => sealed)
+      .then(this.countWrite, async (error: unknown) => {
+        const refusal = await this.refusalOf(error, move);
+        if (refusal !== 'lost') this.takeBack(writes, earlier);
+        return refusal;
+      });
+    return this.fly(sent);
+  }
+
+  private takeBack(refused: readonly RunWrite[], earlier: Pending): void {
+    for (const { counts = {} } of refused) Object.assign(this.totals, subtractCounts(this.totals, counts));
+    this.pending.putBack(earlier);
+    this.overdue ||= !this.pending.isEmpty;
+  }
+
+  private async refusalOf(error: unknown, move: JobMove | undefined): Promise<Refusal> {
+    // When even that cannot be asked, the lease is as good as lost: the next claim sees the cancel or the answer.
+    const mayAsk = error instanceof LeaseLost && this.lost === undefined;
+    const lease = mayAsk ? await this.options.askLease().catch(() => undefined) : undefined;
+    this.seen = lease?.answered ?? this.seen;
+    if (lease?.cancelRequested === true) return 'cancelled';
+    if (lease !== undefined && move !== undefined && lease.answered !== this.answered) return 'answered';
+    this.loseTo(error);
+    return 'lost';
+  }
+
+  private fly<Result>(sent: Promise<Result>): Promise<Result> {
+    this.timer?.cancel();
+    this.timer = undefined;
+    const done = sent.then((result) => {
       this.inFlight = undefined;
       this.boarding = undefined;
       if (this.overdue || this.isFlushDue) this.flushSoon();
-      return written;
+      return result;
     });
     this.inFlight = done;
     return done;
   }
 
-  private seal({ unlessCancelled, move }: Boarding): JobWrite {
+  private readonly countWrite = (): undefined => {
+    this.writes += 1;
+  };
+
+  private readonly loseTo = (error: unknown): void => {
+    this.lost ??= error instanceof LeaseLost ? error : new LeaseLost(this.job.jobId, error);
+    this.abort(this.lost);
+  };
+
+  private seal(unlessCancelled: boolean, move: JobMove | undefined): JobWrite {
     const { workspaceId, jobId, epoch } = this.job;
     this.overdue = false;
     return {
@@ -296,6 +332,12 @@ export class JobRun {
       unlessCancelled,
       ...(move === undefined ? {} : { move }),
     };
+  }
+
+  private isWritten(refusal: Refusal | undefined): boolean {
+    if (refusal === 'cancelled') throw new CancelRequested(this.job.jobId);
+    if (refusal === 'lost') throw this.lose();
+    return refusal === undefined;
   }
 
   private assertHeld(): void {

@@ -9,9 +9,10 @@ import { EventLog } from '../events/event-log.js';
 import type { JobKind } from '../job.js';
 import { DeadlineReached, Draining, JobCancelled } from './end-reason.js';
 import { JobHandlers } from './job-handlers.js';
-import { type FlushPolicy, JobRun } from './job-run.js';
+import { JobRun } from './job-run.js';
 import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import type { FlushPolicy } from './pending-write.js';
 import { RunEnder } from './run-ender.js';
 
 /** Without batching every piece of text is written as soon as the one before it is. */

@@ -2,6 +2,13 @@ import type { PartRow } from '../events/commit-part.js';
 import { type JobCounts, noCounts } from '../events/commit-statement.js';
 import { isDelta, mergeInto, type NewJobEvent } from '../events/job-event.js';
 
+/** When waiting text is written: whichever comes first. */
+export interface FlushPolicy {
+  readonly intervalMs: number;
+  readonly chunks: number;
+  readonly bytes: number;
+}
+
 /** What a handler wants written. Everything is optional; what belongs together is committed together. */
 export interface RunWrite {
   readonly events?: readonly NewJobEvent[];
@@ -71,13 +78,18 @@ export class PendingWrite {
   }
 }
 
+const countNames = Object.keys(noCounts) as readonly (keyof JobCounts)[]; // the constant has no others
+
 export function addCounts(a: JobCounts, b: Partial<JobCounts>): JobCounts {
-  return {
-    rounds: a.rounds + (b.rounds ?? 0),
-    toolCalls: a.toolCalls + (b.toolCalls ?? 0),
-    promptTokens: a.promptTokens + (b.promptTokens ?? 0),
-    completionTokens: a.completionTokens + (b.completionTokens ?? 0),
-    restarts: a.restarts + (b.restarts ?? 0),
-    contentLength: a.contentLength + (b.contentLength ?? 0),
-  };
+  return withCounts(a, b, 1);
+}
+
+export function subtractCounts(a: JobCounts, b: Partial<JobCounts>): JobCounts {
+  return withCounts(a, b, -1);
+}
+
+function withCounts(a: JobCounts, b: Partial<JobCounts>, times: 1 | -1): JobCounts {
+  const sum = { ...a };
+  for (const name of countNames) sum[name] += times * (b[name] ?? 0);
+  return sum;
 }

@@ -1,0 +1,174 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { ManualClock } from '#platform';
+
+import { type JobCounts, type JobWrite, noCounts } from '../events/commit-statement.js';
+import type { EventLog, WriteSource } from '../events/event-log.js';
+import type { NewJobEvent } from '../events/job-event.js';
+import { CancelRequested, LeaseLost } from '../jobs.errors.js';
+import { JobRun } from './job-run.js';
+import type { ClaimedJob, Renewed } from './lease.repository.js';
+import { addCounts } from './pending-write.js';
+
+const said = (code: string, text: string): NewJobEvent => ({ type: 'warning', body: { code, text } });
+const names = ({ events }: JobWrite) => events.map(({ body }) => ('code' in body ? `${body.code}:${body.text}` : '?'));
+const turn = () => new Promise(setImmediate);
+
+type Asked = Pick<Renewed, 'cancelRequested' | 'answered'> | undefined;
+
+/** A run over a log whose writes end, one way or the other, when the test says so. */
+function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, answered: 0 })) {
+  const writes: JobWrite[] = [];
+  const stored: JobWrite[] = [];
+  const waiting: { readonly write: JobWrite; readonly ends: PromiseWithResolvers<{ lineWaits: boolean }> }[] = [];
+  const log = {
+    commit: async (source: WriteSource) => {
+      await Promise.resolve();
+      const write = source();
+      const ends = Promise.withResolvers<{ lineWaits: boolean }>();
+      writes.push(write);
+      waiting.push({ write, ends });
+      return ends.promise;
+    },
+  };
+  const job = { workspaceId: 'w', jobId: 'j', epoch: 1, answered: 0, ...noCounts };
+  // The run reads no more of a claim than this here, and of the log only `commit`.
+  const run = new JobRun(job as unknown as ClaimedJob, {
+    log: log as unknown as EventLog,
+    clock: new ManualClock(),
+    flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
+    askLease,
+    isValid: () => true,
+  });
+  const store = async () => {
+    await turn();
+    const next = waiting.shift();
+    if (next === undefined) return;
+    stored.push(next.write);
+    next.ends.resolve({ lineWaits: false });
+    await turn();
+  };
+  const refuse = async () => {
+    await turn();
+    waiting.shift()?.ends.reject(new LeaseLost('j'));
+    await turn();
+  };
+  return { run, writes, stored, waiting, store, refuse };
+}
+
+const caught = (write: Promise<unknown>) =>
+  write.then(
+    () => 'written',
+    (error: unknown) => error,
+  );
+
+describe('several writers of one run', () => {
+  it('lose only what was refused of them', async () => {
+    const { run, writes, refuse } = scene();
+    run.append({ events: [said('a', '1')], counts: { rounds: 1 } });
+    const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')], counts: { toolCalls: 1 } }));
+    run.append({ events: [said('b', '1')], counts: { promptTokens: 5, contentLength: 3 } });
+    await refuse();
+    expect(await start).toBeInstanceOf(CancelRequested);
+    expect(run.totals).toEqual({ ...noCounts, rounds: 1, promptTokens: 5, contentLength: 3 });
+    expect(writes.map(names)).toEqual([
+      ['a:1', 'a:start'],
+      ['a:1', 'b:1'],
+    ]);
+    expect(writes[1]?.counts).toEqual({ ...noCounts, rounds: 1, promptTokens: 5, contentLength: 3 });
+  });
+
+  it('overtake nothing that was taken along by a refused write', async () => {
+    const asked = Promise.withResolvers<Asked>();
+    const { run, stored, store, refuse } = scene(() => asked.promise);
+    run.append({ events: [said('a', 'begun')] });
+    const start = caught(run.commitUnlessCancelled({ events: [said('b', 'start')] }));
+    await refuse();
+    const end = caught(run.commit({ events: [said('a', 'ended')] }));
+    await turn();
+    asked.resolve({ cancelRequested: true, answered: 0 });
+    expect(await start).toBeInstanceOf(CancelRequested);
+    await store();
+    await store();
+    expect(await end).toBe('written');
+    expect(stored.flatMap(names)).toEqual(['a:begun', 'a:ended']);
+  });
+
+  it('start together what waited for the same write, and are refused together', async () => {
+    const { run, writes, store, refuse } = scene();
+    const first = run.commit({ events: [said('a', '1')] });
+    const starts = ['b', 'c'].map((node) => caught(run.commitUnlessCancelled({ events: [said(node, 'start')] })));
+    await store();
+    await first;
+    await refuse();
+    expect(await Promise.all(starts)).toEqual([expect.any(CancelRequested), expect.any(CancelRequested)]);
+    expect(writes.map(names)).toEqual([['a:1'], ['b:start', 'c:start']]);
+  });
+
+  it('all hear of a lost lease', async () => {
+    const { run, refuse } = scene(() => Promise.resolve(undefined));
+    const first = caught(run.commit({ events: [said('a', '1')] }));
+    const others = [
+      caught(run.commitUnlessCancelled({ events: [said('b', 'start')] })),
+      caught(run.commitWaiting({ events: [said('c', 'wait')] })),
+    ];
+    await refuse();
+    expect(await Promise.all([first, ...others])).toEqual(Array(3).fill(expect.any(LeaseLost)));
+    expect(run.signal.aborted).toBe(true);
+  });
+
+  it('does not take an answer for the reason of a refused start', async () => {
+    const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: false, answered: 1 }));
+    const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')] }));
+    await refuse();
+    expect(await start).toBeInstanceOf(LeaseLost);
+  });
+});
+
+const step = fc.record({
+  does: fc.constantFrom('append', 'commit', 'start'),
+  rounds: fc.nat(3),
+  calls: fc.nat(3),
+});
+
+describe('any number of writers of one run', () => {
+  it('have stored in their order what was not refused, each once, and counted the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(step, { maxLength: 6 }), { minLength: 1, maxLength: 5 }),
+        fc.infiniteStream(fc.boolean()),
+        async (nodes, refusals) => {
+          const { run, writes, stored, waiting, store, refuse } = scene();
+          const kept = nodes.map((): string[] => []);
+          const isStored = (name: string) => stored.some((write) => names(write).includes(name));
+          const act = async (steps: (typeof nodes)[number], node: number) => {
+            for (const [i, { does, rounds, calls }] of steps.entries()) {
+              const write = { events: [said(`${node}`, `${i}`)], counts: { rounds, toolCalls: calls } };
+              if (does === 'append') run.append(write);
+              else if (does === 'commit') await run.commit(write);
+              else if ((await caught(run.commitUnlessCancelled(write))) !== 'written') continue;
+              kept[node]?.push(`${node}:${i}`);
+              if (does !== 'append') expect(isStored(`${node}:${i}`)).toBe(true);
+            }
+          };
+          const all = Promise.all(nodes.map(act)).then(() => run.commit());
+          const isOver = () => Promise.race([all.then(() => true), turn().then(() => false)]);
+          while (!(await isOver())) {
+            expect(waiting.length).toBeLessThanOrEqual(1);
+            const mayRefuse = waiting[0]?.write.unlessCancelled === true;
+            await (mayRefuse && refusals.next().value === true ? refuse() : store());
+          }
+          await all;
+          const log = stored.flatMap(names);
+          expect(nodes.map((_, node) => log.filter((name) => name.startsWith(`${node}:`)))).toEqual(kept);
+          const counted = stored.reduce((sum: JobCounts, { counts }) => addCounts(sum, counts), noCounts);
+          expect(run.totals).toEqual(counted);
+          expect(stored.map(({ number }) => number)).toEqual(stored.map((_, i) => i + 1));
+          expect(writes.length).toBeGreaterThanOrEqual(stored.length);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
