@@ -20,6 +20,14 @@ function exampleOf(file: string, name: string): string {
   return found[1];
 }
 
+/** An open approval, as the list shows it. */
+interface Asked {
+  readonly id: string;
+  readonly title: string;
+  readonly decidableBy: string;
+  readonly request: { readonly reason: string; readonly argumentsPreview: string; readonly argumentsHash: string };
+}
+
 describe('the examples of the documents', () => {
   let started: NightshiftProcess;
   let folder: string;
@@ -42,12 +50,23 @@ describe('the examples of the documents', () => {
 
   const here = (text: string) =>
     text
-      .replaceAll('127.0.0.1:4000', new URL(started.url ?? '').host)
+      .replaceAll('http://127.0.0.1:4000', started.url ?? '')
       .replaceAll('.nightshift/demo-api-key', join(folder, 'data', 'demo-api-key'));
 
-  const inShell = async (script: string, env: Record<string, string> = {}) => {
-    const surroundings = { PATH: process.env['PATH'], NIGHTSHIFT_KEY: key, ...env };
-    return (await run('bash', ['-c', here(script)], { cwd: root, env: surroundings })).stdout;
+  const surroundings = () => ({
+    PATH: process.env['PATH'],
+    NIGHTSHIFT_URL: started.url ?? '',
+    NIGHTSHIFT_KEY: key,
+  });
+
+  const inShell = async (script: string, env: Record<string, string> = {}) =>
+    (await run('bash', ['-c', here(script)], { cwd: root, env: { ...surroundings(), ...env } })).stdout;
+
+  const headers = () => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' });
+
+  const answerTo = async (query: string, variables: object = {}) => {
+    const body = JSON.stringify({ query, variables });
+    return (await fetch(`${started.url ?? ''}/graphql`, { method: 'POST', headers: headers(), body })).json();
   };
 
   it('start a job over GraphQL and follow it from any number', async () => {
@@ -58,10 +77,9 @@ describe('the examples of the documents', () => {
     const cache = join(root, 'node_modules', '.cache'); // from here graphql-ws is found
     mkdirSync(cache, { recursive: true });
     const file = join(cache, `follow-${process.pid}.mjs`);
-    writeFileSync(file, here(exampleOf('README.md', 'follow-job')));
+    writeFileSync(file, exampleOf('README.md', 'follow-job'));
     const follow = async (after: string) => {
-      const env = { ...process.env, NIGHTSHIFT_KEY: key };
-      const { stdout } = await run(process.execPath, [file, jobId, after], { cwd: root, env });
+      const { stdout } = await run(process.execPath, [file, jobId, after], { cwd: root, env: surroundings() });
       const lines = stdout.trim().split('\n');
       return lines.map((line) => JSON.parse(line) as { __typename: string; seq: number }); // as the example prints them
     };
@@ -76,16 +94,15 @@ describe('the examples of the documents', () => {
 
   it('run a tool of the client', async () => {
     const file = join(folder, 'serve-client-tools.mjs');
-    writeFileSync(file, here(exampleOf('docs/client-tools.md', 'serve-client-tools')));
-    const env = { ...process.env, NIGHTSHIFT_KEY: key };
-    expect((await run(process.execPath, [file], { cwd: root, env })).stdout).toContain('6 words');
+    writeFileSync(file, exampleOf('docs/client-tools.md', 'serve-client-tools'));
+    const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
+    expect(stdout).toContain('6 words');
   }, 60_000);
 
   it('define an HTTP tool, try it out and keep it', async () => {
     const file = join(folder, 'http-tool.mjs');
-    writeFileSync(file, here(exampleOf('docs/tools.md', 'http-tool')));
-    const env = { ...process.env, NIGHTSHIFT_KEY: key };
-    const { stdout } = await run(process.execPath, [file], { cwd: root, env });
+    writeFileSync(file, exampleOf('docs/tools.md', 'http-tool'));
+    const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   }, 60_000);
 
@@ -122,16 +139,44 @@ describe('the examples of the documents', () => {
     });
   }, 60_000);
 
+  it('find a call that needs approval, and approve what is shown', async () => {
+    const example = (name: string, env: Record<string, string> = {}) =>
+      inShell(exampleOf('docs/approvals.md', name), env);
+    const reply = JSON.parse(await example('ask')) as { data: { startChat: { jobId: string } } };
+    const { jobId: JOB_ID } = reply.data.startChat;
+    const asked = await eventually('the approval is asked for', async () => {
+      const { interrupts } = JSON.parse(await example('open-requests', { JOB_ID })) as { interrupts: Asked[] };
+      return interrupts[0];
+    });
+    const [, shown = ''] = /```jsonc\n([^]*?)\n```/.exec(readFileSync(join(root, 'docs/approvals.md'), 'utf8')) ?? [];
+    for (const text of [
+      asked.title,
+      asked.decidableBy,
+      asked.request.reason,
+      JSON.stringify(asked.request.argumentsPreview),
+    ])
+      expect(shown).toContain(text);
+
+    const answer = { REQUEST_ID: asked.id, ARGUMENTS_HASH: asked.request.argumentsHash };
+    expect(JSON.parse(await example('approve', answer))).toMatchObject({ status: 'resolved', outcome: 'approved' });
+    const content = await eventually('the job has its answer', async () => {
+      const status = await fetch(`${started.url ?? ''}/api/jobs/${JOB_ID}/status`, { headers: headers() });
+      const job = (await status.json()) as { job_status: string; content: string };
+      return job.job_status === 'completed' ? job.content : undefined;
+    });
+    expect(content).toContain('391');
+  }, 60_000);
+
+  it('save a first policy', async () => {
+    const query = exampleOf('docs/approvals.md', 'save');
+    expect(await answerTo(query, { policy: {}, version: 0 })).toMatchObject({
+      data: { saveApprovalPolicy: { approvalPolicy: { version: 1 }, userErrors: [] } },
+    });
+  });
+
   it('look through the calls of all jobs', async () => {
-    for (const name of ['list', 'stats']) {
-      const query = exampleOf('docs/tool-call-history.md', name);
-      const response = await fetch(`${started.url ?? ''}/graphql`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ query }),
-      });
-      expect(await response.json()).not.toHaveProperty('errors');
-    }
+    for (const name of ['list', 'stats'])
+      expect(await answerTo(exampleOf('docs/tool-call-history.md', name))).not.toHaveProperty('errors');
     const script = exampleOf('docs/tool-call-history.md', 'export').replaceAll(
       'calls.ndjson',
       join(folder, 'calls.ndjson'),
