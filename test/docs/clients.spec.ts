@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+
+import { jobStatuses } from '#jobs';
+import { describeSettings } from '#platform';
+
+import { controlFields, parameterNames, startBody } from '../../apps/api/src/jobs/start-body.js';
+import { toWireStatus } from '../../apps/api/src/jobs/to-status.js';
+
+const text = readFileSync('docs/clients.md', 'utf8');
+
+/** The rows of the table under a heading, as cells; without its head. */
+function tableOf(heading: string): readonly (readonly string[])[] {
+  const section = text.split(`\n### ${heading}\n`)[1]?.split(/\n##/)[0] ?? '';
+  const [, , ...rows] = section.split('\n').filter((line) => line.startsWith('|'));
+  return rows.map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
+
+interface Shape {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly maxLength?: number;
+  readonly anyOf?: readonly Shape[];
+  readonly additionalProperties?: Shape | boolean;
+}
+
+const { properties = {}, required } = z.toJSONSchema(startBody, { unrepresentable: 'any' });
+const shapes = properties as Readonly<Record<string, Shape>>; // members of an object schema are schemas
+
+const typeWords: Readonly<Record<string, string>> = {
+  string: 'text',
+  boolean: 'true or false',
+  array: 'list',
+  object: 'object',
+};
+
+function typeOf({ type, anyOf }: Shape): string {
+  if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
+  return type === undefined ? 'any' : (typeWords[type] ?? type);
+}
+
+/** What the code allows, as it has to be found in a limit. */
+function limitsOf(shape: Shape): readonly string[] {
+  const { maxLength, anyOf = [], additionalProperties } = shape;
+  const values = typeof additionalProperties === 'object' ? [additionalProperties] : [];
+  const words = (shape.enum ?? []).map((word) => `\`${word}\``);
+  const length = maxLength === undefined ? [] : [`${maxLength} characters`];
+  return [...words, ...length, ...[...anyOf, ...values].flatMap(limitsOf)];
+}
+
+describe('docs/clients.md', () => {
+  const members = tableOf('What a start holds').map(
+    ([member = '', type = '', limit = '']) => [member.replaceAll('`', ''), type, limit] as const,
+  );
+  const ofOpenai = ['messages', 'model', 'tools', 'tool_choice'];
+
+  it('lists every member of a start, those that are required first', () => {
+    const names = members.map(([name]) => name);
+    expect(names.toSorted()).toEqual([...controlFields, ...ofOpenai].toSorted());
+    expect(names.slice(0, 3)).toEqual(required);
+    expect(Object.keys(shapes).toSorted()).toEqual(
+      [...names.filter((name) => name !== 'background'), ...parameterNames].toSorted(),
+    );
+  });
+
+  it.each(members.filter(([name]) => name !== 'background'))('tells type and limits of %s', (name, type, limit) => {
+    const shape = shapes[name] ?? {};
+    expect(type).toBe(typeOf(shape));
+    for (const part of limitsOf(shape)) expect(limit).toContain(part);
+  });
+
+  it('names every sampling field', () => {
+    const [, sentence = ''] = /Sampling fields go to the provider as they are: ([^.]+)\./.exec(text) ?? [];
+    expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(parameterNames);
+  });
+
+  it('gives the limits of the settings', () => {
+    const fallback = (name: string) => Number(describeSettings().find((setting) => setting.name === name)?.fallback);
+    expect(text).toContain(`${fallback('MAX_MESSAGES').toLocaleString('en')} (\`MAX_MESSAGES\`)`);
+    expect(text).toContain(`${fallback('MAX_BODY_BYTES') / 1_048_576} MiB (\`MAX_BODY_BYTES\`)`);
+  });
+
+  it('tells how every status of a job reads on the wire', () => {
+    const rows = tableOf('Where a job stands').map(([ours, wire]) => [ours, wire]);
+    expect(rows).toEqual(jobStatuses.map((status) => [`\`${status}\``, `\`${toWireStatus(status)}\``]));
+  });
+});
