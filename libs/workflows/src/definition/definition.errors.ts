@@ -4,3 +4,9 @@ import { AppError } from '#platform';
 export function notRunnable(problem: string): AppError {
   return new AppError({ code: 'workflow_not_runnable', message: `This workflow cannot be run: ${problem}` });
 }
+
+/** What a template would become is more than anything could read. Its message reads as a `VALIDATION` failure: no retry helps. */
+export function filledTooLong(most: number): AppError {
+  const message = `The template is invalid here: filled in, it is longer than ${most} characters`;
+  return new AppError({ code: 'too_large', message });
+}
