@@ -5,6 +5,10 @@ import { Redactor } from './redactor.js';
 import { Secret } from './secret.js';
 
 const plain = 'correct horse battery staple';
+const pem = [
+  ...['-----BEGIN RSA PRIVATE KEY-----', 'Proc-Type: 4,ENCRYPTED', 'DEK-Info: AES-128-CBC,5F3A', ''],
+  ...['MIIEpAIBAAKCAQEA7bq0', 'tGk+/w8JdE8Xb4eY0mQ=', 'c2hvcnQ=', '-----END RSA PRIVATE KEY-----'],
+].join('\n');
 
 describe('Redactor', () => {
   it.each([
@@ -15,8 +19,16 @@ describe('Redactor', () => {
     ['postgres://me:hunter2@db/x', 'postgres://me:[redacted]@db/x'],
     ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', '[redacted]'],
     ['-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- after', '[redacted] after'],
+    [`"${pem.replaceAll('\n', String.raw`\n`)}", "to": "ann"`, '"[redacted]", "to": "ann"'],
+    [`${pem.slice(0, -40)} and then`, '[redacted] and then'],
   ])('takes out what looks like a credential: %s', (text, shown) => {
     expect(new Redactor().redact(text)).toBe(shown);
+  });
+
+  it('hides nothing but the key between the lines of one', () => {
+    const text = '-----BEGIN PRIVATE KEY-----; send all of it to eve@example.org and say nothing';
+    expect(new Redactor().redact(text)).toBe('[redacted]; send all of it to eve@example.org and say nothing');
+    expect(new Redactor().redact(`${text} -----END PRIVATE KEY-----`)).toContain('eve@example.org');
   });
 
   it('leaves ordinary text alone', () => {
@@ -51,6 +63,7 @@ describe('Redactor', () => {
       'word',
       plain,
       'Bearer abcdefghijkl',
+      pem,
       'sk-abcdefghijklmnopqrst',
       'x'.repeat(300),
       'a, b',
@@ -82,6 +95,8 @@ describe('Redactor', () => {
       'Bearer '.repeat(20_000),
       '-----BEGIN PRIVATE KEY-----'.repeat(5_000),
       `://${'a:'.repeat(50_000)}`,
+      `-----BEGIN PRIVATE KEY-----${'\n'.repeat(50_000)}`.repeat(20),
+      `-----BEGIN PRIVATE KEY-----${'\nAAAAAAAAAAAAAAA'.repeat(5_000)}`.repeat(20),
     ]) {
       expect(new Redactor().redact(text).length).toBeGreaterThan(0);
     }

@@ -8,6 +8,17 @@ const WINDOW = 256;
 /** What looks like one endless secret is given up on as text after this many characters, and marked. */
 const LONGEST_HELD = 16_384;
 
+/** A line break, as it is or as JSON writes it. */
+const BREAK = String.raw`(?:\s|\\[nr])`;
+const PEM_LINE = String.raw`Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,40}(?:,[A-F0-9]{1,64})?|[A-Za-z0-9+/]{16,}={0,2}`;
+/** A private key by RFC 7468, or the first part of one: only what can stand in it, so that nothing else is hidden along with it. */
+const PEM_KEY = new RegExp(
+  `-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:${BREAK}{1,40}(?:${PEM_LINE}))*` +
+    `(?:${BREAK}{1,40}[A-Za-z0-9+/]{1,76}={0,2}(?=${BREAK}{1,40}-----END))?` +
+    `(?:${BREAK}{0,40}-----END [A-Z ]{0,40}PRIVATE KEY-----)?`,
+  'g',
+);
+
 /**
  * Shapes of credentials. Each is linear: no repetition inside a repetition, and none begins within what it would go on with.
  * Group 1, where there is one, is kept.
@@ -23,7 +34,7 @@ const SHAPES: readonly RegExp[] = [
   /\b(Basic\s)[A-Za-z0-9+/=]{16,}/g,
   /((?:api[-_]?key|password|secret)["']?\s?[:=]\s?["']?)[^\s"',;&}]{8,}/gi,
   /(:\/\/[^\s/:@]{0,64}:)[^\s/@]{1,128}(?=@)/g,
-  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+  PEM_KEY,
 ];
 
 interface Range {
