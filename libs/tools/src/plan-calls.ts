@@ -45,6 +45,8 @@ export interface CallPlan {
   /** Ids that the conversation already holds. */
   readonly usedCallIds: ReadonlySet<string>;
   readonly maxCalls: number;
+  /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
+  readonly unknownTool?: (name: string) => string;
 }
 
 /**
@@ -61,7 +63,9 @@ export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): 
     const name = cutName(call.name);
     const storable = toStorableText(call.arguments);
     const refusal =
-      ordinal > plan.maxCalls ? skipped(ROUND_LIMIT_TEXT) : (refusalOf(name, tool) ?? oversized(name, storable));
+      ordinal > plan.maxCalls
+        ? skipped(ROUND_LIMIT_TEXT)
+        : (refusalOf(name, tool, plan.unknownTool) ?? oversized(name, storable));
     const repeat = refusal === null && tool?.repeatable !== true && history.repeats({ name, arguments: storable });
     const disposition = refusal ?? (repeat ? skipped(IDENTICAL_TEXT) : tool?.handling === 'client' ? CLIENT : RUN);
     if (disposition.type !== 'settled') history.add({ name, arguments: storable, status: 'running' });
@@ -85,8 +89,8 @@ const CLIENT: Disposition = { type: 'client' };
 const LONGEST_NAME = 64;
 const LONGEST_CALL_ID = 256;
 
-function refusalOf(name: string, tool: OfferedTool | undefined): Disposition | null {
-  if (tool === undefined || tool.handling === 'unregistered') return skipped(notRegistered(name));
+function refusalOf(name: string, tool: OfferedTool | undefined, unknownTool = notRegistered): Disposition | null {
+  if (tool === undefined || tool.handling === 'unregistered') return skipped(unknownTool(name));
   return tool.handling === 'clientless' ? skipped(clientOnly(name)) : null;
 }
 

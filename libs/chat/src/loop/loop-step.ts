@@ -1,4 +1,12 @@
-import type { ChatMessage, FinishReason, Model, ModelParameters, ModelUsage, ToolChoice } from '#models';
+import type {
+  ChatMessage,
+  FinishReason,
+  Model,
+  ModelParameters,
+  ModelUsage,
+  ToolChoice,
+  ToolDefinition,
+} from '#models';
 import type { OfferedTool, PlannedCall, ReceiptCall, SettledStatus, ToolCallStatus } from '#tools';
 
 /** A call of a committed round, as the loop sees it. */
@@ -16,12 +24,14 @@ export interface LoopCall {
 
 /** A round that was committed: the model's answer and its calls, in order. */
 export interface LoopRound {
-  /** 1, 2, 3 … within the job. */
+  /** Unique within the job and growing within the conversation. */
   readonly round: number;
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason: FinishReason;
   readonly calls: readonly LoopCall[];
+  /** What `LoopInput.capture` was called with, JSON text: the answer. */
+  readonly captured?: string;
 }
 
 /** How one call ended; `text` is what the model reads. */
@@ -36,27 +46,37 @@ export interface CallResult {
 /** All limits are whole numbers >= 1. */
 export interface LoopLimits {
   readonly maxRounds: number;
+  /** The last round is asked without tools, so that it answers; or like the others, and the loop stops after its calls. */
+  readonly lastRound?: 'without-tools' | 'like-others';
   readonly maxToolCallsPerRound: number;
-  /** UTF-8 bytes of the text and reasoning of all rounds of the job. */
+  /** UTF-8 bytes of the text and reasoning of all rounds. */
   readonly maxOutputBytes: number;
   /** How often one round may be asked again after its stream broke. */
   readonly maxRestartsPerRound: number;
 }
 
-/** Everything a run of the loop depends on. A job that is resumed gives the rounds it committed; a new one gives none. */
+/** Everything a run of the loop depends on. A conversation that is resumed gives the rounds it committed; a new one gives none. */
 export interface LoopInput {
   readonly model: Model;
   readonly modelName: string;
   readonly parameters?: ModelParameters;
-  /** Holds for the first round of the job; later ones are asked with `auto`. */
+  /** Holds for the first round; later ones are asked with `auto`. */
   readonly toolChoice?: ToolChoice;
-  /** The conversation before this job's own rounds; provider-valid (see `buildHistory`). */
+  /** The conversation before the rounds; provider-valid (see `buildHistory`). */
   readonly messages: readonly ChatMessage[];
   readonly rounds: readonly LoopRound[];
   /** What the model may ask for, in the order of the request. */
   readonly offered: readonly OfferedTool[];
   /** Reads on where a result was cut; offered beside the others once there is such a result. */
   readonly pager?: OfferedTool;
+  /** A tool that is never run: the loop ends when it is called, and what it is called with is the answer. */
+  readonly capture?: ToolDefinition;
+  /** Gives each new round its number; absent: the one after the last. */
+  readonly nextRound?: () => number;
+  /** Ids of calls that the job's other conversations hold; those of new calls differ from them. */
+  readonly usedCallIds?: ReadonlySet<string>;
+  /** What the model reads of a call to a tool that is not there. */
+  readonly unknownTool?: (name: string) => string;
   readonly limits: LoopLimits;
   /** Aborts the model call; the loop then returns `stopped` with code `aborted`. */
   readonly signal: AbortSignal;
@@ -79,6 +99,7 @@ export type LoopStep =
       readonly finishReason: FinishReason;
       readonly usage: ModelUsage;
       readonly calls: readonly PlannedCall[];
+      readonly captured?: string;
     }
   /** Open calls of a committed round. The reply carries how they ended; one that is left out is still open. */
   | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };

@@ -1,4 +1,4 @@
-import type { ChatMessage, ModelRequest, ToolChoice } from '#models';
+import type { ChatMessage, ModelRequest, ToolChoice, ToolDefinition } from '#models';
 import { canReadOn, type OfferedTool } from '#tools';
 
 import { roundMessages } from '../history/round-messages.js';
@@ -17,21 +17,32 @@ const ROUND_NOTE =
 const REPEAT_NOTE =
   'The same tool calls were asked for again and again and are not repeated. Answer now with what the results above tell you.';
 
-/** The request of the round after `rounds`. Pure. */
+/** The request of the round after `rounds`. */
 export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): RoundRequest {
-  const round = (rounds.at(-1)?.round ?? 0) + 1;
-  const note = withheldNote(input, rounds, round);
+  const round = input.nextRound?.() ?? (rounds.at(-1)?.round ?? 0) + 1;
+  const note = withheldNote(input, rounds);
   const offered = note === null ? offeredAfter(input, rounds) : [];
   const messages = [...input.messages, ...rounds.flatMap(roundMessages), ...(note ?? [])];
-  const choice = offered.length === 0 ? undefined : choiceOf(input.toolChoice, round);
+  const tools = definitionsOf(offered, input.capture);
+  const choice = tools.length === 0 ? undefined : choiceOf(input.toolChoice, rounds);
   const request: ModelRequest = {
     model: input.modelName,
     messages,
-    ...(offered.length > 0 && { tools: offered.map((tool) => tool.definition) }),
+    ...(tools.length > 0 && { tools }),
     ...(choice !== undefined && { toolChoice: choice }),
     ...(input.parameters !== undefined && { parameters: input.parameters }),
   };
   return { round, offered, request };
+}
+
+/** Whatever else is called like the tool that gives the answer is not to be had. */
+function definitionsOf(
+  offered: readonly OfferedTool[],
+  capture: ToolDefinition | undefined,
+): readonly ToolDefinition[] {
+  const tools = offered.map((tool) => tool.definition);
+  if (capture === undefined) return tools;
+  return [...tools.filter((tool) => tool.function.name !== capture.function.name), capture];
 }
 
 /** What the request named, and the pager once a result of this job says that there is more of it. */
@@ -41,13 +52,14 @@ function offeredAfter({ offered, pager }: LoopInput, rounds: readonly LoopRound[
 }
 
 /** Why this round is asked without tools, for the model to read; null when they are offered. */
-function withheldNote(input: LoopInput, rounds: readonly LoopRound[], round: number): readonly ChatMessage[] | null {
-  if (input.offered.length === 0) return null;
-  if (round >= input.limits.maxRounds) return [{ role: 'system', content: ROUND_NOTE }];
+function withheldNote({ offered, limits }: LoopInput, rounds: readonly LoopRound[]): readonly ChatMessage[] | null {
+  if (offered.length === 0) return null;
+  const isLast = rounds.length + 1 >= limits.maxRounds;
+  if (isLast && limits.lastRound !== 'like-others') return [{ role: 'system', content: ROUND_NOTE }];
   return onlyRepeats(rounds, 2) ? [{ role: 'system', content: REPEAT_NOTE }] : null;
 }
 
 /** A forced choice would force a call in every round, so it holds for the first only. */
-function choiceOf(choice: ToolChoice | undefined, round: number): ToolChoice | undefined {
-  return round === 1 || choice === undefined || choice === 'none' ? choice : 'auto';
+function choiceOf(choice: ToolChoice | undefined, rounds: readonly LoopRound[]): ToolChoice | undefined {
+  return rounds.length === 0 || choice === undefined || choice === 'none' ? choice : 'auto';
 }

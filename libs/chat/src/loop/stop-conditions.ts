@@ -11,10 +11,10 @@ export const answered: StopCondition = (rounds) => {
   return last?.calls.length === 0 ? { type: 'finished', reason: last.finishReason } : null;
 };
 
-/** The last round allowed, which was asked without tools, asked for tools all the same. */
+/** The last round allowed asked for tools; where it was asked without any: all the same. */
 export function roundLimit(maxRounds: number): StopCondition {
   return (rounds) => {
-    if ((rounds.at(-1)?.round ?? 0) < maxRounds) return null;
+    if (rounds.length < maxRounds) return null;
     const message = `Background tool loop exceeded max iterations (${maxRounds})`;
     return { type: 'stopped', code: 'round_limit', message, cause: undefined, open: null };
   };

@@ -10,6 +10,7 @@ export interface CommittedRound {
   readonly text: string;
   readonly reasoning: string;
   readonly finishReason: string;
+  readonly captured?: string | null;
 }
 
 /**
@@ -23,11 +24,12 @@ export function toLoopRounds(rounds: readonly CommittedRound[], calls: readonly 
   );
   return rounds
     .toSorted((a, b) => a.number - b.number)
-    .map(({ number, text, reasoning, finishReason }) => ({
+    .map(({ number, text, reasoning, finishReason, captured = null }) => ({
       round: number,
       text,
       reasoning,
       finishReason: toFinishReason(finishReason),
+      ...(captured === null ? {} : { captured }),
       calls: (byRound.get(number) ?? []).map((call) => ({
         ordinal: call.ordinal,
         callId: call.callId,

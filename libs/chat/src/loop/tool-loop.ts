@@ -1,4 +1,5 @@
-import { ModelError, type ModelUsage } from '#models';
+import { ModelError, type ModelUsage, type RequestedCall } from '#models';
+import { toStorableText } from '#platform';
 import { isOpen, planCalls, type PlannedCall } from '#tools';
 
 import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
@@ -15,8 +16,8 @@ type Stopped = Extract<LoopOutcome, { type: 'stopped' }>;
  * waits for nothing but the model and the consumer, reads no clock and stores nothing.
  *
  * The consumer stores `round-finished` with its calls before it asks for the next step, so no tool starts before its round is
- * committed. A job that was interrupted gives its committed rounds: open calls of the last one are handed out again, settled
- * ones never. Leaving early (`return()`) frees the model's connection. Throws only what is no failure of the model.
+ * committed. A conversation that was interrupted gives its committed rounds: open calls of the last one are handed out again,
+ * settled ones never. Leaving early (`return()`) frees the model's connection. Throws only what is no failure of the model.
  */
 export async function* toolLoop(input: LoopInput): Steps<LoopOutcome> {
   const rounds = [...input.rounds];
@@ -95,15 +96,27 @@ function* finishRound(
   const { round, offered } = asked;
   const { text, reasoning } = answer;
   const { finishReason, usage } = answer.finish ?? NO_FINISH;
+  const captured = capturedBy(input, answer.calls);
+  if (captured !== null) {
+    yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls: [], captured };
+    return { round, text, reasoning, finishReason, calls: [], captured };
+  }
   const calls = planCalls(answer.calls, {
     round,
     offered,
     earlier: rounds.flatMap((earlier) => earlier.calls),
     usedCallIds: usedCallIds(input, rounds),
     maxCalls: input.limits.maxToolCallsPerRound,
+    ...(input.unknownTool === undefined ? {} : { unknownTool: input.unknownTool }),
   });
   yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls };
   return { round, text, reasoning, finishReason, calls: calls.map(toLoopCall) };
+}
+
+/** An answer asks for nothing more: what else the model called beside it is not run. */
+function capturedBy({ capture }: LoopInput, calls: readonly RequestedCall[]): string | null {
+  const call = calls.find(({ name }) => name === capture?.function.name);
+  return call === undefined ? null : toStorableText(call.arguments);
 }
 
 const NO_USAGE: ModelUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, estimated: true };
@@ -117,6 +130,7 @@ function toLoopCall({ disposition, ...call }: PlannedCall): LoopCall {
 function usedCallIds(input: LoopInput, rounds: readonly LoopRound[]): ReadonlySet<string> {
   const given = input.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
   return new Set([
+    ...(input.usedCallIds ?? []),
     ...given.map((call) => call.id),
     ...rounds.flatMap((round) => round.calls.map((call) => call.callId)),
   ]);
