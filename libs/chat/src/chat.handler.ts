@@ -68,7 +68,7 @@ export class ChatHandler implements JobHandler {
     const calls = new JobCalls(run, this.calls, contextOf(run, input, routed), conversation.calls);
     const failure = failureOf(conversation.calls);
     if (failure !== null) {
-      await calls.closeAll();
+      if (!calls.goOnElsewhere) await calls.close();
       return failure;
     }
     const loop = await this.loopInput(run, { input, offered, pager, conversation });

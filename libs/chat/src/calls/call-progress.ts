@@ -1,6 +1,7 @@
-import type { JobRun } from '#jobs';
 import { type Clock, type Redactor, type Timer, toStorableText } from '#platform';
 import type { ToolProgress } from '#tools';
+
+import type { CallingRun } from './calling-run.js';
 
 /** At most two a second are shown. */
 const betweenMs = 500;
@@ -14,7 +15,7 @@ export class CallProgress {
   private isOver = false;
 
   constructor(
-    private readonly run: Pick<JobRun, 'append'>,
+    private readonly run: Pick<CallingRun, 'append'>,
     private readonly callId: string,
     private readonly services: { readonly clock: Clock; readonly redactor: Redactor },
   ) {}

@@ -30,6 +30,8 @@ export interface RouteContext {
   readonly job: GateJob;
   readonly offered: readonly OfferedTool[];
   readonly client: ClientSide | undefined;
+  /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
+  readonly unknownTool?: (name: string) => string;
 }
 
 /** A call to be routed. */
@@ -56,7 +58,7 @@ export class CallRouter {
   ) {}
 
   async route(context: RouteContext, call: RoutedCall): Promise<CallRoute> {
-    const { job, offered } = context;
+    const { job, offered, unknownTool } = context;
     const asked = { name: call.name, arguments: call.state?.approvedArguments ?? call.arguments };
     const offer = offered.find(({ name }) => name === call.name);
     const isClients = offer?.handling === 'client';
@@ -65,7 +67,7 @@ export class CallRouter {
       call.state === null
         ? await this.gate.judge(job, asked, tool)
         : await this.gate.recheck(job, { call: asked, tool, allowed: call.state });
-    if (answer.type === 'refuse') return refused(call.name, answer.approval, { reason: answer.reason });
+    if (answer.type === 'refuse') return refused(call.name, answer.approval, { reason: answer.reason, unknownTool });
     const current = isClients ? offer.version : tool?.enabled === true ? tool.version : null;
     const proposed = call.state === null ? offer?.version : call.state.toolVersion;
     if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
@@ -77,7 +79,7 @@ export class CallRouter {
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
     // Offered when the job was accepted, gone by now: the model reads why, or what it reads for any unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
-      return refused(call.name, 'blocked', { text: tool?.withdrawn });
+      return refused(call.name, 'blocked', { text: tool?.withdrawn, unknownTool });
     if (tool.asks === 'person') {
       const question = questionOf(asked.arguments);
       if (question !== null) return this.askPerson(context, call, question);
@@ -171,10 +173,18 @@ function questionOf(text: string): ReturnType<typeof toAskedPerson> | null {
 function refused(
   name: string,
   approval: 'blocked' | 'withdrawn',
-  why: { readonly text?: string | null | undefined; readonly reason?: string },
+  why: {
+    readonly text?: string | null | undefined;
+    readonly reason?: string;
+    readonly unknownTool?: ((name: string) => string) | undefined;
+  },
 ): CallRoute {
   const reason = why.reason === undefined ? {} : { reason: why.reason };
-  const failure = { phase: 'approval', message: why.text ?? notRegistered(name), ...reason } as const;
+  const failure = {
+    phase: 'approval',
+    message: why.text ?? (why.unknownTool ?? notRegistered)(name),
+    ...reason,
+  } as const;
   return { type: 'refused', status: 'denied', approval, failure };
 }
 

@@ -1,7 +1,8 @@
-import { Draining, type JobRun } from '#jobs';
+import { Draining } from '#jobs';
 import { type Clock, type Timer } from '#platform';
 import type { ToolOutcome } from '#tools';
 
+import type { CallingRun } from './calling-run.js';
 import { type FinishedRound, roundWrite } from './round-write.js';
 
 /** Pure calls that take longer than this are shown as running. */
@@ -18,7 +19,7 @@ export class HeldRound {
   private writing: Promise<void> | undefined;
 
   constructor(
-    private readonly run: JobRun,
+    private readonly run: CallingRun,
     private readonly round: FinishedRound,
     clock: Clock,
   ) {
@@ -59,7 +60,7 @@ export class HeldRound {
 
   private toWrite() {
     return roundWrite(
-      this.run.job,
+      this.run,
       this.round,
       ({ ordinal }) => this.outcomes.get(ordinal) ?? { status: this.run.signal.aborted ? 'cancelled' : 'running' },
     );

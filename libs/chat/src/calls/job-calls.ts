@@ -1,4 +1,4 @@
-import { CancelRequested, endsJob, interruptOpened, JobCancelled, type JobRun, openInterruptRow } from '#jobs';
+import { CancelRequested, endsJob, interruptOpened, JobCancelled, openInterruptRow } from '#jobs';
 import { newId } from '#platform';
 import {
   isOpen,
@@ -14,7 +14,8 @@ import {
 
 import type { CallResult, LoopCall, LoopStep } from '../loop/loop-step.js';
 import type { CallRoute, CallRoutes } from './call-route.js';
-import type { CallRouter, RouteContext } from './call-router.js';
+import type { CallRouter, RouteContext, RoutedCall } from './call-router.js';
+import { atNode, type CallingRun } from './calling-run.js';
 import type { HeldRound } from './held-round.js';
 import type { RoundFinished } from './round-write.js';
 import type { RunnableCall, ToolRunner } from './tool-runner.js';
@@ -29,7 +30,7 @@ export interface CallServices {
   readonly closer: JobCloser;
 }
 
-/** The calls of one run of a chat job: where each goes, which of them are open, and how they are closed with their job. */
+/** The calls of one run of a conversation: where each goes, which of them are open, and how they are closed with it. */
 export class JobCalls {
   private readonly ledger: ReadonlyMap<string, LedgerCall>;
   /** Calls that are not settled, each with the request about it. */
@@ -39,7 +40,7 @@ export class JobCalls {
   private fresh: { readonly round: number; readonly routes: CallRoutes } | undefined;
 
   constructor(
-    private readonly run: JobRun,
+    private readonly run: CallingRun,
     private readonly services: CallServices,
     private readonly context: RouteContext,
     calls: readonly LedgerCall[],
@@ -62,7 +63,7 @@ export class JobCalls {
     const entries = await Promise.all(
       routed.map(async (call) => {
         const toolCallId = newId();
-        const route = await this.services.router.route(this.context, { ...call, round, toolCallId, state: null });
+        const route = await this.route({ ...call, round, toolCallId, state: null });
         return [call.ordinal, { ...route, toolCallId }] as const;
       }),
     );
@@ -108,12 +109,18 @@ export class JobCalls {
     return signal.aborted && !endsJob(signal.reason);
   }
 
-  /** Everything that is open ends with its job: calls and the requests about them. */
-  async closeAll(): Promise<void> {
-    if (this.goOnElsewhere || this.open.size === 0) return;
+  /** Everything that is open ends with the conversation: calls and the requests about them. */
+  async close(): Promise<void> {
+    if (this.open.size === 0) return;
+    const { job, node } = this.run;
     await this.run.commit(); // what is closed has to be there
-    await this.services.closer.close(this.run.job);
+    await this.services.closer.close(job, node === undefined ? undefined : [...this.open.keys()].map(roundOf));
     this.open.clear();
+  }
+
+  private async route(call: RoutedCall): Promise<CallRoute> {
+    const route = await this.services.router.route(this.context, call);
+    return route.type === 'open' ? { ...route, interrupt: atNode(route.interrupt, this.run.node) } : route;
   }
 
   /** A call that another lease left open: whether it may go on now, and what it takes. Undefined: somebody else has it. */
@@ -123,7 +130,7 @@ export class JobCalls {
     if (known === undefined || state === null) return undefined;
     const isElsewhere = known.status === 'running' && state.executor !== 'worker';
     if (state.interruptId !== null || isElsewhere) return undefined;
-    const route = await this.services.router.route(this.context, { ...known, toolCallId: state.id, state });
+    const route = await this.route({ ...known, toolCallId: state.id, state });
     if (route.type === 'refused') {
       const { status, failure, approval } = route;
       const item = toToolCallItem({ ...known, status, error: failure });
@@ -172,7 +179,7 @@ export class JobCalls {
 }
 
 /** Runs a write that starts something; a cancel that came first aborts the run and gives false. */
-export async function unlessCancelled(run: JobRun, write: () => Promise<void>): Promise<boolean> {
+export async function unlessCancelled(run: CallingRun, write: () => Promise<void>): Promise<boolean> {
   try {
     await write();
     return true;
@@ -188,6 +195,10 @@ function refused({ ordinal }: LoopCall, route: Extract<CallRoute, { type: 'refus
   const { status, approval, failure } = route;
   const receipt = approval === null ? {} : { receipt: { approval, edited: null } };
   return { ordinal, status, text: failure.message, ...receipt };
+}
+
+function roundOf(key: string): number {
+  return Number.parseInt(key, 10);
 }
 
 function keyOf({ round, ordinal }: { readonly round: number; readonly ordinal: number }): string {

@@ -11,6 +11,7 @@ import {
 
 import type { LoopStep } from '../loop/loop-step.js';
 import type { CallRoute, CallRoutes } from './call-route.js';
+import type { CallingRun } from './calling-run.js';
 
 export type RoundFinished = Extract<LoopStep, { type: 'round-finished' }>;
 
@@ -28,16 +29,18 @@ export interface FinishedRound {
 /** Where a call that this worker runs stands when its round is committed: begun by this commit, refused, or ended. */
 export type RunState = { readonly status: 'running' | 'cancelled' } | ToolOutcome;
 
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
+type RoundOwner = Pick<CallingRun, 'job' | 'node'>;
 
 /**
  * One write for a round, its calls, the requests they open and the events. `stateOf` is asked about the calls that run
  * here; with `cancelled`, nothing of the others is begun or asked for either. Pure.
  */
-export function roundWrite(job: JobRef, round: FinishedRound, stateOf: (call: PlannedCall) => RunState): RunWrite {
+export function roundWrite(
+  owner: RoundOwner,
+  round: FinishedRound,
+  stateOf: (call: PlannedCall) => RunState,
+): RunWrite {
+  const { job } = owner;
   const { step, contentLength, routes } = round;
   const { promptTokens, completionTokens, totalTokens } = step.usage;
   const calls = step.calls.map((call): RoundCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
@@ -62,7 +65,7 @@ export function roundWrite(job: JobRef, round: FinishedRound, stateOf: (call: Pl
   return {
     events: [finished, ...callEvents, ...opened.map(interruptOpened)],
     rows: [
-      toRow(job, round),
+      toRow(owner, round),
       ...calls.map((call) => newCallRow(job, step.round, wasAsked ? call : withoutPolicy(call))),
       ...opened.map((interrupt) => openInterruptRow(job, interrupt)),
       ...calls.flatMap((call) => (isKeptWhole(call) ? [keepOutputRow(job, call, call.whole)] : [])),
@@ -120,7 +123,7 @@ function endOf(state: RunState): Stored {
   return { status: 'completed', result, error: null, ranMs, ...kept };
 }
 
-function toRow(job: JobRef, { step, modelName, startedAt }: FinishedRound) {
+function toRow({ job, node }: RoundOwner, { step, modelName, startedAt }: FinishedRound) {
   return roundRow(job, {
     number: step.round,
     model: modelName,
@@ -132,5 +135,7 @@ function toRow(job: JobRef, { step, modelName, startedAt }: FinishedRound) {
     completionTokens: step.usage.completionTokens,
     usageEstimated: step.usage.estimated,
     startedAt,
+    ...(node === undefined ? {} : { nodeRun: node.nodeRun, branch: node.branch }),
+    ...(step.captured === undefined ? {} : { captured: step.captured }),
   });
 }

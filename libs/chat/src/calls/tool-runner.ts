@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { CancelRequested, Draining, JobCancelled, type JobRun, type PartRow } from '#jobs';
+import { CancelRequested, Draining, JobCancelled, type PartRow } from '#jobs';
 import { Config, crashpoint, Redactor, systemClock } from '#platform';
 import {
   executeToolCall,
@@ -21,6 +21,7 @@ import { ChatTelemetry } from '../chat.telemetry.js';
 import type { CallResult, LoopCall } from '../loop/loop-step.js';
 import { runCalls, type StartVerdict } from '../loop/run-calls.js';
 import { CallProgress } from './call-progress.js';
+import type { CallingRun } from './calling-run.js';
 import type { HeldRound } from './held-round.js';
 
 /** A call that may run now. `toRun`: the arguments the tool gets, which a person may have edited. */
@@ -57,7 +58,7 @@ export class ToolRunner {
   ) {}
 
   /** Gives the results in the order of the calls; a call that could not be started is left out. */
-  async runCalls(run: JobRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
+  async runCalls(run: CallingRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
     const { round, held } = state;
     const outcomes = await runCalls(calls, {
       concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
@@ -83,7 +84,7 @@ export class ToolRunner {
   }
 
   /** For calls of a round that was committed before they could start. */
-  private async start(run: JobRun, round: number, call: LoopCall): Promise<StartVerdict> {
+  private async start(run: CallingRun, round: number, call: LoopCall): Promise<StartVerdict> {
     const item = toToolCallItem({ ...call, status: 'running' });
     try {
       await run.commitUnlessCancelled({
@@ -98,7 +99,7 @@ export class ToolRunner {
     }
   }
 
-  private async execute(run: JobRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
+  private async execute(run: CallingRun, round: number, call: RunnableCall): Promise<ToolOutcome> {
     const { job } = run;
     const tool = (await this.catalog.of(job.workspaceId)).find(call.name);
     // There when it was routed, gone now: the model reads what it reads for any unknown tool.
@@ -135,7 +136,7 @@ export class ToolRunner {
     return outcome;
   }
 
-  private async settle(run: JobRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
+  private async settle(run: CallingRun, { round, call, outcome, isHeld }: EndedCall): Promise<void> {
     // The job goes on elsewhere: what may be called again is left running, and the next worker starts it anew.
     if (run.signal.reason instanceof Draining && outcome.status === 'cancelled') return;
     if (isHeld) return;
@@ -159,7 +160,7 @@ function labelOf(tool: Tool): string {
 }
 
 /** A result that is too large for the ledger is kept whole beside it. */
-function outputRows({ job }: JobRun, place: OutputOf, outcome: ToolOutcome): readonly PartRow[] {
+function outputRows({ job }: CallingRun, place: OutputOf, outcome: ToolOutcome): readonly PartRow[] {
   return outcome.status === 'completed' && outcome.whole !== undefined
     ? [keepOutputRow(job, place, outcome.whole)]
     : [];

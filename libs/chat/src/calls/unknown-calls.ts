@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { interruptOpened, type JobRun, openInterruptRow } from '#jobs';
+import { interruptOpened, openInterruptRow } from '#jobs';
 import { Config, Redactor } from '#platform';
 import {
   idempotencyKey,
@@ -14,6 +14,8 @@ import {
   type Verification,
   verifyCallRow,
 } from '#tools';
+
+import { atNode, type CallingRun } from './calling-run.js';
 
 /** Started calls whose end nobody saw, when their job goes on: each follows the policy of its tool. */
 @Injectable()
@@ -29,7 +31,7 @@ export class UnknownCalls {
    * it writes goes with the run's next commit. Gives the calls as they are then. A call whose tool wants its job to fail
    * carries `failJob`.
    */
-  async decide(run: JobRun, calls: readonly LedgerCall[]): Promise<readonly LedgerCall[]> {
+  async decide(run: CallingRun, calls: readonly LedgerCall[]): Promise<readonly LedgerCall[]> {
     if (run.signal.aborted) return calls;
     const last = calls.reduce((round, call) => Math.max(round, call.round), 0);
     return Promise.all(
@@ -37,7 +39,7 @@ export class UnknownCalls {
     );
   }
 
-  private async decideOne(run: JobRun, call: LedgerCall): Promise<LedgerCall> {
+  private async decideOne(run: CallingRun, call: LedgerCall): Promise<LedgerCall> {
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
     switch (tool?.onUnknown ?? 'ask') {
       case 'report':
@@ -57,7 +59,7 @@ export class UnknownCalls {
     }
   }
 
-  private async verify(run: JobRun, tool: Tool | undefined, call: LedgerCall): Promise<Verification> {
+  private async verify(run: CallingRun, tool: Tool | undefined, call: LedgerCall): Promise<Verification> {
     const { job } = run;
     if (tool?.verify === undefined || tool.verify === null) return { outcome: 'unknown' };
     const key = idempotencyKey(job.jobId, call.round, call.ordinal);
@@ -91,7 +93,7 @@ export class UnknownCalls {
     return { status: 'completed', result: projectResult(this.redactor.redact(text ?? ''), 'durable') };
   }
 
-  private settle(run: JobRun, call: LedgerCall, settlement: Settlement): LedgerCall {
+  private settle(run: CallingRun, call: LedgerCall, settlement: Settlement): LedgerCall {
     const isDone = settlement.status === 'completed';
     const result = isDone ? settlement.result : null;
     const error = isDone ? null : settlement.failure;
@@ -104,11 +106,11 @@ export class UnknownCalls {
     return settled;
   }
 
-  private ask(run: JobRun, about: { call: LedgerCall; tool: Tool | undefined; note: string | null }): LedgerCall {
+  private ask(run: CallingRun, about: { call: LedgerCall; tool: Tool | undefined; note: string | null }): LedgerCall {
     const { call, tool, note } = about;
     const { state } = call;
     if (state === undefined || state === null) return call;
-    const interrupt = unknownOutcomeRequest(
+    const asked = unknownOutcomeRequest(
       run.job,
       {
         toolCallId: state.id,
@@ -120,6 +122,7 @@ export class UnknownCalls {
       },
       { worker: state.worker ?? run.job.previousOwner, verification: note },
     );
+    const interrupt = atNode(asked, run.node);
     run.append({ rows: [openInterruptRow(run.job, interrupt)], events: [interruptOpened(interrupt)] });
     return { ...call, state: { ...state, interruptId: interrupt.id } };
   }

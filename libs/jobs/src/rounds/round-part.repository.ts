@@ -14,6 +14,11 @@ export interface NewRound {
   readonly usageEstimated: boolean;
   /** Ms since the epoch. */
   readonly startedAt: number;
+  /** Of workflow jobs: the number of the node run that asked, and which of its conversations it was. */
+  readonly nodeRun?: number;
+  readonly branch?: string | null;
+  /** What the model called the tool with that is never run, JSON text; absent: it did not. */
+  readonly captured?: string;
 }
 
 type Row = readonly [
@@ -29,6 +34,9 @@ type Row = readonly [
   completion: number,
   estimated: boolean,
   startedAt: number,
+  nodeRun: number | null,
+  branch: string | null,
+  captured: string | null,
 ];
 
 const rounds: CommitPart<Row> = {
@@ -46,11 +54,15 @@ const rounds: CommitPart<Row> = {
     ['completion', 'int'],
     ['estimated', 'bool'],
     ['started_at', 'float8'],
+    ['node_run', 'int'],
+    ['branch', 'text'],
+    ['captured', 'text'],
   ],
   sql: (rows) => `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
-    prompt_tokens, completion_tokens, usage_estimated, epoch, started_at, finished_at)
+    prompt_tokens, completion_tokens, usage_estimated, epoch, started_at, finished_at, node_run, branch, captured)
   SELECT r.workspace_id, r.job_id, r.number, r.model, r.text, r.reasoning, r.finish_reason, r.partial, r.prompt,
-    r.completion, r.estimated, up.lease_epoch, to_timestamp(r.started_at / 1000), clock_timestamp()
+    r.completion, r.estimated, up.lease_epoch, to_timestamp(r.started_at / 1000), clock_timestamp(), r.node_run, r.branch,
+    r.captured
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
 };
 
@@ -69,5 +81,8 @@ export function roundRow(job: { readonly workspaceId: string; readonly jobId: st
     round.completionTokens,
     round.usageEstimated,
     round.startedAt,
+    round.nodeRun ?? null,
+    round.branch ?? null,
+    round.captured ?? null,
   ]);
 }

@@ -89,16 +89,25 @@ export class HeldCallsRepository {
     });
   }
 
-  /** Ends every call that is still open, each by what may have become of it; gives them as they then are. */
-  async closeAll({ client, workspaceId, jobId }: HeldJob): Promise<HeldCall[]> {
+  /** Ends every call (of these rounds) that is still open, each by what may have become of it; gives them as they then are. */
+  async closeAll({ client, workspaceId, jobId }: HeldJob, rounds?: readonly number[]): Promise<HeldCall[]> {
     const { rows } = await client.query<HeldCall>(
       `UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
          error = CASE WHEN ${mayHaveRun} THEN $3::jsonb ELSE $4::jsonb END, finished_at = clock_timestamp(), exec_until = NULL
-        WHERE workspace_id = $1 AND job_id = $2
+        WHERE workspace_id = $1 AND job_id = $2 AND ($5::int[] IS NULL OR round = ANY($5))
           AND status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') RETURNING ${columns}`,
-      [workspaceId, jobId, JSON.stringify(unknownOutcome), JSON.stringify(stoppedCall)],
+      [workspaceId, jobId, JSON.stringify(unknownOutcome), JSON.stringify(stoppedCall), rounds ?? null],
     );
     return rows.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
+  }
+
+  /** The ids of all calls of these rounds. */
+  async idsOf({ client, workspaceId, jobId }: HeldJob, rounds: readonly number[]): Promise<ReadonlySet<string>> {
+    const { rows } = await client.query<{ id: string }>(
+      `SELECT id FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND round = ANY($3::int[])`,
+      [workspaceId, jobId, rounds],
+    );
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** Lets an interrupted call run once more, with its old key. Whoever approved it still stands for it. */

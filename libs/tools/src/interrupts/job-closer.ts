@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type HeldJob, InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
+import { InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
 
 import { callUpdated } from './call-updated.js';
 import { HeldCallsRepository } from './held-calls.repository.js';
@@ -12,7 +12,7 @@ interface EndingJob {
   readonly epoch: number;
 }
 
-/** Ends with a job whatever it still has open: calls, and the requests about them. */
+/** Ends with a job, or with a part of it, whatever that still has open: calls, and the requests about them. */
 @Injectable()
 export class JobCloser {
   constructor(
@@ -23,23 +23,23 @@ export class JobCloser {
   ) {}
 
   /**
-   * For the holder of a job's lease that is about to end it; everything it has written must be on disk. Goes by the rows under
+   * For the holder of a job's lease that is about to end it, or only what belongs to some of its `rounds` (then requests about
+   * no call stay); everything it has written must be on disk. Goes by the rows under
    * the lock of the job, not by what the worker remembers: an answer that came in the meantime stands and is not told again,
    * and one that comes later finds the request cancelled. Does nothing for a lease that is gone; may be called again.
    */
-  async close({ workspaceId, jobId, epoch }: EndingJob): Promise<void> {
+  async close({ workspaceId, jobId, epoch }: EndingJob, rounds?: readonly number[]): Promise<void> {
     await this.amender.amend(workspaceId, jobId, async (job) => {
       if (job.row.epoch !== epoch || job.row.status !== 'running') return;
-      await this.closeCalls(job);
-      for (const interrupt of await this.interrupts.openOfJob(job.client, job))
+      for (const call of await this.calls.closeAll(job, rounds)) job.append(callUpdated(call));
+      const ids = rounds === undefined ? null : await this.calls.idsOf(job, rounds);
+      for (const interrupt of await this.interrupts.openOfJob(job.client, job)) {
+        if (ids !== null && !ids.has(interrupt.toolCallId ?? '')) continue;
         await this.settler.store(
           { job, interrupt },
           { status: 'cancelled', outcome: { outcome: 'cancelled' }, by: null },
         );
+      }
     });
-  }
-
-  private async closeCalls(job: HeldJob): Promise<void> {
-    for (const call of await this.calls.closeAll(job)) job.append(callUpdated(call));
   }
 }

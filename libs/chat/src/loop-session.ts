@@ -1,0 +1,150 @@
+import { roundRow } from '#jobs';
+import { crashpoint, systemClock } from '#platform';
+
+import type { CallingRun } from './calls/calling-run.js';
+import { HeldRound } from './calls/held-round.js';
+import type { JobCalls } from './calls/job-calls.js';
+import { unlessCancelled } from './calls/job-calls.js';
+import { type FinishedRound, type RoundFinished, roundWrite } from './calls/round-write.js';
+import type { LoopInput, LoopOutcome, LoopReply, LoopStep, OpenRound } from './loop/loop-step.js';
+import { toolLoop } from './loop/tool-loop.js';
+
+/** How a conversation's run ended. `released`: the process wants to stop, and no round is open. */
+export type SessionEnd = LoopOutcome | { readonly type: 'released' };
+
+/**
+ * One run of the loop, with its consumer: streams text, commits each round before its first tool starts, and has the calls
+ * run. What becomes of an end is its owner's to say.
+ */
+export class LoopSession {
+  private held: HeldRound | undefined;
+  private roundStartedAt = Date.now();
+  private modelName = '';
+
+  constructor(
+    private readonly run: CallingRun,
+    private readonly calls: JobCalls,
+  ) {}
+
+  async drive(input: LoopInput): Promise<SessionEnd> {
+    this.modelName = input.modelName;
+    const loop = toolLoop(input);
+    let reply: LoopReply;
+    for (;;) {
+      const next = await loop.next(reply);
+      reply = undefined;
+      if (next.done === true) return next.value;
+      const step = next.value;
+      if (this.run.draining && step.type === 'round-started') {
+        await loop.return({ type: 'stopped', code: 'aborted', message: '', cause: undefined, open: null });
+        return { type: 'released' };
+      }
+      reply = await this.take(step);
+    }
+  }
+
+  /** A conversation that ends in the middle of a round keeps what was shown of it; one that goes on elsewhere must not. */
+  keepOpenText(open: OpenRound | null): void {
+    if (open === null || isSilent(open)) return;
+    const { round, text, reasoning } = open;
+    const row = roundRow(this.run.job, {
+      number: round,
+      model: this.modelName,
+      text,
+      reasoning,
+      finishReason: 'interrupted',
+      partial: true,
+      promptTokens: 0,
+      completionTokens: 0,
+      usageEstimated: true,
+      startedAt: this.roundStartedAt,
+      ...placeOf(this.run),
+    });
+    this.run.append({ rows: [row], counts: { contentLength: this.run.closeRound(round) } });
+  }
+
+  /** Takes back what was shown of a round that nobody will finish, while the job goes on. */
+  withdraw(open: OpenRound | null, reason: string): void {
+    if (open !== null && !isSilent(open)) this.run.restartRound(open.round, reason);
+  }
+
+  private async take(step: LoopStep): Promise<LoopReply> {
+    this.run.assertValid();
+    switch (step.type) {
+      case 'round-started':
+        this.roundStartedAt = Date.now();
+        this.run.append({ events: [{ type: 'round-started', body: { round: step.round, model: this.modelName } }] });
+        return undefined;
+      case 'text':
+        await this.run.text(step.round, step.text);
+        return undefined;
+      case 'reasoning':
+        await this.run.reasoning(step.round, step.text);
+        return undefined;
+      case 'round-restarted':
+        this.run.restartRound(step.round, step.reason);
+        return undefined;
+      case 'round-finished':
+        crashpoint('after-response');
+        await this.commitRound(step);
+        crashpoint('after-round-commit');
+        return undefined;
+      case 'run-calls':
+        return this.runCalls(step);
+    }
+  }
+
+  /** One commit: the round, its calls, their start, the requests about them. */
+  private async commitRound(step: RoundFinished): Promise<void> {
+    const routes = await this.calls.routeRound(step);
+    const contentLength = this.run.closeRound(step.round);
+    const { modelName, roundStartedAt: startedAt } = this;
+    const round: FinishedRound = { step, routes, modelName, startedAt, contentLength };
+    const goings = [...routes.values()].map(({ type }) => type);
+    const starts = goings.some((type) => type === 'run' || type === 'queue');
+    let cancelled = false;
+    if (!starts) {
+      // Nothing starts, so nothing waits for the disk: it goes with the next commit, which ends the job's run or parks it.
+      this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
+    } else if (goings.every((type) => type === 'run') && isPure(step)) {
+      this.held = new HeldRound(this.run, round, systemClock);
+    } else {
+      cancelled = !(await this.commitAndStart(round));
+    }
+    this.calls.committed(step, { cancelled });
+  }
+
+  /** False: a cancel came first, and the calls were committed as cancelled. */
+  private async commitAndStart(round: FinishedRound): Promise<boolean> {
+    const write = roundWrite(this.run, round, () => ({ status: 'running' }));
+    if (await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write))) return true;
+    await this.run.commit(roundWrite(this.run, round, () => ({ status: 'cancelled' })));
+    return false;
+  }
+
+  private async runCalls(step: Extract<LoopStep, { type: 'run-calls' }>): Promise<LoopReply> {
+    const { held } = this;
+    this.held = undefined;
+    let results;
+    try {
+      results = await this.calls.settle(step, held);
+    } finally {
+      held?.close();
+    }
+    if (held?.needsDisk === true) await this.run.commit();
+    return { results };
+  }
+}
+
+/** Where the rows of a conversation say that they belong. */
+function placeOf({ node }: Pick<CallingRun, 'node'>) {
+  return node === undefined ? {} : { nodeRun: node.nodeRun, branch: node.branch };
+}
+
+function isSilent({ text, reasoning }: OpenRound): boolean {
+  return text === '' && reasoning === '';
+}
+
+function isPure({ calls }: RoundFinished): boolean {
+  return calls.every(({ effect, disposition }) => disposition.type === 'settled' || effect === 'pure');
+}
