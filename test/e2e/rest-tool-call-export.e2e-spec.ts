@@ -14,6 +14,7 @@ interface Line {
   readonly type: string;
   readonly id?: string;
   readonly count?: number;
+  readonly error?: { readonly reason: string | null } | null;
 }
 
 let database: TestDatabase;
@@ -77,6 +78,13 @@ describe('GET /api/tool-calls/export', () => {
       const lines = linesOf(await (await exported(admin, query)).text());
       expect([query, idsOf(lines)]).toEqual([query, expected.map((n) => made.calls[n - 1]?.id)]);
     }
+  });
+
+  it('tells the true reason of a refusal to those who may read the policy', async () => {
+    const reason = await made.block(2);
+    const reasonFor = async (who: TestMember) =>
+      linesOf(await (await exported(who)).text()).find(({ id }) => id === made.calls[1]?.id)?.error?.reason;
+    expect([await reasonFor(here.admin), await reasonFor(here.member)]).toEqual([reason, null]);
   });
 
   it('refuses what it does not know, before anything is sent', async () => {

@@ -19,6 +19,8 @@ export interface ManyCalls {
   readonly threadId: string;
   /** The audit entries of an action, the newest first. */
   auditOf(action: string): Promise<readonly { actor: string; subject_id: string; details: unknown }[]>;
+  /** Gives a call the error of one that the policy blocked, and tells the true reason. */
+  block(n: number): Promise<string>;
 }
 
 export async function layOutCalls(api: TestApi, database: TestDatabase): Promise<ManyCalls> {
@@ -60,5 +62,14 @@ export async function layOutCalls(api: TestApi, database: TestDatabase): Promise
     );
     return rows;
   };
-  return { here, stranger, calls, secondJob, threadId, auditOf };
+  const block = async (n: number) => {
+    const { id, name } = calls[n - 1] ?? made(n, {});
+    const reason = `Rule 0 of the workspace (${name}) blocks it.`;
+    const error = { phase: 'approval', message: `Tool "${name}" is not registered on server.`, reason };
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query('UPDATE tool_call SET error = $2 WHERE id = $1', [id, JSON.stringify(error)]),
+    );
+    return reason;
+  };
+  return { here, stranger, calls, secondJob, threadId, auditOf, block };
 }

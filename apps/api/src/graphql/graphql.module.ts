@@ -28,7 +28,7 @@ import { StreamsModule } from '../streams/streams.module.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
 import { ThreadPages } from '../threads/thread-pages.js';
 import { ThreadsResolver } from '../threads/threads.resolver.js';
-import { ToolCallFieldsResolver } from '../tool-calls/tool-call-fields.resolver.js';
+import { ToolCallErrorResolver, ToolCallFieldsResolver } from '../tool-calls/tool-call-fields.resolver.js';
 import { ToolCallConnectionResolver, ToolCallsResolver } from '../tool-calls/tool-calls.resolver.js';
 import { ToolQueueResolver } from '../tool-queue/tool-queue.resolver.js';
 import { ToolTrialsResolver } from '../tools/tool-trials.resolver.js';
@@ -81,6 +81,7 @@ export const graphqlResolvers = [
   ThreadFieldsResolver,
   ThreadsResolver,
   ToolCallConnectionResolver,
+  ToolCallErrorResolver,
   ToolCallFieldsResolver,
   ToolCallsResolver,
   ToolQueueResolver,

@@ -10,6 +10,7 @@ import { type ToolCallFilter, ToolCallHistory, type ToolCallRecord } from '#tool
 
 import { accessLost } from '../errors/http.errors.js';
 import { OpenStreams } from '../streams/open-streams.js';
+import { mayReadPolicy } from './may-read-policy.js';
 import { toExportLine, toLastLine } from './to-export-line.js';
 
 type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
@@ -40,7 +41,8 @@ export class ToolCallExport {
     try {
       const first = await nextOf(pages);
       response.status(200).attachment('tool-calls.ndjson').type('application/x-ndjson');
-      const lines = linesOf(pages, { first: first ?? [], stop });
+      const toLine = (call: ToolCallRecord) => toExportLine(call, { withReasons: mayReadPolicy(principal) });
+      const lines = linesOf(pages, { first: first ?? [], stop, toLine });
       await pipeline(Readable.from(lines, { objectMode: true, highWaterMark: 1 }), response, { signal: stop.signal });
     } catch (error) {
       if (!response.headersSent) throw error;
@@ -67,8 +69,14 @@ function isEndOfReading(error: unknown): boolean {
   return error instanceof AppError || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR';
 }
 
+interface Writing {
+  readonly first: readonly ToolCallRecord[];
+  readonly stop: AbortController;
+  readonly toLine: (call: ToolCallRecord) => string;
+}
+
 /** A chunk of text for each page. */
-async function* linesOf(pages: Pages, { first, stop }: { first: readonly ToolCallRecord[]; stop: AbortController }) {
+async function* linesOf(pages: Pages, { first, stop, toLine }: Writing) {
   let count = 0;
   let patience: Timer | undefined;
   try {
@@ -78,7 +86,7 @@ async function* linesOf(pages: Pages, { first, stop }: { first: readonly ToolCal
       patience = systemClock.after(patienceMs, () => {
         stop.abort();
       });
-      if (page.length > 0) yield page.map(toExportLine).join('');
+      if (page.length > 0) yield page.map(toLine).join('');
     }
     yield toLastLine(count);
   } finally {

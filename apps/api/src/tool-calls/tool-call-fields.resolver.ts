@@ -1,12 +1,19 @@
 import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 
 import type { Job } from '#jobs';
-import { projectResult, type ToolCallContent as Content, ToolCallHistory, type ToolCallRecord } from '#tools';
+import {
+  projectResult,
+  type RecordedFailure,
+  type ToolCallContent as Content,
+  ToolCallHistory,
+  type ToolCallRecord,
+} from '#tools';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toNodeId } from '../graphql/node/node-id.js';
 import { JobModel } from '../jobs/job.model.js';
-import { ToolCall, ToolCallContent } from './tool-call.model.js';
+import { mayReadPolicy } from './may-read-policy.js';
+import { ToolCall, ToolCallContent, ToolCallError } from './tool-call.model.js';
 import { LARGEST_PART, ToolCallContentArgs } from './tool-calls.args.js';
 
 /** What a tool call shows beyond its own row. */
@@ -42,5 +49,14 @@ export class ToolCallFieldsResolver {
   ): Promise<Content | null> {
     const part = { offset: Math.max(0, resultOffset), length: Math.min(Math.max(0, resultLength), LARGEST_PART) };
     return this.history.open(member, id, part);
+  }
+}
+
+/** What the failure of a call shows to some. */
+@Resolver(() => ToolCallError)
+export class ToolCallErrorResolver {
+  @ResolveField(() => String, { nullable: true })
+  reason({ reason }: RecordedFailure, _: unknown, { member }: GraphqlContext): string | null {
+    return mayReadPolicy(member) ? reason : null;
   }
 }

@@ -20,6 +20,13 @@ export class ToolCallError {
 
   @Field(() => String, { description: 'What the model read.' })
   message!: string;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Why in truth, where the model read that there is no such tool: for those who may read the policy, and null for others.',
+  })
+  reason!: string | null;
 }
 
 /** One call of a tool, from the ledger. */

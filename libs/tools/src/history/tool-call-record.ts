@@ -10,6 +10,14 @@ type SameColumn =
 /** What a record is made of. */
 export type ToolCallRecordRow = Pick<ToolCallRow, SameColumn | 'error' | 'createdAt' | 'startedAt' | 'finishedAt'>;
 
+/** Why a call has no result. `reason` is the true one, where the model read another: only for those who may read the policy. */
+export interface RecordedFailure {
+  readonly phase: string | null;
+  readonly code: string | null;
+  readonly message: string;
+  readonly reason: string | null;
+}
+
 /**
  * A row of the ledger of tool calls, for readers. Instants in ms since the epoch. `createdBy`: the user whose job asked for
  * it; `arguments`: as the model proposed them; `executedArguments`: null also where those were run that were approved, or else
@@ -17,7 +25,7 @@ export type ToolCallRecordRow = Pick<ToolCallRow, SameColumn | 'error' | 'create
  * `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which `result` may be a part.
  */
 export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> {
-  readonly error: { readonly phase: string | null; readonly code: string | null; readonly message: string } | null;
+  readonly error: RecordedFailure | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
@@ -39,12 +47,13 @@ export function toToolCallRecord(row: ToolCallRecordRow): ToolCallRecord {
   };
 }
 
-function toFailure(value: unknown): ToolCallRecord['error'] {
+function toFailure(value: unknown): RecordedFailure | null {
   if (typeof value !== 'object' || value === null || !('message' in value)) return null;
   const text = (member: unknown) => (typeof member === 'string' ? member : null);
   return {
     phase: text('phase' in value ? value.phase : null),
     code: text('code' in value ? value.code : null),
     message: String(value.message),
+    reason: text('reason' in value ? value.reason : null),
   };
 }
