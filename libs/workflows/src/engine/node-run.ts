@@ -10,14 +10,7 @@ export interface NodeKey {
 }
 
 /** Error classes of nodes; what retry rules name. */
-export type NodeErrorCode =
-  | 'RATE_LIMIT'
-  | 'AUTH'
-  | 'TIMEOUT'
-  | 'VALIDATION'
-  | 'LLM_ERROR'
-  | 'NETWORK'
-  | 'UNKNOWN';
+export type NodeErrorCode = 'RATE_LIMIT' | 'AUTH' | 'TIMEOUT' | 'VALIDATION' | 'LLM_ERROR' | 'NETWORK' | 'UNKNOWN';
 
 /** Why a node failed, as its `<id>_error` output tells it: no stack. */
 export interface NodeError {
@@ -47,12 +40,16 @@ export interface NodeExtra {
   readonly route?: ChosenRoute;
   /** More named outputs: `<node>:<branch>` and `<id>_error`. */
   readonly outputs?: Readonly<Record<string, string>>;
-  /** Of a loop: passes that were decided on. Of a map: its items. */
+  /** Of a loop: passes that were begun. Of a map: its items. */
   readonly iterations?: number;
+  /** It was taken over from an earlier run, and not executed in this one. */
+  readonly isReused?: boolean;
   /** Retries used, after the first try. */
   readonly retries?: number;
   /** Reviews that were rejected. */
   readonly rejections?: number;
+  /** What is shown of it where its output says nothing of what became of it: `HITL: Skipped`. */
+  readonly note?: string;
 }
 
 /** What a finished node hands on. */
@@ -75,7 +72,7 @@ export interface NodeRunRow extends NodeKey {
   readonly label: string;
   readonly status: NodeRunStatus;
   readonly input: string;
-  /** Null until it is finished. */
+  /** Null until it is finished; and of one that was skipped or cancelled. */
   readonly output: string | null;
   readonly handles: readonly string[] | null;
   readonly handOn: Settlement['handOn'];
