@@ -123,6 +123,12 @@ export class ToolTrialModel {
 
   @Field(() => String, {
     nullable: true,
+    description: 'Which setting of the operator would have let it go out; the model reads nothing of it.',
+  })
+  hint!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
     description: 'The beginning of the answer as it came, 4,000 characters at most.',
   })
   excerpt!: string | null;

@@ -1,4 +1,4 @@
-import { hostRefused, urlRefused } from './outbound.errors.js';
+import { hostRefused, portRefused, urlRefused } from './outbound.errors.js';
 
 const LONGEST_URL = 8_192;
 
@@ -13,7 +13,7 @@ export interface UrlRules {
 /**
  * Reads a URL the WHATWG way and refuses what we never ask: other schemes than http and https, a name or password in it, a
  * port or host that is not on its list. Where it leads is decided when the connection is made. Throws `outbound_url_refused`,
- * `outbound_host_refused`.
+ * `outbound_port_refused`, `outbound_host_refused`.
  */
 export function readOutboundUrl(text: string | URL, rules: UrlRules): URL {
   const url = URL.parse(String(text));
@@ -22,9 +22,7 @@ export function readOutboundUrl(text: string | URL, rules: UrlRules): URL {
     throw urlRefused('The URL must begin with https:// or http://.');
   }
   if (url.username !== '' || url.password !== '') throw urlRefused('The URL must not hold a name or password.');
-  if (rules.ports !== null && !rules.ports.has(portOf(url))) {
-    throw urlRefused(`The port ${portOf(url)} is not allowed. Allowed are ${[...rules.ports].join(', ')}.`);
-  }
+  if (rules.ports !== null && !rules.ports.has(portOf(url))) throw portRefused(portOf(url), rules.ports);
   const host = hostOf(url);
   if (!isHostAllowed(host, rules.hosts)) throw hostRefused(host);
   return url;

@@ -4,6 +4,7 @@ import { AppError } from '../errors/app-error.js';
 export type OutboundErrorCode =
   | 'address_refused'
   | 'outbound_url_refused'
+  | 'outbound_port_refused'
   | 'outbound_host_refused'
   | 'outbound_redirect_refused'
   | 'outbound_request_invalid'
@@ -37,6 +38,12 @@ export function addressRefused(cause?: unknown): OutboundError {
 /** The URL itself is not one that we ask. */
 export function urlRefused(message: string): OutboundError {
   return new OutboundError({ code: 'outbound_url_refused', message });
+}
+
+/** The operator has a list of ports, and this one is not on it. */
+export function portRefused(port: number, allowed: Iterable<number>): OutboundError {
+  const message = `The port ${port} is not allowed. Allowed are ${[...allowed].join(', ')}.`;
+  return new OutboundError({ code: 'outbound_port_refused', message });
 }
 
 /** The workspace has a list of hosts, and this one is not on it. */

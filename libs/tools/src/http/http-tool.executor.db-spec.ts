@@ -124,8 +124,14 @@ describe('HttpToolExecutor', () => {
       expect(trial).toMatchObject({
         status: null,
         error: 'This address is not public. Use one that anybody can reach.',
+        hint: expect.stringContaining('ALLOW_PRIVATE_TOOL_URLS=true'),
       });
     }
+    const trial = await parts.trials.run(here.admin, { definition: definition({ url: 'http://api.test:9/' }) }, {});
+    expect(trial).toMatchObject({
+      error: expect.stringContaining('port 9'),
+      hint: expect.stringContaining('OUTBOUND_PORTS'),
+    });
     expect(given.target.connections()).toBe(0);
   });
 
@@ -191,7 +197,7 @@ describe('HttpToolTrials', () => {
   it('tells how a stored tool or a draft does, and writes it down', async () => {
     given.answering(200, { 'content-type': 'application/json' }, '{"a": 1}');
     const { id } = await parts.tools.register(here.admin, definition({ result: '$.a' }));
-    const seen = { status: 200, result: '1', error: null, excerpt: '{"a": 1}' };
+    const seen = { status: 200, result: '1', error: null, hint: null, excerpt: '{"a": 1}' };
     expect(await parts.trials.run(here.admin, { id }, { id: 'x' })).toEqual({
       ...seen,
       durationMs: expect.any(Number),

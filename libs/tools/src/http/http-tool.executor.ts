@@ -9,6 +9,7 @@ import { type HttpTool, KEY_ARGUMENT } from './http-tool.js';
 import { OutboundHostsRepository } from './outbound-hosts.repository.js';
 import type { Arguments } from './placeholders.js';
 import { excerptOf, readHttpAnswer } from './read-http-answer.js';
+import { remedyOf } from './remedy-of.js';
 import { type HttpRequest, secretNamesOf, toHttpRequest, toVerifyRequest } from './to-http-request.js';
 
 /** What of a tool's context a call needs. */
@@ -22,6 +23,8 @@ export interface HttpExchange {
   readonly result: string | null;
   /** Why it failed, as the model would read it. */
   readonly error: string | null;
+  /** Which setting of the operator would help; the model reads nothing of it. Null: none. */
+  readonly hint: string | null;
   /** The beginning of the answer as it came. */
   readonly excerpt: string | null;
 }
@@ -58,7 +61,7 @@ export class HttpToolExecutor {
         return toExchange(tool, await this.send(tool, request, context), open);
       });
     } catch (error) {
-      return { status: null, result: null, error: reasonOf(error), excerpt: null };
+      return { status: null, result: null, error: reasonOf(error), hint: remedyOf(error), excerpt: null };
     }
   }
 
@@ -94,7 +97,7 @@ function keyOf({ idempotencyKey, epoch }: HttpContext) {
 }
 
 function toExchange(tool: HttpTool, answer: OutboundAnswer, { redact }: OpenSecrets): HttpExchange {
-  const seen = { status: answer.status, excerpt: excerptOf(answer, redact, EXCERPT_IN_TRIAL) };
+  const seen = { status: answer.status, hint: null, excerpt: excerptOf(answer, redact, EXCERPT_IN_TRIAL) };
   try {
     return { ...seen, result: readHttpAnswer(answer, { result: tool.result, redact }), error: null };
   } catch (error) {

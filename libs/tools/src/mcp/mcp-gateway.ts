@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
 import { AppError, Config, GuardedFetch, LOGGER, type Logger, systemClock, toStorableText } from '#platform';
 
+import { remedyOf } from '../http/remedy-of.js';
 import { fillSecrets } from '../http/secret-references.js';
 import { type OpenSecrets, WorkspaceSecrets } from '../secrets/workspace-secrets.service.js';
 import type { ToolContext } from '../tool.js';
@@ -70,7 +71,7 @@ export class McpGateway implements OnApplicationShutdown {
     try {
       await this.withSession(server, signal, (session) => session.refresh());
     } catch (error) {
-      const problem = error instanceof McpFailure || error instanceof AppError ? error.message : UNKNOWN;
+      const problem = problemOf(error);
       // Not the error: it may hold what the server was sent, and its secrets are closed by now.
       this.logger.info({ serverId, workspaceId, problem }, 'an MCP server could not be listed');
       await this.listings.storeProblem(server, problem);
@@ -129,6 +130,13 @@ function toEndpoint(settings: McpSettings, values: OpenSecrets['values']): McpEn
   }
   const { command, args, env } = settings;
   return { transport: 'stdio', command, args, env: filled(env) };
+}
+
+/** For people: with what would help, which no model is told. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof McpFailure || error instanceof AppError)) return UNKNOWN;
+  const remedy = remedyOf(error instanceof McpFailure ? error.cause : error);
+  return remedy === null ? error.message : `${error.message} ${remedy}`;
 }
 
 /** A server that echoes what it was sent may do so in an error, too. */
