@@ -1,3 +1,4 @@
+export { lockWorkspace, recordChange } from './admin-audit.repository.js';
 export type { ApprovalGrant, GrantFilter } from './approval/approval-grants.repository.js';
 export { ApprovalGrantsService } from './approval/approval-grants.service.js';
 export type { StoredPolicy } from './approval/approval-policies.repository.js';
@@ -31,7 +32,9 @@ export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-tool
 export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
+export { compileSchema } from './compile-schema.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
+export { compileExpression, type ExpressionValues } from './expression.js';
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';
 export {
   APPROVAL_EXPIRED_TEXT,
@@ -113,6 +116,8 @@ export { type DefinitionDifference, differencesOf } from './mcp/definition-diffe
 export type { McpServer, McpSettings, McpTool, McpToolStatus } from './mcp/mcp-server.js';
 export { type McpServerChanges, McpServersService, type NewMcpServer } from './mcp/mcp-servers.service.js';
 export type { McpSettingsInput } from './mcp/mcp-settings.js';
+export { parseJsonPath } from './http/parse-json-path.js';
+export { selectJson } from './http/select-json.js';
 export type { HttpTool } from './http/http-tool.js';
 export { HttpToolTrials, type ToolTrial, type TriedTool } from './http/http-tool-trial.service.js';
 export { OutboundHosts } from './http/outbound-hosts.service.js';

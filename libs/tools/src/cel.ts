@@ -1,0 +1,129 @@
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import { RE2JS } from 're2js';
+
+import { runWithin } from './run-within.js';
+
+/** What an expression may name and call. */
+export interface CelLanguage {
+  readonly environment: Environment;
+  /** Functions beside those that every language has. */
+  readonly calls?: readonly string[];
+  /** What expressions of this language are called in a message. */
+  readonly noun: string;
+}
+
+/** An expression that compiled: `run` throws what goes wrong, and is stopped where it loops too long. */
+export type CelProgram =
+  | { readonly ok: true; readonly type: string; readonly run: (values: Readonly<Record<string, unknown>>) => unknown }
+  | { readonly ok: false; readonly problem: string };
+
+export const MAX_CEL_LENGTH = 2_000;
+/** A loop is stopped after this much of the clock's time, wherever it is. */
+export const LOOP_STOP_MS = 50;
+const mostKept = 1_000;
+
+/** Walk a list, and so may walk lists within lists. */
+const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
+/** No clock, nothing that builds much out of little (`bind`, `join`), no backtracking patterns (`matches`). */
+const CALLS: ReadonlySet<string> = new Set([
+  ...LOOPS,
+  ...['has', 'size', 'startsWith', 'endsWith', 'contains', 'indexOf', 'lastIndexOf', 'substring', 'split'],
+  ...['lowerAscii', 'upperAscii', 'trim', 'matchesRe2', 'int', 'uint', 'double', 'string', 'bool', 'dyn', 'type'],
+]);
+
+const patterns = new Map<string, RE2JS>();
+
+/** An environment with the limits and the linear patterns of this system, and no variables yet. */
+export function celEnvironment(): Environment {
+  return new Environment({
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: 500, maxDepth: 24, maxListElements: 100, maxMapEntries: 50, maxCallArguments: 8 },
+  }).registerFunction('string.matchesRe2(string): bool', (text: string, pattern: string) => linear(pattern).test(text));
+}
+
+/** Compiles an expression of a stranger. What does not parse or type-check, or calls what it may not, is a problem: a clause. */
+export function compileCel(source: string, { environment, calls = [], noun }: CelLanguage): CelProgram {
+  if (source.length > MAX_CEL_LENGTH) return refused(`is longer than ${MAX_CEL_LENGTH} characters`);
+  try {
+    const program = environment.parse(source);
+    const called = callsOf(program.ast);
+    const problem = called.map((call) => problemOf(call, calls, noun)).find((found) => found !== null);
+    if (problem !== undefined) return refused(problem);
+    const { valid, type, error } = program.check();
+    if (!valid) return refused(`is wrong: ${firstLine(error)}`);
+    const isLong = called.some(({ name }) => LOOPS.has(name) || name === 'matchesRe2' || calls.includes(name));
+    const run = (values: Readonly<Record<string, unknown>>): unknown => program({ ...values });
+    return { ok: true, type: type ?? 'nothing', run: isLong ? stoppable(run) : run };
+  } catch (error) {
+    return refused(`cannot be read: ${firstLine(error)}`);
+  }
+}
+
+export function isTooSlow(error: unknown): boolean {
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  );
+}
+
+/** Keeps what was made by its text; the least recently used go first. */
+export function remember<T>(known: Map<string, T>, key: string, make: (key: string) => T): T {
+  const value = known.get(key) ?? make(key);
+  known.delete(key);
+  known.set(key, value);
+  for (const oldest of known.keys()) {
+    if (known.size <= mostKept) break;
+    known.delete(oldest);
+  }
+  return value;
+}
+
+export function firstLine(error: unknown): string {
+  return (error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'unknown').slice(0, 200);
+}
+
+function refused(problem: string): CelProgram {
+  return { ok: false, problem };
+}
+
+interface Call {
+  readonly name: string;
+  readonly args: readonly ASTNode[];
+}
+
+function callsOf(node: ASTNode): readonly Call[] {
+  const below = nodesIn(node.args).flatMap(callsOf);
+  if (node.op === 'call') return [{ name: node.args[0], args: node.args[1] }, ...below];
+  if (node.op === 'rcall') return [{ name: node.args[0], args: node.args[2] }, ...below];
+  return below;
+}
+
+function nodesIn(value: unknown): readonly ASTNode[] {
+  if (Array.isArray(value)) return value.flatMap(nodesIn);
+  // The tree's other members are texts, numbers and byte arrays: what carries an `op` is a node.
+  return typeof value === 'object' && value !== null && 'op' in value ? [value as ASTNode] : [];
+}
+
+function problemOf({ name, args }: Call, extra: readonly string[], noun: string): string | null {
+  if (name === 'matches') return 'uses matches(), which can take for ever: use matchesRe2()';
+  if (!CALLS.has(name) && !extra.includes(name)) return `uses ${name.slice(0, 50)}(), which ${noun} do not have`;
+  if (name !== 'matchesRe2') return null;
+  const [pattern] = args;
+  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return 'needs a literal pattern in matchesRe2()';
+  try {
+    linear(pattern.args);
+    return null;
+  } catch {
+    return 'has a pattern in matchesRe2() that RE2 does not know';
+  }
+}
+
+function linear(pattern: string): RE2JS {
+  return remember(patterns, pattern, (text) => RE2JS.compile(text));
+}
+
+/** Nothing in the expression language can be trusted to look at a clock. */
+function stoppable(
+  run: (values: Readonly<Record<string, unknown>>) => unknown,
+): (values: Readonly<Record<string, unknown>>) => unknown {
+  return (values) => runWithin(LOOP_STOP_MS, () => run(values));
+}
