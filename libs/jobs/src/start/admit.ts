@@ -76,7 +76,11 @@ function decide(
   return full ? { type: 'refuse', error: jobLimitReached() } : place;
 }
 
-function decideKnown(request: StartRequest, known: KnownAdmission): StartDecision | undefined {
+/** What becomes of a start whose key is known; undefined: as if it were not. */
+export function decideKnown(
+  request: Pick<StartRequest, 'idempotency'>,
+  known: KnownAdmission,
+): Extract<StartDecision, { type: 'refuse' | 'replay' }> | undefined {
   if (known.job !== null) {
     return known.requestHash === request.idempotency?.requestHash
       ? { type: 'replay', job: known.job }

@@ -7,7 +7,7 @@ import { Doorbell } from '../doorbell/doorbell.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { ThreadLine } from '../line/thread-line.js';
-import { admit } from './admit.js';
+import { admit, decideKnown } from './admit.js';
 import { type NewJob, StartRepository } from './start.repository.js';
 import type { StartDecision, StartedJob, StartFacts, StartRequest } from './start-request.js';
 
@@ -62,6 +62,23 @@ export class JobStarter {
       const answer = await this.batches.submit(request.workspaceId, request);
       if (answer !== 'again') return answer;
     }
+  }
+
+  /**
+   * What this key has started before, for starts that may be refused for what has changed since; null: nothing yet. Throws
+   * `idempotency_key_mismatch`, `admission_cancelled`.
+   */
+  async replay(
+    request: Pick<StartRequest, 'workspaceId' | 'principal'> & {
+      readonly idempotency: NonNullable<StartRequest['idempotency']>;
+    },
+  ): Promise<StartedJob | null> {
+    const { workspaceId, principal, idempotency } = request;
+    const known = await this.repository.admission(workspaceId, { principal, key: idempotency.key });
+    const decision = known === null ? undefined : decideKnown(request, known);
+    if (decision === undefined) return null;
+    if (decision.type === 'refuse') throw decision.error;
+    return { ...decision.job, replayed: true };
   }
 
   private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<Answer[]> {

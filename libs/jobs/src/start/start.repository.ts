@@ -152,6 +152,14 @@ export class StartRepository {
     };
   }
 
+  /** What a key stands for by now; null: nothing. Takes no lock: a start that is under way is not seen. */
+  async admission(workspaceId: string, admission: { principal: string; key: string }): Promise<KnownAdmission | null> {
+    const values = [workspaceId, JSON.stringify([admission])];
+    const statement = { ...admissionsStatement, values };
+    const [row] = await this.postgres.readInWorkspace<AdmissionRow>(workspaceId, statement);
+    return row === undefined ? null : toAdmission(row);
+  }
+
   /** One statement for the whole batch: threads, jobs, first events, messages, keys. */
   async insert(client: SqlClient, workspaceId: string, jobs: readonly NewJob[]): Promise<void> {
     const said = jobs.map((job) => this.messagesOf(job));
