@@ -24,3 +24,4 @@ export { type RoundRecord, RoundsRepository } from './threads/rounds.repository.
 export type { Message, Thread } from './threads/thread.js';
 export { type ThreadFilter, ThreadsRepository } from './threads/threads.repository.js';
 export { ThreadsService } from './threads/threads.service.js';
+export { turnRows } from './threads/turn-message-part.repository.js';

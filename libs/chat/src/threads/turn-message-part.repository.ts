@@ -40,16 +40,18 @@ const turnMessages: CommitPart<Row> = {
 /** When a chat job's turn begins, what was asked and the place of the answer enter the conversation. */
 export const chatTurns: TurnStarter = {
   kind: 'chat',
-  rows: (turn: Turn): readonly PartRow[] => {
-    const asked = joiningMessages(toChatInput(turn.input));
-    return [
-      ...asked.map((message, i) =>
-        toRow(turn, turn.position + i, { id: newId(), role: message.role, content: toContent(message) }),
-      ),
-      toRow(turn, turn.position + asked.length, { id: turn.messageId, role: 'assistant', content: null }),
-    ];
-  },
+  rows: (turn: Turn): readonly PartRow[] => turnRows(turn, joiningMessages(toChatInput(turn.input))),
 };
+
+/** What was asked, then the place of the job's answer. */
+export function turnRows(turn: Turn, asked: readonly ChatMessage[]): readonly PartRow[] {
+  return [
+    ...asked.map((message, i) =>
+      toRow(turn, turn.position + i, { id: newId(), role: message.role, content: toContent(message) }),
+    ),
+    toRow(turn, turn.position + asked.length, { id: turn.messageId, role: 'assistant', content: null }),
+  ];
+}
 
 interface Said {
   readonly id: string;
