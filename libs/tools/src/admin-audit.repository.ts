@@ -1,11 +1,11 @@
 import type { Principal } from '#auth';
 import { newId, type Prisma, type PrismaTransaction } from '#platform';
 
-/** What was changed about the tools of a workspace. */
+/** What was changed about the tools of a workspace, or what it is made of. */
 export interface AdminChange {
   /** `<noun>-<what happened>`, as events are named. */
   readonly action: string;
-  readonly subjectType: 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workspace';
+  readonly subjectType: 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'Workspace';
   readonly subjectId: string;
   /** Never a secret. */
   readonly details: Prisma.InputJsonObject;
@@ -17,7 +17,7 @@ export async function recordChange(tx: PrismaTransaction, principal: Principal, 
   await tx.auditEntry.create({ data: { id: newId(), workspaceId, actor, ...change } });
 }
 
-/** Keeps others from changing tools and secrets of this workspace until the transaction ends. */
+/** Keeps others from changing tools, secrets and workflows of this workspace until the transaction ends. */
 export async function lockWorkspace(tx: PrismaTransaction, workspaceId: string): Promise<void> {
   await tx.$queryRaw`SELECT id FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
 }
