@@ -79,8 +79,9 @@ export class ModelCatalog implements OnApplicationShutdown {
         idleTimeoutMs: values.MODEL_IDLE_TIMEOUT_MS,
       },
     );
-    const own = new Redactor(apiKey === null ? [] : [apiKey]);
-    const redact = (text: string) => own.redactKnown(this.redactor.redactKnown(text));
+    const own = new Redactor(apiKey === null ? [] : [apiKey]).everything;
+    const known = this.redactor.of(job.workspaceId);
+    const redact = (text: string) => own.redactKnown(known.redactKnown(text));
     return { model: withoutSecrets(model, redact), modelName: job.model };
   }
 
@@ -105,7 +106,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     const { id, baseUrl, defaultModel, keyCipher } = provider;
     if (hasOwnKey || keyCipher === null) return { baseUrl, defaultModel, apiKey: null };
     const apiKey = this.secretBox.open(keyCipher, providerKeyPlace({ workspaceId, id }));
-    this.redactor.add(apiKey);
+    this.redactor.keep(apiKey, workspaceId);
     return { baseUrl, defaultModel, apiKey };
   }
 }

@@ -13,7 +13,7 @@ async function said(parts: readonly ModelPart[]): Promise<readonly ModelPart[]> 
       yield await Promise.resolve(parts);
     },
   };
-  const redactor = new Redactor([new Secret(SECRET), new Secret('plain-secret')]);
+  const redactor = new Redactor([new Secret(SECRET), new Secret('plain-secret')]).everything;
   const clean = withoutSecrets(model, (text) => redactor.redactKnown(text));
   const all: ModelPart[] = [];
   for await (const batch of clean.stream({ model: 'm', messages: [] }, new AbortController().signal))

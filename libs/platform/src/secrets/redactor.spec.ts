@@ -46,6 +46,43 @@ describe('Redactor', () => {
     expect(redactor.redact(`say ${plain}!`)).toBe('say [redacted]!');
   });
 
+  it.each([
+    ['JSON', String.raw`ke\"y/ü <1>é`],
+    ['JSON with escaped slashes', String.raw`ke\"y\/ü <1>é`],
+    ['JSON in ASCII', String.raw`ke\"y/\u00fc <1>\u00e9`],
+    ['JSON in ASCII with escaped slashes', String.raw`ke\"y\/\u00fc <1>\u00e9`],
+    ['JSON that is safe in HTML', String.raw`ke\"y/ü \u003c1\u003eé`],
+    ['a part of a URL', 'ke%22y%2F%C3%BC%20%3C1%3E%C3%A9'],
+    ['a part of a URL in lower case', 'ke%22y%2f%c3%bc%20%3c1%3e%c3%a9'],
+    ['a path', 'ke%22y/%C3%BC%20%3C1%3E%C3%A9'],
+    ['a form', 'ke%22y%2F%C3%BC+%3C1%3E%C3%A9'],
+    ['a form in lower case', 'ke%22y%2f%c3%bc+%3c1%3e%c3%a9'],
+    ['Base64', Buffer.from('ke"y/ü <1>é').toString('base64').replace(/=+$/, '')],
+    ['Base64 for URLs', Buffer.from('ke"y/ü <1>é').toString('base64url')],
+  ])('knows a secret in %s', (_, form) => {
+    const redactor = new Redactor([new Secret('ke"y/ü <1>é')]);
+    expect(redactor.redact(`say ${form}!`)).toBe('say [redacted]!');
+  });
+
+  it('knows a secret in Base64 whatever stands around it', () => {
+    const redactor = new Redactor([new Secret(plain)]);
+    for (const user of ['', 'a', 'ab', 'abc', 'a long name']) {
+      for (const more of ['', '\n', 'x\n', '@host']) {
+        for (const encoding of ['base64', 'base64url'] as const) {
+          const shown = redactor.redact(Buffer.from(`${user}:${plain}${more}`).toString(encoding));
+          expect(shown).toContain('[redacted]');
+          const rest = shown.split('[redacted]').map((part) => Buffer.from(part, encoding).toString('latin1'));
+          expect(rest.join(' ')).not.toMatch(/corr|orse|atte|tapl/);
+        }
+      }
+    }
+  });
+
+  it('takes out the strictest of percent-encodings, and the most lenient', () => {
+    const redactor = new Redactor([new Secret("it's (so)*!")]);
+    expect(redactor.redact('it%27s%20%28so%29%2A%21 it%27s+%28so%29*%21')).toBe('[redacted] [redacted]');
+  });
+
   it('forgets a released secret', () => {
     const redactor = new Redactor();
     redactor.add(new Secret(plain))();
@@ -71,7 +108,7 @@ describe('Redactor', () => {
     fc.assert(
       fc.property(fc.array(word, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 400 })), (words, sizes) => {
         const text = words.join(' ');
-        const stream = redactor.stream();
+        const stream = redactor.everything.stream();
         let shown = '';
         let at = 0;
         for (const size of sizes) {
@@ -86,7 +123,7 @@ describe('Redactor', () => {
 
   it('does not let go of what introduces a secret while the secret is held back', () => {
     const text = `${'a '.repeat(300)}Bearer abcdefghijkl${' b'.repeat(300)}`;
-    const stream = new Redactor().stream();
+    const stream = new Redactor().everything.stream();
     expect(Array.from(text, (one) => stream.push(one)).join('') + stream.end()).toBe(new Redactor().redact(text));
   });
 
@@ -102,8 +139,102 @@ describe('Redactor', () => {
     }
   });
 
+  it.each(['sk-', 'ghp_', 'xoxa-', 'AIza', 'Bearer ', 'Basic ', 'password=', '-----BEGIN PRIVATE KEY-----\n'])(
+    'reads megabytes of one token after %j',
+    (introduction) => {
+      const text = `${introduction}${'a'.repeat(9_000_000)}`;
+      expect(new Redactor().redact(text)).toContain('[redacted]');
+    },
+  );
+
+  it('reads a secret that repeats itself', () => {
+    const redactor = new Redactor([new Secret('aaaaaaaa')]);
+    expect(redactor.redact('a'.repeat(1_000_000))).toBe('[redacted]');
+  });
+
   it('reads what only begins like tokens, again and again, once', () => {
     const text = '--eyJ'.repeat(100_000);
     expect(new Redactor().redact(text)).toBe(text);
+  });
+});
+
+describe('a text that was cut off', () => {
+  const redactor = new Redactor([new Secret(plain), new Secret('abcXYZabc'), new Secret('käse/brot')]);
+  const cut = (text: string) => redactor.everything.redactCut(text);
+
+  it.each([
+    ['a ', 'a '],
+    [`${plain} c`, '[redacted] '],
+    ['say correct horse b', 'say '],
+    ['say abcXYZabc', 'say '],
+    ['say abcXYZabc.', 'say [redacted].'],
+    [String.raw`say k\u00e4se\/b`, 'say '],
+    ['say sk-abcdef', 'say '],
+    ['say sk-abcdefghijklmnopqrstuv', 'say '],
+    ['authorization: Bearer a', 'authorization: Bearer '],
+    ['authorization: Bearer ', 'authorization: Bearer '],
+    ['say eyJhbGci', 'say '],
+    ['say eyJhbGciOiJIUzI1NiJ9.eyJzd', 'say '],
+    ['at https://me:hunt', 'at https://me:'],
+    ['password=hun', 'password='],
+    [`key ${pem.slice(0, -60)}`, 'key '],
+    ['plain words, a risk-free result', 'plain words, a risk-free result'],
+  ])('keeps no first part of a secret: %j', (text, shown) => {
+    expect(cut(text)).toBe(shown);
+  });
+
+  it('shows nothing of a secret, wherever it was cut', () => {
+    const known = new Redactor([new Secret('Q QQ-QQQ/QQ Q')]).everything;
+    const key = `-----BEGIN PRIVATE KEY-----\n${'Q'.repeat(64)}\nQQQQ=\n-----END PRIVATE KEY-----`;
+    const secrets = ['Q QQ-QQQ/QQ Q', 'Bearer QQQQQQQQQQQ', `sk-${'Q'.repeat(20)}`, 'password=QQQQQQQQQ', key];
+    const words = fc.array(fc.constantFrom('word', ', ', ...secrets), { maxLength: 8 });
+    fc.assert(
+      fc.property(words, fc.nat(), (all, at) => {
+        const text = all.join(' ');
+        expect(known.redactCut(text.slice(0, at % (text.length + 1)))).not.toContain('Q');
+      }),
+    );
+  });
+});
+
+describe('the secrets of workspaces', () => {
+  const ours = 'our own secret word';
+  const theirs = 'their ordinary word';
+
+  it('are taken out of the texts of their own workspace, and of logs', () => {
+    const redactor = new Redactor([new Secret(plain)]);
+    redactor.add(new Secret(ours), 'us');
+    redactor.add(new Secret(theirs), 'them');
+    const text = `${plain}, ${ours}, ${theirs}`;
+    expect(redactor.of('us').redact(text)).toBe(`[redacted], [redacted], ${theirs}`);
+    expect(redactor.of('them').redactKnown(text)).toBe(`[redacted], ${ours}, [redacted]`);
+    expect(redactor.of('others').redact(text)).toBe(`[redacted], ${ours}, ${theirs}`);
+    expect(redactor.redact(text)).toBe(`[redacted], ${ours}, ${theirs}`);
+    expect(redactor.everything.redact(text)).toBe('[redacted], [redacted], [redacted]');
+  });
+
+  it('are known to whoever asked before they were added, until they are released', () => {
+    const redactor = new Redactor();
+    const us = redactor.of('us');
+    const release = [redactor.add(new Secret(ours), 'us'), redactor.add(new Secret(ours), 'us')];
+    redactor.add(new Secret('short'), 'us');
+    expect(us.redact(ours)).toBe('[redacted]');
+    release[0]?.();
+    release[0]?.();
+    expect(us.redact(ours)).toBe('[redacted]');
+    release[1]?.();
+    expect([us.redact(ours), redactor.everything.redact(ours)]).toEqual([ours, ours]);
+  });
+
+  it('are kept, those that were used last', () => {
+    const redactor = new Redactor();
+    const keep = (n: number) => {
+      redactor.keep(new Secret(`secret number ${n};`), `workspace ${n}`);
+    };
+    const isKept = (n: number) => redactor.of(`workspace ${n}`).redact(`secret number ${n};`) === '[redacted]';
+    for (let n = 0; n < 1_000; n++) keep(n);
+    keep(0);
+    keep(1_000);
+    expect([0, 1, 2, 999, 1_000].map(isKept)).toEqual([true, false, true, true, true]);
   });
 });
