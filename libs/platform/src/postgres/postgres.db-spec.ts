@@ -59,6 +59,27 @@ describe('the pools', () => {
     expect(again.rows).toEqual([{ one: 1 }]);
   });
 
+  it('tell of idle connections that break, until they are being closed', async () => {
+    const broken = Promise.withResolvers<Error>();
+    const told: Error[] = [];
+    const onIdleError = (error: Error) => {
+      told.push(error);
+      broken.resolve(error);
+    };
+    const postgres = Postgres.connect(database.urls, { poolSize: 1, applicationName: 'breaking', onIdleError });
+    await postgres.engine.query('SELECT 1');
+    await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'breaking:engine'`,
+    );
+    expect(await broken.promise).toMatchObject({ code: '57P01' });
+
+    const client = await postgres.engine.connect();
+    client.release();
+    await postgres.close();
+    postgres.engine.emit('error', new Error('too late'), client); // as the pool does when the server is faster than we are
+    expect(told).toHaveLength(1);
+  });
+
   it('keep a connection for lease renewals when all others are busy', async () => {
     const postgres = Postgres.connect(database.urls, { poolSize: 1 });
     const held = await postgres.engine.connect();

@@ -122,8 +122,11 @@ function createPool(init: PoolInit): pg.Pool {
     pipeline: true,
     idleTimeoutMillis: 30_000,
   });
-  // Without a listener an idle connection that breaks would end the process.
-  pool.on('error', (error) => init.onIdleError?.(error));
+  // Without a listener an idle connection that breaks would end the process. `end` resolves before the server has heard of it:
+  // one that is stopped then may break what was about to close.
+  pool.on('error', (error) => {
+    if (!pool.ending) init.onIdleError?.(error);
+  });
   // The pool listens only while a connection is idle. One that breaks between two statements of a transaction must not
   // end the process either; its next statement rejects.
   pool.on('connect', (client) => client.on('error', () => undefined));
