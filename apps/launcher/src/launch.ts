@@ -75,7 +75,10 @@ function flagOf(name: string): string {
 
 async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   const redactor = new Redactor(secretsOf(plan.config));
-  const logger = createLogger({ level: plan.config.values.LOG_LEVEL, redact: (text) => redactor.redact(text) });
+  const logger = createLogger({
+    level: plan.config.values.LOG_LEVEL,
+    redact: (text) => redactor.everything.redact(text),
+  });
   const stop = new StopRequest();
   const unwatch = watchProcess(stop, logger, (answer) => {
     const text = 'Stopping: rounds may reach their commit. Ctrl-C again skips the waiting.';
@@ -100,7 +103,7 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   input.out.line(plan.words.once ? JSON.stringify({ sample: timings }) : input.out.style('dim', 'Stopped.'));
   if (stop.failure !== undefined) {
     input.errors.line(
-      input.errors.style('red', `Stopped by an unexpected error: ${redactor.redact(stop.failure.message)}`),
+      input.errors.style('red', `Stopped by an unexpected error: ${redactor.everything.redact(stop.failure.message)}`),
     );
     return 1;
   }
@@ -122,7 +125,8 @@ async function trySample(started: Started, stop: StopRequest, out: Terminal): Pr
   if (url === null || started.demoKey === null) return null;
   try {
     const patienceMs = started.config.values.JOB_TIMEOUT_MS + SAMPLE_SLACK_MS;
-    return await runSample({ url, apiKey: started.demoKey.text, signal: stop.signal, patienceMs, out });
+    const { text: apiKey, file: keyFile } = started.demoKey;
+    return await runSample({ url, apiKey, keyFile, signal: stop.signal, patienceMs, out });
   } catch (error) {
     if (stop.signal.aborted) return null;
     const text = error instanceof Error ? error.message : String(error);

@@ -18,15 +18,16 @@ const given = new WorkspaceFixture();
 function open(settings: Readonly<Record<string, string>> = {}) {
   const { prisma, postgres } = given.database;
   const config = Config.from({ ALLOW_PRIVATE_MODEL_URLS: 'true', MODEL_RETRIES: '0', ...settings });
+  const redactor = new Redactor();
   const repository = new ModelProvidersRepository(postgres);
   const service = new ModelProvidersService(prisma, repository, secretBox, config, given.bus);
   const catalog = new ModelCatalog(
     config,
     secretBox,
     new WorkspaceModels(repository, given.bus, systemClock),
-    new Redactor(),
+    redactor,
   );
-  return { service, catalog };
+  return { service, catalog, redactor };
 }
 
 describe('ModelCatalog', () => {
@@ -89,6 +90,17 @@ describe('ModelCatalog', () => {
     await service.update(given.scope(), id, { apiKey: null });
     await new Promise((resolve) => setImmediate(resolve));
     expect(await asked(catalog)).toBe('wanted no key');
+    await catalog.onApplicationShutdown();
+  });
+
+  it("knows the workspace's key in the workspace's texts, and in no others", async () => {
+    const { catalog, service, redactor } = open();
+    const apiKey = new Secret('an-ordinary-word');
+    await service.create(given.scope(), { ...groq, baseUrl: server.url, apiKey });
+    await asked(catalog);
+    expect(redactor.of(given.workspaceId).redact('an-ordinary-word')).toBe('[redacted]');
+    expect(redactor.of(newId()).redact('an-ordinary-word')).toBe('an-ordinary-word');
+    expect(redactor.everything.redact('an-ordinary-word')).toBe('[redacted]');
     await catalog.onApplicationShutdown();
   });
 

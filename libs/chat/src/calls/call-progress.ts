@@ -1,4 +1,4 @@
-import { type Clock, type Redactor, type Timer, toStorableText } from '#platform';
+import { type Clock, type TextRedactor, type Timer, toStorableText } from '#platform';
 import type { ToolProgress } from '#tools';
 
 import type { CallingRun } from './calling-run.js';
@@ -17,7 +17,7 @@ export class CallProgress {
   constructor(
     private readonly run: Pick<CallingRun, 'append'>,
     private readonly callId: string,
-    private readonly services: { readonly clock: Clock; readonly redactor: Redactor },
+    private readonly services: { readonly clock: Clock; readonly redactor: Pick<TextRedactor, 'redact'> },
   ) {}
 
   report(progress: ToolProgress): void {
@@ -48,7 +48,7 @@ export class CallProgress {
 }
 
 /** Numbers that are none are left out; a text is short, and redacted before it is cut, lest half a secret stays. */
-function clean({ progress, total, message }: ToolProgress, redactor: Redactor): ToolProgress {
+function clean({ progress, total, message }: ToolProgress, redactor: Pick<TextRedactor, 'redact'>): ToolProgress {
   return {
     ...(Number.isFinite(progress) && progress !== undefined ? { progress } : {}),
     ...(Number.isFinite(total) && total !== undefined ? { total } : {}),

@@ -107,7 +107,8 @@ export class ToolRunner {
     if (tool.version !== call.toolVersion) return changed(call.name);
     const label = labelOf(tool);
     this.telemetry.toolStarted(label);
-    const progress = new CallProgress(run, call.callId, { clock: systemClock, redactor: this.redactor });
+    const redactor = this.redactor.of(job.workspaceId);
+    const progress = new CallProgress(run, call.callId, { clock: systemClock, redactor });
     const ended = executeToolCall({
       tool,
       arguments: call.toRun,
@@ -127,7 +128,7 @@ export class ToolRunner {
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: systemClock,
-      redact: (text) => this.redactor.redact(text),
+      redact: (text) => redactor.redact(text),
     });
     crashpoint('tool-in-flight');
     const outcome = await ended;

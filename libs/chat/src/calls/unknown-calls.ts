@@ -52,7 +52,7 @@ export class UnknownCalls {
       case 'verify': {
         const said = await this.verify(run, tool, call);
         if (said.outcome === 'unknown') return this.ask(run, { call, tool, note: said.note ?? null });
-        return this.settle(run, call, this.toSettlement(said, call));
+        return this.settle(run, call, this.toSettlement(run, said, call));
       }
       case 'ask':
         return this.ask(run, { call, tool, note: null });
@@ -84,13 +84,18 @@ export class UnknownCalls {
     ]);
   }
 
-  private toSettlement(said: Exclude<Verification, { outcome: 'unknown' }>, call: LedgerCall): Settlement {
+  private toSettlement(
+    { job }: CallingRun,
+    said: Exclude<Verification, { outcome: 'unknown' }>,
+    call: LedgerCall,
+  ): Settlement {
     if (said.outcome === 'did_not_happen') {
       const message = `Error executing tool "${call.name}": it was started and did not happen`;
       return { status: 'error', failure: { phase: 'execution', message } };
     }
     const text = typeof said.result === 'string' ? said.result : (JSON.stringify(said.result) as string | undefined);
-    return { status: 'completed', result: projectResult(this.redactor.redact(text ?? ''), 'durable') };
+    const shown = this.redactor.of(job.workspaceId).redact(text ?? '');
+    return { status: 'completed', result: projectResult(shown, 'durable') };
   }
 
   private settle(run: CallingRun, call: LedgerCall, settlement: Settlement): LedgerCall {

@@ -26,7 +26,8 @@ export class ClientCallEnds {
   ): Promise<void> {
     // A result within an unvalidated claim: the client has run it all the same.
     if (call.status === 'awaiting_client') await this.calls.startAtClient(job, call);
-    const end = toSettlement(call.name, answer, (text) => this.redactor.redact(text));
+    const redactor = this.redactor.of(job.workspaceId);
+    const end = toSettlement(call.name, answer, (text) => redactor.redact(text));
     await this.calls.settle(job, call, end);
     const shown = end.status === 'completed' ? { result: end.result } : { error: end.failure };
     job.append(callUpdated({ ...call, ...shown, status: end.status }));

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { MemberPrincipal } from '#auth';
 import { JobStopper } from '#jobs';
+import { newId, Redactor, Secret } from '#platform';
 
 import { openTestClientCalls, refusal, type TestClientCalls } from '../../../../test/harness/client-calls.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
@@ -66,6 +67,16 @@ describe('what a client says of a call that it ran', () => {
     expect(await calls.calls(jobId)).toEqual([
       expect.objectContaining({ result: '\ufffd\ufffd password=[redacted] ok' }),
     ]);
+  });
+
+  it("is kept without the workspace's secrets, and unchanged by those of others", async () => {
+    const { jobId } = await calls.open(me);
+    const { claimToken } = await claim(jobId);
+    const redactor = calls.app.get(Redactor);
+    redactor.add(new Secret('our own word'), me.workspaceId);
+    redactor.add(new Secret('their word'), newId());
+    await calls.service.submit(me, jobId, { callId, claimToken, result: 'our own word, their word' });
+    expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ result: '[redacted], their word' })]);
   });
 
   it('leaves the job waiting while another call is open', async () => {

@@ -43,7 +43,7 @@ export class ToolCallHistory {
   async page(principal: MemberPrincipal, query: Omit<HistoryQuery, 'workspaceId' | 'isWhole'>): Promise<HistoryPage> {
     assertToolCallFilter(query.filter);
     const { order } = query;
-    await this.recordLook(principal, 'tool-calls-listed', { filter: this.shown(query.filter), order });
+    await this.recordLook(principal, 'tool-calls-listed', { filter: this.shown(principal, query.filter), order });
     return this.calls.page({ ...query, workspaceId: principal.workspaceId, filter: within(principal, query.filter) });
   }
 
@@ -55,7 +55,7 @@ export class ToolCallHistory {
   async stats(principal: MemberPrincipal, filter: ToolCallFilter, query: StatsQuery): Promise<ToolCallStats> {
     assertToolCallFilter(filter);
     assertStatsQuery(query);
-    await this.recordLook(principal, 'tool-calls-counted', { filter: this.shown(filter), ...query });
+    await this.recordLook(principal, 'tool-calls-counted', { filter: this.shown(principal, filter), ...query });
     return this.statistics.read(principal.workspaceId, within(principal, filter), query);
   }
 
@@ -88,7 +88,7 @@ export class ToolCallHistory {
     filter: ToolCallFilter,
     { stillThere, onLost }: { readonly stillThere: StillThere; readonly onLost: () => Error },
   ): AsyncGenerator<readonly ToolCallRecord[], void> {
-    await this.recordLook(principal, 'tool-calls-exported', { filter: this.shown(filter) });
+    await this.recordLook(principal, 'tool-calls-exported', { filter: this.shown(principal, filter) });
     const { workspaceId } = principal;
     let after: ToolCallPlace | null = null;
     do {
@@ -111,8 +111,9 @@ export class ToolCallHistory {
   }
 
   /** What somebody looked for, without secrets that they looked for. */
-  private shown(filter: ToolCallFilter): Readonly<Record<string, unknown>> {
-    const hide = <T>(value: T) => (typeof value === 'string' ? this.redactor.redact(value) : value);
+  private shown({ workspaceId }: MemberPrincipal, filter: ToolCallFilter): Readonly<Record<string, unknown>> {
+    const redactor = this.redactor.of(workspaceId);
+    const hide = <T>(value: T) => (typeof value === 'string' ? redactor.redact(value) : value);
     const conditions = filter.arguments?.map(({ path, value }) => ({ path, value: hide(value) }));
     const entries = Object.entries({ ...filter, arguments: conditions });
     return Object.fromEntries(entries.map(([member, value]) => [member, hide(value)]));

@@ -39,6 +39,7 @@ const sql = (text: string) =>
     const { rows } = await client.query<Record<string, unknown>>(text);
     return rows;
   });
+const logs = (text: string) => redactor.everything.redact(text);
 const opened = async (who: MemberPrincipal, name: string) =>
   (await secrets.resolve(who.workspaceId, [name])).get(name)?.reveal();
 
@@ -135,16 +136,28 @@ describe('WorkspaceSecrets', () => {
   it('redacts them in every likely form while they are used, and in logs no longer than that', async () => {
     await secrets.set(here.admin, 'TOKEN', new Secret(canary));
     const forms = [canary, JSON.stringify(canary), encodeURIComponent(canary), Buffer.from(canary).toString('base64')];
+    const ours = redactor.of(here.owner.workspaceId);
     await secrets.use(here.owner.workspaceId, ['TOKEN'], ({ redact }) => {
       for (const text of forms) {
-        for (const shown of [redact(`a ${text} b`), redactor.redact(`a ${text} b`)]) {
+        for (const shown of [redact, ours.redact.bind(ours), logs].map((one) => one(`a ${text} b`))) {
           expect(shown).toContain('[redacted]');
           expect(shown).not.toContain(text.slice(1, -4));
         }
       }
       return Promise.resolve();
     });
-    expect(redactor.redact(canary)).toBe(canary);
+    expect([ours.redact(canary), logs(canary)]).toEqual([canary, canary]);
+  });
+
+  it('leaves the texts of other workspaces alone', async () => {
+    await secrets.set(here.admin, 'WORD', new Secret('ordinary word'));
+    await secrets.use(here.owner.workspaceId, ['WORD'], () => {
+      const theirs = redactor.of(elsewhere.owner.workspaceId);
+      expect(theirs.redact('an ordinary word of ours')).toBe('an ordinary word of ours');
+      expect(theirs.redactKnown('an ordinary word of ours')).toBe('an ordinary word of ours');
+      expect(redactor.redact('an ordinary word of the server')).toBe('an ordinary word of the server');
+      return Promise.resolve();
+    });
   });
 
   it('names the one that is missing', async () => {

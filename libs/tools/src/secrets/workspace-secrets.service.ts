@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { newId, PrismaService, type PrismaTransaction, Redactor, Secret, SecretBox } from '#platform';
+import { newId, PrismaService, type PrismaTransaction, Redactor, type Secret, SecretBox } from '#platform';
 
 import { lockWorkspace, recordChange } from '../admin-audit.repository.js';
 import { secretInvalid, secretMissing, secretNotFound, tooManySecrets } from './secrets.errors.js';
@@ -15,6 +15,8 @@ export interface OpenSecrets {
   readonly values: ReadonlyMap<string, Secret>;
   /** Takes these secrets, in every form they are likely to come back in, and whatever looks like one, out of a text. */
   readonly redact: (text: string) => string;
+  /** The same for a text that was cut off at its end: no first part of a secret is left there. */
+  readonly redactCut: (text: string) => string;
 }
 
 /**
@@ -58,18 +60,22 @@ export class WorkspaceSecrets {
   }
 
   /**
-   * Opens secrets for `run`, which alone may reveal them. While it runs, logs are redacted of them as well. Throws
-   * `secret_missing` naming one that is not set, `secret_unreadable`.
+   * Opens secrets for `run`, which alone may reveal them. While it runs, logs and all other texts of the workspace are redacted
+   * of them as well. Throws `secret_missing` naming one that is not set, `secret_unreadable`.
    */
   async use<T>(workspaceId: string, names: readonly string[], run: (open: OpenSecrets) => Promise<T>): Promise<T> {
     const values = await this.resolve(workspaceId, names);
     const missing = names.find((name) => !values.has(name));
     if (missing !== undefined) throw secretMissing(missing);
-    const forms = [...values.values()].flatMap(formsOf);
-    const release = forms.map((form) => this.redactor.add(form));
-    const own = new Redactor(forms);
+    const secrets = [...values.values()];
+    const release = secrets.map((secret) => this.redactor.add(secret, workspaceId));
+    const own = new Redactor(secrets).everything;
     try {
-      return await run({ values, redact: (text) => own.redact(text) });
+      return await run({
+        values,
+        redact: (text) => own.redact(text),
+        redactCut: (text) => own.redactCut(text),
+      });
     } finally {
       for (const done of release) done();
     }
@@ -118,12 +124,4 @@ export class WorkspaceSecrets {
 function assertMayManage(principal: MemberPrincipal): void {
   const { workspaceId } = principal;
   assertCan(abilityOf(principal), { action: 'manage', subject: 'WorkspaceSecret', row: { workspaceId } });
-}
-
-/** A server that echoes what it was sent may do so in JSON, in a URL, or in Base64 (as Basic credentials are). */
-function formsOf(secret: Secret): Secret[] {
-  const value = secret.reveal();
-  const base64 = Buffer.from(value).toString('base64').replace(/=+$/, '');
-  const forms = [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value), base64];
-  return [...new Set(forms)].map((form) => new Secret(form));
 }

@@ -50,9 +50,9 @@ export class CallExecution {
     return controls.isValid() && !controls.signal.aborted ? this.execute(call, found, controls) : null;
   }
 
-  /** Takes known secrets out of what a tool says. */
-  redact(text: string): string {
-    return this.redactor.redact(text);
+  /** Takes secrets, also those that the call's workspace uses at that moment, out of what a tool says. */
+  redact({ workspaceId }: Pick<ClaimedCall, 'workspaceId'>, text: string): string {
+    return this.redactor.of(workspaceId).redact(text);
   }
 
   /** The policy, the rights and the tool as they are now: all may have changed while the call waited. Null: it is gone. */
@@ -87,7 +87,7 @@ export class CallExecution {
       },
       defaultTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
       clock: this.clock,
-      redact: (text) => this.redact(text),
+      redact: (text) => this.redact(call, text),
     });
     crashpoint('tool-in-flight');
     const outcome = await ended;

@@ -77,7 +77,7 @@ export class CallRunner {
   }
 
   private async run(call: ClaimedCall, signal: AbortSignal): Promise<void> {
-    const redact = (text: string) => this.execution.redact(text);
+    const redact = (text: string) => this.execution.redact(call, text);
     const progress = new ProgressSender((chunk) => this.outbox.progress(call, chunk), this.clock, redact);
     const answer = await this.execution.run(call, {
       signal,
