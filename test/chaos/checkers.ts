@@ -95,6 +95,7 @@ export function replay(events: readonly JobEvent[]): { text: string; reasoning: 
     if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') continue;
     const field = event.type === 'text-delta' ? 'text' : 'reasoning';
     const { offset, text } = event.body;
+    if (offset === undefined) continue;
     if (offset !== shown[field].length)
       shown.problems.push(`${field} at ${offset} follows ${shown[field].length} units`);
     shown[field] += text;

@@ -11,7 +11,9 @@ export {
   type JobEventBodies,
   type JobEventType,
   type NewJobEvent,
+  type NodeRunStatus,
   statusAfter,
+  type TakenRoute,
   type ToolCallItem,
   type Usage,
 } from './events/job-event.js';
@@ -59,6 +61,7 @@ export { Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';
+export type { ShownTexts, TextPlace } from './run/run-text.js';
 export type { RunWrite } from './run/pending-write.js';
 export type { ClaimedJob, JobRef } from './run/lease.repository.js';
 export { mayHaveRun, stoppedCall, unknownOutcome } from './unknown-outcome.js';

@@ -1,4 +1,4 @@
-import { Field, ID, Int, InterfaceType } from '@nestjs/graphql';
+import { Field, ID, Int, InterfaceType, ObjectType } from '@nestjs/graphql';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 
@@ -24,4 +24,11 @@ export abstract class JobEventEntry {
 
   @Field(() => Int, { description: 'How often shown text had been withdrawn by then.' })
   attempt!: number;
+}
+
+/** An entry that may be about a node of a workflow. */
+@ObjectType({ isAbstract: true, implements: () => [JobEventEntry] })
+export abstract class NodeEventEntry extends JobEventEntry {
+  @Field(() => String, { nullable: true, description: 'The workflow node it belongs to; null in other jobs.' })
+  nodeId!: string | null;
 }

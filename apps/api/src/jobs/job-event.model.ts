@@ -7,9 +7,24 @@ import {
 } from '../interrupts/interrupt-event.model.js';
 import { JobStatusEnum } from './job.enums.js';
 import { JobError } from './job.model.js';
-import { JobEventEntry, type Typed } from './job-event-entry.model.js';
+import { JobEventEntry, NodeEventEntry, type Typed } from './job-event-entry.model.js';
 import { OpenInterrupt, SnapshotRoundState, ToolCallState } from './job-snapshot.model.js';
 import { Usage } from './round.model.js';
+import {
+  ReasoningDeltaEvent,
+  RoundFinishedEvent,
+  RoundRestartedEvent,
+  RoundStartedEvent,
+  TextDeltaEvent,
+} from './round-event.model.js';
+import {
+  BranchFinishedEvent,
+  BranchStartedEvent,
+  LoopIterationEvent,
+  NodeFinishedEvent,
+  NodeStartedEvent,
+  RouteSelectedEvent,
+} from './workflow-event.model.js';
 
 @ObjectType({
   implements: () => [JobEventEntry],
@@ -51,6 +66,9 @@ class JobQueuedEvent extends JobEventEntry {
   @Field(() => String, { nullable: true, description: 'The message it will write, as the starter names it.' })
   messageId!: string | null;
 
+  @Field(() => ID, { nullable: true, description: 'The workflow it runs; null for jobs of other kinds.' })
+  workflowId!: string | null;
+
   @Field(() => Int, { nullable: true, description: 'Its place behind the active job of the thread: 1 is next.' })
   queuePosition!: number | null;
 }
@@ -61,86 +79,14 @@ class JobStartedEvent extends JobEventEntry {
   epoch!: number;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The model is asked.' })
-class RoundStartedEvent extends JobEventEntry {
-  @Field(() => Int, { description: 'The round.' })
-  round!: number;
-
-  @Field(() => String, { description: 'The model.' })
-  model!: string;
-}
-
-@ObjectType({
-  implements: () => [JobEventEntry],
-  description: 'Text of the answer. Several pieces of the model may be in one.',
-})
-class TextDeltaEvent extends JobEventEntry {
-  @Field(() => Int, { description: 'The round.' })
-  round!: number;
-
-  @Field(() => Int, { description: "Where the text begins in the job's content, in UTF-16 units." })
-  offset!: number;
-
-  @Field(() => String, { description: 'The text.' })
-  text!: string;
-}
-
-@ObjectType({
-  implements: () => [JobEventEntry],
-  description: 'Reasoning of the model, as far as the provider shows it.',
-})
-class ReasoningDeltaEvent extends JobEventEntry {
-  @Field(() => Int, { description: 'The round.' })
-  round!: number;
-
-  @Field(() => Int, { description: "Where the text begins in the job's reasoning, in UTF-16 units." })
-  offset!: number;
-
-  @Field(() => String, { description: 'The text.' })
-  text!: string;
-}
-
-@ObjectType({
-  implements: () => [JobEventEntry],
-  description: 'The round begins anew: text beyond the lengths given is withdrawn.',
-})
-class RoundRestartedEvent extends JobEventEntry {
-  @Field(() => Int, { description: 'The round.' })
-  round!: number;
-
-  @Field(() => String, { description: 'Why.' })
-  reason!: string;
-
-  @Field(() => Int, { description: 'How much of the content stays, in UTF-16 units.' })
-  contentLength!: number;
-
-  @Field(() => Int, { description: 'How much of the reasoning stays, in UTF-16 units.' })
-  reasoningLength!: number;
-}
-
-@ObjectType({ implements: () => [JobEventEntry], description: 'The round is complete and recorded.' })
-class RoundFinishedEvent extends JobEventEntry {
-  @Field(() => Int, { description: 'The round.' })
-  round!: number;
-
-  @Field(() => String, { description: 'Why the model stopped.' })
-  finishReason!: string;
-
-  @Field(() => Usage, { description: 'Tokens of the round.' })
-  usage!: Usage;
-
-  @Field(() => [String], { description: 'The calls it asked for.' })
-  toolCallIds!: string[];
-}
-
 @ObjectType({ implements: () => [JobEventEntry], description: 'The model asked for a tool.' })
-class ToolCallEvent extends JobEventEntry {
+class ToolCallEvent extends NodeEventEntry {
   @Field(() => ToolCallState, { description: 'The call.' })
   toolCall!: ToolCallState;
 }
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'A tool call moved on.' })
-class ToolCallUpdatedEvent extends JobEventEntry {
+class ToolCallUpdatedEvent extends NodeEventEntry {
   @Field(() => ToolCallState, { description: 'The call as it stands now.' })
   toolCall!: ToolCallState;
 }
@@ -179,7 +125,7 @@ class JobRequeuedEvent extends JobEventEntry {
 }
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'Something a person should know; the job goes on.' })
-class JobWarningEvent extends JobEventEntry {
+class JobWarningEvent extends NodeEventEntry {
   @Field(() => String, { description: 'Stable, snake_case.' })
   code!: string;
 
@@ -241,6 +187,12 @@ export const jobEventModels = {
   InterruptResolvedEvent,
   JobWaitingEvent,
   JobRequeuedEvent,
+  NodeStartedEvent,
+  NodeFinishedEvent,
+  BranchStartedEvent,
+  BranchFinishedEvent,
+  RouteSelectedEvent,
+  LoopIterationEvent,
   JobWarningEvent,
   JobCancelRequestedEvent,
   JobFinishedEvent,

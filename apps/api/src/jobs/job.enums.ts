@@ -1,6 +1,6 @@
 import { registerEnumType } from '@nestjs/graphql';
 
-import type { JobKind, JobStatus, WhenBusy } from '#jobs';
+import type { JobKind, JobStatus, NodeRunStatus, WhenBusy } from '#jobs';
 import type { ToolCallStatus } from '#tools';
 
 /** GraphQL's names of job statuses. */
@@ -88,5 +88,30 @@ registerEnumType(ToolCallStatusEnum, {
     DENIED: { description: 'A person refused it.' },
     CANCELLED: { description: 'Its job was stopped first.' },
     INTERRUPTED: { description: 'Nobody knows whether it ran; it is not repeated without a decision.' },
+  },
+});
+
+/** GraphQL's names of the statuses of node runs. */
+export const NodeRunStatusEnum = {
+  PENDING: 'pending',
+  ACTIVE: 'active',
+  WAITING: 'waiting',
+  COMPLETED: 'completed',
+  ERROR: 'error',
+  SKIPPED: 'skipped',
+  CANCELLED: 'cancelled',
+} as const satisfies Record<Uppercase<NodeRunStatus>, NodeRunStatus>;
+
+registerEnumType(NodeRunStatusEnum, {
+  name: 'NodeRunStatus',
+  description: 'Where the run of a workflow node stands. The list may grow.',
+  valuesMap: {
+    PENDING: { description: 'Not begun.' },
+    ACTIVE: { description: 'It runs.' },
+    WAITING: { description: 'It waits for something from outside.' },
+    COMPLETED: { description: 'It has an output.' },
+    ERROR: { description: 'It failed.' },
+    SKIPPED: { description: 'No edge to it was taken, or the run was over first.' },
+    CANCELLED: { description: 'It was stopped.' },
   },
 });

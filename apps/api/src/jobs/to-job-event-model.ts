@@ -1,5 +1,7 @@
-import type { FeedItem, JobEvent, JobSnapshot, ToolCallItem } from '#jobs';
+import type { FeedItem, JobEvent, JobEventBodies, JobEventType, JobSnapshot, ToolCallItem } from '#jobs';
 import { type ToolCallStatus, toToolCallItem } from '#tools';
+
+import type { jobEventModels } from './job-event.model.js';
 
 /** An event in the shape of its GraphQL type. Plain data: what a viewer may see of it does not depend on the viewer. */
 export interface JobEventModel {
@@ -23,49 +25,58 @@ function modelOf(event: JobEvent): JobEventModel {
   return model;
 }
 
+const typenames = {
+  'job-queued': 'JobQueuedEvent',
+  'job-started': 'JobStartedEvent',
+  'round-started': 'RoundStartedEvent',
+  'text-delta': 'TextDeltaEvent',
+  'reasoning-delta': 'ReasoningDeltaEvent',
+  'round-restarted': 'RoundRestartedEvent',
+  'round-finished': 'RoundFinishedEvent',
+  'tool-call': 'ToolCallEvent',
+  'tool-call-updated': 'ToolCallUpdatedEvent',
+  'tool-progress': 'ToolProgressEvent',
+  'interrupt-opened': 'InterruptOpenedEvent',
+  'interrupt-reminder': 'InterruptReminderEvent',
+  'interrupt-resolved': 'InterruptResolvedEvent',
+  'job-waiting': 'JobWaitingEvent',
+  'job-requeued': 'JobRequeuedEvent',
+  'node-started': 'NodeStartedEvent',
+  'node-finished': 'NodeFinishedEvent',
+  'branch-started': 'BranchStartedEvent',
+  'branch-finished': 'BranchFinishedEvent',
+  'route-selected': 'RouteSelectedEvent',
+  'loop-iteration': 'LoopIterationEvent',
+  warning: 'JobWarningEvent',
+  'job-cancel-requested': 'JobCancelRequestedEvent',
+  'job-finished': 'JobFinishedEvent',
+} as const satisfies Record<JobEventType, keyof typeof jobEventModels>;
+
 function toModel(event: JobEvent): JobEventModel {
-  const { seq, jobId, at, attempt } = event;
-  const stamp = { seq, jobId, at, attempt };
-  switch (event.type) {
-    case 'job-queued':
-      return { __typename: 'JobQueuedEvent', ...stamp, ...event.body };
-    case 'job-started':
-      return { __typename: 'JobStartedEvent', ...stamp, ...event.body };
-    case 'round-started':
-      return { __typename: 'RoundStartedEvent', ...stamp, ...event.body };
-    case 'text-delta':
-      return { __typename: 'TextDeltaEvent', ...stamp, ...event.body };
-    case 'reasoning-delta':
-      return { __typename: 'ReasoningDeltaEvent', ...stamp, ...event.body };
-    case 'round-restarted':
-      return { __typename: 'RoundRestartedEvent', ...stamp, ...event.body };
-    case 'round-finished':
-      return { __typename: 'RoundFinishedEvent', ...stamp, ...event.body };
-    case 'tool-call':
-      return { __typename: 'ToolCallEvent', ...stamp, toolCall: toState(event.body.call, event.body) };
-    case 'tool-call-updated':
-      return { __typename: 'ToolCallUpdatedEvent', ...stamp, toolCall: toState(event.body.call, event.body) };
-    case 'tool-progress':
-      return { __typename: 'ToolProgressEvent', ...stamp, ...event.body };
-    case 'interrupt-opened':
-      return { __typename: 'InterruptOpenedEvent', ...stamp, ...event.body };
-    case 'interrupt-reminder':
-      return { __typename: 'InterruptReminderEvent', ...stamp, ...event.body };
-    case 'interrupt-resolved':
-      return { __typename: 'InterruptResolvedEvent', ...stamp, ...event.body };
-    case 'job-waiting':
-      return { __typename: 'JobWaitingEvent', ...stamp, ...event.body };
-    case 'job-requeued':
-      return { __typename: 'JobRequeuedEvent', ...stamp, ...event.body };
-    case 'warning':
-      return { __typename: 'JobWarningEvent', ...stamp, ...event.body };
-    case 'job-cancel-requested':
-      return { __typename: 'JobCancelRequestedEvent', ...stamp, ...event.body };
-    case 'job-finished': {
-      const { content_length: contentLength, ...body } = event.body;
-      return { __typename: 'JobFinishedEvent', ...stamp, ...body, contentLength };
-    }
+  const { seq, jobId, at, attempt, type } = event;
+  return { __typename: typenames[type], seq, jobId, at, attempt, ...fieldsOf(event) };
+}
+
+/** The body by the names of GraphQL, where they are others. */
+function fieldsOf({ type, body }: JobEvent): object {
+  if (type === 'tool-call' || type === 'tool-call-updated') return callOf(body);
+  if (type === 'node-finished') {
+    const { status: nodeStatus, ...rest } = body;
+    return { ...rest, nodeStatus };
   }
+  if (type === 'branch-finished') {
+    const { status: nodeStatus, error: failure, ...rest } = body;
+    return { ...rest, nodeStatus, failure };
+  }
+  if (type === 'job-finished') {
+    const { content_length: contentLength, ...rest } = body;
+    return { ...rest, contentLength };
+  }
+  return body;
+}
+
+function callOf({ call, nodeId, ...where }: JobEventBodies['tool-call']) {
+  return { nodeId, toolCall: toState(call, where) };
 }
 
 function toState(call: ToolCallItem, { round, internalStatus }: { round: number; internalStatus: string }) {

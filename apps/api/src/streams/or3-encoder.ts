@@ -109,7 +109,7 @@ function fold({ readAt, head, calls }: State, event: JobEvent): State {
 }
 
 function lengthsAfter(event: JobEvent): Partial<Pick<StatusHead, 'content_length' | 'reasoning_length'>> {
-  if (!isDelta(event)) return {};
+  if (!isDelta(event) || event.body.offset === undefined) return {};
   const length = event.body.offset + event.body.text.length;
   return event.type === 'text-delta' ? { content_length: length } : { reasoning_length: length };
 }
@@ -125,7 +125,9 @@ function eventFrame({ head }: State, event: JobEvent): string {
   // How far a call is, these clients have no word for: a whole status twice a second would tell them nothing.
   if (event.type === 'tool-progress') return '';
   if (!isDelta(event)) return frame(event.seq, 'status', head);
-  const { text } = event.body;
+  const { text, offset } = event.body;
+  // Text of a node is part of the state of the workflow, not of the content that deltas add to.
+  if (offset === undefined) return '';
   return frame(event.seq, 'delta', {
     ...head,
     ...(event.type === 'text-delta' ? { content_delta: text } : { reasoning_delta: text }),

@@ -170,6 +170,15 @@ describe('the or3 encoder', () => {
     });
   });
 
+  it('adds no text of a node to the content', () => {
+    const { encoder } = begin();
+    const aside = event(4, { type: 'text-delta', body: { round: 1, text: 'aside', nodeId: 'n' } });
+    const encoded = encoder.encode({ type: 'events', events: [aside, text(5, 2, 'cd')] });
+    expect(shown(framesOf(encoded.text))).toMatchObject([
+      { id: '5', event: 'delta', status: { content_delta: 'cd', content_length: 4 } },
+    ]);
+  });
+
   it('asks for a snapshot when text is withdrawn, and shows it as a reset', () => {
     const { encoder } = begin();
     const body = { round: 1, reason: 'broken', contentLength: 0, reasoningLength: 0 };

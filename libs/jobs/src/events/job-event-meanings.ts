@@ -9,32 +9,38 @@ interface Meaning {
 /** What each kind says, for PROTOCOL.md. Every kind has an entry, or this does not compile. */
 export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'job-queued': {
-    body: '`kind`, `threadId`, `messageId`, `queuePosition?`',
+    body: '`kind`, `threadId`, `messageId`, `workflowId?`, `queuePosition?`',
     says: 'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of its thread.',
   },
   'job-started': {
     body: '`epoch`',
     says: 'A worker holds the job. Each claim has a higher epoch than the one before.',
   },
-  'round-started': { body: '`round`, `model`', says: 'The model is being asked.' },
+  'round-started': { body: '`round`, `model`, `nodeId?`', says: 'The model is being asked.' },
   'text-delta': {
-    body: '`round`, `offset`, `text`',
-    says: 'Text, from `offset` (UTF-16) in the content of the job. Trimmed some time after the end.',
+    body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
+    says: 'Text, from `offset` (UTF-16) in the content of the job; without `offset` it is shown at its node only. Trimmed some time after the end.',
   },
   'reasoning-delta': {
-    body: '`round`, `offset`, `text`',
+    body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
     says: 'The same for reasoning, counted by itself.',
   },
   'round-restarted': {
-    body: '`round`, `reason`, `contentLength`, `reasoningLength`',
-    says: 'Text beyond the two lengths is withdrawn; the round is asked again. Raises `attempt` by one.',
+    body: '`round`, `reason`, `contentLength`, `reasoningLength`, `nodeId?`, `branchId?`',
+    says: 'Text beyond the two lengths is withdrawn, and at the node what the round has shown. What other rounds had shown beyond them follows again, without a `nodeId`. Raises `attempt` by one.',
   },
   'round-finished': {
     body: '`round`, `finishReason`, `usage`, `toolCallIds`',
     says: 'The answer is complete and on disk, with its calls.',
   },
-  'tool-call': { body: '`round`, `internalStatus`, `call`', says: 'A call the model asked for, as it was recorded.' },
-  'tool-call-updated': { body: '`round`, `internalStatus`, `call`', says: 'The call has moved to another status.' },
+  'tool-call': {
+    body: '`round`, `internalStatus`, `call`, `nodeId?`',
+    says: 'A call the model asked for, as it was recorded.',
+  },
+  'tool-call-updated': {
+    body: '`round`, `internalStatus`, `call`, `nodeId?`',
+    says: 'The call has moved to another status.',
+  },
   'tool-progress': {
     body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`',
     says: 'How far a call is; at most two a second for each call. Display only.',
@@ -53,7 +59,28 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   },
   'job-waiting': { body: '`interruptIds`', says: 'The job holds no worker until a request is answered.' },
   'job-requeued': { body: '`reason`', says: 'The job may be claimed again.' },
-  warning: { body: '`code`, `text`', says: 'Something a person should know; the job goes on.' },
+  'node-started': {
+    body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`',
+    says: 'A node of the workflow is run. `path`: the nodes it runs inside of; `iteration`: the pass of the innermost loop or map, from 1.',
+  },
+  'node-finished': {
+    body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`, `status`, `output`, `error?`, `tokenCount?`, `route?`',
+    says: 'The run of the node is over; `output` at the size of a screen.',
+  },
+  'branch-started': { body: '`nodeId`, `branchId`, `label`', says: 'A branch of a parallel node is run.' },
+  'branch-finished': {
+    body: '`nodeId`, `branchId`, `label`, `status`, `output`, `error?`',
+    says: 'The branch is over.',
+  },
+  'route-selected': {
+    body: '`nodeId`, `routeId`, `name`, `reasoning`, `fallbackUsed`',
+    says: 'A router has chosen where the workflow goes on.',
+  },
+  'loop-iteration': {
+    body: '`nodeId`, `iteration`, `maxIterations`',
+    says: 'A loop begins a pass through its body, from 1.',
+  },
+  warning: { body: '`code`, `text`, `nodeId?`', says: 'Something a person should know; the job goes on.' },
   'job-cancel-requested': { body: '`by`, `reason`', says: 'The worker of the job was told to stop.' },
   'job-finished': {
     body: '`status`, `reason`, `error?`, `content_length`, `usage`, `durationMs`, `toolCalls`, `rounds`',

@@ -20,6 +20,50 @@ export interface ToolCallItem {
   readonly error?: string;
 }
 
+/** What an event of a workflow is about; absent in jobs of other kinds. */
+interface AtNode {
+  /** As reported: `sf:<subflow node>|<id>` inside subflows. */
+  readonly nodeId?: string;
+}
+
+interface DeltaBody extends AtNode {
+  readonly round: number;
+  /** UTF-16 position of `text` in the content of the job, or in its reasoning; absent: it is text of the node only. */
+  readonly offset?: number;
+  readonly text: string;
+  readonly branchId?: string;
+}
+
+/** Where a node run stands; the last four are final. */
+export type NodeRunStatus = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped' | 'cancelled';
+
+/** One execution of one node of a workflow. */
+interface NodeRunBody {
+  readonly nodeRunId: string;
+  readonly nodeId: string;
+  readonly label: string;
+  readonly type: string;
+  /** Ids of the nodes it runs inside of, outermost first. */
+  readonly path: readonly string[];
+  /** Pass of the innermost loop, or item of the map, that it is part of; from 1. */
+  readonly iteration?: number;
+}
+
+/** The route that a router took. */
+export interface TakenRoute {
+  readonly selectedRoute: string;
+  readonly selectedNodeId: string;
+  readonly selectedName: string;
+  readonly reasoning: string;
+  readonly fallbackUsed: boolean;
+}
+
+interface BranchBody {
+  readonly nodeId: string;
+  readonly branchId: string;
+  readonly label: string;
+}
+
 /**
  * THE vocabulary: everything that can be in a job's log, and nothing else. Facts, named noun-what-happened.
  * `seq`, `jobId`, `at` and `attempt` are stamped when the event is stored. Readers ignore kinds they do not know.
@@ -29,15 +73,16 @@ export interface JobEventBodies {
     readonly kind: string;
     readonly threadId: string | null;
     readonly messageId: string | null;
+    readonly workflowId?: string;
     readonly queuePosition?: number;
   };
   'job-started': { readonly epoch: number };
-  'round-started': { readonly round: number; readonly model: string };
-  /** `offset`: UTF-16 position of `text` in the content of the job. */
-  'text-delta': { readonly round: number; readonly offset: number; readonly text: string };
-  'reasoning-delta': { readonly round: number; readonly offset: number; readonly text: string };
-  /** Text beyond `contentLength` is withdrawn (and reasoning beyond `reasoningLength`). */
-  'round-restarted': {
+  'round-started': AtNode & { readonly round: number; readonly model: string };
+  'text-delta': DeltaBody;
+  'reasoning-delta': DeltaBody;
+  /** Text beyond `contentLength` is withdrawn (and reasoning beyond `reasoningLength`), and what the round showed at its node. */
+  'round-restarted': AtNode & {
+    readonly branchId?: string;
     readonly round: number;
     readonly reason: string;
     readonly contentLength: number;
@@ -49,8 +94,12 @@ export interface JobEventBodies {
     readonly usage: Usage;
     readonly toolCallIds: readonly string[];
   };
-  'tool-call': { readonly round: number; readonly internalStatus: string; readonly call: ToolCallItem };
-  'tool-call-updated': { readonly round: number; readonly internalStatus: string; readonly call: ToolCallItem };
+  'tool-call': AtNode & { readonly round: number; readonly internalStatus: string; readonly call: ToolCallItem };
+  'tool-call-updated': AtNode & {
+    readonly round: number;
+    readonly internalStatus: string;
+    readonly call: ToolCallItem;
+  };
   /** `seqInCall`: 1, 2, 3 … within the call. For display only. */
   'tool-progress': {
     readonly callId: string;
@@ -60,11 +109,10 @@ export interface JobEventBodies {
     readonly message?: string;
   };
   /** `request` by kind; `expiresAt` in ms since the epoch, null: never. */
-  'interrupt-opened': {
+  'interrupt-opened': AtNode & {
     readonly interruptId: string;
     readonly kind: string;
     readonly callId?: string;
-    readonly nodeId?: string;
     readonly title: string;
     readonly expiresAt: number | null;
     readonly request: Readonly<Record<string, unknown>>;
@@ -83,7 +131,30 @@ export interface JobEventBodies {
   };
   'job-waiting': { readonly interruptIds: readonly string[] };
   'job-requeued': { readonly reason: string };
-  warning: { readonly code: string; readonly text: string };
+  'node-started': NodeRunBody;
+  /** `output` at the size of a screen. */
+  'node-finished': NodeRunBody & {
+    readonly status: NodeRunStatus;
+    readonly output: string;
+    readonly error?: { readonly code: string; readonly message: string };
+    readonly tokenCount?: number;
+    readonly route?: TakenRoute;
+  };
+  'branch-started': BranchBody;
+  'branch-finished': BranchBody & {
+    readonly status: NodeRunStatus;
+    readonly output: string;
+    readonly error?: string;
+  };
+  'route-selected': {
+    readonly nodeId: string;
+    readonly routeId: string;
+    readonly name: string;
+    readonly reasoning: string;
+    readonly fallbackUsed: boolean;
+  };
+  'loop-iteration': { readonly nodeId: string; readonly iteration: number; readonly maxIterations: number };
+  warning: AtNode & { readonly code: string; readonly text: string };
   'job-cancel-requested': { readonly by: string; readonly reason: string };
   'job-finished': {
     readonly status: TerminalStatus;
@@ -115,7 +186,9 @@ export type JobEvent = NewJobEvent & {
 /** The only kinds that are merged while waiting to be written, and trimmed some time after the end. */
 export const deltaTypes = ['text-delta', 'reasoning-delta'] as const satisfies readonly JobEventType[];
 
-export function isDelta(event: NewJobEvent): event is Extract<NewJobEvent, { type: (typeof deltaTypes)[number] }> {
+export type Delta = Extract<NewJobEvent, { type: (typeof deltaTypes)[number] }>;
+
+export function isDelta(event: NewJobEvent): event is Delta {
   return event.type === 'text-delta' || event.type === 'reasoning-delta';
 }
 
@@ -142,6 +215,12 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
     case 'interrupt-opened':
     case 'interrupt-reminder':
     case 'interrupt-resolved':
+    case 'node-started':
+    case 'node-finished':
+    case 'branch-started':
+    case 'branch-finished':
+    case 'route-selected':
+    case 'loop-iteration':
     case 'warning':
     case 'job-cancel-requested':
       return undefined;
@@ -149,15 +228,26 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
 }
 
 /**
- * Adds an event to those waiting to be written: a delta that continues the last one of its kind and round is merged into
- * it, so that however many pieces arrive before a write, the log grows by one row.
+ * Adds an event to those waiting to be written: a delta that continues the last one of its round is merged into it, so that
+ * however many pieces arrive before a write, the log grows by one row for each round that speaks.
  */
 export function mergeInto(pending: NewJobEvent[], event: NewJobEvent): void {
-  const last = pending.at(-1);
-  if (last !== undefined && isDelta(event) && last.type === event.type && last.body.round === event.body.round) {
-    const text = last.body.text + event.body.text;
-    pending[pending.length - 1] = { type: event.type, body: { ...last.body, text } };
-  } else {
-    pending.push(event);
+  for (let at = pending.length - 1; at >= 0 && isDelta(event); at--) {
+    const earlier = pending[at];
+    if (earlier === undefined || !isDelta(earlier)) break;
+    if (continues(earlier, event)) {
+      const text = earlier.body.text + event.body.text;
+      pending[at] = { type: event.type, body: { ...earlier.body, text } };
+      return;
+    }
+    // Within a round the order of text and reasoning stays; other rounds are apart from it.
+    if (earlier.body.round === event.body.round) break;
   }
+  pending.push(event);
+}
+
+function continues({ type, body: earlier }: Delta, { type: nextType, body: next }: Delta): boolean {
+  if (type !== nextType || earlier.round !== next.round) return false;
+  const end = earlier.offset === undefined ? undefined : earlier.offset + earlier.text.length;
+  return end === next.offset && earlier.nodeId === next.nodeId && earlier.branchId === next.branchId;
 }

@@ -1,11 +1,12 @@
 import type { Timer } from '#platform';
 
 import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js';
-import type { NewJobEvent } from '../events/job-event.js';
+import type { Delta } from '../events/job-event.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
 import type { JobRunOptions } from './job-run-options.js';
 import type { ClaimedJob } from './lease.repository.js';
 import { addCounts, type Pending, PendingWrite, type RunWrite, subtractCounts } from './pending-write.js';
+import { RunText, type ShownTexts, type TextPlace } from './run-text.js';
 
 /** A write on its way to the writer that still takes more along. */
 interface Boarding {
@@ -34,7 +35,7 @@ const maxPendingLength = 256 * 1024;
  */
 export class JobRun {
   private readonly controller = new AbortController();
-  private readonly pending = new PendingWrite();
+  private readonly pending: PendingWrite;
   private timer: Timer | undefined;
   /** The flush interval ended while a write was in flight: what waits goes right after it, even if nothing more comes. */
   private overdue = false;
@@ -44,9 +45,7 @@ export class JobRun {
   private group: Group | undefined;
   private writes = 0;
   private lost: LeaseLost | undefined;
-  private offsets: { text: number; reasoning: number };
-  private committedText: number;
-  private committedReasoning = 0;
+  private readonly shown: RunText;
   /** Answers from outside that what the handler read has seen. */
   private answered: number;
   /** Answers from outside that are known of. */
@@ -69,11 +68,11 @@ export class JobRun {
       restarts: job.restarts,
       contentLength: job.contentLength,
     };
-    this.committedText = job.contentLength;
+    this.pending = new PendingWrite(options.flush);
+    this.shown = new RunText(job.contentLength);
     this.answered = job.answered;
     this.seen = job.answered;
     this.interrupted = job.interrupted ?? [];
-    this.offsets = { text: job.contentLength, reasoning: 0 };
   }
 
   /** Aborts on a lost lease, a cancel, the deadline or the end of a drain; `signal.reason` says which. */
@@ -93,9 +92,9 @@ export class JobRun {
     if (this.lost !== undefined || !this.options.isValid()) throw this.lose();
   }
 
-  /** UTF-16 length of everything shown so far, the open round included. */
+  /** UTF-16 length of everything shown so far as content, the open rounds included. */
   get contentLength(): number {
-    return this.offsets.text;
+    return this.shown.contentLength;
   }
 
   /** Calls that this claim found started and nobody can vouch for; told once. */
@@ -107,49 +106,51 @@ export class JobRun {
 
   /** Where reasoning of the committed rounds ends; only known to a handler that resumes. */
   resumeReasoningAt(length: number): void {
-    this.committedReasoning = length;
-    this.offsets.reasoning = length;
+    this.shown.resumeReasoningAt(length);
   }
 
-  /** Streams a piece of the open round. Resolves at once, or when a slow database has caught up. */
-  text(round: number, text: string): Promise<void> | undefined {
-    const offset = this.offsets.text;
-    this.offsets.text += text.length;
-    return this.delta({ type: 'text-delta', body: { round, offset, text } });
+  /**
+   * For a handler whose rounds may be open at once, when it resumes: what the log shows (`ShownTextRepository`). It then
+   * calls `restartRound` for each round in `open`.
+   */
+  resumeText(shown: ShownTexts): void {
+    this.shown.resume(shown);
   }
 
-  reasoning(round: number, text: string): Promise<void> | undefined {
-    const offset = this.offsets.reasoning;
-    this.offsets.reasoning += text.length;
-    return this.delta({ type: 'reasoning-delta', body: { round, offset, text } });
+  /**
+   * Streams a piece of an open round; without a place it is content of the job. Resolves at once, or when a slow database
+   * has caught up.
+   */
+  text(round: number, text: string, place?: TextPlace): Promise<void> | undefined {
+    return this.stream(this.shown.text(round, text, place));
   }
 
-  /** The open round's text now belongs to the committed content; call with the write that commits the round. */
-  closeRound(): number {
-    const grown = this.offsets.text - this.committedText;
-    this.committedText = this.offsets.text;
-    this.committedReasoning = this.offsets.reasoning;
-    return grown;
+  reasoning(round: number, text: string, place?: TextPlace): Promise<void> | undefined {
+    return this.stream(this.shown.reasoning(round, text, place));
   }
 
-  /** Withdraws what the open round has shown; the round will be asked again. */
-  restartRound(round: number, reason: string): void {
-    this.offsets = { text: this.committedText, reasoning: this.committedReasoning };
-    this.pending.dropDeltas(round);
-    this.append({
-      events: [
-        {
-          type: 'round-restarted',
-          body: { round, reason, contentLength: this.committedText, reasoningLength: this.committedReasoning },
-        },
-      ],
-      counts: { restarts: 1 },
-    });
+  /**
+   * The round's text now belongs to the committed content; call with the write that commits the round. Gives by how much
+   * the content grows: 0 for text that is not content.
+   */
+  closeRound(round: number): number {
+    return this.shown.close(round);
+  }
+
+  /** Withdraws what an open round has shown; it will be asked again, or never finished. */
+  restartRound(round: number, reason: string, place?: TextPlace): void {
+    const events = this.shown.restart(round, reason, place);
+    this.pending.withdraw(events[0].body);
+    this.append({ events, counts: { restarts: 1 } });
   }
 
   /** Adds to the next write without asking for one soon: it goes with the next commit, or after the flush interval. */
   append(write: RunWrite): void {
     this.take(write);
+    this.flushLater();
+  }
+
+  private flushLater(): void {
     this.timer ??= this.options.clock.after(this.options.flush.intervalMs, () => {
       this.timer = undefined;
       if (this.inFlight === undefined) this.flushSoon();
@@ -205,19 +206,13 @@ export class JobRun {
     return this.lost;
   }
 
-  private delta(event: NewJobEvent & { body: { text: string } }): Promise<void> | undefined {
-    this.append({ events: [event] });
-    this.pending.chunks += 1;
-    this.pending.length += event.body.text.length;
-    if (this.isFlushDue) this.flushSoon();
+  private stream(piece: Delta): Promise<void> | undefined {
+    this.pending.addPiece(piece);
+    this.flushLater();
+    if (this.pending.isDue) this.flushSoon();
     return this.pending.length > maxPendingLength && this.inFlight !== undefined
       ? this.inFlight.then(() => undefined)
       : undefined;
-  }
-
-  private get isFlushDue(): boolean {
-    const { chunks, bytes } = this.options.flush;
-    return this.pending.chunks >= chunks || this.pending.length >= bytes;
   }
 
   private flushSoon(): void {
@@ -303,7 +298,7 @@ export class JobRun {
     const done = sent.then((result) => {
       this.inFlight = undefined;
       this.boarding = undefined;
-      if (this.overdue || this.isFlushDue) this.flushSoon();
+      if (this.overdue || this.pending.isDue) this.flushSoon();
       return result;
     });
     this.inFlight = done;

@@ -11,22 +11,56 @@ const started = (round: number): NewJobEvent => ({ type: 'round-started', body: 
 
 describe('PendingWrite', () => {
   it('makes one row of the text of a round, however many pieces it came in', () => {
-    const pending = new PendingWrite();
+    const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
     pending.add({ events: [delta(1, 0, 'a'), delta(1, 1, 'b')] });
     pending.add({ events: [delta(1, 2, 'c')] });
     expect(pending.take().events).toEqual([delta(1, 0, 'abc')]);
     expect(pending.isEmpty).toBe(true);
   });
 
+  it('makes one row of the text of each round, however the pieces of several take turns', () => {
+    const aside = (round: number, text: string): NewJobEvent => ({
+      type: 'text-delta',
+      body: { round, text, nodeId: `n${round}` },
+    });
+    const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
+    pending.add({
+      events: [aside(1, 'a'), aside(2, 'x'), delta(3, 0, '.'), aside(1, 'b'), aside(2, 'y'), delta(3, 1, '!')],
+    });
+    expect(pending.take().events).toEqual([aside(1, 'ab'), aside(2, 'xy'), delta(3, 0, '.!')]);
+  });
+
+  it('keeps the order of text and reasoning within a round, and of everything else', () => {
+    const thought = (offset: number, text: string): NewJobEvent => ({
+      type: 'reasoning-delta',
+      body: { round: 1, offset, text },
+    });
+    const events = [thought(0, 'a'), delta(1, 0, 'b'), thought(1, 'c'), started(2), thought(2, 'd')];
+    const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
+    pending.add({ events });
+    expect(pending.take().events).toEqual(events);
+  });
+
+  it('is due when one round has enough text waiting, not all of them together', () => {
+    const pending = new PendingWrite({ chunks: 2, bytes: 1_024 });
+    const say = (round: number) => {
+      pending.addPiece({ type: 'text-delta', body: { round, text: 'a', nodeId: `n${round}` } });
+      return pending.isDue;
+    };
+    expect([say(1), say(2), say(3), say(2)]).toEqual([false, false, false, true]);
+    pending.take();
+    expect([say(1), say(1)]).toEqual([false, true]);
+  });
+
   it('drops the text of the round that is asked again, and no other', () => {
-    const pending = new PendingWrite();
+    const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
     pending.add({ events: [delta(1, 0, 'kept'), started(2), delta(2, 4, 'gone')] });
-    pending.dropDeltas(2);
+    pending.withdraw({ round: 2, reason: 'r', contentLength: 4, reasoningLength: 0 });
     expect(pending.take().events).toEqual([delta(1, 0, 'kept'), started(2)]);
   });
 
   it('puts back what was refused before what came since', () => {
-    const pending = new PendingWrite();
+    const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
     pending.add({ events: [started(1)], counts: { rounds: 1 }, progress: true });
     const refused = pending.take();
     pending.add({ events: [started(2)], counts: { rounds: 1 } });

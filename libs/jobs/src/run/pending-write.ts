@@ -1,8 +1,8 @@
 import type { PartRow } from '../events/commit-part.js';
 import { type JobCounts, noCounts } from '../events/commit-statement.js';
-import { isDelta, mergeInto, type NewJobEvent } from '../events/job-event.js';
+import { type Delta, isDelta, type JobEventBodies, mergeInto, type NewJobEvent } from '../events/job-event.js';
 
-/** When waiting text is written: whichever comes first. */
+/** When waiting text is written: whichever comes first. `chunks` and `bytes` are those of one round. */
 export interface FlushPolicy {
   readonly intervalMs: number;
   readonly chunks: number;
@@ -32,9 +32,14 @@ export class PendingWrite {
   private rows: PartRow[] = [];
   private counts: JobCounts = noCounts;
   private progress = false;
-  /** Pieces of text since the last write, and their UTF-16 units. */
-  chunks = 0;
+  /** Of each round: pieces of text since the last write, and their UTF-16 units. */
+  private readonly streams = new Map<number, { chunks: number; length: number }>();
+  /** UTF-16 units of text since the last write. */
   length = 0;
+  /** A round has as much text waiting as is written at once. */
+  isDue = false;
+
+  constructor(private readonly flush: Pick<FlushPolicy, 'chunks' | 'bytes'>) {}
 
   get isEmpty(): boolean {
     return this.events.length === 0 && this.rows.length === 0;
@@ -47,9 +52,32 @@ export class PendingWrite {
     this.progress ||= write.progress ?? false;
   }
 
-  /** Drops text of a round that was never sent, so that there is nothing to withdraw. */
-  dropDeltas(round: number): void {
-    this.events = this.events.filter((event) => !isDelta(event) || event.body.round !== round);
+  /** Adds a piece of streamed text. */
+  addPiece(piece: Delta): void {
+    const { round, text } = piece.body;
+    mergeInto(this.events, piece);
+    const stream = this.streams.get(round) ?? { chunks: 0, length: 0 };
+    stream.chunks += 1;
+    stream.length += text.length;
+    this.streams.set(round, stream);
+    this.length += text.length;
+    this.isDue ||= stream.chunks >= this.flush.chunks || stream.length >= this.flush.bytes;
+  }
+
+  /**
+   * Drops text of a round that was never sent, so that there is nothing to withdraw. What others have said behind it is shown
+   * again as content after the withdrawal: what waits is left to their nodes.
+   */
+  withdraw({ round, contentLength, reasoningLength }: JobEventBodies['round-restarted']): void {
+    this.streams.delete(round);
+    this.events = this.events.flatMap((event): readonly NewJobEvent[] => {
+      if (!isDelta(event)) return [event];
+      if (event.body.round === round) return [];
+      const { offset, ...body } = event.body;
+      const isKept = offset === undefined || offset < (event.type === 'text-delta' ? contentLength : reasoningLength);
+      if (isKept) return [event];
+      return body.nodeId === undefined ? [] : [{ type: event.type, body }];
+    });
   }
 
   /** What has gathered so far; it stays. */
@@ -72,8 +100,9 @@ export class PendingWrite {
     this.rows = [];
     this.counts = noCounts;
     this.progress = false;
-    this.chunks = 0;
+    this.streams.clear();
     this.length = 0;
+    this.isDue = false;
     return { events, rows, counts, progress };
   }
 }

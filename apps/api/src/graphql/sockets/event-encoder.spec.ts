@@ -14,16 +14,28 @@ import { encoderOf } from './event-encoder.js';
 
 const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 };
 const call = { id: 'call_1', name: 'calculate', status: 'complete', args: '{"a":"\\u2028\\""}', result: '42' } as const;
+const nodeRun = { nodeRunId: 'j:1', nodeId: 'a', label: 'A', type: 'agent', path: [] };
+const route = {
+  selectedRoute: 'route-1',
+  selectedNodeId: 'b',
+  selectedName: 'B',
+  reasoning: 'because',
+  fallbackUsed: true,
+};
 const bodies: readonly NewJobEvent[] = [
   { type: 'job-queued', body: { kind: 'chat', threadId: 't', messageId: null, queuePosition: 2 } },
   { type: 'job-started', body: { epoch: 1 } },
+  { type: 'job-queued', body: { kind: 'workflow', threadId: null, messageId: null, workflowId: 'w' } },
   { type: 'round-started', body: { round: 1, model: 'm' } },
+  { type: 'round-started', body: { round: 1, model: 'm', nodeId: 'a' } },
   { type: 'text-delta', body: { round: 1, offset: 0, text: 'Grüße 🌍 "\n\u2028' } },
   { type: 'reasoning-delta', body: { round: 1, offset: 0, text: '' } },
+  { type: 'text-delta', body: { round: 2, text: 'aside', nodeId: 'a', branchId: 'b' } },
+  { type: 'reasoning-delta', body: { round: 2, offset: 3, text: 'why', nodeId: 'a' } },
   { type: 'round-restarted', body: { round: 1, reason: 'x', contentLength: 0, reasoningLength: 0 } },
   { type: 'round-finished', body: { round: 1, finishReason: 'stop', usage, toolCallIds: ['call_1'] } },
   { type: 'tool-call', body: { round: 1, internalStatus: 'pending', call: { ...call, status: 'pending' } } },
-  { type: 'tool-call-updated', body: { round: 1, internalStatus: 'completed', call } },
+  { type: 'tool-call-updated', body: { round: 1, internalStatus: 'completed', call, nodeId: 'a' } },
   {
     type: 'tool-call-updated',
     body: { round: 1, internalStatus: 'error', call: { ...call, status: 'error', error: 'no' } },
@@ -53,7 +65,26 @@ const bodies: readonly NewJobEvent[] = [
   { type: 'interrupt-resolved', body: { interruptId: 'i', outcome: 'expired', decidedAt: 5 } },
   { type: 'job-waiting', body: { interruptIds: ['i'] } },
   { type: 'job-requeued', body: { reason: 'x' } },
+  { type: 'node-started', body: nodeRun },
+  { type: 'node-started', body: { ...nodeRun, path: ['sf', 'loop'], iteration: 2 } },
+  { type: 'node-finished', body: { ...nodeRun, status: 'completed', output: 'o', tokenCount: 3, route } },
+  {
+    type: 'node-finished',
+    body: { ...nodeRun, status: 'error', output: '', error: { code: 'TIMEOUT', message: 'late' } },
+  },
+  { type: 'branch-started', body: { nodeId: 'p', branchId: 'b', label: 'B' } },
+  { type: 'branch-finished', body: { nodeId: 'p', branchId: 'b', label: 'B', status: 'completed', output: 'o' } },
+  {
+    type: 'branch-finished',
+    body: { nodeId: 'p', branchId: 'b', label: 'B', status: 'error', output: '', error: 'late' },
+  },
+  {
+    type: 'route-selected',
+    body: { nodeId: 'r', routeId: 'route-1', name: 'Sales', reasoning: 'money', fallbackUsed: false },
+  },
+  { type: 'loop-iteration', body: { nodeId: 'l', iteration: 1, maxIterations: 10 } },
   { type: 'warning', body: { code: 'c', text: 't' } },
+  { type: 'warning', body: { code: 'c', text: 't', nodeId: 'a' } },
   { type: 'job-cancel-requested', body: { by: 'system', reason: 'x' } },
   {
     type: 'job-finished',

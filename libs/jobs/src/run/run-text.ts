@@ -1,0 +1,87 @@
+import type { Delta, JobEventBodies, NewJobEvent } from '../events/job-event.js';
+import { type ShownPiece, ShownText } from './shown-text.js';
+
+/** Whose text it is, in a workflow. */
+export interface TextPlace {
+  /** As reported. */
+  readonly nodeId: string;
+  /** Tells the conversations of one node apart. */
+  readonly branchId?: string;
+  /** Whether it is part of the content of the job too; otherwise it is shown under its node only, and has no offset. */
+  readonly isContent: boolean;
+}
+
+/** All that the log of a job shows, in its order. */
+export interface ShownTexts {
+  readonly text: readonly ShownPiece[];
+  readonly reasoning: readonly ShownPiece[];
+  /** Rounds whose text was shown and that were neither finished nor withdrawn. */
+  readonly open: ReadonlySet<number>;
+}
+
+/** The text of a run as its log tells it: the content of the job, its reasoning, and text of nodes beside them. Pure. */
+export class RunText {
+  private readonly content: ShownText;
+  private readonly reason = new ShownText(0);
+
+  constructor(contentLength: number) {
+    this.content = new ShownText(contentLength);
+  }
+
+  get contentLength(): number {
+    return this.content.length;
+  }
+
+  text(round: number, text: string, place?: TextPlace): Delta {
+    return { type: 'text-delta', body: bodyOf(this.content, { round, text }, place) };
+  }
+
+  reasoning(round: number, text: string, place?: TextPlace): Delta {
+    return { type: 'reasoning-delta', body: bodyOf(this.reason, { round, text }, place) };
+  }
+
+  /** Gives by how much the committed content grows. */
+  close(round: number): number {
+    this.reason.close(round);
+    return this.content.close(round);
+  }
+
+  /** The withdrawal of a round, and after it what others have shown behind it: as content alone, their nodes have it. */
+  restart(round: number, reason: string, place?: TextPlace): readonly [Restarted, ...NewJobEvent[]] {
+    const text = this.content.withdraw(round);
+    const reasoning = this.reason.withdraw(round);
+    const body = { round, reason, contentLength: text.length, reasoningLength: reasoning.length, ...shownAt(place) };
+    return [
+      { type: 'round-restarted', body },
+      ...text.again.map((piece): Delta => ({ type: 'text-delta', body: piece })),
+      ...reasoning.again.map((piece): Delta => ({ type: 'reasoning-delta', body: piece })),
+    ];
+  }
+
+  resumeReasoningAt(length: number): void {
+    this.reason.length = length;
+  }
+
+  resume({ text, reasoning, open }: ShownTexts): void {
+    const isOpen = (round: number): boolean => open.has(round);
+    this.content.resume(text, isOpen);
+    this.reason.resume(reasoning, isOpen);
+  }
+}
+
+interface Restarted {
+  readonly type: 'round-restarted';
+  readonly body: JobEventBodies['round-restarted'];
+}
+
+function bodyOf(shown: ShownText, { round, text }: ShownPiece, place: TextPlace | undefined): Delta['body'] {
+  if (place === undefined) return { round, offset: shown.add(round, text), text };
+  const offset = place.isContent ? { offset: shown.add(round, text) } : {};
+  return { round, ...offset, text, ...shownAt(place) };
+}
+
+function shownAt(place: TextPlace | undefined): { readonly nodeId?: string; readonly branchId?: string } {
+  if (place === undefined) return {};
+  const { nodeId, branchId } = place;
+  return branchId === undefined ? { nodeId } : { nodeId, branchId };
+}

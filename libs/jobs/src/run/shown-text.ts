@@ -1,0 +1,91 @@
+/** Text that a round has shown in one go. */
+export interface ShownPiece {
+  readonly round: number;
+  readonly text: string;
+}
+
+/** What a withdrawal leaves: the length that stays, and what others had shown behind it, which has to be shown again. */
+export interface Withdrawal {
+  readonly length: number;
+  readonly again: readonly (ShownPiece & { readonly offset: number })[];
+}
+
+interface Piece {
+  readonly round: number;
+  length: number;
+  /** Of the first piece nothing is kept: nothing before it can be withdrawn, so it is never shown again. */
+  text: string;
+}
+
+/**
+ * The running text of a job, as far as it may still move: where the next piece begins, and where a round that is withdrawn
+ * began. Rounds that are open at once take turns in it. Pure.
+ */
+export class ShownText {
+  /** Since the oldest open round began. */
+  private pieces: Piece[] = [];
+  private readonly closed = new Set<number>();
+  /** UTF-16 length of everything shown. */
+  length: number;
+
+  constructor(length: number) {
+    this.length = length;
+  }
+
+  /** Shows a piece; gives its offset. */
+  add(round: number, text: string): number {
+    const offset = this.length;
+    this.length += text.length;
+    const last = this.pieces.at(-1);
+    if (last?.round !== round) {
+      this.pieces.push({ round, length: text.length, text: this.pieces.length === 0 ? '' : text });
+      return offset;
+    }
+    last.length += text.length;
+    if (this.pieces.length > 1) last.text += text;
+    return offset;
+  }
+
+  /** What the round has shown stays; gives its length. */
+  close(round: number): number {
+    const pieces = this.pieces.filter((piece) => piece.round === round);
+    if (pieces.length === 0) return 0;
+    this.closed.add(round);
+    this.forgetSettled();
+    return lengthOf(pieces);
+  }
+
+  /** Withdraws what the round has shown. */
+  withdraw(round: number): Withdrawal {
+    const first = this.pieces.findIndex((piece) => piece.round === round);
+    if (first === -1) return { length: this.length, again: [] };
+    const behind = this.pieces.splice(first);
+    this.length -= lengthOf(behind);
+    const { length } = this;
+    const others = behind.filter((piece) => piece.round !== round);
+    const again = others.map(({ round: other, text }) => ({ round: other, text, offset: this.add(other, text) }));
+    this.forgetSettled();
+    return { length, again };
+  }
+
+  /** Goes on where another worker stopped: `shown` is all that the log shows, `isOpen` tells which rounds nobody finished. */
+  resume(shown: readonly ShownPiece[], isOpen: (round: number) => boolean): void {
+    this.length = 0;
+    this.pieces = [];
+    for (const { round, text } of shown) {
+      if (!isOpen(round)) this.closed.add(round);
+      this.add(round, text);
+      this.forgetSettled();
+    }
+  }
+
+  private forgetSettled(): void {
+    const open = this.pieces.findIndex(({ round }) => !this.closed.has(round));
+    this.pieces.splice(0, open === -1 ? this.pieces.length : open);
+    if (this.pieces.length === 0) this.closed.clear();
+  }
+}
+
+function lengthOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
