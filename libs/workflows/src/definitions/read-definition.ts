@@ -1,0 +1,78 @@
+import { toStorableText } from '#platform';
+
+import { contentHash } from '../definition/content-hash.js';
+import { parseDocument, type WorkflowDocument } from '../definition/document.js';
+import { isWithinDepth, toPointer } from '../definition/json.js';
+import { LIMITS } from '../definition/limits.js';
+import type { DraftFacts } from './workflow.js';
+import { documentTooLarge, notADocument } from './workflows.errors.js';
+
+const longestName = 200;
+const longestClientId = 255;
+const longestDescription = 10_000;
+
+/** A definition that came in, or was stored. */
+export interface ReadDefinition extends DraftFacts {
+  readonly json: unknown;
+}
+
+/**
+ * Reads a definition: an object, or its JSON text, which is kept as it is. Says nothing of whether it can be run. Throws
+ * `bad_request` for what is no document at all, or has a name that cannot be one, and `too_large`. Pure.
+ */
+export function readDefinition(given: unknown): ReadDefinition {
+  const { text, json } = toJson(given);
+  const parsed = parseDocument(json);
+  if (!parsed.ok) {
+    const [fault] = parsed.faults;
+    throw notADocument(fault === undefined ? 'is no workflow document' : `${toPointer(fault.path)} ${fault.message}`);
+  }
+  const { name, description = '', id } = parsed.document.meta;
+  return {
+    text,
+    json,
+    hash: contentHash(json),
+    name: toName(name),
+    description: toStorableText(description).slice(0, longestDescription),
+    clientId: id === undefined || id === '' ? null : toClientId(id),
+  };
+}
+
+/** A definition that was read and stored before. */
+export function readDocument(text: string): WorkflowDocument {
+  const parsed = parseDocument(JSON.parse(text));
+  if (!parsed.ok) throw notADocument('is no workflow document');
+  return parsed.document;
+}
+
+/** Any JSON value, or its text. Throws as `readDefinition`. */
+export function toJson(given: unknown): { readonly text: string; readonly json: unknown } {
+  if (typeof given !== 'string' && (typeof given !== 'object' || given === null))
+    throw notADocument('must be an object, or JSON text');
+  const text = toStorableText(typeof given === 'string' ? given : JSON.stringify(given));
+  if (Buffer.byteLength(text) > LIMITS.documentBytes) throw documentTooLarge(LIMITS.documentBytes);
+  const json = parse(text);
+  if (!isWithinDepth(json, LIMITS.jsonDepth)) throw notADocument(`is nested deeper than ${LIMITS.jsonDepth} levels`);
+  return { text, json };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notADocument('is not JSON');
+  }
+}
+
+function toName(given: string): string {
+  const name = toStorableText(given).trim();
+  if (name === '' || name.length > longestName)
+    throw notADocument(`/meta/name must have 1 to ${longestName} characters`);
+  return name;
+}
+
+function toClientId(given: string): string {
+  const id = toStorableText(given);
+  if (id.length > longestClientId) throw notADocument(`/meta/id must have at most ${longestClientId} characters`);
+  return id;
+}

@@ -1,0 +1,40 @@
+/** A workflow of a workspace, without its definitions. Instants in ms since the epoch. */
+export interface Workflow {
+  readonly id: string;
+  /** The id that its document came with; another name for it at every door. */
+  readonly clientId: string | null;
+  /** Unique in its workspace. */
+  readonly name: string;
+  readonly description: string;
+  readonly draftHash: string;
+  /** Counts saves, from 1. */
+  readonly draftVersion: number;
+  /** What jobs run unless they say otherwise; null: nothing yet. */
+  readonly publishedVersion: number | null;
+  /** How many versions there are. */
+  readonly latestVersion: number;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A published definition. It never changes. */
+export interface WorkflowVersion {
+  readonly workflowId: string;
+  /** 1, 2, 3 … */
+  readonly number: number;
+  /** SHA-256 (hex) of what it says, whatever its whitespace. */
+  readonly hash: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+/** What is kept of a definition besides its text. */
+export interface DraftFacts {
+  /** JSON text, as it was given. */
+  readonly text: string;
+  readonly hash: string;
+  readonly name: string;
+  readonly description: string;
+  readonly clientId: string | null;
+}

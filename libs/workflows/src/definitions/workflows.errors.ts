@@ -1,0 +1,52 @@
+import { AppError } from '#platform';
+
+/** Unknown, deleted, or of another workspace. */
+export const workflowNotFound = () => new AppError({ code: 'not_found', message: 'Workflow not found' });
+
+export const workflowVersionNotFound = () =>
+  new AppError({ code: 'not_found', message: 'Workflow version not found', field: 'version' });
+
+/** The definition is no JSON, or no document at all. */
+export const notADocument = (problem: string) =>
+  new AppError({ code: 'bad_request', message: `definition: ${problem}`, field: 'definition' });
+
+export const documentTooLarge = (limitBytes: number) =>
+  new AppError({
+    code: 'too_large',
+    message: `The workflow definition exceeds ${limitBytes} bytes`,
+    field: 'definition',
+  });
+
+/** `issues` as `validateWorkflow` gives them, warnings left out. */
+export const workflowInvalid = (issues: readonly object[]) =>
+  new AppError({ code: 'workflow_invalid', message: 'Workflow definition is invalid', details: { issues } });
+
+/** Somebody has saved in between. `draftVersion`: of the draft as it is now. */
+export const draftChanged = (draftVersion: number) =>
+  new AppError({
+    code: 'workflow_changed',
+    message: `The draft was saved by somebody else meanwhile (it is at ${draftVersion}): read it again`,
+    field: 'expectedVersion',
+    details: { draftVersion },
+  });
+
+export const workflowNameTaken = (name: string) =>
+  new AppError({
+    code: 'conflict',
+    message: `A workflow called "${name.slice(0, 200)}" exists already`,
+    field: 'definition',
+  });
+
+export const workflowClientIdTaken = () =>
+  new AppError({
+    code: 'conflict',
+    message: 'Another workflow has this meta.id already: import it to change that one',
+    field: 'definition',
+  });
+
+export const tooManyWorkflows = (limit: number) =>
+  new AppError({ code: 'conflict', message: `A workspace can have ${limit} workflows: delete one first` });
+
+/** There is a draft and nothing that could be run. */
+export const workflowNotPublished = () =>
+  new AppError({ code: 'workflow_not_published', message: 'Workflow is not published. Publish it and retry.' });

@@ -1,0 +1,37 @@
+import type { ChatMessage } from '#models';
+
+import type { ResumeFrom } from '../engine/run-plan.js';
+import type { Attachment } from '../nodes/node-executor.js';
+
+/** A version of a workflow: what it holds never changes. */
+export interface WorkflowPin {
+  readonly id: string;
+  readonly version: number;
+}
+
+/**
+ * What a workflow job was asked to do, as it is stored on its row (`format` 1). What it runs is on the row as well, by id and
+ * version: the definition itself is read from there. Never holds a secret.
+ */
+export interface WorkflowInput {
+  /** What the user said. */
+  readonly prompt: string;
+  /** The conversation before it. */
+  readonly history: readonly ChatMessage[];
+  readonly attachments: readonly Attachment[];
+  /** Versions of the subflows, by the ids that definitions give them; those of subflows included. */
+  readonly subflows: Readonly<Record<string, WorkflowPin>>;
+  /** Versions of the server's tools as they were when the job was accepted. */
+  readonly toolPins: Readonly<Record<string, string>>;
+  /** Present: what an earlier run has done is taken over, and nothing new is said in the thread. */
+  readonly resumeFrom?: ResumeFrom;
+  /** The request brought a provider key of its own. */
+  readonly hasOwnKey?: boolean;
+}
+
+/** Reads a stored input. The row was written by a start, by this build or one with the same `format`. */
+export function toWorkflowInput(stored: unknown): WorkflowInput {
+  if (typeof stored !== 'object' || stored === null || !('prompt' in stored) || !('subflows' in stored))
+    throw new Error('not the input of a workflow job');
+  return stored as WorkflowInput; // written from a WorkflowInput; see above
+}

@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+
+import { isId, PrismaService, type Scope } from '#platform';
+
+/** Questions of workflow jobs by the ids that clients know them by. */
+@Injectable()
+export class HitlRequestsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Our id of a question of this job: by itself, or by the id in its request. Null: none that the scope may read. */
+  findInScope(
+    scope: Scope,
+    { jobId, requestId }: { readonly jobId: string; readonly requestId: string },
+  ): Promise<string | null> {
+    if (!isId(jobId)) return Promise.resolve(null);
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const named = [{ request: { path: ['id'], equals: requestId } }, ...(isId(requestId) ? [{ id: requestId }] : [])];
+      const row = await tx.interrupt.findFirst({
+        where: {
+          workspaceId: scope.workspaceId,
+          jobId,
+          kind: 'human_input',
+          job: { is: scope.where('Job') },
+          OR: named,
+        },
+        select: { id: true },
+      });
+      return row?.id ?? null;
+    });
+  }
+}

@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+
+import { type NodeRunTableRow, Prisma, PrismaService, type Scope } from '#platform';
+
+import type { NodeError, NodeExtra, NodeRunRow, NodeRunStatus } from '../engine/node-run.js';
+
+/** A node run as people look at it. Instants in ms since the epoch. */
+export interface NodeRun extends Omit<NodeRunRow, 'handles' | 'handOn'> {
+  readonly jobId: string;
+  /** Whether `input` or `output` is only the beginning. */
+  readonly isCut: boolean;
+  readonly handles: readonly string[] | null;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** A page by ordinal: after one, upwards; with `reverse` before one, downwards. */
+export interface NodeRunPage {
+  readonly limit: number;
+  readonly after?: number;
+  readonly reverse?: boolean;
+}
+
+/** Characters of a text in a list. A screen shows no more than 32 KiB. */
+const shownCharacters = 32_768;
+
+type Row = Omit<NodeRunTableRow, 'workspaceId' | 'epoch'> & { readonly isCut: boolean };
+
+/** Node runs of jobs, for whoever may read the job. */
+@Injectable()
+export class ShownNodeRunsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Texts cut to the size of a screen. One more than `limit` may come back: then there is a next page. */
+  async listInScope(scope: Scope, jobId: string, page: NodeRunPage): Promise<readonly NodeRun[]> {
+    const { limit, after, reverse = false } = page;
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      if ((await tx.job.count({ where: readable(scope, jobId) })) === 0) return [];
+      const beyond = after === undefined ? Prisma.empty : Prisma.sql`AND ordinal ${reverse ? lt : gt} ${after}`;
+      const rows = await tx.$queryRaw<Row[]>`
+        SELECT job_id AS "jobId", ordinal, node_id AS "nodeId", path, iteration, type, label, status,
+          left(input, ${shownCharacters}) AS input, left(output, ${shownCharacters}) AS output, handles,
+          hand_on AS "handOn", extra, error, prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
+          started_at AS "startedAt", finished_at AS "finishedAt",
+          greatest(length(input), length(output)) > ${shownCharacters} AS "isCut"
+        FROM node_run WHERE workspace_id = ${scope.workspaceId}::uuid AND job_id = ${jobId}::uuid ${beyond}
+        ORDER BY ordinal ${reverse ? desc : asc} LIMIT ${limit + 1}`;
+      return rows.map(toNodeRun);
+    });
+  }
+
+  countInScope(scope: Scope, jobId: string): Promise<number> {
+    return this.prisma.withWorkspace(scope, (tx) =>
+      tx.nodeRun.count({ where: { workspaceId: scope.workspaceId, jobId, job: { is: readable(scope, jobId) } } }),
+    );
+  }
+
+  /** Whole. Null: none, or of a job that may not be read. */
+  async findInScope(
+    scope: Scope,
+    { jobId, ordinal }: { readonly jobId: string; readonly ordinal: number },
+  ): Promise<NodeRun | null> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const where = { workspaceId: scope.workspaceId, jobId, ordinal, job: { is: readable(scope, jobId) } };
+      const row = await tx.nodeRun.findFirst({ where });
+      return row === null ? null : toNodeRun({ ...row, isCut: false });
+    });
+  }
+}
+
+const [gt, lt, asc, desc] = [Prisma.sql`>`, Prisma.sql`<`, Prisma.sql`ASC`, Prisma.sql`DESC`];
+
+function readable(scope: Scope, id: string): Prisma.JobWhereInput {
+  return { AND: [scope.where('Job'), { workspaceId: scope.workspaceId, id }] };
+}
+
+function toNodeRun(row: Row): NodeRun {
+  return {
+    jobId: row.jobId,
+    ordinal: row.ordinal,
+    nodeId: row.nodeId,
+    path: row.path,
+    iteration: row.iteration,
+    type: row.type,
+    label: row.label,
+    status: row.status as NodeRunStatus, // the table's CHECK allows no other
+    input: row.input,
+    output: row.output,
+    handles: row.handles,
+    extra: row.extra as NodeExtra, // only the engine writes rows
+    error: row.error as NodeError | null,
+    isCut: row.isCut,
+    promptTokens: row.promptTokens,
+    completionTokens: row.completionTokens,
+    startedAt: row.startedAt?.getTime() ?? null,
+    finishedAt: row.finishedAt?.getTime() ?? null,
+  };
+}

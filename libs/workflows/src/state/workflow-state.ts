@@ -1,0 +1,90 @@
+import type { ToolCallItem } from '#jobs';
+import type { ChatMessage } from '#models';
+
+import type { NodeError, NodeRunStatus } from '../engine/node-run.js';
+
+type NodeState = 'pending' | 'active' | 'waiting' | 'completed' | 'error' | 'skipped';
+
+/** One node as clients of the OR3 protocol show it: of several runs the newest. */
+export interface WorkflowNodeState {
+  readonly status: NodeState;
+  readonly label: string;
+  readonly type: string;
+  readonly modelId?: string;
+  readonly output: string;
+  readonly error?: string;
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  readonly tokenCount?: number;
+  readonly route?: string;
+  readonly toolCalls?: readonly ToolCallItem[];
+  /** Numbers of the loop passes or map items around it, outermost first. */
+  readonly iteration?: readonly number[];
+}
+
+export interface WorkflowBranchState {
+  readonly id: string;
+  readonly label: string;
+  readonly status: NodeState;
+  readonly output: string;
+  readonly streamingText: string;
+  readonly toolCalls: readonly ToolCallItem[];
+}
+
+/** From where a run that failed can go on: what `resumeFrom` of a start takes. */
+export interface WorkflowResumeState {
+  readonly startNodeId: string;
+  readonly nodeOutputs: Readonly<Record<string, string>>;
+  readonly executionOrder: readonly string[];
+  readonly lastActiveNodeId: string | null;
+  readonly sessionMessages: readonly ChatMessage[];
+  readonly resumeInput: string | null;
+  readonly pendingNodes: readonly string[];
+}
+
+export interface WorkflowUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly totalTokens: number;
+}
+
+/** How a run ended. */
+export interface WorkflowResult {
+  readonly success: boolean;
+  /** Ms. */
+  readonly duration: number;
+  readonly totalTokens: number;
+  readonly usage: WorkflowUsage;
+  readonly tokenUsageDetails: readonly { readonly nodeId: string; readonly totalTokens: number }[];
+  readonly error: (Pick<NodeError, 'message'> & { readonly code: string; readonly nodeId?: string }) | null;
+}
+
+/** The state of a workflow job in the words of the OR3 protocol. Made from rows when it is read; texts at the size of a screen. */
+export interface WorkflowState {
+  readonly type: 'workflow-execution';
+  readonly workflowId: string | null;
+  readonly workflowName: string;
+  readonly prompt: string;
+  readonly attachments?: readonly unknown[];
+  readonly executionState: 'running' | 'interrupted' | 'completed' | 'error' | 'stopped';
+  readonly nodeStates: Readonly<Record<string, WorkflowNodeState>>;
+  readonly executionOrder: readonly string[];
+  readonly lastActiveNodeId: string | null;
+  readonly currentNodeId: string | null;
+  readonly finalNodeId: string | null;
+  readonly branches: Readonly<Record<string, WorkflowBranchState>>;
+  readonly hitlRequests: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly finalOutput: string;
+  readonly failedNodeId: string | null;
+  readonly nodeOutputs: Readonly<Record<string, string>>;
+  readonly sessionMessages: readonly ChatMessage[];
+  readonly resumeState: WorkflowResumeState | null;
+  /** Only grows. */
+  readonly version: number;
+  readonly result: WorkflowResult | null;
+}
+
+/** Clients know no word for what was cancelled. */
+export function toNodeState(status: NodeRunStatus): NodeState {
+  return status === 'cancelled' ? 'skipped' : status;
+}
