@@ -7,6 +7,7 @@ import { newId, Redactor, Secret } from '#platform';
 import { openTestClientCalls, refusal, type TestClientCalls } from '../../../../test/harness/client-calls.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities } from '../../../../test/harness/identities.js';
+import { ApprovalPoliciesService } from '../approval/approval-policies.service.js';
 
 const callId = 'call_1';
 
@@ -14,11 +15,12 @@ describe('what a client says of a call that it ran', () => {
   let database: TestDatabase;
   let calls: TestClientCalls;
   let me: MemberPrincipal;
+  let owner: MemberPrincipal;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     calls = await openTestClientCalls(database);
-    me = (await openTestIdentities(database).workspaceOf('acme')).member;
+    ({ member: me, owner } = await openTestIdentities(database).workspaceOf('acme'));
   });
 
   afterAll(async () => {
@@ -28,6 +30,8 @@ describe('what a client says of a call that it ran', () => {
 
   const claim = (jobId: string, deviceId = 'laptop', id = callId) =>
     calls.service.claim(me, jobId, { callId: id, deviceId });
+  const save = (policy: object) =>
+    calls.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
 
   it('ends the call and lets the job go on', async () => {
     const { jobId } = await calls.open(me);
@@ -49,6 +53,36 @@ describe('what a client says of a call that it ran', () => {
     const { claimToken } = await claim(jobId);
     await calls.service.submit(me, jobId, { callId, claimToken, result: '' });
     expect(await calls.calls(jobId)).toEqual([{ status: 'completed', executor: 'client', result: '', error: null }]);
+  });
+
+  it.each(['block', 'require_approval'] as const)(
+    'is dropped if it was not validated and the policy says by now: %s',
+    async (action) => {
+      const { jobId } = await calls.open(me);
+      const { claimToken } = await claim(jobId);
+      await save({ rules: [{ match: 'open_file', action }] });
+      const submit = () => refusal(calls.service.submit(me, jobId, { callId, claimToken, result: 'done' }));
+      const refused = ['not_pending', 'Tool call is no longer pending', 'denied'];
+      expect([await submit(), await submit()]).toEqual([refused, refused]);
+      await save({});
+      const message = 'Tool "open_file" is not registered on server.';
+      expect(await calls.calls(jobId)).toEqual([
+        expect.objectContaining({ status: 'denied', result: null, error: { phase: 'approval', message } }),
+      ]);
+      expect(await calls.requests(jobId)).toEqual(['client_tool cancelled denied']);
+      expect(await calls.told(jobId)).toEqual(['denied']);
+      expect(await calls.jobStatus(jobId)).toBe('queued');
+    },
+  );
+
+  it('is taken if it was validated before the policy blocked it', async () => {
+    const { jobId } = await calls.open(me);
+    const { claimToken } = await claim(jobId);
+    await calls.service.validate(me, jobId, { callId, claimToken });
+    await save({ rules: [{ match: 'open_file', action: 'block' }] });
+    await calls.service.submit(me, jobId, { callId, claimToken, result: 'done' });
+    await save({});
+    expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'completed', result: 'done' })]);
   });
 
   it('may be an error, which the model reads', async () => {

@@ -7,7 +7,7 @@ import { StartGate } from '../approval/start-gate.js';
 import { callUpdated } from '../interrupts/call-updated.js';
 import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
-import { toClientAnswer } from './client-answer.js';
+import { type ClientAnswer, toClientAnswer } from './client-answer.js';
 import { ClientCallEnds } from './client-call-ends.js';
 import { ClientCalls, type HeldClientCall, isPending } from './client-calls.js';
 import { type CallContext, ClientClaimsRepository } from './client-claims.repository.js';
@@ -27,6 +27,13 @@ export interface Claim {
 export interface ClaimRef {
   readonly callId: string;
   readonly claimToken: string;
+}
+
+/** A client's answer on its way in. */
+interface Offer extends ClaimRef {
+  readonly principal: Principal;
+  readonly jobId: string;
+  readonly answer: ClientAnswer;
 }
 
 /** How long a claim lasts, and how long beyond the tool's own time its result is waited for. */
@@ -112,22 +119,40 @@ export class ClientToolsService {
 
   /**
    * Takes what became of the call, once; the job goes on when nothing of it is open any more. The same again is accepted again.
-   * Throws `bad_request`, `too_large`, `not_pending` (settled otherwise, or its job is over), `claim_lost`.
+   * A call that was not validated is judged first, as `validate` would: what may not run any more ends as denied, and its
+   * result is dropped. Throws `bad_request`, `too_large`, `not_pending` (settled otherwise, or its job is over), `claim_lost`.
    */
   async submit(
     principal: Principal,
     jobId: string,
     given: ClaimRef & { readonly result?: string | null; readonly error?: string | null },
   ): Promise<{ readonly accepted: true }> {
-    const { callId, claimToken } = given;
+    const { callId } = given;
     const answer = toClientAnswer(given);
+    const offer = { principal, jobId, callId, claimToken: given.claimToken, answer };
+    const first = await this.take(offer, null);
+    const end = first === 'unjudged' ? await this.take(offer, await this.mayRun(principal, jobId, callId)) : first;
+    if (end !== 'accepted') throw notPending('denied');
+    return { accepted: true };
+  }
+
+  /** `mayRun` null: nobody has asked yet, and an unvalidated call is left as it is. */
+  private take(
+    { principal, jobId, callId, claimToken, answer }: Offer,
+    mayRun: boolean | null,
+  ): Promise<'accepted' | 'denied' | 'unjudged'> {
     const submission = submissionDigest(claimToken, answer);
     return this.clientCalls.hold(principal, { jobId, callId }, async (held) => {
-      if (held.interrupt.outcome?.['submission'] === submission) return { accepted: true };
+      if (held.interrupt.outcome?.['submission'] === submission) return 'accepted';
       if (!isPending(held)) throw notPending(held.call.status);
       if (!holdsClaim(held, claimToken)) throw claimLost(held.call.status);
+      if (!held.claim.isValidated && mayRun !== true) {
+        if (mayRun === null) return 'unjudged';
+        await this.ends.deny(held);
+        return 'denied';
+      }
       await this.ends.take(held, answer, { submission, by: principal.id });
-      return { accepted: true };
+      return 'accepted';
     });
   }
 
