@@ -1,0 +1,82 @@
+import { parseDocument } from './document.js';
+import { memberOf } from './json.js';
+import { checkData } from './validation/check-data.js';
+import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
+import { checkEnvelope } from './validation/check-envelope.js';
+import { checkNodes } from './validation/check-nodes.js';
+import { checkStructure } from './validation/check-structure.js';
+import { checkSubflows } from './validation/check-subflows.js';
+import { checkTools } from './validation/check-tools.js';
+import { type DraftNode, toDraft } from './validation/draft.js';
+import { IssueList, type WorkflowIssue } from './validation/issue.js';
+import { type SubflowLookup, SubflowShapes } from './validation/subflow-shapes.js';
+
+export interface ValidateOptions {
+  /** Whether a known field with a wrong type is an error; else it is taken as absent. */
+  readonly strict: boolean;
+  /** Names of the tools there are; absent: not checked. */
+  readonly tools?: ReadonlySet<string>;
+  /** Definitions of subflows as stored; absent: not checked (`NO_REGISTRY`). May be called once for every id. */
+  readonly subflows?: SubflowLookup;
+  /** By which subflows would refer to this workflow. Default: the document's `meta.id`. */
+  readonly workflowId?: string;
+}
+
+/** `isValid`: there are no errors. At most 500 of each kind are told, in the order in which the rules look. */
+export interface Validation {
+  readonly isValid: boolean;
+  readonly errors: readonly WorkflowIssue[];
+  readonly warnings: readonly WorkflowIssue[];
+}
+
+/**
+ * Says what is wrong with a definition: any JSON value, of a stranger too. A document that is too big, or not a workflow document
+ * at all, is told just that. Never throws on what came out of `JSON.parse`.
+ */
+export function validateWorkflow(json: unknown, options: ValidateOptions): Validation {
+  const issues = new IssueList();
+  if (checkEnvelope(json, issues)) checkDocument(json, options, issues);
+  return { isValid: issues.errors.length === 0, errors: issues.errors, warnings: issues.warnings };
+}
+
+function checkDocument(json: unknown, options: ValidateOptions, issues: IssueList): void {
+  const parsed = parseDocument(json);
+  if (!parsed.ok) {
+    for (const { path, message } of parsed.faults)
+      issues.error('DATA_VALIDATION_ERROR', toPlace(json, path), `${path.map(String).join('.')}: ${message}`);
+    return;
+  }
+  const draft = toDraft(parsed.document, issues);
+  const shapes = options.subflows === undefined ? null : new SubflowShapes(options.subflows);
+  const workflowId = options.workflowId ?? parsed.document.meta.id ?? null;
+  checkStructure(draft, issues);
+  checkEdges(draft, (node) => portsOf(node, shapes), issues);
+  checkNodes(draft, issues);
+  checkSubflows(draft, { shapes, workflowId }, issues);
+  checkData(draft, parsed.faults, { strict: options.strict, issues });
+  if (options.tools !== undefined) checkTools(draft, options.tools, issues);
+}
+
+/** Names the node or edge that a fault is in, if it has a name. */
+function toPlace(json: unknown, path: readonly PropertyKey[]): { path: readonly PropertyKey[]; nodeId?: string } {
+  const [list, index] = path;
+  const nodes = memberOf(json, 'nodes');
+  const id = list === 'nodes' && Array.isArray(nodes) ? memberOf(nodes[Number(index)], 'id') : undefined;
+  return typeof id === 'string' ? { path, nodeId: id.slice(0, 200) } : { path };
+}
+
+function portsOf(node: DraftNode, shapes: SubflowShapes | null): SubflowPorts | null {
+  if (node.type !== 'subflow' || shapes === null || node.data.subflowId === '') return null;
+  const shape = shapesOf(shapes, node.data.subflowId);
+  if (shape === null) return null;
+  return { inputs: shape.inputs.map(({ id }) => id), outputs: shape.outputs.map(({ id }) => id) };
+}
+
+/** A lookup that fails is told by the rule about subflows. */
+function shapesOf(shapes: SubflowShapes, subflowId: string): ReturnType<SubflowShapes['get']> {
+  try {
+    return shapes.get(subflowId);
+  } catch {
+    return null;
+  }
+}

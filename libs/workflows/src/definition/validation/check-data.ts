@@ -1,0 +1,51 @@
+import { isOwnType } from '../node-types.js';
+import type { Fault } from '../read-tolerantly.js';
+import { type BrokenNode, type Draft, type DraftNode, placeOf } from './draft.js';
+import type { IssueList } from './issue.js';
+
+/** Fields with a rule and a code of their own. */
+const OWN_RULES: ReadonlySet<string> = new Set([
+  'agent.model',
+  'output.format',
+  'tool.toolId',
+  'subflow.subflowId',
+  'whileLoop.maxIterations',
+  'whileLoop.conditionPrompt',
+  'memory.operation',
+  'memory.limit',
+]);
+/** Ours, so there are no older documents to be lenient with; and what limits a run is not to be dropped in silence. */
+const STRICT_META: ReadonlySet<PropertyKey> = new Set(['tools', 'compat', 'subflow', 'execution']);
+
+/**
+ * Fields of a wrong type. Without `strict` they are taken as absent, except where that would be dangerous: our own types, and what
+ * asks a person.
+ */
+export function checkData(
+  draft: Draft,
+  metaFaults: readonly Fault[],
+  terms: { strict: boolean; issues: IssueList },
+): void {
+  const { strict, issues } = terms;
+  for (const { path, message } of metaFaults)
+    if (strict || STRICT_META.has(path[1] ?? ''))
+      issues.error('DATA_VALIDATION_ERROR', { path }, `${path.map(String).join('.')}: ${message}`);
+  for (const node of draft.nodes.values())
+    for (const { path, message } of node.faults) {
+      if (!isTold(node, path, strict)) continue;
+      const text = `Node "${node.id}", ${path.map(String).join('.')}: ${message}`;
+      issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...asWritten(node, path)), text);
+    }
+}
+
+function isTold(node: DraftNode | BrokenNode, path: readonly PropertyKey[], strict: boolean): boolean {
+  const type = node.type ?? node.knownAs; // what has no type is broken
+  if (type === null || (path.length === 1 && OWN_RULES.has(`${type}.${String(path[0])}`))) return false;
+  return strict || path[0] === 'hitl' || (isOwnType(type) && path[0] !== 'label');
+}
+
+/** A tool's arguments have two names. */
+function asWritten({ raw }: DraftNode | BrokenNode, path: readonly PropertyKey[]): readonly PropertyKey[] {
+  const [first, ...rest] = path;
+  return first === 'config' && !Object.hasOwn(raw, 'config') ? ['arguments', ...rest] : path;
+}

@@ -1,0 +1,19 @@
+import { AppError } from '#platform';
+import { compileSchema } from '#tools';
+
+import { isJsonObject, memberOf } from '../json.js';
+import { type DraftNode, placeOf } from './draft.js';
+import type { IssueList } from './issue.js';
+
+/** A JSON Schema in a node's data has to be one that can be checked by. */
+export function checkSchema(node: DraftNode, path: readonly string[], issues: IssueList): void {
+  let schema: unknown = node.raw;
+  for (const name of path) schema = memberOf(schema, name);
+  if (!isJsonObject(schema)) return; // a wrong type is told with the other faults
+  try {
+    compileSchema(schema);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...path), error.message);
+  }
+}

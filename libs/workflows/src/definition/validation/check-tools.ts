@@ -1,0 +1,32 @@
+import { type Draft, type DraftNode, placeOf } from './draft.js';
+import type { IssueList } from './issue.js';
+
+/** Names of tools that nobody has: an agent is not offered them, and a tool node fails. */
+export function checkTools(draft: Draft, known: ReadonlySet<string>, issues: IssueList): void {
+  const isKnown = (name: string): boolean => name === '' || name === '*' || known.has(name);
+  for (const [index, name] of draft.document.meta.tools.entries())
+    if (!isKnown(name)) issues.warning('UNKNOWN_TOOL', { path: ['meta', 'tools', index] }, unknownTool(name));
+  for (const node of draft.nodes.values()) {
+    if (node.type === null) continue;
+    for (const { name, path } of namesOf(node))
+      if (!isKnown(name)) issues.warning('UNKNOWN_TOOL', placeOf(node, 'data', ...path), unknownTool(name));
+  }
+}
+
+function unknownTool(name: string): string {
+  return `There is no tool called "${name.slice(0, 200)}" here.`;
+}
+
+interface ToolName {
+  readonly name: string;
+  readonly path: readonly PropertyKey[];
+}
+
+function namesOf(node: DraftNode): readonly ToolName[] {
+  if (node.type === 'tool') return [{ name: node.data.toolId, path: ['toolId'] }];
+  if (node.type === 'agent') return node.data.tools.map((name, index) => ({ name, path: ['tools', index] }));
+  if (node.type !== 'parallel') return [];
+  return node.data.branches.flatMap(({ tools }, branch) =>
+    tools.map((name, index) => ({ name, path: ['branches', branch, 'tools', index] })),
+  );
+}

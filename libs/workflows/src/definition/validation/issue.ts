@@ -1,0 +1,88 @@
+import { toPointer } from '../json.js';
+
+/** A workflow with one of these is neither saved nor started. */
+export const errorCodes = [
+  'NO_START_NODE',
+  'MULTIPLE_START_NODES',
+  'DISCONNECTED_NODE',
+  'CYCLE_DETECTED',
+  'MISSING_REQUIRED_PORT',
+  'DANGLING_EDGE',
+  'UNKNOWN_HANDLE',
+  'MISSING_MODEL',
+  'MISSING_CONDITION_PROMPT',
+  'INVALID_MAX_ITERATIONS',
+  'MISSING_SUBFLOW_ID',
+  'SUBFLOW_NOT_FOUND',
+  'MISSING_INPUT_MAPPING',
+  'MISSING_OPERATION',
+  'INVALID_LIMIT',
+  'DATA_VALIDATION_ERROR',
+  'EXTENSION_VALIDATION_ERROR',
+  'UNKNOWN_NODE_TYPE',
+  'DUPLICATE_NODE_ID',
+  'UNSUPPORTED_VERSION',
+  'LIMIT_EXCEEDED',
+  'OVERLAPPING_BODIES',
+] as const;
+
+/** It can be run, and may not do what was meant. */
+export const warningCodes = [
+  'EMPTY_PROMPT',
+  'DEAD_END_NODE',
+  'DUPLICATE_SOURCE_HANDLE',
+  'MISSING_EDGE_LABEL',
+  'NO_SUBFLOW_OUTPUTS',
+  'NO_REGISTRY',
+  'NO_INPUT',
+  'NO_OUTPUT',
+  'MISSING_BODY',
+  'MISSING_EXIT',
+  'DISCONNECTED_COMPONENTS',
+  'UNKNOWN_TOOL',
+  'UNKNOWN_HANDLE',
+  'HITL_IGNORED',
+] as const;
+
+export type ErrorIssueCode = (typeof errorCodes)[number];
+export type WarningIssueCode = (typeof warningCodes)[number];
+
+/** Something that is wrong with a definition, or looks like it. */
+export interface WorkflowIssue {
+  readonly type: 'error' | 'warning';
+  readonly code: ErrorIssueCode | WarningIssueCode;
+  /** A sentence that says what to do. */
+  readonly message: string;
+  readonly nodeId?: string;
+  readonly edgeId?: string;
+  /** A JSON pointer (RFC 6901) into the document. */
+  readonly path: string;
+}
+
+/** Where an issue is. */
+export interface IssuePlace {
+  readonly path: readonly PropertyKey[];
+  readonly nodeId?: string;
+  readonly edgeId?: string;
+}
+
+/** Of each kind: whoever has more of them has other worries. */
+const MOST_ISSUES = 500;
+
+/** What was found so far. */
+export class IssueList {
+  readonly errors: WorkflowIssue[] = [];
+  readonly warnings: WorkflowIssue[] = [];
+
+  error(code: ErrorIssueCode, place: IssuePlace, message: string): void {
+    if (this.errors.length < MOST_ISSUES) this.errors.push({ type: 'error', code, message, ...toPlace(place) });
+  }
+
+  warning(code: WarningIssueCode, place: IssuePlace, message: string): void {
+    if (this.warnings.length < MOST_ISSUES) this.warnings.push({ type: 'warning', code, message, ...toPlace(place) });
+  }
+}
+
+function toPlace({ path, ...ids }: IssuePlace): Pick<WorkflowIssue, 'nodeId' | 'edgeId' | 'path'> {
+  return { ...ids, path: toPointer(path) };
+}

@@ -1,0 +1,72 @@
+import { parseDocument, type SubflowInput, type SubflowOutput } from '../document.js';
+import { memberOf } from '../json.js';
+import { LIMITS } from '../limits.js';
+
+/** A definition, as far as those that use it need to know. */
+export interface SubflowShape {
+  readonly inputs: readonly SubflowInput[];
+  readonly outputs: readonly SubflowOutput[];
+  /** The subflows that it uses itself. */
+  readonly uses: readonly string[];
+}
+
+/** The definition's JSON; undefined: there is none. */
+export type SubflowLookup = (subflowId: string) => unknown;
+
+/** Where a chain of subflows leads. */
+export type Nesting =
+  | { readonly type: 'ends'; readonly depth: number }
+  /** Ids from the one that comes again to the one before it does. */
+  | { readonly type: 'circle'; readonly ids: readonly string[] }
+  | { readonly type: 'too_many' };
+
+/** Reads each definition once. */
+export class SubflowShapes {
+  private readonly known = new Map<string, SubflowShape | null>();
+  private readonly depths = new Map<string, number>();
+
+  constructor(private readonly lookup: SubflowLookup) {}
+
+  /** Null: there is none, or it is no workflow. */
+  get(subflowId: string): SubflowShape | null {
+    const known = this.known.get(subflowId);
+    if (known !== undefined) return known;
+    const shape = toShape(this.lookup(subflowId));
+    this.known.set(subflowId, shape);
+    return shape;
+  }
+
+  /** How deep it goes behind a subflow, itself included. `above` is the workflow that uses it; null: it has no id yet. */
+  nesting(subflowId: string, above: string | null): Nesting {
+    const path: string[] = above === null ? [] : [above];
+    const stack = [{ id: subflowId, next: 0, depth: 0 }];
+    if (subflowId === above) return { type: 'circle', ids: path };
+    path.push(subflowId);
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const child = this.depths.has(top.id) ? undefined : this.get(top.id)?.uses[top.next++];
+      if (child === undefined) {
+        const depth = this.depths.get(top.id) ?? top.depth + 1;
+        this.depths.set(top.id, depth);
+        stack.pop();
+        path.pop();
+        const parent = stack.at(-1);
+        if (parent === undefined) return { type: 'ends', depth };
+        parent.depth = Math.max(parent.depth, depth);
+        continue;
+      }
+      if (path.includes(child)) return { type: 'circle', ids: path.slice(path.indexOf(child)) };
+      if (this.known.size > LIMITS.subflows) return { type: 'too_many' };
+      stack.push({ id: child, next: 0, depth: 0 });
+      path.push(child);
+    }
+    return { type: 'ends', depth: 0 };
+  }
+}
+
+function toShape(json: unknown): SubflowShape | null {
+  const parsed = parseDocument(json);
+  if (!parsed.ok) return null;
+  const { meta, nodes } = parsed.document;
+  const uses = nodes.filter(({ type }) => type === 'subflow').map(({ data }) => memberOf(data, 'subflowId'));
+  return { ...meta.subflow, uses: [...new Set(uses.filter((id) => typeof id === 'string'))] };
+}
