@@ -44,7 +44,13 @@ export async function toPayload<T extends object>(
 }
 
 function toUserError({ code, message, field, details: { issues } }: AppError): UserError {
-  return { code, message, field: field ?? null, issues: Array.isArray(issues) ? issues.map(String) : [] };
+  return { code, message, field: field ?? null, issues: Array.isArray(issues) ? issues.map(toSentence) : [] };
+}
+
+/** Issues with a code of their own say it first. */
+function toSentence(issue: unknown): string {
+  const { code, message } = Object(issue) as { readonly code?: unknown; readonly message?: unknown }; // only read
+  return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : String(issue);
 }
 
 function isUserError(error: unknown): error is AppError {

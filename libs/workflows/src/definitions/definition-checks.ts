@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+
+import { ToolCatalog, type WorkspaceTools } from '#tools';
+
+import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../definition/document.js';
+import { memberOf } from '../definition/json.js';
+import { LIMITS } from '../definition/limits.js';
+import { validateWorkflow, type Validation } from '../definition/validate.js';
+import { DefinitionsRepository } from './definitions.repository.js';
+
+/** A subflow as it is published now. */
+export interface FoundSubflow {
+  readonly id: string;
+  readonly version: number;
+  readonly json: unknown;
+  readonly document: WorkflowDocument;
+}
+
+/** A definition among what there is in its workspace. */
+export interface CheckedDefinition {
+  /** Null: it is no workflow document. */
+  readonly document: WorkflowDocument | null;
+  readonly result: Validation;
+  /** All that it uses, those of subflows included, by the ids that definitions give them. */
+  readonly subflows: ReadonlyMap<string, FoundSubflow>;
+  readonly tools: WorkspaceTools;
+}
+
+/** Holds definitions against the tools and the published subflows of their workspace. */
+@Injectable()
+export class DefinitionChecks {
+  constructor(
+    private readonly definitions: DefinitionsRepository,
+    private readonly catalog: ToolCatalog,
+  ) {}
+
+  /** `strict`: a known field with a wrong type is an error, else it is taken as absent. */
+  async look(
+    workspaceId: string,
+    json: unknown,
+    { strict, workflowId }: { readonly strict: boolean; readonly workflowId?: string },
+  ): Promise<CheckedDefinition> {
+    const parsed = parseDocument(json);
+    const [subflows, tools] = await Promise.all([this.subflowsOf(workspaceId, parsed), this.catalog.of(workspaceId)]);
+    const result = validateWorkflow(json, {
+      strict,
+      tools: new Set(tools.list().map(({ name }) => name)),
+      subflows: (id) => subflows.get(id)?.json,
+      ...(workflowId === undefined ? {} : { workflowId }),
+    });
+    return { document: parsed.ok ? parsed.document : null, result, subflows, tools };
+  }
+
+  /** Level by level, until nothing new is named; what is deeper or more than allowed is left to the validation to tell. */
+  private async subflowsOf(workspaceId: string, root: ParsedDocument): Promise<ReadonlyMap<string, FoundSubflow>> {
+    const found = new Map<string, FoundSubflow>();
+    const asked = new Set<string>();
+    let wanted = root.ok ? subflowIdsIn(root.document) : [];
+    while (wanted.length > 0 && asked.size <= LIMITS.subflows) {
+      for (const id of wanted) asked.add(id);
+      const published = await this.definitions.published(workspaceId, wanted);
+      const documents: WorkflowDocument[] = [];
+      for (const [ref, { id, version, definition }] of published) {
+        const json: unknown = JSON.parse(definition);
+        const parsed = parseDocument(json);
+        if (!parsed.ok) continue;
+        documents.push(parsed.document);
+        found.set(ref, { id, version, json, document: parsed.document });
+      }
+      wanted = [...new Set(documents.flatMap(subflowIdsIn))].filter((id) => !asked.has(id));
+    }
+    return found;
+  }
+}
+
+function subflowIdsIn({ nodes }: WorkflowDocument): readonly string[] {
+  const named = nodes.filter(({ type }) => type === 'subflow').map(({ data }) => memberOf(data, 'subflowId'));
+  return [...new Set(named.filter((id) => typeof id === 'string').filter((id) => id !== ''))];
+}

@@ -1,0 +1,16 @@
+import { entryTooLong, promptTooLong, tooManyEntries } from './start.errors.js';
+import type { StartWorkflow } from './start-workflow.js';
+
+/** What a start may bring along, in UTF-16 units and entries. */
+const most = { prompt: 12_000, attachments: 20, history: 200, historyEntry: 8_000 } as const;
+
+/** Throws `too_large`. */
+export function assertFits({ prompt, attachments, history }: StartWorkflow): void {
+  if (prompt.length > most.prompt) throw promptTooLong(most.prompt);
+  if (attachments.length > most.attachments) throw tooManyEntries('attachments', most.attachments);
+  if (history.length > most.history) throw tooManyEntries('conversationHistory', most.history);
+  for (const { content } of history) {
+    const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
+    if (text.length > most.historyEntry) throw entryTooLong('conversationHistory', most.historyEntry);
+  }
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
+import { isTerminal, jobNotFound, JobsRepository, type StartedJob, type StartRequest } from '#jobs';
+import { missingModelKey } from '#models';
+import { isId } from '#platform';
+
+import { toGraph } from '../definition/graph.js';
+import { DefinitionsRepository } from '../definitions/definitions.repository.js';
+import { readDocument } from '../definitions/read-definition.js';
+import { workflowVersionNotFound } from '../definitions/workflows.errors.js';
+import { NodeRunsRepository } from '../run/node-runs.repository.js';
+import { notAWorkflowJob, stillRunning } from './start.errors.js';
+import { fromNodeRuns } from './to-resume-from.js';
+import { asksModels } from './tools-of.js';
+import { toWorkflowInput } from './workflow-input.js';
+import { WorkflowLaunch } from './workflow-launch.js';
+
+/** A node of an ended job to run again, and all behind it. */
+export interface RerunFromNode {
+  readonly jobId: string;
+  /** A node of the top. */
+  readonly nodeId: string;
+  /** Replaces what the node would read; null: what it read. */
+  readonly editedInput: string | null;
+  readonly idempotency: StartRequest['idempotency'];
+}
+
+/** Runs a part of an ended job again, as a new job: what had finished before is taken over, not run. */
+@Injectable()
+export class RerunWorkflowService {
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly nodeRuns: NodeRunsRepository,
+    private readonly definitions: DefinitionsRepository,
+    private readonly launch: WorkflowLaunch,
+  ) {}
+
+  /**
+   * Of the same version and with the same subflows; tools as they were then. Throws `not_found`, `forbidden`, `conflict` (the
+   * job has not ended), `bad_request` (no workflow job; a node that it never reached, or that is not on the top),
+   * `missing_model_key` (the job had a key of its own), and what `JobStarter.start` throws.
+   */
+  async rerunFromNode(principal: MemberPrincipal, wish: RerunFromNode): Promise<StartedJob> {
+    const { idempotency } = wish;
+    const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
+    if (replayed !== null) return replayed;
+    const found = isId(wish.jobId) ? await this.jobs.findInputInScope(scopeOf(principal), wish.jobId) : null;
+    if (found === null) throw jobNotFound();
+    const { job, input: stored } = found;
+    const { id: jobId, workspaceId, createdBy, workflowId, workflowVersion } = job;
+    assertCan(abilityOf(principal), { action: 'retry', subject: 'Job', row: { workspaceId, createdBy } });
+    if (workflowId === null || workflowVersion === null) throw notAWorkflowJob();
+    if (!isTerminal(job.status)) throw stillRunning();
+    const input = toWorkflowInput(stored);
+    // The key was erased with the job's end, and nobody else's is used in its place.
+    if (input.hasOwnKey === true) throw missingModelKey();
+    const workflow = { id: workflowId, version: workflowVersion };
+    const [definition] = await this.definitions.pinned(workspaceId, [workflow]);
+    if (definition === undefined) throw workflowVersionNotFound();
+    const graph = toGraph(readDocument(definition.definition));
+    const { nodeRuns } = await this.nodeRuns.load({ workspaceId, jobId });
+    const from = { nodeId: wish.nodeId, input: wish.editedInput };
+    return this.launch.start(principal, {
+      workflow,
+      input: { ...input, resumeFrom: fromNodeRuns(graph, { rows: nodeRuns, before: input.resumeFrom ?? null }, from) },
+      thread: job.threadId === null ? null : { ref: job.threadId },
+      messageClientId: null,
+      idempotency,
+      retryOf: jobId,
+      asksModels: asksModels(graph),
+      providerKey: null,
+    });
+  }
+}

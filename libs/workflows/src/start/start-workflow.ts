@@ -1,0 +1,52 @@
+import type { WhenBusy } from '#jobs';
+import type { ChatMessage } from '#models';
+import type { Secret } from '#platform';
+
+import type { Attachment } from '../nodes/node-executor.js';
+
+/** What a client believes to be running; each member that is there is compared. */
+export interface KnownDefinition {
+  /** Of its own copy, ms since the epoch. */
+  readonly updatedAt?: number;
+  /** A number of ours, or the document's `meta.version`. */
+  readonly version?: number | string;
+  /** Its copy; only its content counts. */
+  readonly definition?: unknown;
+}
+
+/** What an earlier run has left, as a client knows it. */
+export interface KnownRun {
+  readonly startNodeId: string;
+  /** By node id; those of nodes that are not in the workflow are passed over. */
+  readonly nodeOutputs: Readonly<Record<string, string>>;
+  readonly executionOrder: readonly string[];
+  readonly pendingNodes: readonly string[];
+  readonly sessionMessages: readonly ChatMessage[] | null;
+  /** Replaces what the node would read. */
+  readonly resumeInput: string | null;
+}
+
+/** A request to run a workflow in the background. What the doors have in common. */
+export interface StartWorkflow {
+  /** Our id, or the one its document came with. */
+  readonly workflowRef: string;
+  /** Null: what is published. */
+  readonly version: number | null;
+  readonly prompt: string;
+  /** Our id of the thread, or the client's own. Null: the job belongs to none. */
+  readonly threadRef: string | null;
+  /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
+  readonly createThread: boolean;
+  /** The client's id of the assistant message to be written. */
+  readonly messageClientId: string | null;
+  /** The conversation before the prompt. */
+  readonly history: readonly ChatMessage[];
+  readonly attachments: readonly Attachment[];
+  readonly whenBusy: WhenBusy | null;
+  /** `requestHash`: SHA-256 (hex) of what the client asked for. */
+  readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  /** For this job only; stored encrypted and erased when the job ends. */
+  readonly providerKey: Secret | null;
+  readonly known: KnownDefinition;
+  readonly resumeFrom: KnownRun | null;
+}

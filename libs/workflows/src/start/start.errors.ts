@@ -1,0 +1,41 @@
+import { AppError } from '#platform';
+
+/** The client has something newer than what would run. */
+export const workflowStale = () =>
+  new AppError({ code: 'workflow_stale', message: 'Workflow is stale on server. Sync and retry.' });
+
+export const workflowVersionMismatch = () =>
+  new AppError({ code: 'workflow_version_mismatch', message: 'Workflow version mismatch. Refresh and retry.' });
+
+export const workflowPayloadMismatch = () =>
+  new AppError({
+    code: 'workflow_payload_mismatch',
+    message: 'Workflow payload mismatch with canonical server definition',
+  });
+
+export const promptTooLong = (limit: number) =>
+  new AppError({ code: 'too_large', message: `Prompt exceeds ${limit} chars`, field: 'prompt' });
+
+export const tooManyEntries = (field: string, limit: number) =>
+  new AppError({ code: 'too_large', message: `${field} exceeds ${limit} entries`, field });
+
+export const entryTooLong = (field: string, limit: number) =>
+  new AppError({ code: 'too_large', message: `An entry of ${field} exceeds ${limit} chars`, field });
+
+/** Also a node inside of a loop: a run begins on the top. */
+export const startNodeUnknown = () =>
+  new AppError({
+    code: 'bad_request',
+    message: 'resumeFrom startNodeId is not in this workflow',
+    field: 'resumeFrom',
+  });
+
+/** A node to run again: unknown, inside of a loop, a map or a subflow, or never reached. */
+export const cannotRerun = (problem: string) =>
+  new AppError({ code: 'bad_request', message: problem, field: 'nodeId' });
+
+export const notAWorkflowJob = () =>
+  new AppError({ code: 'bad_request', message: 'This job runs no workflow', field: 'jobId' });
+
+export const stillRunning = () =>
+  new AppError({ code: 'conflict', message: 'The job has not ended yet: cancel it first', field: 'jobId' });

@@ -1,0 +1,85 @@
+import { edgesOf, edgesOnward } from '../definition/edge-lookup.js';
+import type { WorkflowGraph } from '../definition/graph.js';
+import { reachableFrom } from '../definition/loop-bodies.js';
+import type { NodeRunRow } from '../engine/node-run.js';
+import type { FinishedNode, ResumeFrom } from '../engine/run-plan.js';
+import { cannotRerun, startNodeUnknown } from './start.errors.js';
+import type { KnownRun } from './start-workflow.js';
+
+/** What a client says of an earlier run. Throws `bad_request` when the node is not on the top of the workflow. Pure. */
+export function fromKnownRun(graph: WorkflowGraph, known: KnownRun): ResumeFrom {
+  const { startNodeId, nodeOutputs, executionOrder, pendingNodes, sessionMessages, resumeInput } = known;
+  const isOnTop = (id: string): boolean => graph.nodes.has(id) && !graph.owners.has(id);
+  if (!isOnTop(startNodeId)) throw startNodeUnknown();
+  const outputs = new Map(Object.entries(nodeOutputs));
+  const order = new Set([...executionOrder, ...graph.nodes.keys(), ...outputs.keys()]);
+  const finished = [...order].flatMap((nodeId): readonly FinishedNode[] => {
+    const output = outputs.get(nodeId);
+    if (output === undefined || nodeId === startNodeId || !isOnTop(nodeId)) return [];
+    return [{ nodeId, input: '', output, handles: null, handOn: 'output' }];
+  });
+  return {
+    startNodeId,
+    input: resumeInput,
+    finished,
+    pending: pendingNodes.filter((id) => isOnTop(id) && id !== startNodeId),
+    session: sessionMessages,
+  };
+}
+
+/** What an ended job has done, and what it had taken over itself. */
+export interface EndedRun {
+  readonly rows: readonly NodeRunRow[];
+  readonly before: ResumeFrom | null;
+}
+
+/** What an ended job leaves to run again from a node of the top that it had reached. Throws `bad_request`. Pure. */
+export function fromNodeRuns(
+  graph: WorkflowGraph,
+  { rows, before }: EndedRun,
+  { nodeId, input }: { readonly nodeId: string; readonly input: string | null },
+): ResumeFrom {
+  if (nodeId.startsWith('sf:')) throw cannotRerun('This node is inside a subflow: rerun from the subflow node');
+  if (!graph.nodes.has(nodeId)) throw cannotRerun('This node is not in the workflow');
+  const owner = graph.owners.get(nodeId);
+  if (owner !== undefined) throw cannotRerun(`This node is inside a loop: rerun from "${owner}"`);
+  const top = rows.filter(({ path, iteration }) => path.length === 0 && iteration.length === 0);
+  const reached = top.find((row) => row.nodeId === nodeId);
+  if (reached === undefined || reached.status === 'skipped') throw cannotRerun('The job never reached this node');
+  const own = new Set(top.map((row) => row.nodeId));
+  const finished = [
+    ...(before?.finished ?? []).filter((node) => !own.has(node.nodeId)),
+    ...top.filter((row) => row.nodeId !== nodeId).flatMap(toFinished),
+  ];
+  return {
+    startNodeId: nodeId,
+    input: input ?? (before?.startNodeId === nodeId ? before.input : null),
+    finished,
+    pending: pendingBeside(graph, nodeId, finished),
+    session: before?.session ?? null,
+  };
+}
+
+/** What finished nodes led to, and did not get done, besides what runs again anyway. */
+function pendingBeside(graph: WorkflowGraph, nodeId: string, finished: readonly FinishedNode[]): readonly string[] {
+  const again = reachableFrom([nodeId], graph.outgoing);
+  const done = new Set(finished.map((node) => node.nodeId));
+  const taken = finished.flatMap(
+    ({ nodeId: from, handles }) =>
+      handles?.flatMap((handle) => edgesOf(graph, from, handle)) ?? edgesOnward(graph, from),
+  );
+  const reached = new Set(taken.map(({ target }) => target));
+  return [...reached].filter((id) => !again.has(id) && !done.has(id) && !graph.owners.has(id));
+}
+
+/** What was skipped is not taken over: why it was may hold no more. */
+function toFinished(row: NodeRunRow): readonly FinishedNode[] {
+  const { nodeId, output, input, handles, handOn, extra } = row;
+  if (row.status !== 'completed' && !wentOn(row)) return [];
+  return [{ nodeId, input, output: output ?? '', handles: handles ?? [], handOn, extra }];
+}
+
+/** A node that failed where the run could go on. */
+function wentOn({ status, handles }: NodeRunRow): boolean {
+  return status === 'error' && handles !== null && handles.length > 0;
+}

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
+import { jobKeyPlace, ModelCatalog } from '#models';
+import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
+
+import type { WorkflowInput, WorkflowPin } from './workflow-input.js';
+
+/** A run that may begin: everything about it has been checked. */
+export interface ReadyWorkflow extends Pick<
+  StartRequest,
+  'thread' | 'messageClientId' | 'whenBusy' | 'idempotency' | 'retryOf'
+> {
+  readonly workflow: WorkflowPin;
+  readonly input: WorkflowInput;
+  /** Whether it is of use without any model. */
+  readonly asksModels: boolean;
+  readonly providerKey: Secret | null;
+}
+
+/** What nodes ask that name no model where the workspace has none either; such a run asks nobody. */
+const noModel = 'openai/gpt-4o-mini';
+
+/** Hands workflow jobs over to the job starter. */
+@Injectable()
+export class WorkflowLaunch {
+  constructor(
+    private readonly starter: JobStarter,
+    private readonly models: ModelCatalog,
+    private readonly secretBox: SecretBox,
+  ) {}
+
+  /** The job that this key has started before; null: none. Throws as `JobStarter.replay`. */
+  replay(
+    { workspaceId, id: principal }: Principal,
+    idempotency: NonNullable<StartRequest['idempotency']>,
+  ): Promise<StartedJob | null> {
+    return this.starter.replay({ workspaceId, principal, idempotency });
+  }
+
+  /** The job is committed when this returns. Throws `missing_model_key` and what `JobStarter.start` throws. */
+  async start(principal: Principal, ready: ReadyWorkflow): Promise<StartedJob> {
+    const { workspaceId, id, userId } = principal;
+    const { input, asksModels, providerKey, ...request } = ready;
+    const jobId = newId();
+    const hasOwnKey = providerKey !== null;
+    return this.starter.start({
+      ...request,
+      jobId,
+      workspaceId,
+      kind: 'workflow',
+      principal: id,
+      createdBy: userId,
+      model: await this.modelName({ workspaceId, hasOwnKey, asksModels }),
+      input: { ...(toStorable(input) as object), ...(hasOwnKey ? { hasOwnKey } : {}) }, // an object in, an object out
+      keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
+    });
+  }
+
+  private async modelName(wish: {
+    readonly workspaceId: string;
+    readonly hasOwnKey: boolean;
+    readonly asksModels: boolean;
+  }): Promise<string> {
+    const { asksModels, ...rest } = wish;
+    try {
+      return await this.models.modelNameFor({ ...rest, wanted: null });
+    } catch (error) {
+      if (asksModels || !(error instanceof AppError) || error.code !== 'missing_model_key') throw error;
+      return noModel;
+    }
+  }
+}

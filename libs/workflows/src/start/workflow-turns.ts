@@ -1,0 +1,26 @@
+import { turnRows } from '#chat';
+import type { PartRow, Turn, TurnStarter } from '#jobs';
+import type { ChatMessage, ContentPart } from '#models';
+
+import type { Attachment } from '../nodes/node-executor.js';
+import { toWorkflowInput, type WorkflowInput } from './workflow-input.js';
+
+/** When a workflow job's turn in its thread begins, what the user said and the place of the answer enter the conversation. */
+export const workflowTurns: TurnStarter = {
+  kind: 'workflow',
+  rows: (turn: Turn): readonly PartRow[] => turnRows(turn, saidIn(toWorkflowInput(turn.input))),
+};
+
+/** A run that takes up an earlier one asks nothing new. */
+function saidIn({ prompt, attachments, resumeFrom }: WorkflowInput): readonly ChatMessage[] {
+  if (resumeFrom !== undefined) return [];
+  const parts = attachments.flatMap(toPart);
+  return [{ role: 'user', content: parts.length === 0 ? prompt : [{ type: 'text', text: prompt }, ...parts] }];
+}
+
+/** What conversations have words for. */
+function toPart({ type, url, name }: Attachment): readonly ContentPart[] {
+  if (type === 'image') return [{ type: 'image_url', image_url: { url } }];
+  if (type !== 'file') return [];
+  return [{ type: 'file', file: { ...(name === undefined ? {} : { filename: name }), file_data: url } }];
+}

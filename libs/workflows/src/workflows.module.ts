@@ -1,0 +1,38 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+
+import { ChatModule } from '#chat';
+import { JobsModule, JobTurns } from '#jobs';
+import { ModelsModule } from '#models';
+import { ToolsModule } from '#tools';
+
+import { DefinitionChecks } from './definitions/definition-checks.js';
+import { DefinitionsRepository } from './definitions/definitions.repository.js';
+import { WorkflowsRepository } from './definitions/workflows.repository.js';
+import { WorkflowsService } from './definitions/workflows.service.js';
+import { NodeRunsRepository } from './run/node-runs.repository.js';
+import { RerunWorkflowService } from './start/rerun-workflow.service.js';
+import { StartWorkflowService } from './start/start-workflow.service.js';
+import { WorkflowLaunch } from './start/workflow-launch.js';
+import { workflowTurns } from './start/workflow-turns.js';
+import { HitlRequestsRepository } from './state/hitl-requests.repository.js';
+import { RunStateRepository } from './state/run-state.repository.js';
+import { ShownNodeRunsRepository } from './state/shown-node-runs.repository.js';
+import { WorkflowStateReader } from './state/workflow-state-reader.js';
+
+const definitions = [DefinitionChecks, DefinitionsRepository, WorkflowsRepository, WorkflowsService];
+const starts = [NodeRunsRepository, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
+const states = [HitlRequestsRepository, RunStateRepository, ShownNodeRunsRepository, WorkflowStateReader];
+
+/** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
+@Module({
+  imports: [ChatModule, JobsModule, ModelsModule, ToolsModule],
+  providers: [...definitions, ...starts, ...states],
+  exports: [...definitions, ...starts, ...states],
+})
+export class WorkflowsModule implements OnModuleInit {
+  constructor(private readonly turns: JobTurns) {}
+
+  onModuleInit(): void {
+    this.turns.register(workflowTurns);
+  }
+}
