@@ -118,6 +118,7 @@ export { type McpServerChanges, McpServersService, type NewMcpServer } from './m
 export type { McpSettingsInput } from './mcp/mcp-settings.js';
 export { parseJsonPath } from './http/parse-json-path.js';
 export { selectJson } from './http/select-json.js';
+export { selectedText } from './http/selected-text.js';
 export type { HttpTool } from './http/http-tool.js';
 export { HttpToolTrials, type ToolTrial, type TriedTool } from './http/http-tool-trial.service.js';
 export { OutboundHosts } from './http/outbound-hosts.service.js';
