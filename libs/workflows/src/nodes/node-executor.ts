@@ -1,6 +1,7 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 
 import type { GraphNode, WorkflowGraph } from '../definition/graph.js';
+import type { NodeType } from '../definition/node-types.js';
 import type { NodeErrorCode, NodeRunRow, Settlement } from '../engine/node-run.js';
 
 /** An earlier node of the same scope, in execution order. */
@@ -62,6 +63,8 @@ export type Conversed =
 /** A question to a person; asked once per node run and `key`, however often the node is run. */
 export interface Question {
   readonly key: string;
+  /** Of the request, as its readers know it; absent: `hitl_<base36 time>_<random>`. Counts when it is asked first. */
+  readonly requestId?: string;
   readonly mode: 'approval' | 'input' | 'review';
   readonly title: string;
   readonly prompt: string;
@@ -116,7 +119,10 @@ export interface NodePorts {
     readonly body: string | null;
     readonly timeoutMs: number;
   }): Promise<{ readonly status: number; readonly text: string }>;
-  /** Not before `at` (ms since the epoch), or not before the event; holds no worker meanwhile. */
+  /**
+   * Over at `at` (ms since the epoch; null: whenever the event comes), or with the event; `timedOut`: without one. Of a node run,
+   * the first call counts. Holds no worker meanwhile.
+   */
   waitFor(wait: {
     readonly at: number | null;
     readonly event: string | null;
@@ -125,6 +131,7 @@ export interface NodePorts {
     | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
   >;
   warn(code: string, text: string): void;
+  /** Both are told once for each branch of a node run, however often they are called. */
   branchStarted(branchId: string, label: string): void;
   branchFinished(branchId: string, label: string, end: { readonly output: string } | { readonly error: string }): void;
   /** Whether the model takes what is attached. */
@@ -145,14 +152,13 @@ export interface NodeContext<Node extends GraphNode = GraphNode> {
 }
 
 export type NodeOutcome =
-  | ({ readonly type: 'finished' } & Settlement)
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+  ({ readonly type: 'finished' } & Settlement) | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
 
 /** The work of one type of node. Called again after a crash or an answer, from the start: its ports remember. */
 export interface NodeExecutor {
-  readonly type: string;
+  readonly type: NodeType;
   /** Nothing outside learns of it: it may be run again, and is written once, when it has ended. */
-  readonly isPure: boolean;
+  isPure(node: GraphNode): boolean;
   run(context: NodeContext): Promise<NodeOutcome>;
 }
 
@@ -161,7 +167,8 @@ export class NodeFailure extends Error {
   constructor(
     message: string,
     readonly code: NodeErrorCode,
-    readonly details: { readonly statusCode?: number; readonly retryAfterMs?: number } = {},
+    /** `isFinal`: trying again gives the same. */
+    readonly details: { readonly statusCode?: number; readonly retryAfterMs?: number; readonly isFinal?: boolean } = {},
   ) {
     super(message);
   }

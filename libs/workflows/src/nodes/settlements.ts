@@ -1,0 +1,34 @@
+import { edgesOf } from '../definition/edge-lookup.js';
+import type { NodeExtra } from '../engine/node-run.js';
+import type { NodeContext, NodeOutcome } from './node-executor.js';
+import { refusal } from './to-node-error.js';
+
+/** The node is done: its output goes on, along `output` unless told otherwise. */
+export function handOn(
+  output: string,
+  handles: readonly string[] = ['output'],
+  extra?: NodeExtra,
+): Extract<NodeOutcome, { type: 'finished' }> {
+  return { type: 'finished', output, handles, handOn: 'output', ...(extra === undefined ? {} : { extra }) };
+}
+
+/** A person said no before the node ran: its input goes on along `rejected`. Throws when nothing leads there. */
+export function rejectedBefore(context: Pick<NodeContext, 'graph' | 'node'>): NodeOutcome {
+  if (!leadsOn(context, 'rejected')) throw requestRejected();
+  return { type: 'finished', output: '', handles: ['rejected'], handOn: 'input' };
+}
+
+export function requestRejected(): Error {
+  return refusal('HITL: Request rejected');
+}
+
+/** Whether an edge is there for a handle that is matched exactly. */
+export function leadsOn({ graph, node }: Pick<NodeContext, 'graph' | 'node'>, handle: 'rejected' | 'timeout'): boolean {
+  return edgesOf(graph, node.id, handle).length > 0;
+}
+
+/** What a person gave, as text: a text as it is, anything else as JSON. Null: nothing was given. */
+export function givenText(data: unknown): string | null {
+  if (data === undefined || data === null) return null;
+  return typeof data === 'string' ? data : JSON.stringify(data);
+}

@@ -1,0 +1,126 @@
+import { ModelError, type ModelErrorCode } from '#models';
+import { AppError, OutboundError, type OutboundErrorCode, toStorableText } from '#platform';
+
+import type { NodeError, NodeErrorCode } from '../engine/node-run.js';
+import { NodeFailure } from './node-executor.js';
+
+const longestMessage = 2_000;
+
+/** What is told of a failure that nobody foresaw: its own words may tell of what is not the reader's. */
+const UNEXPECTED = 'The node failed for an unexpected reason';
+
+/** Whatever a node threw, as its run tells it: with a code that retries go by, and without a stack. Never throws. */
+export function toNodeError(thrown: unknown, nodeId: string): NodeError {
+  const statusCode = statusOf(thrown);
+  const retryAfterMs = retryAfterOf(thrown);
+  return {
+    message: shownMessage(thrown),
+    code: codeOf(thrown, statusCode),
+    nodeId,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(retryAfterMs === undefined ? {} : { rateLimit: { retryAfterMs } }),
+  };
+}
+
+/** Whether trying again would give the same. */
+export function isFinalFailure(thrown: unknown): boolean {
+  return thrown instanceof NodeFailure && thrown.details.isFinal === true;
+}
+
+/** A failure that no retry mends, with the code of its message. */
+export function refusal(message: string): NodeFailure {
+  return new NodeFailure(message, codeOfMessage(message), { isFinal: true });
+}
+
+/** By the status of an answer; undefined: it is none of a failure. */
+export function codeOfStatus(status: number): NodeErrorCode | undefined {
+  if (status === 429) return 'RATE_LIMIT';
+  if (status === 401 || status === 403) return 'AUTH';
+  if (status === 408 || status === 504) return 'TIMEOUT';
+  if (status >= 400 && status <= 499) return 'VALIDATION';
+  return status >= 500 && status <= 599 ? 'LLM_ERROR' : undefined;
+}
+
+const codesOfMessages: readonly (readonly [NodeErrorCode, readonly string[]])[] = [
+  ['RATE_LIMIT', ['rate limit', '429']],
+  ['TIMEOUT', ['timeout', 'timed out']],
+  ['AUTH', ['unauthorized', '401', '403']],
+  ['NETWORK', ['network', 'fetch', 'econnrefused']],
+  ['VALIDATION', ['validation', 'invalid']],
+];
+
+/** By the words of a message; the first that is found counts. */
+export function codeOfMessage(message: string): NodeErrorCode {
+  const text = message.toLowerCase();
+  return codesOfMessages.find(([, words]) => words.some((word) => text.includes(word)))?.[0] ?? 'UNKNOWN';
+}
+
+/** Our own errors say by their code what their words, which are for people, do not. */
+const codesOfModelErrors: Readonly<Record<ModelErrorCode, NodeErrorCode>> = {
+  model_unauthorized: 'AUTH',
+  model_rate_limited: 'RATE_LIMIT',
+  model_unavailable: 'NETWORK',
+  model_timeout: 'TIMEOUT',
+  model_stream_broken: 'NETWORK',
+  model_bad_request: 'VALIDATION',
+  model_answer_too_large: 'LLM_ERROR',
+  model_url_refused: 'VALIDATION',
+  model_error: 'LLM_ERROR',
+};
+
+const codesOfOutboundErrors: Readonly<Record<OutboundErrorCode, NodeErrorCode>> = {
+  address_refused: 'VALIDATION',
+  outbound_url_refused: 'VALIDATION',
+  outbound_host_refused: 'VALIDATION',
+  outbound_port_refused: 'VALIDATION',
+  outbound_redirect_refused: 'VALIDATION',
+  outbound_request_invalid: 'VALIDATION',
+  outbound_timeout: 'TIMEOUT',
+  outbound_unreachable: 'NETWORK',
+  outbound_broken: 'NETWORK',
+  outbound_too_large: 'VALIDATION',
+};
+
+const codesOfAppErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
+  ['missing_model_key', 'AUTH'],
+  ['forbidden', 'AUTH'],
+  ['bad_request', 'VALIDATION'],
+  ['invalid_arguments', 'VALIDATION'],
+  ['invalid_schema', 'VALIDATION'],
+  ['rate_limited', 'RATE_LIMIT'],
+]);
+
+function codeOf(thrown: unknown, status: number | undefined): NodeErrorCode {
+  if (thrown instanceof NodeFailure) return thrown.code;
+  const byStatus = status === undefined ? undefined : codeOfStatus(status);
+  if (byStatus !== undefined) return byStatus;
+  if (thrown instanceof ModelError) return codesOfModelErrors[thrown.code];
+  if (thrown instanceof OutboundError) return codesOfOutboundErrors[thrown.code];
+  const byCode = thrown instanceof AppError ? codesOfAppErrors.get(thrown.code) : undefined;
+  return byCode ?? codeOfMessage(messageOf(thrown));
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : '';
+}
+
+function shownMessage(thrown: unknown): string {
+  const isOurs = thrown instanceof NodeFailure || thrown instanceof AppError;
+  const text = isOurs ? toStorableText(thrown.message) : '';
+  if (text === '') return UNEXPECTED;
+  return text.length <= longestMessage ? text : `${text.slice(0, longestMessage).toWellFormed()}…`;
+}
+
+function statusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof NodeFailure) return thrown.details.statusCode;
+  if (thrown instanceof ModelError) return thrown.status;
+  if (typeof thrown !== 'object' || thrown === null) return undefined;
+  const status: unknown = 'statusCode' in thrown ? thrown.statusCode : 'status' in thrown ? thrown.status : undefined;
+  return typeof status === 'number' && codeOfStatus(status) !== undefined ? status : undefined;
+}
+
+function retryAfterOf(thrown: unknown): number | undefined {
+  if (thrown instanceof NodeFailure) return thrown.details.retryAfterMs;
+  const seconds = thrown instanceof AppError ? thrown.retryAfterSeconds : undefined;
+  return seconds === undefined ? undefined : Math.max(0, seconds) * 1_000;
+}
