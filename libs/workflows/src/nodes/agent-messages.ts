@@ -1,0 +1,31 @@
+import type { ChatMessage } from '#models';
+
+import { userMessage } from './attachments.js';
+import type { ContextOf } from './define-node.js';
+import type { EarlierOutput } from './node-executor.js';
+
+/**
+ * What an agent reads: its prompt with the outputs of earlier nodes, the session, and its input. An input that the session ends
+ * with is not said twice.
+ */
+export async function agentMessages(context: ContextOf<'agent'>, input: string): Promise<readonly ChatMessage[]> {
+  const { node, graph, view } = context;
+  const system: ChatMessage = { role: 'system', content: systemText(node, othersSaid(view.earlier, graph.routerEcho)) };
+  const last = view.session.at(-1);
+  const isSaid = last?.role === 'user' && last.content === input;
+  const session = isSaid ? view.session.slice(0, -1) : view.session;
+  const user = await userMessage(context, input, node.data.model);
+  return [system, ...session, ...(user === null ? [] : [user])];
+}
+
+function systemText({ label, data }: ContextOf<'agent'>['node'], blocks: readonly string[]): string {
+  const prompt = data.prompt.trim() === '' ? `You are a helpful assistant named "${label}".` : data.prompt;
+  return blocks.length === 0 ? prompt : `${prompt}\n\nContext from previous agents:\n${blocks.join('\n\n')}`;
+}
+
+/** A router says only what it was told, unless it echoes. */
+function othersSaid(earlier: readonly EarlierOutput[], routerEcho: boolean): readonly string[] {
+  return earlier
+    .filter(({ type, output }) => output !== '' && (type !== 'router' || routerEcho))
+    .map(({ label, output }) => `[${label}]: ${output}`);
+}

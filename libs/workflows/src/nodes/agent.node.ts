@@ -1,0 +1,100 @@
+import type { ToolChoice } from '#models';
+
+import { memberOf } from '../definition/json.js';
+import { agentMessages } from './agent-messages.js';
+import { agentParameters } from './agent-parameters.js';
+import { type ContextOf, defineNode } from './define-node.js';
+import type { Conversed, Conversing, NodeOutcome } from './node-executor.js';
+import { handOn } from './settlements.js';
+import { refusal } from './to-node-error.js';
+import { withPerson } from './with-person.js';
+
+/** A conversation of a model with its tools, in the light of what the nodes before it said. */
+export const agentNode = defineNode({
+  type: 'agent',
+  run: (context) =>
+    withPerson(context, context.node.data.hitl, {
+      work: (input, rejections) => new Agent(context, rejections).answer(input),
+      onward: ['output'],
+    }),
+});
+
+/** One try of an agent: the first, or one that a person asked for by sending the last back. */
+class Agent {
+  constructor(
+    private readonly context: ContextOf<'agent'>,
+    private readonly rejections: number,
+  ) {}
+
+  async answer(input: string): Promise<NodeOutcome> {
+    const { ports, node } = this.context;
+    const request = await this.request(input);
+    const conversed = await ports.converse({ ...request, maxIterations: node.data.maxToolIterations });
+    return conversed.type === 'limit' ? this.atLimit(request, conversed.text) : toOutcome(conversed);
+  }
+
+  private async request(input: string): Promise<Omit<Conversing, 'maxIterations'>> {
+    const { node, graph, signal } = this.context;
+    const { model, tools, toolChoice } = node.data;
+    const choice = toToolChoice(toolChoice);
+    return {
+      ...(this.rejections === 0 ? {} : { branch: `review@${this.rejections}` }),
+      isShown: true,
+      model: model === '' ? null : model,
+      messages: await agentMessages(this.context, input),
+      tools: tools.length === 0 ? graph.tools : tools,
+      ...(choice === undefined ? {} : { toolChoice: choice }),
+      parameters: agentParameters(node.data),
+      signal,
+    };
+  }
+
+  /** All permitted iterations asked for tools; `last` is the text of the last one. */
+  private async atLimit(request: Omit<Conversing, 'maxIterations'>, last: string): Promise<NodeOutcome> {
+    const { onMaxToolIterations, maxToolIterations: limit } = this.context.node.data;
+    switch (onMaxToolIterations) {
+      case 'warning':
+        return handOn(`Warning: Maximum tool iterations (${limit}) reached. Last content: ${last}`);
+      case 'error':
+        throw refusal(`Maximum tool iterations (${limit}) reached. Execution stopped.`);
+      case 'hitl':
+        return this.askForMore(request, last);
+    }
+  }
+
+  private async askForMore(request: Omit<Conversing, 'maxIterations'>, last: string): Promise<NodeOutcome> {
+    const { node, ports } = this.context;
+    const limit = node.data.maxToolIterations;
+    const answer = await ports.ask({
+      key: this.rejections === 0 ? 'tool-limit' : `tool-limit@${this.rejections}`,
+      requestId: `hitl-tool-limit-${node.id}-${ports.now()}`,
+      mode: 'approval',
+      title: node.label,
+      prompt: `"${node.label}" has used its ${limit} tool iterations. May it go on for up to ${limit} more?`,
+      options: [
+        { id: 'continue', label: 'Continue', action: 'approve' },
+        { id: 'stop', label: 'Stop', action: 'reject' },
+      ],
+      defaultAction: 'reject',
+    });
+    if (answer.type === 'waiting') return answer;
+    if (answer.action !== 'approve') {
+      return handOn(`Tool iteration stopped by user at ${limit} iterations. Last content: ${last}`);
+    }
+    // The same conversation goes on: what it has committed counts.
+    const conversed = await ports.converse({ ...request, maxIterations: 2 * limit });
+    if (conversed.type !== 'limit') return toOutcome(conversed);
+    const again = `Warning: Maximum tool iterations (${limit}) reached again after HITL approval.`;
+    return handOn(`${again} Last content: ${conversed.text}`);
+  }
+}
+
+function toOutcome(conversed: Exclude<Conversed, { type: 'limit' }>): NodeOutcome {
+  return conversed.type === 'waiting' ? conversed : handOn(conversed.text);
+}
+
+function toToolChoice(choice: ContextOf<'agent'>['node']['data']['toolChoice']): ToolChoice | undefined {
+  if (choice === undefined || typeof choice === 'string') return choice;
+  const name = memberOf(memberOf(choice, 'function'), 'name');
+  return typeof name === 'string' ? { type: 'function', function: { name } } : undefined;
+}

@@ -1,0 +1,67 @@
+import type { ContentPart, MessageContent, UserMessage } from '#models';
+
+import type { Attachment, NodeContext } from './node-executor.js';
+
+/**
+ * What a user says with what is attached to it: images if the model takes them, files always. Null: there is nothing to say.
+ * What is left out is told as a warning.
+ */
+export async function userMessage(
+  { view, ports }: Pick<NodeContext, 'view' | 'ports'>,
+  text: string,
+  model: string | null,
+): Promise<UserMessage | null> {
+  const parts: ContentPart[] = [];
+  const dropped: Attachment[] = [];
+  const takesImages = await canSeeImages({ view, ports }, model);
+  for (const attachment of view.attachments) {
+    const part = attachment.type === 'image' && !takesImages ? null : toPart(attachment);
+    if (part === null) dropped.push(attachment);
+    else parts.push(part);
+  }
+  for (const { type, name } of dropped) {
+    ports.warn(
+      'ATTACHMENT_DROPPED',
+      `The model does not take the attached ${type}${name === undefined ? '' : ` "${name}"`}`,
+    );
+  }
+  return toMessage(text, parts);
+}
+
+/** As `userMessage`, with images only; the rest is of no use here and is passed over in silence. */
+export async function userMessageWithImages(
+  { view, ports }: Pick<NodeContext, 'view' | 'ports'>,
+  text: string,
+  model: string | null,
+): Promise<UserMessage> {
+  const takesImages = await canSeeImages({ view, ports }, model);
+  const images = takesImages ? view.attachments.filter(({ type }) => type === 'image') : [];
+  const parts = images.map(toPart).filter((part) => part !== null);
+  return toMessage(text, parts) ?? { role: 'user', content: text };
+}
+
+async function canSeeImages(
+  { view, ports }: Pick<NodeContext, 'view' | 'ports'>,
+  model: string | null,
+): Promise<boolean> {
+  return view.attachments.some(({ type }) => type === 'image') && (await ports.modelTakes(model, 'image'));
+}
+
+function toPart({ type, url, name }: Attachment): ContentPart | null {
+  switch (type) {
+    case 'image':
+      return { type: 'image_url', image_url: { url } };
+    case 'file':
+      return { type: 'file', file: { ...(name === undefined ? {} : { filename: name }), file_data: url } };
+    case 'audio':
+    case 'video':
+      return null;
+  }
+}
+
+function toMessage(text: string, parts: readonly ContentPart[]): UserMessage | null {
+  if (text === '' && parts.length === 0) return null;
+  const said: readonly ContentPart[] = text === '' ? [] : [{ type: 'text', text }];
+  const content: MessageContent = parts.length === 0 ? text : [...said, ...parts];
+  return { role: 'user', content };
+}

@@ -1,0 +1,14 @@
+import type { Hitl } from '../definition/node-fields.js';
+import type { Question } from './node-executor.js';
+
+type Options = NonNullable<Question['options']>;
+
+/** What an approval offers that names nothing else. */
+export const YES_OR_NO: Options = [
+  { id: 'approve', label: 'Approve', action: 'approve' },
+  { id: 'reject', label: 'Reject', action: 'reject' },
+];
+
+export function toOptions(options: NonNullable<Hitl['options']>): Options {
+  return options.map(({ id, label, action }) => ({ id, label: label ?? id, action }));
+}

@@ -1,0 +1,115 @@
+import type { ToolDefinition } from '#models';
+
+import { type Route, routesOf } from '../definition/edge-lookup.js';
+import type { ChosenRoute } from '../engine/node-run.js';
+import { userMessageWithImages } from './attachments.js';
+import { chooseRoute } from './choose-route.js';
+import { type ContextOf, defineNode } from './define-node.js';
+import type { NodeOutcome } from './node-executor.js';
+import { handOn } from './settlements.js';
+import { refusal } from './to-node-error.js';
+import { withPerson } from './with-person.js';
+
+/** A model that chooses the way on. What it was told goes on unchanged. */
+export const routerNode = defineNode({
+  type: 'router',
+  run: (context) => {
+    const routes = routesOf(context.graph, context.node.id);
+    const [first] = routes;
+    if (first === undefined) throw refusal('Router node has no routes defined');
+    return withPerson(context, context.node.data.hitl, {
+      work: (input, rejections) => route(context, { routes: [first, ...routes.slice(1)], input, rejections }),
+      onward: routes.map(({ id }) => id),
+    });
+  },
+});
+
+interface Routing {
+  readonly routes: readonly [Route, ...Route[]];
+  readonly input: string;
+  readonly rejections: number;
+}
+
+async function route(context: ContextOf<'router'>, { routes, input, rejections }: Routing): Promise<NodeOutcome> {
+  const { node, ports, signal } = context;
+  const model = node.data.model ?? null;
+  const conversed = await ports.converse({
+    ...(rejections === 0 ? {} : { branch: `review@${rejections}` }),
+    isShown: false,
+    model,
+    messages: [
+      { role: 'system', content: systemText(routes, node.data.prompt) },
+      await userMessageWithImages(context, input, model),
+    ],
+    tools: [],
+    capture: selectRoute(routes),
+    toolChoice: { type: 'function', function: { name: 'select_route' } },
+    parameters: { temperature: 0, max_tokens: 100 },
+    maxIterations: 1,
+    signal,
+  });
+  if (conversed.type === 'waiting') return conversed;
+  const captured = conversed.type === 'answered' ? conversed.captured : null;
+  const chosen = chooseRoute(routes, { captured, text: conversed.text });
+  if (chosen !== null) return taken(context, input, { ...chosen, fallbackUsed: false });
+  return notChosen(context, routes, input);
+}
+
+/** No answer of the model names a route. */
+function notChosen(context: ContextOf<'router'>, routes: Routing['routes'], input: string): NodeOutcome {
+  const { node, ports } = context;
+  switch (node.data.fallbackBehavior) {
+    case 'first':
+      ports.warn('ROUTER_FALLBACK', `Router "${node.id}" chose no route and takes the first one.`);
+      return taken(context, input, { route: routes[0], reasoning: '', fallbackUsed: true });
+    case 'error':
+      throw refusal(`Router "${node.id}" failed to select a valid route.`);
+    case 'none':
+      return handOn('Router failed to select a route', []);
+  }
+}
+
+type Choice = Pick<ChosenRoute, 'reasoning' | 'fallbackUsed'> & { readonly route: Route };
+
+function taken({ graph }: ContextOf<'router'>, input: string, choice: Choice): NodeOutcome {
+  const { route: chosen, reasoning, fallbackUsed } = choice;
+  const output = graph.routerEcho ? `Routed to ${chosen.name}` : input;
+  return handOn(output, [chosen.id], {
+    route: {
+      selectedRoute: chosen.id,
+      selectedNodeId: chosen.edge.target,
+      selectedName: chosen.name,
+      reasoning,
+      fallbackUsed,
+    },
+  });
+}
+
+function systemText(routes: readonly Route[], rules: string): string {
+  const list = routes.map(({ id, name, description }, index) =>
+    [`${index + 1}. ${name} (id: ${id})`, ...(description === null ? [] : [`   ${description}`])].join('\n'),
+  );
+  return [
+    "Choose the route that fits the user's message best, with the tool select_route.",
+    `Routes:\n${list.join('\n')}`,
+    ...(rules.trim() === '' ? [] : [`Rules:\n${rules}`]),
+  ].join('\n\n');
+}
+
+function selectRoute(routes: readonly Route[]): ToolDefinition {
+  return {
+    type: 'function',
+    function: {
+      name: 'select_route',
+      description: 'Takes a route.',
+      parameters: {
+        type: 'object',
+        properties: {
+          route_id: { type: 'string', enum: [...new Set(routes.map(({ id }) => id))], description: 'Id of the route' },
+          reasoning: { type: 'string', description: 'Why this one, in a sentence' },
+        },
+        required: ['route_id', 'reasoning'],
+      },
+    },
+  };
+}

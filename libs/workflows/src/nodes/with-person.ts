@@ -1,0 +1,103 @@
+import type { Hitl } from '../definition/node-fields.js';
+import type { NodeContext, NodeOutcome, PersonAnswer, Question } from './node-executor.js';
+import { toOptions, YES_OR_NO } from './question-options.js';
+import { givenText, handOn, leadsOn, rejectedBefore, requestRejected } from './settlements.js';
+
+/** A node's own work. `rejections`: how often a person has sent it back; each time is a conversation of its own. */
+export type Work = (input: string, rejections: number) => Promise<NodeOutcome>;
+
+interface Asking {
+  readonly context: NodeContext;
+  readonly hitl: Hitl;
+  readonly work: Work;
+  /** What a skipped node takes. */
+  readonly onward: readonly string[];
+}
+
+type Answered = Extract<PersonAnswer, { type: 'answered' }>;
+
+const MOST_RERUNS = 10;
+
+/** Does a node's work with a person before it (`approval`, `input`) or after it (`review`), as the node has it. */
+export async function withPerson(
+  context: NodeContext,
+  hitl: Hitl | undefined,
+  { work, onward }: { readonly work: Work; readonly onward: readonly string[] },
+): Promise<NodeOutcome> {
+  if (hitl?.enabled !== true) return work(context.input, 0);
+  const asking = { context, hitl, work, onward };
+  return hitl.mode === 'review' ? reviewed(asking) : permitted(asking);
+}
+
+async function permitted({ context, hitl, work, onward }: Asking): Promise<NodeOutcome> {
+  const answer = await context.ports.ask({ ...toQuestion(context, hitl), key: 'before' });
+  if (answer.type === 'waiting') return answer;
+  switch (verdictOf(answer)) {
+    case 'reject':
+      return rejectedBefore(context);
+    case 'skip':
+      return handOn(context.input, onward, { note: 'HITL: Skipped' });
+    case 'go-on':
+      return work(givenText(answer.data) ?? context.input, 0);
+  }
+}
+
+async function reviewed({ context, hitl, work }: Asking): Promise<NodeOutcome> {
+  for (let rejections = 0; ; rejections++) {
+    const outcome = await work(context.input, rejections);
+    if (outcome.type === 'waiting') return outcome;
+    const key = `review@${rejections + 1}`;
+    const answer = await context.ports.ask({ ...toQuestion(context, hitl), key, output: outcome.output });
+    if (answer.type === 'waiting') return answer;
+    const extra = { ...outcome.extra, ...(rejections === 0 ? {} : { rejections }) };
+    if (verdictOf(answer) !== 'reject') {
+      const edited = answer.action === 'modify' ? givenText(answer.data) : null;
+      return edited === null ? { ...outcome, extra } : { ...outcome, output: edited, handOn: 'output', extra };
+    }
+    if (leadsOn(context, 'rejected')) {
+      return handOn(outcome.output, ['rejected'], { ...extra, rejections: rejections + 1 });
+    }
+    if (rejections === MOST_RERUNS) throw requestRejected();
+  }
+}
+
+function verdictOf({ action }: Answered): 'go-on' | 'reject' | 'skip' {
+  switch (action) {
+    case 'approve':
+    case 'submit':
+    case 'modify':
+    case 'custom':
+      return 'go-on';
+    case 'skip':
+      return 'skip';
+    case 'reject':
+    case 'timeout': // not offered here
+      return 'reject';
+  }
+}
+
+function toQuestion({ node }: NodeContext, hitl: Hitl): Omit<Question, 'key'> {
+  const { mode, prompt, inputSchema, timeout, defaultAction } = hitl;
+  const options = hitl.options === undefined ? undefined : toOptions(hitl.options);
+  const offered = options ?? (mode === 'approval' ? YES_OR_NO : undefined);
+  return {
+    mode,
+    title: node.label,
+    prompt: prompt ?? defaultPrompt(mode, node.label),
+    ...(offered === undefined ? {} : { options: offered }),
+    ...(inputSchema === undefined ? {} : { inputSchema }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    defaultAction,
+  };
+}
+
+function defaultPrompt(mode: Hitl['mode'], label: string): string {
+  switch (mode) {
+    case 'approval':
+      return `May "${label}" go on?`;
+    case 'input':
+      return `"${label}" needs your input.`;
+    case 'review':
+      return `Please review what "${label}" wrote.`;
+  }
+}
