@@ -1,0 +1,96 @@
+import type { NodeData } from '../definition/node-types.js';
+import { fillText, parseTemplate } from '../definition/template.js';
+import { type ContextOf, defineNode } from './define-node.js';
+import { formatOutput } from './format-output.js';
+import type { NodeOutcome } from './node-executor.js';
+import { handOn } from './settlements.js';
+import { lookupOf } from './template-lookup.js';
+
+/** The end of a workflow: puts together what it says. */
+export const outputNode = defineNode({
+  type: 'output',
+  isPure: (data) => modeOf(data) !== 'synthesis',
+  run: (context) => {
+    switch (modeOf(context.node.data)) {
+      case 'raw':
+        return finish(context, fillRaw(context));
+      case 'combine':
+        return finish(context, combine(context));
+      case 'synthesis':
+        return synthesize(context);
+    }
+  },
+});
+
+/** A template beside no mode is how older documents say that it is raw. */
+function modeOf({ useRawTemplate, template, mode }: NodeData['output']): 'raw' | 'combine' | 'synthesis' {
+  const hasTemplate = template !== undefined && template !== '';
+  if (useRawTemplate || (hasTemplate && mode === undefined)) return 'raw';
+  return mode ?? 'combine';
+}
+
+function fillRaw(context: ContextOf<'output'>): string {
+  const { template } = context.node.data;
+  if (template === undefined || template === '') return context.input;
+  return fillText(parseTemplate(template), lookupOf(context));
+}
+
+function combine({ node, view, input }: ContextOf<'output'>): string {
+  const { sources, introText, outroText } = node.data;
+  const texts =
+    sources.length === 0 ? view.earlier.map(({ output }) => output) : sources.map((id) => view.outputs.get(id) ?? '');
+  const found = texts.filter((text) => text !== '');
+  const body = sources.length === 0 && found.length === 0 ? [input] : found;
+  return [introText, ...body, outroText].filter((text) => text !== '').join('\n\n');
+}
+
+const DEFAULT_PROMPT = 'Combine what you are given into one coherent document.';
+
+async function synthesize(context: ContextOf<'output'>): Promise<NodeOutcome> {
+  const { node, ports, signal } = context;
+  const { prompt, model } = node.data.synthesis;
+  const conversed = await ports.converse({
+    isShown: true,
+    model: model ?? null,
+    messages: [
+      { role: 'system', content: prompt.trim() === '' ? DEFAULT_PROMPT : prompt },
+      { role: 'user', content: sourceBlocks(context) },
+    ],
+    tools: [],
+    maxIterations: 1,
+    signal,
+  });
+  return conversed.type === 'waiting' ? conversed : finish(context, conversed.text);
+}
+
+function sourceBlocks({ node, graph, view, input }: ContextOf<'output'>): string {
+  const { sources } = node.data;
+  if (sources.length === 0) return input;
+  const block = (source: string): string => {
+    const output = view.outputs.get(source) ?? '';
+    return `--- Output from ${labelOf(graph, source)} ---\n${output === '' ? '(No output)' : output}`;
+  };
+  return sources.map(block).join('\n\n');
+}
+
+/** Of a node, or of a branch and its node; else the source as it is written. */
+function labelOf({ nodes }: ContextOf<'output'>['graph'], source: string): string {
+  const direct = nodes.get(source);
+  if (direct !== undefined) return direct.label;
+  for (let at = source.indexOf(':'); at >= 0; at = source.indexOf(':', at + 1)) {
+    const node = nodes.get(source.slice(0, at));
+    const branch =
+      node?.type === 'parallel' ? node.data.branches.find(({ id }) => id === source.slice(at + 1)) : undefined;
+    if (node !== undefined && branch !== undefined) return `${node.label} → ${branch.label}`;
+  }
+  return source;
+}
+
+function finish({ node, view, ports }: ContextOf<'output'>, text: string): NodeOutcome {
+  const { format, includeMetadata } = node.data;
+  const metadata = {
+    nodeChain: view.earlier.map(({ nodeId }) => nodeId),
+    timestamp: new Date(ports.now()).toISOString(),
+  };
+  return handOn(formatOutput(text, format, includeMetadata ? metadata : null), []);
+}
