@@ -1,0 +1,18 @@
+import { askAtNode } from './ask-at-node.js';
+import { defineNode } from './define-node.js';
+import { toOptions, YES_OR_NO } from './question-options.js';
+
+/** A person says yes or no to the input, and may replace it; it goes on. */
+export const approvalNode = defineNode({
+  type: 'approval',
+  run: (context) => {
+    const { options, inputSchema, decidableBy, fourEyes } = context.node.data;
+    return askAtNode(context, {
+      mode: 'approval',
+      options: options === undefined ? YES_OR_NO : toOptions(options),
+      ...(inputSchema === undefined ? {} : { inputSchema }),
+      ...(decidableBy === undefined ? {} : { decidableBy }),
+      ...(fourEyes === undefined ? {} : { fourEyes }),
+    });
+  },
+});

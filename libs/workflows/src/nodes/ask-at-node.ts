@@ -1,0 +1,41 @@
+import { type ContextOf } from './define-node.js';
+import type { NodeOutcome, Question } from './node-executor.js';
+import { givenText, handOn, leadsOn, rejectedBefore } from './settlements.js';
+import { refusal } from './to-node-error.js';
+
+type Asking = ContextOf<'approval'> | ContextOf<'input'>;
+type Asked = Pick<Question, 'mode' | 'options' | 'inputSchema' | 'decidableBy' | 'fourEyes'>;
+
+/** A node that is a question: answered, its output is what was given, else its input. */
+export async function askAtNode(context: Asking, asked: Asked): Promise<NodeOutcome> {
+  const { node, input, ports } = context;
+  const { prompt, timeout, defaultAction = 'timeout' } = node.data;
+  const answer = await ports.ask({
+    ...asked,
+    key: 'node',
+    title: node.label,
+    prompt,
+    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+    defaultAction,
+  });
+  if (answer.type === 'waiting') return answer;
+  switch (answer.action) {
+    case 'approve':
+    case 'submit':
+    case 'modify':
+    case 'custom':
+      return handOn(givenText(answer.data) ?? input);
+    case 'skip':
+      return handOn(input, ['output'], { note: 'HITL: Skipped' });
+    case 'reject':
+      return rejectedBefore(context);
+    case 'timeout':
+      return timedOut(context);
+  }
+}
+
+/** Nobody answered: that is no yes. */
+function timedOut(context: Asking): NodeOutcome {
+  if (leadsOn(context, 'timeout')) return handOn(context.input, ['timeout']);
+  throw refusal('HITL: Request timed out');
+}

@@ -1,0 +1,89 @@
+import { STATUS_CODES } from 'node:http';
+
+import { isJsonObject } from '../definition/json.js';
+import { fillJson, fillText, type Lookup, parseTemplate } from '../definition/template.js';
+import { type ContextOf, defineNode } from './define-node.js';
+import { NodeFailure } from './node-executor.js';
+import { selectFromText } from './select-from-text.js';
+import { handOn } from './settlements.js';
+import { lookupOf } from './template-lookup.js';
+import { codeOfStatus, refusal, toNodeError } from './to-node-error.js';
+
+const defaultTimeoutMs = 30_000;
+const longestExcerpt = 300;
+
+/** Asks a server; the text of its answer goes on, or the selected part of it. */
+export const httpNode = defineNode({
+  type: 'http',
+  run: async (context) => {
+    const { select } = context.node.data;
+    const { status, text } = await answerTo(context);
+    if (status < 200 || status > 299) throw refused(context, status, text);
+    return handOn(select === undefined ? text : selectFromText(text, select));
+  },
+});
+
+async function answerTo(context: ContextOf<'http'>): ReturnType<ContextOf<'http'>['ports']['fetch']> {
+  const { node, ports, signal } = context;
+  const { method, url, headers, body, timeout = 0 } = node.data;
+  const lookup = lookupOf(context);
+  const filled = bodyOf(body, lookup);
+  try {
+    return await ports.fetch({
+      method,
+      url: fillUrl(url, lookup),
+      headers: { ...(filled.isJson ? { 'content-type': 'application/json' } : {}), ...headersOf(headers, lookup) },
+      body: filled.text,
+      timeoutMs: timeout === 0 ? defaultTimeoutMs : timeout,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isRepeatable(method)) throw error;
+    // Nobody knows whether it has arrived, so it is not sent again.
+    const { message, code } = toNodeError(error, node.id);
+    throw new NodeFailure(message, code, { isFinal: true });
+  }
+}
+
+/** What is inserted cannot leave its place in the URL, unless it is how the URL begins. */
+function fillUrl(url: string, lookup: Lookup): string {
+  const [first, ...rest] = parseTemplate(url).parts;
+  if (first === undefined) return '';
+  const encoded: Lookup = (name) => {
+    const value = lookup(name);
+    if (value === undefined) return undefined;
+    return encodeURIComponent((typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed());
+  };
+  return fillText({ parts: [first] }, lookup) + fillText({ parts: rest }, encoded);
+}
+
+function headersOf(headers: Readonly<Record<string, unknown>>, lookup: Lookup): Readonly<Record<string, string>> {
+  const filled = Object.entries(headers).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return [name.toLowerCase(), fillText(parseTemplate(text), lookup)] as const;
+  });
+  return Object.fromEntries(filled);
+}
+
+function bodyOf(body: unknown, lookup: Lookup): { readonly text: string | null; readonly isJson: boolean } {
+  if (body === undefined || body === null) return { text: null, isJson: false };
+  if (typeof body === 'string') return { text: fillText(parseTemplate(body), lookup), isJson: false };
+  return { text: JSON.stringify(fillJson(body, lookup)), isJson: isJsonObject(body) || Array.isArray(body) };
+}
+
+/** RFC 9110, 9.2.2: asked twice, these do what they do once. */
+function isRepeatable(method: string): boolean {
+  return method !== 'POST' && method !== 'PATCH';
+}
+
+/** Both say that nothing was done: RFC 6585, 4; RFC 9110, 15.6.4. */
+const untouched: ReadonlySet<number> = new Set([429, 503]);
+
+function refused({ node }: ContextOf<'http'>, status: number, text: string): NodeFailure {
+  const said = text.trim().slice(0, longestExcerpt).toWellFormed();
+  const message = `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim() + (said === '' ? '' : `: ${said}`);
+  const code = codeOfStatus(status);
+  if (code === undefined) return refusal(message);
+  const isFinal = !isRepeatable(node.data.method) && !untouched.has(status);
+  return new NodeFailure(message, code, { statusCode: status, isFinal });
+}
