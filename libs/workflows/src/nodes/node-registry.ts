@@ -1,0 +1,28 @@
+import { type NodeType, nodeTypes } from '../definition/node-types.js';
+import type { NodeExecutor } from './node-executor.js';
+
+/** Nodes that run other nodes: the engine itself does. */
+const containers: ReadonlySet<NodeType> = new Set(['whileLoop', 'subflow', 'map']);
+
+/** Who does the work of each type of node. */
+export class NodeRegistry {
+  private readonly executors = new Map<NodeType, NodeExecutor>();
+
+  /** Throws when a type has no executor, or more than one: the process must not start like that. */
+  constructor(executors: readonly NodeExecutor[]) {
+    for (const executor of executors) {
+      if (containers.has(executor.type)) throw new Error(`Nodes of type "${executor.type}" are run by the engine`);
+      if (this.executors.has(executor.type)) throw new Error(`Two executors for nodes of type "${executor.type}"`);
+      this.executors.set(executor.type, executor);
+    }
+    const missing = nodeTypes.filter((type) => !containers.has(type) && !this.executors.has(type));
+    if (missing.length > 0) throw new Error(`No executor for nodes of type "${missing.join('", "')}"`);
+  }
+
+  /** Throws for a container. */
+  executorOf(type: NodeType): NodeExecutor {
+    const executor = this.executors.get(type);
+    if (executor === undefined) throw new Error(`Nodes of type "${type}" are run by the engine`);
+    return executor;
+  }
+}
