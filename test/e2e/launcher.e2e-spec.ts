@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
 import { type NightshiftProcess, runToEnd, startProcess } from '../harness/processes.js';
 
 const folders: string[] = [];
@@ -63,6 +65,31 @@ describe('npm start', () => {
     });
     expect(await status.json()).toMatchObject({ id: sample['jobId'], status: 'complete' });
     expect(again.output()).not.toContain(key);
+  }, 180_000);
+
+  it('says what its sample waits for, and shows the same one at the next start until it is decided', async () => {
+    const flags = ['--port', '0', '--data-dir', newDataDir()];
+    const asking = { ...impatient, TOOL_APPROVAL_DEFAULT: 'require_approval' };
+    const sampleOf = (run: { readonly stdout: string }) =>
+      (JSON.parse(lastLine(run.stdout)) as { sample: Record<string, unknown> }).sample; // the line says so
+    const first = await runToEnd(['--once', ...flags], asking);
+    expect(first.code).toBe(1);
+    expect(first.stderr).toContain('The sample job waits for a person');
+    expect(sampleOf(first)).toMatchObject({ status: 'waiting' });
+
+    const serving = await startProcess({ role: 'all', flags, env: asking, withSample: true });
+    running.push(serving);
+    const commands = await eventually('it is said how to answer', () => {
+      const said = [...serving.output().matchAll(/curl -s .*\n.*argumentsHash.*/g)].map(([command]) => command);
+      return said.length === 2 ? said : undefined;
+    });
+    expect(serving.output()).toContain('The sample job of before');
+    for (const command of commands) expect(execFileSync('bash', ['-c', command]).toString()).toContain('"approved"');
+    await serving.stop();
+
+    const last = await runToEnd(['--once', ...flags], impatient);
+    expect(sampleOf(last)).toMatchObject({ status: 'completed' });
+    expect(last.code).toBe(0);
   }, 180_000);
 
   it('says who has the data directory, and starts again after its owner was killed', async () => {

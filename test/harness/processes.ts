@@ -20,6 +20,8 @@ export interface ProcessInit {
   /** Must be the one the database was set up with (`TEST_SECRET`), because roles are shared by all databases of a server. */
   readonly secret?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether the sample job runs first; without, only where `--once` asks for it. */
+  readonly withSample?: boolean;
   /** More flags. */
   readonly flags?: readonly string[];
   /** Another entry point, below dist; `apps/main.js` without. */
@@ -70,8 +72,8 @@ function ensureBuilt(): Promise<unknown> {
 /** Starts a process and resolves when it is ready. Rejects with everything it printed when it ends before that. */
 export async function startProcess(init: ProcessInit): Promise<NightshiftProcess> {
   await ensureBuilt();
-  const { role, flags = [] } = init;
-  const sample = flags.includes('--once') ? [] : ['--no-sample'];
+  const { role, flags = [], withSample = flags.includes('--once') } = init;
+  const sample = withSample ? [] : ['--no-sample'];
   const child = spawnMain(['--role', role, '--port', '0', ...sample, ...flags], environmentOf(init), init.entry);
   const watched = watch(child);
   const ready = await untilReady(watched);

@@ -22,6 +22,9 @@ export interface LaunchInput {
   readonly logsAreWatched: boolean;
 }
 
+const sampleWaits =
+  'The sample job waits for a person, so --once ends without its result. It stays open: start Nightshift without --once, and answer.';
+
 /** Beyond the job's own time limit, which should end it first. */
 const SAMPLE_SLACK_MS = 30_000;
 
@@ -100,6 +103,7 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
   } finally {
     unwatch();
   }
+  if (plan.words.once && timings?.status === 'waiting') input.errors.line(input.errors.style('red', sampleWaits));
   input.out.line(plan.words.once ? JSON.stringify({ sample: timings }) : input.out.style('dim', 'Stopped.'));
   if (stop.failure !== undefined) {
     input.errors.line(

@@ -11,7 +11,7 @@ Flags
   --data-dir <folder>             embedded Postgres, secret, demo key (DATA_DIR, default .nightshift)
   --no-sample                     serve without running the sample job first
   --once                          start, run the sample job, print its timings as one JSON line, stop;
-                                  exit 0 only if the job completed
+                                  exit 0 only if the job completed, 1 also if it waits for an approval
   --help                          this text
 
 Settings come from environment variables: docs/configuration.md lists them all. The ones to begin with:

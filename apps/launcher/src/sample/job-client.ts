@@ -1,17 +1,26 @@
 import { createClient } from 'graphql-ws';
 import { z } from 'zod';
 
+import type { OpenRequest } from './open-request.js';
 import type { SampleEvent } from './sample-event.js';
 import { toSampleEvent } from './to-sample-event.js';
 
 /** What the sample wants to be answered. */
 export interface SampleQuestion {
+  /** What its answer is called, and so its job is found again. */
+  readonly name: string;
   readonly text: string;
   readonly tools: readonly string[];
 }
 
 const START = `mutation Start($input: StartChatInput!) {
   startChat(input: $input) { jobId userErrors { code message } }
+}`;
+
+const WAITING = `query { jobs(first: 100, filter: { status: { eq: WAITING } }) { nodes { id messageClientId } } }`;
+
+const REQUESTS = `query Requests($jobId: ID!) {
+  job(id: $jobId) { interrupts { id title request mayDecide } }
 }`;
 
 const FOLLOW = `subscription Follow($jobId: ID!) {
@@ -26,16 +35,32 @@ const FOLLOW = `subscription Follow($jobId: ID!) {
   }
 }`;
 
-const startReply = z.object({
-  data: z
-    .object({
-      startChat: z.object({
-        jobId: z.string().nullish(),
-        userErrors: z.array(z.object({ code: z.string(), message: z.string() })),
+const failures = z.array(z.object({ message: z.string() })).optional();
+const started = z.object({
+  startChat: z.object({
+    jobId: z.string().nullish(),
+    userErrors: z.array(z.object({ code: z.string(), message: z.string() })),
+  }),
+});
+const waiting = z.object({
+  jobs: z.object({ nodes: z.array(z.object({ id: z.string(), messageClientId: z.string().nullable() })) }),
+});
+const requests = z.object({
+  job: z.object({
+    interrupts: z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        request: z.looseObject({
+          argumentsPreview: z.string().nullish(),
+          reason: z.string().nullish(),
+          argumentsHash: z.string().nullish(),
+          approvable: z.boolean().nullish(),
+        }),
+        mayDecide: z.boolean(),
       }),
-    })
-    .nullish(),
-  errors: z.array(z.object({ message: z.string() })).optional(),
+    ),
+  }),
 });
 
 /** A client of the public GraphQL API, with nothing that any other client does not have. */
@@ -47,20 +72,30 @@ export class JobClient {
   ) {}
 
   /** Starts a job in a new thread and returns its id. Rejects with the reason when it is refused. */
-  async startChat({ text, tools }: SampleQuestion, signal: AbortSignal): Promise<string> {
-    const response = await fetch(`${this.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${this.apiKey}` },
-      body: JSON.stringify({ query: START, variables: { input: { message: text, tools } } }),
-      signal,
-    });
-    const reply = startReply.safeParse(await response.json());
-    if (!reply.success) throw new Error(`The api answered ${response.status} in a shape this client does not know.`);
-    const { data, errors = [] } = reply.data;
-    const problem = [...errors, ...(data?.startChat.userErrors ?? [])][0];
+  async startChat({ name, text, tools }: SampleQuestion, signal: AbortSignal): Promise<string> {
+    const variables = { input: { message: text, tools, clientMessageId: name } };
+    const { jobId, userErrors } = (await this.ask(started, { query: START, variables, signal })).startChat;
+    const [problem] = userErrors;
     if (problem !== undefined) throw new Error(problem.message);
-    if (data?.startChat.jobId == null) throw new Error('The api started no job and did not say why.');
-    return data.startChat.jobId;
+    if (jobId == null) throw new Error('The api started no job and did not say why.');
+    return jobId;
+  }
+
+  /** A job that was asked for an answer of this name and waits for somebody; null: there is none. */
+  async findWaiting(name: string, signal: AbortSignal): Promise<string | null> {
+    const { nodes } = (await this.ask(waiting, { query: WAITING, signal })).jobs;
+    return nodes.find(({ messageClientId }) => messageClientId === name)?.id ?? null;
+  }
+
+  /** What a job waits for now. */
+  async openRequests(jobId: string, signal: AbortSignal): Promise<readonly OpenRequest[]> {
+    const { job } = await this.ask(requests, { query: REQUESTS, variables: { jobId }, signal });
+    return job.interrupts.map(({ id, title, request, mayDecide }) => ({
+      ...{ id, title, mayDecide },
+      preview: request.argumentsPreview ?? null,
+      reason: request.reason ?? null,
+      argumentsHash: request.approvable === true ? (request.argumentsHash ?? null) : null,
+    }));
   }
 
   /** The job's events from its first on, until it ends. Stops without a word on abort; rejects when the socket closes. */
@@ -84,6 +119,24 @@ export class JobClient {
       signal.removeEventListener('abort', leave);
       await client.dispose();
     }
+  }
+
+  private async ask<T>(
+    shape: z.ZodType<T>,
+    { signal, ...body }: { readonly query: string; readonly variables?: object; readonly signal: AbortSignal },
+  ): Promise<T> {
+    const response = await fetch(`${this.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${this.apiKey}` },
+      body: JSON.stringify(body),
+      signal,
+    });
+    const reply = z.object({ data: shape.nullish(), errors: failures }).safeParse(await response.json());
+    if (!reply.success) throw new Error(`The api answered ${response.status} in a shape this client does not know.`);
+    const { data, errors = [] } = reply.data;
+    if (errors[0] !== undefined) throw new Error(errors[0].message);
+    if (data == null) throw new Error(`The api answered ${response.status} without data.`);
+    return data;
   }
 }
 

@@ -11,5 +11,7 @@ export type SampleEvent =
       readonly args: string;
       readonly outcome: string;
     }
+  /** Nothing goes on before somebody outside has answered. */
+  | { readonly type: 'waiting' }
   /** `reason` is for people: the error's message when there is one. */
   | { readonly type: 'finished'; readonly status: string; readonly reason: string };

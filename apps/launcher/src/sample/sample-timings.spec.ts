@@ -25,4 +25,11 @@ describe('SampleStopwatch', () => {
       totalMs: 20,
     });
   });
+
+  it('tells of a job that is left while it waits', () => {
+    const watch = new SampleStopwatch('job', 5);
+    watch.onEvent({ type: 'round-started', round: 1, model: 'demo' }, 7);
+    expect(watch.onEvent({ type: 'waiting' }, 8)).toBeUndefined();
+    expect(watch.leave('waiting', 9)).toMatchObject({ status: 'waiting', rounds: 1, firstEventMs: 7, totalMs: 9 });
+  });
 });

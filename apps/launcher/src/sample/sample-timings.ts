@@ -3,7 +3,7 @@ import type { SampleEvent } from './sample-event.js';
 /** How the sample job went. Times are milliseconds since the request was sent, as its client saw them. */
 export interface SampleTimings {
   readonly jobId: string;
-  /** Status of the job at its end: completed, failed or cancelled. */
+  /** Status of the job at its end: completed, failed or cancelled; waiting, if it was left before its end. */
   readonly status: string;
   readonly rounds: number;
   readonly toolCalls: number;
@@ -33,12 +33,16 @@ export class SampleStopwatch {
     if (event.type === 'round-started') this.rounds = Math.max(this.rounds, event.round);
     if (event.type === 'text') this.firstTextMs ??= elapsedMs;
     if (event.type === 'tool-call') this.calls.add(event.id);
-    if (event.type !== 'finished') return undefined;
-    const { jobId, acceptedMs, rounds, firstEventMs, firstTextMs } = this;
+    return event.type === 'finished' ? this.leave(event.status, elapsedMs) : undefined;
+  }
+
+  /** What there is to tell of a job that is looked at no longer. */
+  leave(status: string, elapsedMs: number): SampleTimings {
+    const { jobId, acceptedMs, rounds, firstEventMs = elapsedMs, firstTextMs } = this;
     const whole = (ms: number) => Math.round(ms * 10) / 10;
     return {
       jobId,
-      status: event.status,
+      status,
       rounds,
       toolCalls: this.calls.size,
       acceptedMs: whole(acceptedMs),

@@ -32,6 +32,7 @@ export class SampleView {
           this.line(elapsedMs, `  ${name} ${oneLine(event.args)} -> ${oneLine(event.outcome)}`);
         }
         return;
+      case 'waiting':
       case 'finished':
         this.endText();
         return;

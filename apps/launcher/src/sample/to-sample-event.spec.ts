@@ -14,6 +14,7 @@ describe('toSampleEvent', () => {
       { __typename: 'RoundStartedEvent', round: 1, model: 'demo' },
       { type: 'round-started', round: 1, model: 'demo' },
     ],
+    [{ __typename: 'JobWaitingEvent' }, { type: 'waiting' }],
     [
       { __typename: 'JobFinishedEvent', status: 'COMPLETED', reason: 'stop' },
       { type: 'finished', status: 'completed', reason: 'stop' },

@@ -16,13 +16,14 @@ const call = z.object({
     error: z.string().nullable(),
   }),
 });
+const waiting = z.object({ __typename: z.literal('JobWaitingEvent') });
 const finished = z.object({
   __typename: z.literal('JobFinishedEvent'),
   status: z.string(),
   reason: z.string(),
   error: z.object({ message: z.string() }).nullish(),
 });
-const known = z.discriminatedUnion('__typename', [text, started, restarted, call, finished]);
+const known = z.discriminatedUnion('__typename', [text, started, restarted, call, waiting, finished]);
 
 const openStatuses = ['PENDING', 'RUNNING', 'AWAITING_APPROVAL', 'AWAITING_CLIENT'];
 
@@ -44,6 +45,8 @@ export function toSampleEvent(entry: unknown): SampleEvent | null {
       const isSettled = !openStatuses.includes(status);
       return { type: 'tool-call', id, name, isSettled, args, outcome: result ?? error ?? status.toLowerCase() };
     }
+    case 'JobWaitingEvent':
+      return { type: 'waiting' };
     case 'JobFinishedEvent':
       return {
         type: 'finished',
