@@ -3,10 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { ModelCatalog } from '#models';
 import { Config } from '#platform';
-import { JobCloser, type LedgerCall, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
+import { JobCloser, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
 
 import { CallRouter } from './calls/call-router.js';
+import { callThatEndsJob } from './calls/call-that-ends-job.js';
 import { JobCalls } from './calls/job-calls.js';
+import { pagerOf } from './calls/pager-of.js';
+import { routeContext } from './calls/route-context.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
@@ -16,9 +19,7 @@ import { type Conversation, ConversationRepository } from './history/conversatio
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
-import { withRoundLimit } from './round-limit.js';
-
-const maxRestartsPerRound = 2;
+import { maxRestartsPerRound, withRoundLimit } from './round-limit.js';
 
 /** What the handler runs calls with, and closes them. */
 @Injectable()
@@ -63,13 +64,13 @@ export class ChatHandler implements JobHandler {
     const [loaded, offered] = await Promise.all([this.conversations.load(run.job), this.offered(run, input)]);
     takeOver(run, loaded);
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
-    const pager = await this.pagerOf(run);
+    const pager = pagerOf(await this.catalog.of(run.job.workspaceId));
     const routed = pager === undefined ? offered : [...offered, pager];
-    const calls = new JobCalls(run, this.calls, contextOf(run, input, routed), conversation.calls);
-    const failure = failureOf(conversation.calls);
+    const calls = new JobCalls(run, this.calls, routeContext(run.job, input, routed), conversation.calls);
+    const failure = callThatEndsJob(conversation.calls);
     if (failure !== null) {
       if (!calls.goOnElsewhere) await calls.close();
-      return failure;
+      return { status: 'failed', ...failure };
     }
     const loop = await this.loopInput(run, { input, offered, pager, conversation });
     const outcome = await new ChatSession(run, calls).answer(loop);
@@ -116,12 +117,6 @@ export class ChatHandler implements JobHandler {
     return buildHistory(retryOf === undefined ? messages : messages.filter(({ jobId }) => jobId !== retryOf), jobs);
   }
 
-  private async pagerOf({ job }: JobRun): Promise<OfferedTool | undefined> {
-    const tools = await this.catalog.of(job.workspaceId);
-    const definition = tools.definitionOf(pagerName);
-    return definition === undefined ? undefined : resolveOffered([definition], tools)[0];
-  }
-
   private async offered({ job }: JobRun, input: ChatInput): Promise<readonly OfferedTool[]> {
     const tools = await this.catalog.of(job.workspaceId);
     const definitions = input.tools.flatMap((tool) => {
@@ -135,22 +130,4 @@ export class ChatHandler implements JobHandler {
       ...(pins === undefined ? {} : { pins }),
     });
   }
-}
-
-/** Reads on where a result was cut. */
-const pagerName = 'read_tool_output';
-
-function contextOf({ job }: JobRun, { client, toolApproval }: ChatInput, offered: readonly OfferedTool[]) {
-  const { workspaceId, jobId, threadId, createdBy, principal } = job;
-  const requestPolicy = toolApproval ?? null;
-  return { job: { workspaceId, jobId, threadId, createdBy, principal, agent: null, requestPolicy }, offered, client };
-}
-
-/** A call whose policy ends the job with it. */
-function failureOf(calls: readonly LedgerCall[]): Extract<JobOutcome, { status: 'failed' }> | null {
-  for (const { error, name } of calls) {
-    if (error?.failJob === undefined) continue;
-    return { status: 'failed', code: error.failJob, message: `The call of "${name}" ended the job: ${error.message}` };
-  }
-  return null;
 }

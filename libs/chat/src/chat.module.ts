@@ -11,6 +11,9 @@ import { ChatCalls, ChatHandler } from './chat.handler.js';
 import { ChatInstance, ChatService } from './chat.service.js';
 import { ChatTelemetry } from './chat.telemetry.js';
 import { ConversationRepository } from './history/conversation.repository.js';
+import { NodeConversationsRepository } from './nodes/node-conversations.repository.js';
+import { NodeConversations } from './nodes/node-conversations.service.js';
+import { NodeLoops } from './nodes/node-loops.service.js';
 import { MessagesRepository } from './threads/messages.repository.js';
 import { RoundsRepository } from './threads/rounds.repository.js';
 import { ThreadsRepository } from './threads/threads.repository.js';
@@ -30,11 +33,14 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
     ChatService,
     ChatTelemetry,
     ConversationRepository,
+    NodeConversations,
+    NodeConversationsRepository,
+    NodeLoops,
     ToolRunner,
     UnknownCalls,
     ...threads,
   ],
-  exports: [ChatHandler, ChatService, ...threads],
+  exports: [ChatHandler, ChatService, NodeConversations, ...threads],
 })
 export class ChatModule implements OnModuleInit {
   constructor(

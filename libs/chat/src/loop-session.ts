@@ -1,22 +1,32 @@
 import { roundRow } from '#jobs';
 import { crashpoint, systemClock } from '#platform';
+import { isOpen, type ToolCallStatus } from '#tools';
 
 import type { CallingRun } from './calls/calling-run.js';
 import { HeldRound } from './calls/held-round.js';
 import type { JobCalls } from './calls/job-calls.js';
 import { unlessCancelled } from './calls/job-calls.js';
 import { type FinishedRound, type RoundFinished, roundWrite } from './calls/round-write.js';
-import type { LoopInput, LoopOutcome, LoopReply, LoopStep, OpenRound } from './loop/loop-step.js';
+import type { LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep, OpenRound } from './loop/loop-step.js';
 import { toolLoop } from './loop/tool-loop.js';
 
 /** How a conversation's run ended. `released`: the process wants to stop, and no round is open. */
 export type SessionEnd = LoopOutcome | { readonly type: 'released' };
+
+/** The newest round of a conversation: what it said, and how its calls ended, by ordinal. */
+export interface LastRound {
+  readonly text: string;
+  readonly captured: string | null;
+  readonly ends: Map<number, { readonly status: ToolCallStatus; readonly text: string }>;
+}
 
 /**
  * One run of the loop, with its consumer: streams text, commits each round before its first tool starts, and has the calls
  * run. What becomes of an end is its owner's to say.
  */
 export class LoopSession {
+  /** The round that the conversation has come to; null: none was committed. */
+  last: LastRound | null = null;
   private held: HeldRound | undefined;
   private roundStartedAt = Date.now();
   private modelName = '';
@@ -24,10 +34,13 @@ export class LoopSession {
   constructor(
     private readonly run: CallingRun,
     private readonly calls: JobCalls,
+    /** Grows by the ids of new calls. */
+    private readonly callIds: Set<string> = new Set(),
   ) {}
 
   async drive(input: LoopInput): Promise<SessionEnd> {
     this.modelName = input.modelName;
+    this.last = toLastRound(input.rounds);
     const loop = toolLoop(input);
     let reply: LoopReply;
     for (;;) {
@@ -88,6 +101,7 @@ export class LoopSession {
         crashpoint('after-response');
         await this.commitRound(step);
         crashpoint('after-round-commit');
+        this.last = { text: step.text, captured: step.captured ?? null, ends: endsOf(step) };
         return undefined;
       case 'run-calls':
         return this.runCalls(step);
@@ -96,6 +110,7 @@ export class LoopSession {
 
   /** One commit: the round, its calls, their start, the requests about them. */
   private async commitRound(step: RoundFinished): Promise<void> {
+    for (const { callId } of step.calls) this.callIds.add(callId);
     const routes = await this.calls.routeRound(step);
     const contentLength = this.run.closeRound(step.round);
     const { modelName, roundStartedAt: startedAt } = this;
@@ -132,8 +147,30 @@ export class LoopSession {
       held?.close();
     }
     if (held?.needsDisk === true) await this.run.commit();
+    for (const { ordinal, status, text } of results) this.last?.ends.set(ordinal, { status, text });
     return { results };
   }
+}
+
+function toLastRound(rounds: readonly LoopRound[]): LastRound | null {
+  const last = rounds.at(-1);
+  if (last === undefined) return null;
+  const settled = last.calls.filter(({ status }) => !isOpen(status));
+  return {
+    text: last.text,
+    captured: last.captured ?? null,
+    ends: new Map(settled.map(({ ordinal, status, text }) => [ordinal, { status, text }])),
+  };
+}
+
+function endsOf({ calls }: RoundFinished): LastRound['ends'] {
+  return new Map(
+    calls.flatMap(({ ordinal, disposition }) =>
+      disposition.type === 'settled'
+        ? [[ordinal, { status: disposition.status, text: disposition.failure.message }]]
+        : [],
+    ),
+  );
 }
 
 /** Where the rows of a conversation say that they belong. */

@@ -1,6 +1,9 @@
 import { type Model, ModelError } from '#models';
 import { type Clock, systemClock } from '#platform';
 
+/** How often a round is asked again whose stream broke. */
+export const maxRestartsPerRound = 2;
+
 /** A model whose every answer has to be whole within `limitMs`; then the call is aborted and fails with `model_timeout`. */
 export function withRoundLimit(model: Model, limitMs: number, clock: Clock = systemClock): Model {
   return {

@@ -34,6 +34,9 @@ export interface CallingRun {
   commitUnlessCancelled(write: RunWrite): Promise<void>;
 }
 
+/** A part of a run that belongs to one conversation of a node. */
+export type NodeCallingRun = CallingRun & { readonly node: ConversationNode };
+
 /** A request as it is opened for a call of this conversation: people are told at which node it stands. */
 export function atNode(interrupt: NewInterrupt, node: ConversationNode | undefined): NewInterrupt {
   return node === undefined ? interrupt : { ...interrupt, nodeId: node.nodeId, path: node.path };

@@ -60,7 +60,12 @@ const stateSql = `CASE WHEN c.approval IS NOT NULL OR c.executor <> 'worker'
       'isReported', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
          AND i.kind = 'unknown_outcome' AND i.outcome->>'outcome' = 'report')) END`;
 
-/** One statement, so that nothing in it disagrees. `own` is the message a job writes. */
+/** A ledger row `c` as a `LedgerCall`, with its job. */
+export const callJson = `json_build_object('jobId', c.job_id, 'round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id,
+      'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error,
+      'state', ${stateSql})`;
+
+/** One statement, so that nothing in it disagrees. `own` is the message a job writes; rounds of nodes are nobody's answer. */
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
 WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
 said AS (
@@ -72,10 +77,8 @@ SELECT (SELECT json_agg(said) FROM said) AS messages,
   (SELECT json_agg(wrote) FROM wrote) AS jobs,
   (SELECT json_agg(json_build_object('jobId', r.job_id, 'number', r.number, 'text', r.text, 'reasoning', r.reasoning,
       'finishReason', r.finish_reason, 'partial', r.partial)) FROM round r
-    WHERE r.workspace_id = $1 AND r.job_id IN (SELECT id FROM wrote)) AS rounds,
-  (SELECT json_agg(json_build_object('jobId', c.job_id, 'round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id,
-      'name', c.name, 'arguments', c.arguments, 'effect', c.effect, 'status', c.status, 'result', c.result, 'error', c.error,
-      'state', ${stateSql}))
+    WHERE r.workspace_id = $1 AND r.job_id IN (SELECT id FROM wrote) AND r.node_run IS NULL) AS rounds,
+  (SELECT json_agg(${callJson})
      FROM tool_call c WHERE c.workspace_id = $1 AND c.job_id IN (SELECT id FROM wrote)) AS calls,
   (SELECT (e.body->>'round')::int FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = w.job
       AND e.type IN ('text-delta', 'reasoning-delta') AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b
@@ -85,7 +88,8 @@ SELECT (SELECT json_agg(said) FROM said) AS messages,
 /** What of a job tells where its conversation is. */
 interface Place {
   readonly workspaceId: string;
-  readonly jobId: string;
+  /** Null: only what stands before the message is wanted. */
+  readonly jobId: string | null;
   readonly threadId: string | null;
   readonly messageId: string | null;
 }
@@ -137,7 +141,7 @@ export class ConversationRepository {
   }
 }
 
-function toConversation(jobId: string, row: Row | undefined): Conversation {
+function toConversation(jobId: string | null, row: Row | undefined): Conversation {
   const rounds = row?.rounds ?? [];
   const calls = row?.calls ?? [];
   const others = (row?.jobs ?? []).filter(({ id }) => id !== jobId);

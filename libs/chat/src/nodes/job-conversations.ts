@@ -1,0 +1,205 @@
+import { Draining, endsJob, type JobRun } from '#jobs';
+import { toToolCallItem } from '#tools';
+
+import { callThatEndsJob } from '../calls/call-that-ends-job.js';
+import type { ConversationNode, NodeCallingRun } from '../calls/calling-run.js';
+import { JobCalls } from '../calls/job-calls.js';
+import { routeContext } from '../calls/route-context.js';
+import type { ChatCalls } from '../chat.handler.js';
+import type { LoopOutcome } from '../loop/loop-step.js';
+import { toLoopRounds } from '../loop/to-loop-rounds.js';
+import { type LastRound, LoopSession } from '../loop-session.js';
+import { ConversationFailed } from './conversation-failed.js';
+import type { DirectCall } from './direct-call.js';
+import type { ConversationTerms, NodeAnswer, NodeCallEnd, NodeConversation } from './node-conversation.js';
+import type {
+  NodeConversationsRepository,
+  ResumedConversations,
+  StoredConversations,
+} from './node-conversations.repository.js';
+import { type NodeLoops, type NodeWish, unknownTool } from './node-loops.service.js';
+
+/** What conversations of nodes need of their process. */
+export interface ConversationServices {
+  readonly repository: NodeConversationsRepository;
+  readonly loops: NodeLoops;
+  readonly calls: ChatCalls;
+}
+
+type Rest =
+  | { readonly type: 'answered' | 'limit'; readonly last: LastRound | null }
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+
+/**
+ * The conversations of one workflow job, under one claim. Many may be held at once; each goes on where its committed rounds
+ * end, however often it is asked for: after a crash, an answer from outside, or a failure.
+ */
+export class JobConversations {
+  /** What was read for all of them and not looked at yet. */
+  private readonly unread: ReadonlyMap<string, StoredConversations>;
+  private readonly entered = new Set<string>();
+  private readonly roundsOf = new Map<number, Set<number>>();
+  private readonly callIds: Set<string>;
+  private lastRound: number;
+
+  constructor(
+    private readonly run: JobRun,
+    private readonly services: ConversationServices,
+    private readonly terms: ConversationTerms,
+    resumed: ResumedConversations,
+  ) {
+    this.unread = byConversation(resumed);
+    this.callIds = new Set(resumed.callIds);
+    this.lastRound = resumed.lastRound;
+    for (const { nodeRun, number } of resumed.rounds) this.own(nodeRun, number);
+  }
+
+  /**
+   * Holds a conversation to its next rest. `view` is the run as its node sees it: its signal stops this conversation alone.
+   * Throws `ConversationFailed` when the model or a limit fails it; what the signal was aborted with; and `Draining` when the
+   * process wants to stop: then the job is to be given back.
+   */
+  async converse(view: NodeCallingRun, asked: NodeConversation): Promise<NodeAnswer> {
+    const rest = await this.reachRest(view, asked);
+    if (rest.type === 'waiting') return rest;
+    const { text = '', captured = null } = rest.last ?? {};
+    return rest.type === 'limit' ? { type: 'limit', text } : { type: 'answered', text, captured };
+  }
+
+  /** Makes a call in the name of a node, by the same rules as a model's, and once. Throws as `converse`. */
+  async callTool(view: NodeCallingRun, call: DirectCall): Promise<NodeCallEnd> {
+    const wish: NodeWish = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
+    const rest = await this.reachRest(view, wish);
+    if (rest.type === 'waiting') return rest;
+    const end = rest.last?.ends.get(1);
+    if (end === undefined) throw new Error(`the call of node run ${view.node.nodeRun} has no end`);
+    return { type: 'finished', ...end };
+  }
+
+  /** The number of a round that the job itself makes, of no node. */
+  takeRound(): number {
+    this.lastRound += 1;
+    return this.lastRound;
+  }
+
+  /** Ends what a node run still has open, for one that is given up while its job goes on: calls, and the requests about them. */
+  async close(nodeRun: number): Promise<void> {
+    const rounds = this.roundsOf.get(nodeRun);
+    if (rounds === undefined) return;
+    await this.run.commit(); // what is closed has to be there
+    await this.services.calls.closer.close(this.run.job, [...rounds]);
+  }
+
+  /** Ends everything that the job still has open; before it ends. */
+  async closeAll(): Promise<void> {
+    await this.run.commit();
+    await this.services.calls.closer.close(this.run.job);
+  }
+
+  private async reachRest(view: NodeCallingRun, wish: NodeWish): Promise<Rest> {
+    for (;;) {
+      const { session, calls, end } = await this.drive(view, wish);
+      switch (end.type) {
+        case 'finished':
+          return { type: 'answered', last: session.last };
+        case 'waiting':
+          // A tool that could not tell what became of its call: decided upon from the rows, as after a crash.
+          if (calls.hasUndecided) continue;
+          return { type: 'waiting', interruptIds: calls.interruptIds };
+        case 'released':
+          throw new Draining();
+        case 'stopped':
+          if (end.code === 'round_limit') return { type: 'limit', last: session.last };
+          throw await this.stop(view, { session, calls, end, isShown: wish.isShown });
+      }
+    }
+  }
+
+  private async drive(view: NodeCallingRun, wish: NodeWish) {
+    const { unknown } = this.services.calls;
+    const committed = await this.committed(view);
+    const ledger = await unknown.decide(view, committed.calls);
+    const { input, routed } = await this.services.loops.inputFor(view, wish, {
+      terms: this.terms,
+      rounds: toLoopRounds(committed.rounds, ledger),
+      nextRound: () => this.nextRound(view.node.nodeRun),
+      callIds: this.callIds,
+    });
+    const context = { ...routeContext(view.job, this.terms, routed), unknownTool };
+    const calls = new JobCalls(view, this.services.calls, context, ledger);
+    const ending = callThatEndsJob(ledger);
+    if (ending !== null) throw new ConversationFailed(ending, true);
+    const session = new LoopSession(view, calls, this.callIds);
+    return { session, calls, end: await session.drive(input) };
+  }
+
+  /** Only the first look goes by what was read for all of them. */
+  private async committed({ node }: NodeCallingRun): Promise<StoredConversations> {
+    const key = keyOf(node);
+    if (this.entered.has(key)) {
+      await this.run.commit();
+      return this.services.repository.read(this.run.job, node);
+    }
+    this.entered.add(key);
+    return this.unread.get(key) ?? { rounds: [], calls: [] };
+  }
+
+  /** What is left of a conversation that cannot go on, and what is thrown about it. */
+  private async stop(
+    view: NodeCallingRun,
+    stopped: {
+      readonly session: LoopSession;
+      readonly calls: JobCalls;
+      readonly end: Extract<LoopOutcome, { type: 'stopped' }>;
+      readonly isShown: boolean;
+    },
+  ): Promise<unknown> {
+    const { session, calls, end, isShown } = stopped;
+    const { signal } = this.run;
+    if (signal.aborted) {
+      if (endsJob(signal.reason) && isShown) session.keepOpenText(end.open);
+      return signal.reason;
+    }
+    if (isShown) session.withdraw(end.open, view.signal.aborted ? 'node_stopped' : end.code);
+    await calls.close();
+    return view.signal.aborted ? view.signal.reason : ConversationFailed.of(end);
+  }
+
+  private nextRound(nodeRun: number): number {
+    this.lastRound += 1;
+    this.own(nodeRun, this.lastRound);
+    return this.lastRound;
+  }
+
+  private own(nodeRun: number, round: number): void {
+    const rounds = this.roundsOf.get(nodeRun) ?? new Set();
+    this.roundsOf.set(nodeRun, rounds.add(round));
+  }
+}
+
+function byConversation({ rounds, calls }: StoredConversations): ReadonlyMap<string, StoredConversations> {
+  const callsOf = Map.groupBy(calls, ({ round }) => round);
+  return new Map(
+    [...Map.groupBy(rounds, keyOf)].map(([key, own]) => [
+      key,
+      { rounds: own, calls: own.flatMap(({ number }) => callsOf.get(number) ?? []) },
+    ]),
+  );
+}
+
+function keyOf({ nodeRun, branch }: Pick<ConversationNode, 'nodeRun' | 'branch'>): string {
+  return JSON.stringify([nodeRun, branch]);
+}
+
+/** Tells what an earlier worker left behind: calls that nobody can vouch for. */
+export function tellLostCalls(run: JobRun, { rounds, calls }: StoredConversations): void {
+  const lost = new Set(run.takeInterrupted().map(({ round, ordinal }) => `${round}:${ordinal}`));
+  const nodes = new Map(rounds.map(({ number, nodeId }) => [number, nodeId]));
+  for (const call of calls) {
+    if (!lost.has(`${call.round}:${call.ordinal}`)) continue;
+    const nodeId = nodes.get(call.round) ?? null;
+    const at = nodeId === null ? {} : { nodeId };
+    const body = { round: call.round, internalStatus: call.status, call: toToolCallItem(call), ...at };
+    run.append({ events: [{ type: 'tool-call-updated', body }] });
+  }
+}

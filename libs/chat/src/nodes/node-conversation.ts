@@ -1,0 +1,41 @@
+import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
+
+import type { CallTerms } from '../calls/route-context.js';
+
+/** What holds for all conversations of a job. */
+export interface ConversationTerms extends CallTerms {
+  /** Versions of the server's tools as they were when the job was accepted. */
+  readonly toolPins?: Readonly<Record<string, string>>;
+}
+
+/** A conversation with a model, tools included. */
+export interface NodeConversation {
+  /** Whether its text is streamed: then what was shown is kept when the job ends in the middle of it. */
+  readonly isShown: boolean;
+  /** Null: the workspace's default. */
+  readonly model: string | null;
+  readonly messages: readonly ChatMessage[];
+  /** Names of the server's tools that it may call; `*`: all there are. Unknown ones are not offered. */
+  readonly tools: readonly string[];
+  /** A tool that is not run: what it is called with is the answer. */
+  readonly capture?: ToolDefinition;
+  /** Holds for the first round. */
+  readonly toolChoice?: ToolChoice;
+  readonly parameters?: ModelParameters;
+  /** Rounds in all, those before a crash or a wait included; >= 1. */
+  readonly maxIterations: number;
+}
+
+/** What became of a conversation. */
+export type NodeAnswer =
+  /** `captured`: JSON text, when the answer was a call of the tool that is not run. */
+  | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
+  /** All permitted rounds asked for tools, and those have run; `text` is the last round's. */
+  | { readonly type: 'limit'; readonly text: string }
+  /** Somebody outside has to answer first; empty where a call runs in the isolated queue. */
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+
+/** What became of a node's own call; `text` is what a model would read. */
+export type NodeCallEnd =
+  | { readonly type: 'finished'; readonly status: string; readonly text: string }
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };

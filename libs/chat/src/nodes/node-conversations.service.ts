@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+
+import type { JobRun } from '#jobs';
+import type { ChatMessage } from '#models';
+
+import { ChatCalls } from '../chat.handler.js';
+import { buildHistory } from '../history/build-history.js';
+import { ConversationRepository } from '../history/conversation.repository.js';
+import { JobConversations, tellLostCalls } from './job-conversations.js';
+import type { ConversationTerms } from './node-conversation.js';
+import { NodeConversationsRepository, type ResumedConversations } from './node-conversations.repository.js';
+import { NodeLoops } from './node-loops.service.js';
+
+const nothing: ResumedConversations = { rounds: [], calls: [], callIds: [], lastRound: 0, open: [] };
+
+/** Conversations that nodes of workflows hold: the loop, ledger, limits and requests of chat, many at once in one job. */
+@Injectable()
+export class NodeConversations {
+  constructor(
+    private readonly repository: NodeConversationsRepository,
+    private readonly loops: NodeLoops,
+    private readonly calls: ChatCalls,
+    private readonly threads: ConversationRepository,
+  ) {}
+
+  /**
+   * To be called once each time the handler of a job is entered, before any node runs: reads what its unfinished nodes have
+   * committed, withdraws what an earlier worker had shown and not finished, and tells which calls it lost.
+   */
+  async open(run: JobRun, terms: ConversationTerms = {}): Promise<JobConversations> {
+    const isNew = run.job.epoch === 1 && run.totals.rounds === 0;
+    const resumed = isNew ? nothing : await this.repository.resume(run.job);
+    for (const { round, nodeId, branchId } of resumed.open) {
+      const place =
+        nodeId === null ? undefined : { nodeId, ...(branchId === null ? {} : { branchId }), isContent: false };
+      run.restartRound(round, 'worker_lost', place);
+    }
+    tellLostCalls(run, resumed);
+    const { repository, loops, calls } = this;
+    return new JobConversations(run, { repository, loops, calls }, terms, resumed);
+  }
+
+  /** What was said in the job's thread before its own answer, as a provider takes it; nothing outside of threads. */
+  async history({ job }: JobRun): Promise<readonly ChatMessage[]> {
+    if (job.threadId === null) return [];
+    const { workspaceId, threadId, messageId } = job;
+    const { messages, jobs } = await this.threads.load({ workspaceId, threadId, messageId, jobId: null });
+    return buildHistory(messages, jobs);
+  }
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+
+import type { ClaimedJob } from '#jobs';
+import { ModelCatalog } from '#models';
+import { Config } from '#platform';
+import { type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
+
+import type { CallingRun } from '../calls/calling-run.js';
+import { pagerOf } from '../calls/pager-of.js';
+import { repairConversation } from '../history/repair-conversation.js';
+import type { LoopInput, LoopRound } from '../loop/loop-step.js';
+import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
+import { type DirectCall, directCall } from './direct-call.js';
+import type { ConversationTerms, NodeConversation } from './node-conversation.js';
+
+/** A conversation to be held: with a model, or a call that the node makes itself. */
+export type NodeWish = Omit<NodeConversation, 'model'> & {
+  readonly model: string | null | DirectCall;
+};
+
+/** Where a conversation stands, among the others of its job. */
+export interface NodeRounds {
+  readonly terms: ConversationTerms;
+  readonly rounds: readonly LoopRound[];
+  readonly nextRound: () => number;
+  readonly callIds: ReadonlySet<string>;
+}
+
+/** Makes what the loop needs out of what a node wants. */
+@Injectable()
+export class NodeLoops {
+  constructor(
+    private readonly models: ModelCatalog,
+    private readonly catalog: ToolCatalog,
+    private readonly config: Config,
+  ) {}
+
+  /** `routed`: every tool that a call may be one of. Throws what `ModelCatalog` throws. */
+  async inputFor(
+    { job, signal }: CallingRun,
+    wish: NodeWish,
+    given: NodeRounds,
+  ): Promise<{ readonly input: LoopInput; readonly routed: readonly OfferedTool[] }> {
+    const { values } = this.config;
+    const { model, modelName } = await this.modelOf(job, wish.model);
+    const tools = await this.catalog.of(job.workspaceId);
+    const offered = await this.offered(job, wish.tools, given.terms);
+    const pager = pagerOf(tools);
+    const { capture, toolChoice, parameters } = wish;
+    const input: LoopInput = {
+      model: withRoundLimit(model, values.ROUND_TIMEOUT_MS),
+      modelName,
+      ...(parameters === undefined ? {} : { parameters }),
+      ...(toolChoice === undefined ? {} : { toolChoice }),
+      ...(capture === undefined ? {} : { capture }),
+      messages: repairConversation(wish.messages),
+      rounds: given.rounds,
+      offered,
+      ...(pager === undefined ? {} : { pager }),
+      nextRound: given.nextRound,
+      usedCallIds: given.callIds,
+      unknownTool,
+      limits: {
+        maxRounds: wish.maxIterations,
+        lastRound: 'like-others',
+        maxToolCallsPerRound: values.MAX_TOOL_CALLS_PER_ROUND,
+        maxOutputBytes: values.MAX_OUTPUT_BYTES,
+        maxRestartsPerRound,
+      },
+      signal,
+    };
+    return { input, routed: pager === undefined ? offered : [...offered, pager] };
+  }
+
+  private async modelOf(job: ClaimedJob, wanted: NodeWish['model']): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
+    if (typeof wanted === 'object' && wanted !== null) return { model: directCall(wanted), modelName: '' };
+    const { workspaceId } = job;
+    const wish = { workspaceId, wanted, hasOwnKey: job.keyCipher !== null };
+    return this.models.modelOf({ ...job, model: wanted ?? (await this.models.modelNameFor(wish)) });
+  }
+
+  private async offered(
+    { workspaceId }: ClaimedJob,
+    names: readonly string[],
+    { toolPins: pins, client }: ConversationTerms,
+  ): Promise<readonly OfferedTool[]> {
+    const tools = await this.catalog.of(workspaceId);
+    const wanted = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;
+    const definitions = wanted.flatMap((name) => tools.definitionOf(name) ?? []);
+    const offered = resolveOffered(definitions, tools, {
+      ...(pins === undefined ? {} : { pins }),
+      ...(client === undefined ? {} : { client }),
+    });
+    // What nobody here can run is offered only where it was named.
+    return offered.filter(
+      ({ name, handling }) => names.includes(name) || handling === 'server' || handling === 'client',
+    );
+  }
+}
+
+/** What the model reads of a call to a tool that is not there, or that it must not learn of. */
+export function unknownTool(name: string): string {
+  return `Tool ${name} not found or no handler registered`;
+}

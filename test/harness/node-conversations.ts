@@ -1,0 +1,167 @@
+import { type ConversationNode, type JobConversations, type NodeCallingRun, NodeConversations } from '#chat';
+import { JobHandlers, type JobOutcome, type JobRun, JobStarter, Worker } from '#jobs';
+import type { ChatMessage } from '#models';
+import { newId } from '#platform';
+
+import { type ApprovalStage, openApprovalStage } from './approval-stage.js';
+import type { Reply } from './scripted-reply.js';
+
+/** What the nodes of a job do, once its conversations are open. */
+export type Play = (conversations: JobConversations, run: JobRun) => Promise<JobOutcome>;
+
+/** A stage whose workflow jobs do what the test says, with a model that answers each conversation by its own script. */
+export interface NodeStage extends ApprovalStage {
+  /** What the next jobs do, each time their handler is entered. */
+  plays(play: Play): void;
+  /** The replies for the conversation that begins with these words of the user. */
+  script(user: string, ...replies: readonly Reply[]): void;
+  /** How often the model was asked in the conversation that begins with these words. */
+  asked(user: string): number;
+  /** Throws about replies that nobody asked for. */
+  assertPlayed(): void;
+  start(): Promise<string>;
+  roundsOf(jobId: string): Promise<readonly StoredRound[]>;
+  callsOf(jobId: string): Promise<readonly StoredCall[]>;
+  /** The bodies of the events of a kind. */
+  eventsOf(jobId: string, type: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Takes the job from its worker, as if that had been lost, and lets another one have it. */
+  loseLease(run: JobRun): Promise<void>;
+}
+
+export interface StoredRound {
+  readonly number: number;
+  readonly node: number;
+  readonly branch: string | null;
+  readonly text: string;
+  readonly captured: string | null;
+}
+
+export interface StoredCall {
+  readonly round: number;
+  readonly callId: string;
+  readonly name: string;
+  readonly status: string;
+}
+
+export async function openNodeStage(): Promise<NodeStage> {
+  const stage = await openApprovalStage({ MODEL_RETRIES: '0' });
+  const { app } = stage.engine;
+  const scripts = new Map<string, Reply[]>();
+  let current: Play = () => Promise.reject(new Error('nobody said what to do'));
+  app.get(JobHandlers).register({
+    kind: 'workflow',
+    run: async (run) => current(await app.get(NodeConversations).open(run), run),
+  });
+  stage.model.answer((request) => scripts.get(userOf(request.json))?.shift());
+  return {
+    ...stage,
+    plays: (play) => {
+      current = play;
+    },
+    script: (user, ...replies) => {
+      scripts.set(user, [...(scripts.get(user) ?? []), ...replies]);
+    },
+    asked: (user) => stage.model.requests.filter(({ json }) => userOf(json) === user).length,
+    assertPlayed: () => {
+      stage.model.assertDone();
+      const left = [...scripts].filter(([, replies]) => replies.length > 0).map(([user]) => user);
+      if (left.length > 0) throw new Error(`replies that nobody asked for: ${left.join(', ')}`);
+    },
+    start: async () => {
+      const { workspaceId, userId, id } = stage.people.member;
+      const jobId = newId();
+      await app.get(JobStarter).start({
+        ...{ jobId, workspaceId, kind: 'workflow', principal: id, createdBy: userId, thread: null },
+        ...{ messageClientId: null, model: 'scripted', input: {}, keyCipher: null, retryOf: null, idempotency: null },
+      });
+      return jobId;
+    },
+    ...rowsOf(stage),
+  };
+}
+
+function rowsOf(stage: ApprovalStage) {
+  const rows = <Row extends object>(sql: string, values: readonly unknown[]) => stage.rows<Row>(sql, values);
+  return {
+    roundsOf: (jobId: string) =>
+      rows<StoredRound>(
+        'SELECT number, node_run AS node, branch, text, captured FROM round WHERE job_id = $1 ORDER BY number',
+        [jobId],
+      ),
+    callsOf: (jobId: string) =>
+      rows<StoredCall>(
+        'SELECT round, call_id AS "callId", name, status FROM tool_call WHERE job_id = $1 ORDER BY round, ordinal',
+        [jobId],
+      ),
+    eventsOf: async (jobId: string, type: string) => {
+      const sql = 'SELECT body FROM job_event WHERE job_id = $1 AND type = $2 ORDER BY seq';
+      return (await rows<{ body: Record<string, unknown> }>(sql, [jobId, type])).map(({ body }) => body);
+    },
+    loseLease: async (run: JobRun) => {
+      run.lose();
+      await rows(`UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`, [run.job.jobId]);
+      await stage.engine.app.get(Worker).sweep();
+    },
+  };
+}
+
+function userOf(json: Readonly<Record<string, unknown>>): string {
+  const messages = json['messages'] as readonly ChatMessage[]; // the body of a model request
+  const said = messages.find(({ role }) => role === 'user')?.content;
+  return typeof said === 'string' ? said : '';
+}
+
+/** A run as the node `n<number>` sees it; `signal` stops that node alone. */
+export function viewOf(
+  run: JobRun,
+  nodeRun: number,
+  { branch = null, signal }: { branch?: string | null; signal?: AbortSignal } = {},
+): NodeCallingRun {
+  const nodeId = `n${nodeRun}`;
+  const node: ConversationNode = { nodeRun, nodeId, path: [], branch };
+  const place = { nodeId, isContent: false };
+  return {
+    job: run.job,
+    node,
+    signal: signal === undefined ? run.signal : AbortSignal.any([run.signal, signal]),
+    get draining() {
+      return run.draining;
+    },
+    abort: (reason) => {
+      run.abort(reason);
+    },
+    assertValid: () => {
+      run.assertValid();
+    },
+    text: (round, text) => run.text(round, text, place),
+    reasoning: (round, text) => run.reasoning(round, text, place),
+    closeRound: (round) => run.closeRound(round),
+    restartRound: (round, reason) => {
+      run.restartRound(round, reason, place);
+    },
+    append: (write) => {
+      run.append(write);
+    },
+    commit: (write) => run.commit(write),
+    commitUnlessCancelled: (write) => run.commitUnlessCancelled(write),
+  };
+}
+
+/** What a node of the tests says to its model. */
+export function saying(user: string, more: object = {}) {
+  return {
+    ...{ isShown: true, model: null, tools: ['send', 'look_up'], maxIterations: 10 },
+    messages: [{ role: 'user', content: user } as const],
+    ...more,
+  };
+}
+
+/** A call of the model; providers like to give the same id in every conversation. */
+export const call = (name: string, to: string, id = 'call_1') => ({ id, name, arguments: JSON.stringify({ to }) });
+
+export const approve = (request: Readonly<Record<string, unknown>>) => ({
+  decision: 'approve',
+  argumentsHash: request['argumentsHash'],
+});
+
+export const done = { status: 'completed', reason: 'stop' } as const;
