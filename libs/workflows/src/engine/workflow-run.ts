@@ -1,37 +1,171 @@
 import type { ScopeView } from '../nodes/node-executor.js';
-import type { NodeKey, NodeRunRow } from './node-run.js';
-import type { RunCommand } from './run-command.js';
+import { Engine, type Halt } from './engine.js';
+import type { Container, LiveRun } from './live-run.js';
+import { LoopRun } from './loop-run.js';
+import { MapRun } from './map-run.js';
+import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
+import { Rows } from './rows.js';
+import type { RunCommand, RunResult } from './run-command.js';
 import type { RunEvent } from './run-event.js';
 import type { RunPlan } from './run-plan.js';
+import { haltedResult, resultOf } from './run-result.js';
+import { Scope, type ScopeTerms } from './scope.js';
+import { ScopeMemory } from './scope-memory.js';
+import { SubflowRun } from './subflow-run.js';
+import { toTakenOver } from './take-over.js';
 
 /**
  * A run of a workflow: takes what happened, says what is to be done. No clock, no chance, no I/O. What it knows is never
- * written whole: from the same plan and the stored rows it is made again.
+ * written whole: from the same plan and the stored rows it is made again, whatever had been stored when its process died.
  */
 export class WorkflowRun {
-  constructor(readonly plan: RunPlan) {}
+  private readonly engine: Engine;
+  private readonly top: Scope;
+  private isEnded = false;
 
-  /** Begins it; given the rows of an earlier life, goes on where that one ended. To be called once, before any event but `exhausted`. */
-  start(rows: readonly NodeRunRow[] = []): readonly RunCommand[] {
-    throw new Error(`not there yet: ${rows.length}`);
+  /** `rows`: all that an earlier life stored of its node runs, in any order; none for a new job. */
+  constructor(
+    private readonly plan: RunPlan,
+    rows: readonly NodeRunRow[] = [],
+  ) {
+    this.engine = new Engine(new Rows(rows), plan.maxSteps);
+    this.top = new Scope({
+      engine: this.engine,
+      graph: plan.graph,
+      level: null,
+      owner: null,
+      memory: toMemory(plan),
+      prefix: '',
+      path: [],
+      iteration: [],
+      depth: 0,
+      containerOf: (run, around) => this.containerOf(run, around),
+      onEnd: (end) => {
+        this.end(resultOf(this.top, end));
+      },
+    });
   }
 
+  /** Begins it, or goes on where the earlier life ended. Called once, before any event but `exhausted`. */
+  start(): readonly RunCommand[] {
+    const { input, graph, resumeFrom } = this.plan;
+    if (resumeFrom === undefined) this.top.enter(input);
+    else this.top.takeOver(toTakenOver(graph, input, resumeFrom));
+    this.engine.drain();
+    this.engine.haltIfCut(this.top.unfinished());
+    this.engine.places.sortResumed();
+    return this.followUp();
+  }
+
+  /** What has to be done now that this has happened. */
   handle(event: RunEvent): readonly RunCommand[] {
-    throw new Error(`not there yet: ${event.type}`);
+    if (this.isEnded) return [];
+    this.apply(event);
+    return this.followUp();
   }
 
-  /** Nothing works, and nothing more can be handed out before something from outside happens. */
+  /** Nothing works, and nothing more can be handed out before something happens outside. */
   get resting(): boolean {
-    return false;
+    return !this.isEnded && this.engine.places.areIdle;
   }
 
   /** Nodes executed so far, those of an earlier life included. */
   get steps(): number {
-    return 0;
+    return this.engine.steps;
   }
 
-  /** What a node run at work sees; of a loop that is deciding: what its next pass would see. Undefined when it is not at work. */
+  /** What a node run sees, as long as it is at work. The same object for all nodes of a wave. */
   viewOf(key: NodeKey): ScopeView | undefined {
-    throw new Error(`not there yet: ${key.nodeId}`);
+    const run = this.engine.find(key);
+    return run?.container?.kept ?? run?.home.memory;
   }
+
+  private apply(event: RunEvent): void {
+    switch (event.type) {
+      case 'settled':
+      case 'failed':
+      case 'decided':
+      case 'listed':
+      case 'waiting':
+      case 'resumed': {
+        const run = this.engine.find(event.key);
+        if (run !== undefined) this.report(run, event);
+        return;
+      }
+      case 'exhausted':
+        this.engine.places.isHeld = true;
+        return;
+      case 'granted':
+        this.engine.grant(event.steps ?? 0);
+        return;
+      case 'stopped':
+        this.engine.halt = { status: 'failed', code: event.code, message: event.message };
+        return;
+      case 'cancelled':
+        this.engine.halt = CANCELLED;
+        return;
+    }
+  }
+
+  /** Something happened to one node run. Only who has a place, or waits, can have done anything. */
+  private report(run: LiveRun, event: Extract<RunEvent, { readonly key: NodeKey }>): void {
+    if (run.place !== 'taken' && run.place !== 'waiting') return;
+    switch (event.type) {
+      case 'settled':
+        if (run.container === null) this.engine.complete(run, event.settlement);
+        return;
+      case 'failed':
+        this.engine.fail(run, event);
+        return;
+      case 'decided':
+        run.container?.decided?.(event.iteration, event.goOn);
+        return;
+      case 'listed':
+        run.container?.listed?.(event.items);
+        return;
+      case 'waiting':
+        this.engine.places.wait(run);
+        if (run.row.status !== 'waiting') this.engine.change(run, { status: 'waiting' });
+        return;
+      case 'resumed':
+        this.engine.places.resume(run);
+        return;
+    }
+  }
+
+  private followUp(): readonly RunCommand[] {
+    const said = this.engine.followUp();
+    const { halt } = this.engine;
+    if (halt === null || this.isEnded) return said;
+    return [...said, ...this.stop(halt)];
+  }
+
+  /** Ends it whatever its nodes do. */
+  private stop(halt: Halt): readonly RunCommand[] {
+    this.engine.cancel(this.top.unfinished());
+    this.end(haltedResult(this.top, halt));
+    return this.engine.hear();
+  }
+
+  private end(result: RunResult): void {
+    this.isEnded = true;
+    this.engine.say({ type: 'end', result });
+  }
+
+  /** What ended in an earlier life is not gone through again, but for loops: what comes after them sees their inside. */
+  private containerOf(run: LiveRun, around: ScopeTerms): Container | null {
+    const { node } = run;
+    if (node.type === 'whileLoop') return new LoopRun(run, node, around);
+    if (isFinished(run.row.status)) return null;
+    if (node.type === 'map') return new MapRun(run, node, around);
+    if (node.type === 'subflow') return new SubflowRun(run, node, { ...around, subflows: this.plan.subflows });
+    return null;
+  }
+}
+
+const CANCELLED: Halt = { status: 'cancelled', code: 'cancelled', message: 'Workflow cancelled' };
+
+function toMemory({ graph, sessionId, attachments, history, input, resumeFrom }: RunPlan): ScopeMemory {
+  const facts = { workflowName: graph.name, sessionId, inputs: new Map(), attachments };
+  return ScopeMemory.of(facts, resumeFrom?.session ?? [...history, { role: 'user', content: input }]);
 }

@@ -1,0 +1,214 @@
+import type { GraphNode } from '../definition/graph.js';
+import { LIMITS } from '../definition/limits.js';
+import { type Home, LiveRun, textOf } from './live-run.js';
+import { isFinished, type NodeKey, type NodeRunRow, type Settlement } from './node-run.js';
+import { completed, failed, type NodeFailed } from './outcome.js';
+import { Places } from './places.js';
+import type { Rows } from './rows.js';
+import type { RunCommand } from './run-command.js';
+
+/** Why a run ends before its nodes have. */
+export interface Halt {
+  readonly status: 'failed' | 'cancelled';
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * The common parts of a run: who is at work, which numbers are taken, what is to be said. Scopes and containers act through it;
+ * it knows nothing of waves. What follows from what is done later, one step after the other, so that no chain is too long.
+ */
+export class Engine {
+  private readonly atWork = new Map<string, LiveRun>();
+  private commands: RunCommand[] = [];
+  private later: (() => void)[] = [];
+  readonly places: Places;
+  /** Set: nothing more is begun, and the run is to be ended. */
+  halt: Halt | null = null;
+  private saidExhausted = false;
+
+  constructor(
+    private readonly rows: Rows,
+    private maxSteps: number | null,
+  ) {
+    this.places = new Places(LIMITS.nodesAtOnce, () => this.mayBegin());
+  }
+
+  get steps(): number {
+    return this.rows.steps;
+  }
+
+  find(key: NodeKey): LiveRun | undefined {
+    return this.atWork.get(textOf(key));
+  }
+
+  say(command: RunCommand): void {
+    this.commands.push(command);
+  }
+
+  /** To be done when what is being done is done. */
+  soon(step: () => void): void {
+    this.later.push(step);
+  }
+
+  /** Does all that follows; gives what is to be said about it. */
+  followUp(): readonly RunCommand[] {
+    do {
+      this.drain();
+      if (this.halt === null) this.places.fill();
+    } while (this.later.length > 0 && this.halt === null);
+    return this.hear();
+  }
+
+  /** Does all that follows, and gives no place to anybody. */
+  drain(): void {
+    // The list grows while it is walked.
+    for (const step of this.later) if (this.halt === null) step();
+    this.later = [];
+  }
+
+  /** What is to be said so far. */
+  hear(): readonly RunCommand[] {
+    const said = this.commands;
+    this.commands = [];
+    return said;
+  }
+
+  /** Takes what an earlier life stored of a node run; from now on it can be found. */
+  open(run: LiveRun): void {
+    this.atWork.set(textOf(run.row), run);
+    const row = this.rows.take(run.row);
+    if (row === undefined) return;
+    run.row = row;
+    run.isKnown = true;
+  }
+
+  /** Has the executor of a node work, as soon as there is a place. */
+  work(run: LiveRun): void {
+    this.places.enter(run, () => {
+      const isNew = run.row.ordinal === 0;
+      if (this.begin(run)) this.say({ type: 'run', run: run.row, isNew });
+    });
+  }
+
+  /** A container takes no place: what runs inside of it does. False: there are no more numbers. */
+  beginContainer(run: LiveRun): boolean {
+    const isNew = run.row.ordinal === 0;
+    if (!this.begin(run)) return false;
+    if (isNew) this.say({ type: 'store', run: run.row });
+    return true;
+  }
+
+  /** A node that is not run: as skipped, or as it ended in another run. */
+  note(node: GraphNode, home: Home, end: Partial<NodeRunRow>): NodeRunRow {
+    const { row } = new LiveRun(node, home, '');
+    const known = this.rows.take(row);
+    if (known !== undefined) return known;
+    const noted = { ...row, ...end };
+    const stored = this.numbered(noted);
+    if (stored !== null) this.say({ type: 'store', run: stored });
+    return stored ?? noted;
+  }
+
+  /** A row that is not finished has changed. */
+  change(run: LiveRun, changed: Partial<NodeRunRow>): void {
+    if (isFinished(run.row.status)) return;
+    run.row = { ...run.row, ...changed };
+    this.say({ type: 'store', run: run.row });
+  }
+
+  complete(run: LiveRun, settlement: Settlement): void {
+    this.end(run, completed(run.row, settlement));
+  }
+
+  fail(run: LiveRun, failure: NodeFailed): void {
+    this.end(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
+  }
+
+  /** Goes on from a row that was finished in an earlier life. */
+  recall(run: LiveRun): void {
+    this.end(run, run.row);
+  }
+
+  /** Ends these, and all inside of them, without telling their scopes. What was not begun leaves no row. */
+  cancel(runs: Iterable<LiveRun>): void {
+    const all = [...withInside(runs)];
+    const working = all.filter(({ place }) => place === 'taken' || place === 'waiting');
+    if (working.length > 0) this.say({ type: 'cancel', keys: working.map(({ key }) => key) });
+    for (const run of all) {
+      this.close(run);
+      if (run.row.ordinal > 0) this.change(run, { status: 'cancelled', handles: [] });
+    }
+  }
+
+  grant(steps: number): void {
+    if (this.maxSteps !== null) this.maxSteps += steps;
+    this.saidExhausted = false;
+    this.places.isHeld = false;
+  }
+
+  /** A node run gets its number. False: there are no more. */
+  private begin(run: LiveRun): boolean {
+    if (run.row.ordinal > 0) return true;
+    const row = this.numbered({ ...run.row, status: 'active' });
+    if (row === null) return false;
+    run.row = row;
+    return true;
+  }
+
+  /** An earlier life had no numbers left, and died while it said so. */
+  haltIfCut(unfinished: Iterable<LiveRun>): void {
+    if (this.rows.left > 0) return;
+    for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;
+  }
+
+  private end(run: LiveRun, row: NodeRunRow): void {
+    if (run.isOver) return;
+    this.close(run);
+    if (isFinished(run.row.status)) {
+      run.home.ended(run);
+      return;
+    }
+    run.row = row;
+    this.say({ type: 'store', run: row });
+    run.home.ended(run);
+  }
+
+  private close(run: LiveRun): void {
+    run.isOver = true;
+    this.atWork.delete(textOf(run.row));
+    this.places.leave(run);
+  }
+
+  private numbered(row: NodeRunRow): NodeRunRow | null {
+    if (this.halt !== null) return null;
+    const ordinal = this.rows.nextOrdinal();
+    if (ordinal > LIMITS.nodeRuns) {
+      this.halt = TOO_MANY;
+      return null;
+    }
+    const numbered = { ...row, ordinal };
+    this.rows.count(numbered);
+    return numbered;
+  }
+
+  private mayBegin(): boolean {
+    if (this.maxSteps === null || this.rows.steps < this.maxSteps) return true;
+    if (!this.saidExhausted) this.say({ type: 'exhausted', maxSteps: this.maxSteps });
+    this.saidExhausted = true;
+    return false;
+  }
+}
+
+const TOO_MANY: Halt = {
+  status: 'failed',
+  code: 'LIMIT_EXCEEDED',
+  message: `Workflow exceeded maximum node runs (${LIMITS.nodeRuns})`,
+};
+
+function* withInside(runs: Iterable<LiveRun>): Generator<LiveRun> {
+  for (const run of runs) {
+    yield run;
+    if (run.container !== null) yield* run.container.unfinished();
+  }
+}

@@ -1,0 +1,124 @@
+import type { GraphNodeOf } from '../definition/graph.js';
+import { bodyInput } from './body-input.js';
+import type { Container, LiveRun } from './live-run.js';
+import { isFinished } from './node-run.js';
+import { refusal } from './outcome.js';
+import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
+import type { ScopeMemory } from './scope-memory.js';
+
+/** A `whileLoop`: its body again and again, as long as the condition says so or the count lasts. */
+export class LoopRun implements Container {
+  readonly kept: ScopeMemory;
+  private readonly outputs: string[] = [];
+  private current: string;
+  private pass: Scope | null = null;
+  /** Passes that an earlier life has begun: they need no decision. */
+  private readonly begunBefore: number;
+  private readonly hasEnded: boolean;
+
+  constructor(
+    private readonly run: LiveRun,
+    private readonly node: GraphNodeOf<'whileLoop'>,
+    private readonly around: ScopeTerms,
+  ) {
+    this.kept = around.memory.inside();
+    this.current = run.row.input;
+    this.begunBefore = run.row.extra.iterations ?? 0;
+    this.hasEnded = isFinished(run.row.status);
+  }
+
+  begin(): void {
+    if (!this.around.engine.beginContainer(this.run)) return;
+    if (this.entries.length === 0) this.around.engine.fail(this.run, refusal('While loop body is not connected'));
+    else this.goOn();
+  }
+
+  *unfinished(): Generator<LiveRun> {
+    if (this.pass !== null) yield* this.pass.unfinished();
+  }
+
+  decided(iteration: number, goOn: boolean): void {
+    if (iteration !== this.outputs.length + 1 || this.run.place === 'none') return;
+    this.around.engine.places.leave(this.run);
+    if (goOn) this.beginPass();
+    else this.end();
+  }
+
+  private goOn(): void {
+    const { loopMode, maxIterations } = this.node.data;
+    const done = this.outputs.length;
+    if (done === maxIterations) this.endAtLimit();
+    else if (loopMode === 'fixed' || done < this.begunBefore) this.beginPass();
+    else if (this.hasEnded) this.end();
+    else this.decide();
+  }
+
+  private decide(): void {
+    const { engine } = this.around;
+    const { current, outputs } = this;
+    engine.places.enter(this.run, () => {
+      const iteration = outputs.length + 1;
+      engine.say({ type: 'decide', run: this.run.row, iteration, current, outputs: [...outputs] });
+    });
+  }
+
+  private beginPass(): void {
+    const { engine, graph, iteration, path } = this.around;
+    const { data, id } = this.node;
+    const number = this.outputs.length + 1;
+    if (number > this.begunBefore) {
+      engine.change(this.run, { status: 'active', extra: { ...this.run.row.extra, iterations: number } });
+      engine.say({ type: 'iterate', key: this.run.key, iteration: number, of: data.maxIterations });
+    }
+    this.pass = new Scope({
+      ...this.around,
+      graph,
+      level: id,
+      owner: this.run,
+      memory: this.kept,
+      path: [...path, this.run.row.nodeId],
+      iteration: [...iteration, number],
+      onEnd: this.passEnded,
+    });
+    const text = bodyInput(data, { iteration: number, current: this.current, outputs: this.outputs });
+    this.pass.enterBody(id, this.entries, text);
+  }
+
+  private readonly passEnded = (end: ScopeEnd): void => {
+    const output = this.pass?.endings ?? '';
+    this.pass = null;
+    if (end.type === 'failed') {
+      this.around.engine.fail(this.run, end.failure);
+      return;
+    }
+    this.current = output;
+    this.outputs.push(output);
+    this.goOn();
+  };
+
+  private endAtLimit(): void {
+    const { loopMode, maxIterations, onMaxIterations } = this.node.data;
+    const text = `While loop reached max iterations (${maxIterations})`;
+    if (loopMode === 'condition' && onMaxIterations === 'error') {
+      this.around.engine.fail(this.run, refusal(text));
+      return;
+    }
+    if (loopMode === 'condition' && onMaxIterations === 'warning' && !this.hasEnded)
+      this.around.engine.say({ type: 'warn', key: this.run.key, code: 'MAX_ITERATIONS', text });
+    this.end();
+  }
+
+  private end(): void {
+    const { outputs, current } = this;
+    const accumulated = { iterations: outputs.length, outputs, finalOutput: current };
+    this.around.engine.complete(this.run, {
+      output: this.node.data.outputMode === 'accumulate' ? JSON.stringify(accumulated) : current,
+      handles: ['done'],
+      handOn: 'output',
+    });
+  }
+
+  private get entries() {
+    return this.around.graph.bodies.get(this.node.id)?.entries ?? [];
+  }
+}

@@ -1,0 +1,95 @@
+import { edgesOf } from '../definition/edge-lookup.js';
+import type { GraphEdge, GraphNode, WorkflowGraph } from '../definition/graph.js';
+import type { NodeError, NodeExtra, NodeRunRow, Settlement } from './node-run.js';
+
+/** A finished row: all that follows on a node is computed from it. */
+type Ended = Pick<NodeRunRow, 'status' | 'input' | 'output' | 'handles' | 'handOn'>;
+
+/** Whether a row says that its node failed and nothing comes after it. */
+export function stopsAll(node: GraphNode, row: Ended): boolean {
+  return row.status === 'error' && row.handles?.length === 0 && node.data.errorHandling.mode !== 'continue';
+}
+
+/** The edges that a finished node takes. */
+export function edgesTaken(
+  graph: WorkflowGraph,
+  node: GraphNode,
+  { status, handles, handOn }: Ended,
+): readonly GraphEdge[] {
+  if (status === 'error' && handOn === 'nothing') return edgesPastFailure(graph, node.id);
+  return (handles ?? []).flatMap((handle) => edgesOf(graph, node.id, handle));
+}
+
+/** Where it goes on after a failure that is passed over. */
+function edgesPastFailure(graph: WorkflowGraph, nodeId: string): readonly GraphEdge[] {
+  return (graph.outgoing.get(nodeId) ?? []).filter(({ handle }) => handle !== 'error');
+}
+
+/** What is read behind a node. */
+export function handedOn({ handOn, input, output }: Pick<Ended, 'handOn' | 'input' | 'output'>): string {
+  switch (handOn) {
+    case 'output':
+      return output ?? '';
+    case 'input':
+      return input;
+    case 'nothing':
+      return '';
+  }
+}
+
+/** A node in its graph. */
+interface NodePlace {
+  readonly graph: WorkflowGraph;
+  readonly node: GraphNode;
+}
+
+/** How the row of a node that did its work ends. */
+export function completed(row: NodeRunRow, { output, handles, handOn, extra }: Settlement): NodeRunRow {
+  return { ...row, status: 'completed', output, handles, handOn, extra: { ...row.extra, ...extra } };
+}
+
+/** A node, or what runs inside of it, failed. */
+export interface NodeFailed {
+  readonly error: Omit<NodeError, 'nodeId'>;
+  readonly extra?: NodeExtra | undefined;
+  /** What is read behind its `error` edges, whatever its mode says; absent: the mode decides. */
+  readonly told?: string;
+}
+
+/** How the row of a node that failed ends: by its mode, and by whether an `error` edge is there. */
+export function failed(row: NodeRunRow, failure: NodeFailed, { graph, node }: NodePlace): NodeRunRow {
+  const { mode } = node.data.errorHandling;
+  const error: NodeError = toNodeError(failure.error, row.nodeId);
+  const ended = { ...row, status: 'error' as const, error, extra: { ...row.extra, ...failure.extra } };
+  const leadsOn = edgesOf(graph, node.id, 'error').length > 0;
+  if (leadsOn && (mode === 'branch' || failure.told !== undefined)) {
+    const outputs = { ...ended.extra.outputs, [`${node.id}_error`]: JSON.stringify(error) };
+    const extra = { ...ended.extra, outputs };
+    const handOn = failure.told === undefined ? 'input' : 'output';
+    return { ...ended, extra, output: failure.told ?? '', handles: ['error'], handOn };
+  }
+  if (mode !== 'continue') return { ...ended, output: '', handles: [], handOn: 'output' };
+  const handles = edgesPastFailure(graph, node.id).map(({ handle }) => handle ?? bareHandle(node));
+  return { ...ended, output: '', handles: [...new Set(handles)], handOn: 'nothing' };
+}
+
+function bareHandle({ type }: GraphNode): string {
+  return type === 'whileLoop' || type === 'map' ? 'done' : 'output';
+}
+
+/** Its members in the order that the contract tells them in. */
+function toNodeError({ message, code, statusCode, retry, rateLimit }: NodeFailed['error'], nodeId: string): NodeError {
+  return {
+    message,
+    code,
+    nodeId,
+    ...(statusCode === undefined ? {} : { statusCode }),
+    ...(retry === undefined ? {} : { retry }),
+    ...(rateLimit === undefined ? {} : { rateLimit }),
+  };
+}
+
+/** A failure that the engine itself finds. */
+export function refusal(message: string, code: NodeError['code'] = 'UNKNOWN'): NodeFailed {
+  return { error: { message, code } };
+}

@@ -1,0 +1,102 @@
+import type { LiveRun } from './live-run.js';
+
+/** Something that takes a place: a node at work, a decision, a list. */
+interface Turn {
+  readonly run: LiveRun;
+  readonly handOut: () => void;
+}
+
+/**
+ * The places of a run: as many node runs work at once as there are, the others wait for their turn, those of an earlier life
+ * first. Who waits for somebody outside gives its place to another.
+ */
+export class Places {
+  private readonly resumed: Turn[] = [];
+  private readonly fresh: Turn[] = [];
+  private readonly handOuts = new Map<LiveRun, () => void>();
+  private nextResumed = 0;
+  private nextFresh = 0;
+  private taken = 0;
+  private queued = 0;
+  private isRefused = false;
+  /** Until it is unset, nobody gets a place. */
+  isHeld = false;
+
+  /** `mayBegin`: asked before a node run that is new gets a place. */
+  constructor(
+    private readonly count: number,
+    private readonly mayBegin: () => boolean,
+  ) {}
+
+  enter(run: LiveRun, handOut: () => void): void {
+    this.handOuts.set(run, handOut);
+    this.queue({ run, handOut });
+  }
+
+  wait(run: LiveRun): void {
+    if (run.place !== 'taken') return;
+    run.place = 'waiting';
+    this.taken -= 1;
+  }
+
+  resume(run: LiveRun): void {
+    const handOut = this.handOuts.get(run);
+    if (run.place === 'waiting' && handOut !== undefined) this.queue({ run, handOut });
+  }
+
+  leave(run: LiveRun): void {
+    if (run.place === 'taken') this.taken -= 1;
+    if (run.place === 'queued') this.queued -= 1;
+    run.place = 'none';
+    this.handOuts.delete(run);
+  }
+
+  /** What was begun in an earlier life is handed out in the order in which it was begun. */
+  sortResumed(): void {
+    this.resumed.sort((a, b) => a.run.row.ordinal - b.run.row.ordinal);
+  }
+
+  /** Gives the free places away. */
+  fill(): void {
+    this.isRefused = false;
+    while (!this.isHeld && this.taken < this.count) {
+      const turn = this.next();
+      if (turn === null) return;
+      turn.run.place = 'taken';
+      this.taken += 1;
+      this.queued -= 1;
+      turn.handOut();
+    }
+  }
+
+  /** Nobody works, and nobody could. */
+  get areIdle(): boolean {
+    return this.taken === 0 && (this.queued === 0 || this.isHeld || this.isRefused);
+  }
+
+  private queue(turn: Turn): void {
+    turn.run.place = 'queued';
+    this.queued += 1;
+    (turn.run.isKnown ? this.resumed : this.fresh).push(turn);
+  }
+
+  private next(): Turn | null {
+    const resumed = this.pick(this.resumed, this.nextResumed);
+    this.nextResumed = resumed.after;
+    if (resumed.turn !== null) return resumed.turn;
+    const fresh = this.pick(this.fresh, this.nextFresh);
+    // One that is not let in stays where it is, and so does all behind it.
+    this.isRefused = fresh.turn !== null && fresh.turn.run.row.ordinal === 0 && !this.mayBegin();
+    this.nextFresh = this.isRefused ? fresh.after - 1 : fresh.after;
+    return this.isRefused ? null : fresh.turn;
+  }
+
+  /** The first one from there on that still wants its turn. */
+  private pick(turns: readonly Turn[], from: number): { readonly turn: Turn | null; readonly after: number } {
+    for (let at = from; ; at += 1) {
+      const turn = turns[at];
+      if (turn === undefined) return { turn: null, after: at };
+      if (turn.run.place === 'queued') return { turn, after: at + 1 };
+    }
+  }
+}

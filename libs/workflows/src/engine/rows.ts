@@ -1,0 +1,58 @@
+import { LIMITS } from '../definition/limits.js';
+import { textOf } from './live-run.js';
+import type { NodeKey, NodeRunRow } from './node-run.js';
+
+/** The rows of an earlier life, and the numbers that are left for those of this one. */
+export class Rows {
+  private readonly known: Map<string, NodeRunRow>;
+  /** Numbers that nobody kept: rows that were never committed had them. */
+  private readonly gaps: Iterator<number>;
+  private last: number;
+  private executed: number;
+
+  constructor(rows: readonly NodeRunRow[]) {
+    this.known = new Map(rows.map((row) => [textOf(row), row]));
+    const taken = new Set(rows.map(({ ordinal }) => ordinal));
+    this.last = rows.reduce((last, { ordinal }) => Math.max(last, ordinal), 0);
+    this.gaps = gapsIn(taken, this.last);
+    this.executed = rows.filter(isStep).length;
+  }
+
+  /** The row of a node run, once: it is not kept any longer than it takes to go on from it. */
+  take(key: NodeKey): NodeRunRow | undefined {
+    const name = textOf(key);
+    const row = this.known.get(name);
+    this.known.delete(name);
+    return row;
+  }
+
+  /** The number of the node run that is begun next. */
+  nextOrdinal(): number {
+    const gap = this.gaps.next();
+    if (gap.done !== true) return gap.value;
+    this.last += 1;
+    return this.last;
+  }
+
+  /** Numbers that may still be given. */
+  get left(): number {
+    return LIMITS.nodeRuns - this.last;
+  }
+
+  /** A row was begun. */
+  count(row: NodeRunRow): void {
+    if (isStep(row)) this.executed += 1;
+  }
+
+  get steps(): number {
+    return this.executed;
+  }
+}
+
+function isStep({ status, extra }: NodeRunRow): boolean {
+  return status !== 'skipped' && status !== 'pending' && extra.isReused !== true;
+}
+
+function* gapsIn(taken: ReadonlySet<number>, last: number): Generator<number, undefined> {
+  for (let ordinal = 1; ordinal < last; ordinal += 1) if (!taken.has(ordinal)) yield ordinal;
+}

@@ -1,0 +1,89 @@
+import type { ChatMessage } from '#models';
+
+import type { EarlierOutput, ScopeView } from '../nodes/node-executor.js';
+import { LayeredMap } from './layered-map.js';
+
+/** What does not change while a scope lasts. */
+export type ScopeFacts = Pick<ScopeView, 'workflowName' | 'sessionId' | 'inputs' | 'attachments'>;
+
+/** A node that ended, as later ones remember it. */
+export interface Remembered extends EarlierOutput {
+  /** More outputs under names of their own: branches, errors. */
+  readonly outputs: Readonly<Record<string, string>>;
+  /** What it said in the conversation; null: nothing. */
+  readonly said: string | null;
+}
+
+/**
+ * What the nodes of a scope see. It grows only between waves, so all nodes of a wave share one view and none sees its siblings.
+ * A body looks through its own memory at that of the nodes around its loop; nothing is copied for it.
+ */
+export class ScopeMemory implements ScopeView {
+  readonly workflowName: string;
+  readonly sessionId: string;
+  readonly inputs: ScopeView['inputs'];
+  readonly attachments: ScopeView['attachments'];
+  private readonly own = new Map<string, EarlierOutput>();
+  private readonly named: LayeredMap;
+  private readonly said: ChatMessage[];
+  /** Made when it is first asked for after a wave. */
+  private list: readonly EarlierOutput[] | null = null;
+
+  private constructor(
+    facts: ScopeFacts,
+    session: readonly ChatMessage[],
+    private readonly around: ScopeMemory | null,
+  ) {
+    this.workflowName = facts.workflowName;
+    this.sessionId = facts.sessionId;
+    this.inputs = facts.inputs;
+    this.attachments = facts.attachments;
+    this.said = [...session];
+    this.named = new LayeredMap(around?.named ?? null);
+  }
+
+  /** Of a whole workflow: nothing is remembered but the conversation so far. */
+  static of(facts: ScopeFacts, session: readonly ChatMessage[]): ScopeMemory {
+    return new ScopeMemory(facts, session, null);
+  }
+
+  /** Of a body: what is around it is seen, and what it adds is not seen from there. */
+  inside(): ScopeMemory {
+    return new ScopeMemory(this, [], this);
+  }
+
+  /** In the order of their first execution, each with its latest output. */
+  get earlier(): readonly EarlierOutput[] {
+    const around = this.around?.earlier ?? [];
+    this.list ??= [...(around.length === 0 ? this.own : new Map([...around.map(byId), ...this.own])).values()];
+    return this.list;
+  }
+
+  get outputs(): ReadonlyMap<string, string> {
+    return this.named;
+  }
+
+  get session(): readonly ChatMessage[] {
+    return this.around === null ? this.said : [...this.around.session, ...this.said];
+  }
+
+  add({ outputs, said, ...entry }: Remembered): void {
+    this.list = null;
+    this.own.set(entry.nodeId, entry);
+    this.named.set(entry.nodeId, entry.output);
+    for (const [name, output] of Object.entries(outputs)) this.named.set(name, output);
+    if (said !== null) this.said.push({ role: 'assistant', content: said });
+  }
+
+  /** Takes over what a body has added, once its loop is done. */
+  absorb(body: ScopeMemory): void {
+    this.list = null;
+    for (const [nodeId, entry] of body.own) this.own.set(nodeId, entry);
+    for (const [name, output] of body.named.own) this.named.set(name, output);
+    for (const message of body.said) this.said.push(message);
+  }
+}
+
+function byId(entry: EarlierOutput): readonly [string, EarlierOutput] {
+  return [entry.nodeId, entry];
+}

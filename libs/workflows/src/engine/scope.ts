@@ -1,0 +1,254 @@
+import { edgesOnward } from '../definition/edge-lookup.js';
+import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
+import type { Engine } from './engine.js';
+import { type Container, type Home, LiveRun } from './live-run.js';
+import { isFinished, type NodeRunRow } from './node-run.js';
+import { edgesTaken, handedOn, type NodeFailed, refusal, stopsAll } from './outcome.js';
+import { joined, Readiness } from './readiness.js';
+import type { FinishedNode } from './run-plan.js';
+import type { ScopeMemory } from './scope-memory.js';
+
+export type ScopeEnd =
+  | { readonly type: 'completed' }
+  /** `run`: the node that failed; null: it was none. */
+  | { readonly type: 'failed'; readonly failure: NodeFailed; readonly run: LiveRun | null };
+
+export interface ScopeTerms extends Omit<Home, 'ended'> {
+  readonly engine: Engine;
+  /** The loop or map whose body it goes through; null: the top of its graph. */
+  readonly level: string | null;
+  /** The node run it is inside of; null: the run of the job itself. */
+  readonly owner: LiveRun | null;
+  /** What runs inside of a node; null: it has an executor. */
+  readonly containerOf: (run: LiveRun, around: ScopeTerms) => Container | null;
+  readonly onEnd: (end: ScopeEnd) => void;
+}
+
+/** Where a scope begins that takes over what an earlier one has done. */
+export interface TakenOver {
+  readonly finished: readonly FinishedNode[];
+  /** All nodes that run. */
+  readonly again: ReadonlySet<string>;
+  /** Those of them that run whatever their parents did. */
+  readonly forced: readonly string[];
+  /** What nodes read in place of what their parents hand on. */
+  readonly given: ReadonlyMap<string, string>;
+  /** What is read where nothing was handed on. */
+  readonly text: string;
+  /** What its nodes said is in the conversation already. */
+  readonly isSaid: boolean;
+}
+
+/** What the format says when a graph cannot come to its end. */
+const CIRCLE = 'Workflow execution exceeded maximum iterations - check for cycles';
+
+/**
+ * One pass through a graph, or through a body, in waves: all nodes that are ready run at once, and what comes after them is
+ * looked at when the last of them has ended. Nothing depends on the order in which they end.
+ */
+export class Scope implements Home {
+  readonly graph: WorkflowGraph;
+  readonly memory: ScopeMemory;
+  readonly prefix: string;
+  readonly path: readonly string[];
+  readonly iteration: readonly number[];
+  readonly depth: number;
+  /** Of the nodes that were executed, in execution order. */
+  readonly outputs = new Map<string, string>();
+  private readonly engine: Engine;
+  private readonly readiness: Readiness;
+  private readonly handedOn = new Map<string, string>();
+  private given: ReadonlyMap<string, string> = new Map();
+  private text = '';
+  private readonly noted = new Set<string>();
+  private readonly ends: string[] = [];
+  private wave: readonly LiveRun[] = [];
+  private open = 0;
+  private isOver = false;
+
+  constructor(private readonly terms: ScopeTerms) {
+    ({
+      graph: this.graph,
+      memory: this.memory,
+      prefix: this.prefix,
+      path: this.path,
+      iteration: this.iteration,
+      depth: this.depth,
+      engine: this.engine,
+    } = terms);
+    this.readiness = new Readiness(terms.graph, terms.level);
+  }
+
+  /** Begins at the start node. */
+  enter(text: string): void {
+    this.text = text;
+    this.readiness.force(this.graph.start);
+    this.advance();
+  }
+
+  /** Begins behind a loop or a map, along its edges into its body. */
+  enterBody(owner: string, entries: readonly GraphEdge[], text: string): void {
+    this.handedOn.set(owner, text);
+    for (const edge of entries) this.readiness.arrive(edge, true);
+    this.advance();
+  }
+
+  /** Begins in the midst of it. */
+  takeOver({ finished, again, forced, given, text, isSaid }: TakenOver): void {
+    this.text = text;
+    this.given = given;
+    for (const nodeId of forced) this.readiness.force(nodeId);
+    const edges = new Map(finished.map((node) => [node.nodeId, this.reuse(node, isSaid)]));
+    const counts = (nodeId: string): boolean => again.has(nodeId) && this.readiness.isOnLevel(nodeId);
+    for (const nodeId of this.nodeIds)
+      if (!again.has(nodeId)) this.readiness.settle(nodeId, edges.get(nodeId) ?? [], counts);
+    this.advance();
+  }
+
+  /** The text of its last node. */
+  get finalOutput(): string {
+    return [...this.outputs.values()].at(-1) ?? '';
+  }
+
+  /** The texts of all nodes behind which nothing was run. */
+  get endings(): string {
+    return joined(this.ends);
+  }
+
+  /** What has not ended in it, however deep. */
+  *unfinished(): Generator<LiveRun> {
+    for (const run of this.wave) {
+      if (run.isOver) continue;
+      yield run;
+      if (run.container !== null) yield* run.container.unfinished();
+    }
+  }
+
+  ended(run: LiveRun): void {
+    if (this.isOver) return;
+    if (stopsAll(run.node, run.row)) {
+      this.fail(run);
+      return;
+    }
+    this.open -= 1;
+    if (this.open === 0) this.soon(this.endWave);
+  }
+
+  private readonly endWave = (): void => {
+    if (this.isOver) return;
+    for (const run of this.wave) {
+      const { node, row } = run;
+      this.remember(run);
+      this.handedOn.set(node.id, handedOn(row));
+      const goesOn = this.readiness.settle(node.id, edgesTaken(this.graph, node, row));
+      if (!goesOn) this.ends.push(row.output ?? '');
+    }
+    this.advance();
+  };
+
+  private advance(): void {
+    const { ready, skipped } = this.readiness.next();
+    for (const nodeId of skipped) this.skip(nodeId);
+    if (ready.length > 0) this.beginWave(ready);
+    else this.soon(this.finish);
+  }
+
+  private beginWave(nodeIds: readonly string[]): void {
+    const runs = nodeIds.flatMap((nodeId) => this.toRun(nodeId));
+    this.wave = runs;
+    this.open = runs.length;
+    for (const run of runs) this.engine.open(run);
+    for (const run of runs) if (!run.isOver && !isFinished(run.row.status)) this.begin(run);
+    // What stopped the earlier life comes last: what had been done beside it counts.
+    for (const run of runs) if (!run.isOver && run.row.status === 'completed') this.begin(run);
+    for (const run of runs) if (!run.isOver && run.row.status === 'error') this.engine.recall(run);
+  }
+
+  private begin(run: LiveRun): void {
+    run.container = this.terms.containerOf(run, this.terms);
+    if (run.container !== null) run.container.begin();
+    else if (isFinished(run.row.status)) this.engine.recall(run);
+    else this.engine.work(run);
+  }
+
+  private readonly finish = (): void => {
+    this.isOver = true;
+    const end: ScopeEnd = this.readiness.isStuck
+      ? { type: 'failed', failure: refusal(CIRCLE), run: null }
+      : { type: 'completed' };
+    this.terms.onEnd(end);
+  };
+
+  /** Ends at once: what still runs is cancelled, what would have come is skipped. */
+  private fail(run: LiveRun): void {
+    this.isOver = true;
+    this.engine.cancel(this.unfinished());
+    for (const { node, row } of this.wave) if (row.ordinal > 0) this.noted.add(node.id);
+    for (const nodeId of this.nodeIds) if (!this.noted.has(nodeId)) this.skip(nodeId);
+    for (const sibling of this.wave) if (sibling.row.status === 'completed') this.remember(sibling);
+    const { error } = run.row;
+    const failure = error === null ? refusal('') : { error };
+    this.soon(() => {
+      this.terms.onEnd({ type: 'failed', failure, run });
+    });
+  }
+
+  /** An executed node enters what later ones see. */
+  private remember({ node, row, container }: Pick<LiveRun, 'node' | 'row' | 'container'>, isSaid = false): void {
+    const { id, label, type } = node;
+    const output = row.output ?? '';
+    if (container !== null && container.kept !== null && row.status === 'completed') this.memory.absorb(container.kept);
+    this.noted.add(id);
+    this.outputs.set(id, output);
+    const said = type === 'agent' && spoke(row) && !isSaid ? output : null;
+    this.memory.add({ nodeId: id, label, type, output, outputs: row.extra.outputs ?? {}, said });
+  }
+
+  /** Gives the edges that a node of an earlier run took. */
+  private reuse({ nodeId, extra, ...ended }: FinishedNode, isSaid: boolean): readonly GraphEdge[] {
+    const node = this.graph.nodes.get(nodeId);
+    if (node === undefined) return [];
+    const end = { ...ended, status: 'completed', extra: { ...extra, isReused: true } } as const;
+    const row = this.engine.note(node, this, end);
+    this.remember({ node, row, container: null }, isSaid);
+    this.handedOn.set(nodeId, handedOn(row));
+    return ended.handles === null ? edgesOnward(this.graph, nodeId) : edgesTaken(this.graph, node, row);
+  }
+
+  private skip(nodeId: string): void {
+    const node = this.graph.nodes.get(nodeId);
+    if (node === undefined) return;
+    this.noted.add(nodeId);
+    this.engine.note(node, this, { status: 'skipped', handles: [], handOn: 'nothing' });
+  }
+
+  private toRun(nodeId: string): readonly LiveRun[] {
+    const node = this.graph.nodes.get(nodeId);
+    return node === undefined ? [] : [new LiveRun(node, this, this.inputOf(nodeId))];
+  }
+
+  private inputOf(nodeId: string): string {
+    const given = this.given.get(nodeId);
+    if (given !== undefined) return given;
+    return this.readiness.wasTakenTo(nodeId) ? this.readiness.inputOf(nodeId, this.handedOn) : this.text;
+  }
+
+  /** In document order. */
+  private get nodeIds(): readonly string[] {
+    const { level } = this.terms;
+    if (level !== null) return this.graph.bodies.get(level)?.nodeIds ?? [];
+    return [...this.graph.nodes.keys()].filter(this.readiness.isOnLevel);
+  }
+
+  /** Later, unless what it is inside of has ended by then. */
+  private soon(step: () => void): void {
+    this.engine.soon(() => {
+      if (this.terms.owner?.isOver !== true) step();
+    });
+  }
+}
+
+/** Whether the output of an agent is what it said, and not what became of it. */
+function spoke({ status, output, extra }: NodeRunRow): boolean {
+  return status === 'completed' && output !== '' && extra.note === undefined;
+}

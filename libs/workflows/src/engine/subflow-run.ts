@@ -1,0 +1,98 @@
+import type { GraphNodeOf, WorkflowGraph } from '../definition/graph.js';
+import { LIMITS } from '../definition/limits.js';
+import { lookupIn } from '../definition/template.js';
+import { type Container, type LiveRun, textOf } from './live-run.js';
+import { type NodeFailed, refusal } from './outcome.js';
+import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
+import { ScopeMemory } from './scope-memory.js';
+import { type SubflowGiven, subflowInputs } from './subflow-inputs.js';
+
+/** A `subflow`: another workflow, which sees nothing of this one but what it is given. */
+export class SubflowRun implements Container {
+  readonly kept = null;
+  private inside: Scope | null = null;
+
+  constructor(
+    private readonly run: LiveRun,
+    private readonly node: GraphNodeOf<'subflow'>,
+    private readonly around: ScopeTerms & { readonly subflows: ReadonlyMap<string, WorkflowGraph> },
+  ) {}
+
+  begin(): void {
+    const { engine, depth, subflows } = this.around;
+    const { subflowId } = this.node.data;
+    if (!engine.beginContainer(this.run)) return;
+    const graph = subflows.get(subflowId);
+    if (depth >= LIMITS.subflowDepth) this.fail(refusal(TOO_DEEP));
+    else if (graph === undefined) this.fail(refusal(`Subflow "${subflowId}" not found`));
+    else this.enter(graph);
+  }
+
+  *unfinished(): Generator<LiveRun> {
+    if (this.inside !== null) yield* this.inside.unfinished();
+  }
+
+  private enter(graph: WorkflowGraph): void {
+    const given = this.given(graph);
+    if ('error' in given) {
+      this.fail(given);
+      return;
+    }
+    const { prefix, path } = this.around;
+    this.inside = new Scope({
+      ...this.around,
+      graph,
+      level: null,
+      owner: this.run,
+      memory: this.memoryOf(graph, given),
+      prefix: `${prefix}sf:${this.node.id}|`,
+      path: [...path, this.run.row.nodeId],
+      depth: this.around.depth + 1,
+      onEnd: this.ended,
+    });
+    this.inside.enter(given.text);
+  }
+
+  private given(graph: WorkflowGraph): SubflowGiven | NodeFailed {
+    const { subflowId, inputMappings } = this.node.data;
+    const { input } = this.run.row;
+    const { memory } = this.around;
+    const lookup = lookupIn({ input, outputs: memory.outputs, inputs: memory.inputs, sessionId: memory.sessionId });
+    try {
+      const given = subflowInputs(graph.inputs, inputMappings, { input, lookup });
+      if (given.missing.length === 0) return given;
+      return refusal(`Missing required inputs for subflow "${subflowId}": ${given.missing.join(', ')}`);
+    } catch (error) {
+      return refusal(error instanceof Error ? error.message : 'The inputs could not be read', 'VALIDATION');
+    }
+  }
+
+  /** Its own conversation, begun by what it is given; the session's id is what it may share. */
+  private memoryOf(graph: WorkflowGraph, { values, text }: SubflowGiven): ScopeMemory {
+    const { sessionId, attachments } = this.around.memory;
+    return ScopeMemory.of(
+      {
+        workflowName: graph.name,
+        sessionId: this.node.data.shareSession ? sessionId : `${sessionId}/${textOf(this.run.row)}`,
+        inputs: values,
+        attachments,
+      },
+      [{ role: 'user', content: text }],
+    );
+  }
+
+  private readonly ended = (end: ScopeEnd): void => {
+    if (end.type === 'failed') {
+      this.fail({ ...end.failure, told: `Subflow error: ${end.failure.error.message}` });
+      return;
+    }
+    const output = this.inside?.finalOutput ?? '';
+    this.around.engine.complete(this.run, { output, handles: ['output'], handOn: 'output' });
+  };
+
+  private fail(failure: NodeFailed): void {
+    this.around.engine.fail(this.run, failure);
+  }
+}
+
+const TOO_DEEP = `Maximum subflow depth (${LIMITS.subflowDepth}) exceeded. Check for recursive subflows.`;
