@@ -211,6 +211,14 @@ describe('executeToolCall', () => {
     expect(failed.modelText).toBe('Error executing tool "x": bad ***');
   });
 
+  it('leaves no half of a secret where a long reason is cut', async () => {
+    const redact = (text: string): string => text.replaceAll('sk-secret', '***');
+    const fail = () => {
+      throw new Error(`${'x'.repeat(996)}sk-secret`);
+    };
+    expect((await run(fail, { redact })).modelText).toBe(`Error executing tool "x": ${'x'.repeat(996)}***`);
+  });
+
   it('gives a preview of a large result, and the whole beside it', async () => {
     const outcome = await run(() => 'x'.repeat(300_000));
     const [size, whole] = outcome.status === 'completed' ? [outcome.result.length, outcome.whole?.length] : [];

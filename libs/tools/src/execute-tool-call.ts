@@ -102,7 +102,7 @@ function thrown(run: ToolRun, error: unknown): Settlement {
   if (error instanceof ToolOutcomeUnknown && run.tool.effect === 'once')
     return failed('interrupted', 'execution', UNKNOWN_OUTCOME_TEXT);
   const phase: ToolErrorPhase = error instanceof ToolArgumentsError ? 'validation' : 'execution';
-  return failed('error', phase, executionError(run.tool.name, redacted(run, reasonOf(error))));
+  return failed('error', phase, executionError(run.tool.name, shownReason(run, error)));
 }
 
 function failed(
@@ -117,9 +117,11 @@ function redacted(run: ToolRun, text: string): string {
   return toStorableText(run.redact === undefined ? text : run.redact(text));
 }
 
-function reasonOf(error: unknown): string {
+/** Redacted before it is cut, so that no half of a secret is left at the end. */
+function shownReason(run: ToolRun, error: unknown): string {
   const text = error instanceof Error ? error.message : typeof error === 'string' ? error : '';
-  return (text.trim() === '' ? 'it failed without a reason' : text).slice(0, LONGEST_REASON);
+  const reason = text.trim() === '' ? 'it failed without a reason' : text;
+  return toStorableText(redacted(run, reason).slice(0, LONGEST_REASON));
 }
 
 function toText(value: unknown): string {

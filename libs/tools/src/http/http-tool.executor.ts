@@ -44,12 +44,12 @@ export class HttpToolExecutor {
 
   /** What the model reads. Throws with the reason when the call fails; no text in it holds a secret. */
   run(tool: HttpTool, args: Arguments, context: HttpContext): Promise<string> {
-    return this.secrets.use(context.workspaceId, secretNamesOf(tool), async ({ values, redact }) => {
-      const request = toHttpRequest(tool, { args, secrets: values, ...keyOf(context) });
+    return this.secrets.use(context.workspaceId, secretNamesOf(tool), async (open) => {
+      const request = toHttpRequest(tool, { args, secrets: open.values, ...keyOf(context) });
       const answer = await this.send(tool, request, context).catch((error: unknown) => {
         throw withOutcome(error, tool);
       });
-      return readHttpAnswer(answer, { result: tool.result, redact });
+      return readHttpAnswer(answer, open, tool.result);
     });
   }
 
@@ -69,15 +69,15 @@ export class HttpToolExecutor {
   async verify(tool: HttpTool, context: HttpContext): Promise<Verification> {
     const { verify } = tool;
     if (verify === undefined) return { outcome: 'unknown' };
-    return this.secrets.use(context.workspaceId, secretNamesOf(verify), async ({ values, redact }) => {
+    return this.secrets.use(context.workspaceId, secretNamesOf(verify), async (open) => {
       const args = { [KEY_ARGUMENT]: context.idempotencyKey };
-      const request = toVerifyRequest(verify, { args, secrets: values, ...keyOf(context) });
+      const request = toVerifyRequest(verify, { args, secrets: open.values, ...keyOf(context) });
       const answer = await this.send(tool, request, context);
       if (verify.didNotHappen.includes(answer.status)) return { outcome: 'did_not_happen' };
       if (!verify.happened.includes(answer.status)) {
-        return { outcome: 'unknown', note: `HTTP ${answer.status} ${excerptOf(answer, redact)}`.trim() };
+        return { outcome: 'unknown', note: `HTTP ${answer.status} ${excerptOf(answer, open)}`.trim() };
       }
-      return { outcome: 'happened', result: readHttpAnswer({ ...answer, status: 200 }, { ...verify, redact }) };
+      return { outcome: 'happened', result: readHttpAnswer({ ...answer, status: 200 }, open, verify.result) };
     });
   }
 
@@ -96,10 +96,10 @@ function keyOf({ idempotencyKey, epoch }: HttpContext) {
   return { idempotencyKey, epoch };
 }
 
-function toExchange(tool: HttpTool, answer: OutboundAnswer, { redact }: OpenSecrets): HttpExchange {
-  const seen = { status: answer.status, hint: null, excerpt: excerptOf(answer, redact, EXCERPT_IN_TRIAL) };
+function toExchange(tool: HttpTool, answer: OutboundAnswer, open: OpenSecrets): HttpExchange {
+  const seen = { status: answer.status, hint: null, excerpt: excerptOf(answer, open, EXCERPT_IN_TRIAL) };
   try {
-    return { ...seen, result: readHttpAnswer(answer, { result: tool.result, redact }), error: null };
+    return { ...seen, result: readHttpAnswer(answer, open, tool.result), error: null };
   } catch (error) {
     return { ...seen, result: null, error: reasonOf(error) };
   }

@@ -5,8 +5,7 @@ import { Redactor, Secret } from '#platform';
 import { excerptOf, readHttpAnswer } from './read-http-answer.js';
 
 const secret = 'canary-0123456789';
-const redactor = new Redactor([new Secret(secret)]);
-const redact = (text: string) => redactor.redact(text);
+const redaction = new Redactor([new Secret(secret), new Secret('für-immer-geheim')]).everything;
 
 function answer(body: string | Uint8Array, changes: { status?: number; type?: string; isCut?: boolean } = {}) {
   const { status = 200, type = 'application/json', isCut = false } = changes;
@@ -25,7 +24,7 @@ describe('readHttpAnswer', () => {
     [`{"a": "c\\u0061nary-0123456789"}`, '$.a', '[redacted]'],
     [`x ${secret} y`, undefined, 'x [redacted] y'],
   ])('of %s by %s is %s', (body, result, text) => {
-    expect(readHttpAnswer(answer(body), { result, redact })).toBe(text);
+    expect(readHttpAnswer(answer(body), redaction, result)).toBe(text);
   });
 
   it.each<[ReturnType<typeof answer>, string | undefined, string]>([
@@ -37,28 +36,45 @@ describe('readHttpAnswer', () => {
     [answer('{"a":', { isCut: true }), '$.a', 'its answer is larger than 5 bytes'],
     [answer('x', { type: 'image/png' }), undefined, 'its answer is not text: (1 bytes of image/png)'],
   ])('fails with what the far side said: %#', (given, result, message) => {
-    expect(() => readHttpAnswer(given, { result, redact })).toThrow(message);
+    expect(() => readHttpAnswer(given, redaction, result)).toThrow(message);
   });
 
   it('says that a text was cut', () => {
-    expect(readHttpAnswer(answer('abc', { isCut: true }), { redact })).toBe('abc\n[cut after 3 bytes]');
+    expect(readHttpAnswer(answer('abd', { isCut: true }), redaction)).toBe('abd\n[cut after 3 bytes]');
+  });
+
+  it('keeps no first part of a secret where the answer was cut', () => {
+    for (let at = 1; at < secret.length; at++) {
+      const cut = answer(`say ${secret.slice(0, at)}`, { isCut: true });
+      expect(readHttpAnswer(cut, redaction)).toBe(`say \n[cut after ${4 + at} bytes]`);
+    }
+    const inCharacter = answer(Buffer.from('say für').subarray(0, 6), { isCut: true });
+    expect(readHttpAnswer(inCharacter, redaction)).toBe('say \n[cut after 6 bytes]');
+    const failed = answer('say canary-01', { isCut: true, status: 500 });
+    expect(() => readHttpAnswer(failed, redaction)).toThrow(/^HTTP 500 Internal Server Error: say$/);
   });
 
   it('reads what is nested too deep as a failure', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-    expect(() => readHttpAnswer(answer(deep), { result: '$', redact })).toThrow('nested too deep');
+    expect(() => readHttpAnswer(answer(deep), redaction, '$')).toThrow('nested too deep');
   });
 
   it('reads other charsets', () => {
     const latin = Buffer.from('gr\xfc\xdfe', 'latin1');
-    expect(readHttpAnswer(answer(latin, { type: 'text/plain; charset=ISO-8859-1' }), { redact })).toBe('grüße');
-    expect(readHttpAnswer(answer('grüße', { type: 'text/plain; charset=nonsense' }), { redact })).toBe('grüße');
+    expect(readHttpAnswer(answer(latin, { type: 'text/plain; charset=ISO-8859-1' }), redaction)).toBe('grüße');
+    expect(readHttpAnswer(answer('grüße', { type: 'text/plain; charset=nonsense' }), redaction)).toBe('grüße');
   });
 });
 
 describe('excerptOf', () => {
   it('is short, and holds no beginning of a secret', () => {
     const text = `${'x'.repeat(495)}${secret}`;
-    expect(excerptOf(answer(text), redact)).toBe(`${'x'.repeat(495)}[reda …`);
+    expect(excerptOf(answer(text), redaction)).toBe(`${'x'.repeat(495)}[reda …`);
+  });
+
+  it('holds none of a text that becomes short by what is taken out', () => {
+    const long = `canary-${'0123456789'.repeat(800)}`;
+    const shown = excerptOf(answer(long.repeat(5)), new Redactor([new Secret(long)]).everything);
+    expect(shown).toBe('[redacted]'.repeat(4));
   });
 });

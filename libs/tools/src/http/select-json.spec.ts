@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { parseJsonPath } from './parse-json-path.js';
-import { type Selection,selectJson } from './select-json.js';
+import { type Selection, selectJson } from './select-json.js';
 
 function search(path: string, value: unknown): Selection {
   const read = parseJsonPath(path);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { GuardedFetch } from '#platform';
+import { type GuardedFetch, Redactor } from '#platform';
 
 import { defineTool } from '../../define-tool.js';
 import type { OutboundHostsRepository } from '../../http/outbound-hosts.repository.js';
@@ -11,6 +11,9 @@ import { readWebPage } from './web-page.js';
 const USUAL = 20_000;
 const MOST = 100_000;
 const MOST_BYTES = 2_097_152;
+
+/** A page is no place of our secrets: what looks like one is taken out before its text is cut. */
+const shapes = new Redactor().everything;
 
 const input = z.object({
   url: z.string().describe('The address of the page, http:// or https://'),
@@ -34,7 +37,7 @@ export function fetchUrlTool(fetch: GuardedFetch, hosts: Pick<OutboundHostsRepos
         limits: { maxBytes: MOST_BYTES, maxRedirects: 5 },
       });
       if (answer.status >= 200 && answer.status <= 299) return readWebPage(answer, maxLength);
-      throw new Error(`HTTP ${answer.status} ${excerptOf(answer, (text) => text)}`.trim());
+      throw new Error(`HTTP ${answer.status} ${excerptOf(answer, shapes)}`.trim());
     },
   });
 }
