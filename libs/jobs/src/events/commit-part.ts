@@ -21,11 +21,13 @@ export interface CommitPart<Row extends readonly unknown[]> {
 export interface PartRow {
   readonly part: CommitPart<readonly unknown[]>;
   readonly row: readonly unknown[];
+  /** Of several rows of a part and job with the same key that wait for one write, only the last one is written. */
+  readonly key?: string;
 }
 
 /** Type-checked way to make a `PartRow`. */
-export function partRow<Row extends readonly unknown[]>(part: CommitPart<Row>, row: Row): PartRow {
-  return { part, row };
+export function partRow<Row extends readonly unknown[]>(part: CommitPart<Row>, row: Row, key?: string): PartRow {
+  return key === undefined ? { part, row } : { part, row, key };
 }
 
 /** The parts that occur in `rows`, in an order that depends on their names only. */

@@ -3,10 +3,12 @@ import type { Timer } from '#platform';
 import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js';
 import type { Delta } from '../events/job-event.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
+import type { ShownTexts } from '../snapshot/shown-texts.js';
 import type { JobRunOptions } from './job-run-options.js';
 import type { ClaimedJob } from './lease.repository.js';
 import { addCounts, type Pending, PendingWrite, type RunWrite, subtractCounts } from './pending-write.js';
-import { RunText, type ShownTexts, type TextPlace } from './run-text.js';
+import { RunText } from './run-text.js';
+import type { TextPlace } from './text-place.js';
 
 /** A write on its way to the writer that still takes more along. */
 interface Boarding {
@@ -55,6 +57,8 @@ export class JobRun {
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
   /** Set when the process wants to stop: return at the next round boundary. */
   draining = false;
+  /** For a handler that goes on with other things while somebody is awaited: called when an answer may have come. */
+  onAnswered: (() => void) | undefined;
 
   constructor(
     readonly job: ClaimedJob,
@@ -92,6 +96,13 @@ export class JobRun {
     if (this.lost !== undefined || !this.options.isValid()) throw this.lose();
   }
 
+  /** What a look at the lease told: how often the job was answered from outside by now. */
+  noticeAnswers(answered: number): void {
+    if (answered <= this.seen) return;
+    this.seen = answered;
+    this.onAnswered?.();
+  }
+
   /** UTF-16 length of everything shown so far as content, the open rounds included. */
   get contentLength(): number {
     return this.shown.contentLength;
@@ -110,11 +121,12 @@ export class JobRun {
   }
 
   /**
-   * For a handler whose rounds may be open at once, when it resumes: what the log shows (`ShownTextRepository`). It then
-   * calls `restartRound` for each round in `open`.
+   * For a handler whose rounds may be open at once, when it resumes: takes over what the log shows (`ShownTextsRepository`)
+   * and withdraws the rounds that nobody finished. May be called again once everything is committed.
    */
   resumeText(shown: ShownTexts): void {
     this.shown.resume(shown);
+    for (const [round, place] of shown.open) this.restartRound(round, 'worker_lost', place);
   }
 
   /**

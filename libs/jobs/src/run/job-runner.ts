@@ -83,6 +83,11 @@ export class JobRunner {
     this.keeper.find(jobId)?.abort(new JobCancelled(why));
   }
 
+  /** Requests of the workspace have changed: jobs that wait for some of them while they work are told. */
+  lookForAnswers(workspaceId: string): Promise<void> {
+    return this.keeper.lookForAnswers(workspaceId);
+  }
+
   /** Resolves when nothing runs any more: rounds may reach their commit within `graceMs`, then everything is given back. */
   async drain(graceMs: number): Promise<void> {
     for (const run of this.keeper.runs()) run.draining = true;

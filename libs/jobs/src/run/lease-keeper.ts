@@ -66,6 +66,16 @@ export class LeaseKeeper {
     return renewed.get(jobId);
   }
 
+  /** Requests of a workspace have changed: looks whether those were answered that somebody here waits for while he works. */
+  async lookForAnswers(workspaceId: string): Promise<void> {
+    const waiting = this.runs().filter(
+      ({ job, onAnswered }) => job.workspaceId === workspaceId && onAnswered !== undefined,
+    );
+    if (waiting.length === 0) return;
+    const renewed = await this.repository.renew(waiting.map(({ job }) => job));
+    for (const run of waiting) run.noticeAnswers(renewed.get(run.job.jobId)?.answered ?? 0);
+  }
+
   /** False once the lease may be somebody else's, by the monotonic clock; also when no timer could say so yet. */
   isValid(run: JobRun): boolean {
     const held = this.held.get(run.job.jobId);
@@ -117,6 +127,7 @@ export class LeaseKeeper {
     held.timer.cancel();
     held.validUntil = startedAt + this.grace;
     held.timer = this.watch(run, held.validUntil);
+    run.noticeAnswers(renewed.answered);
     if (renewed.cancelRequested) run.abort(new JobCancelled(renewed.reason ?? undefined));
     else if (renewed.late) run.abort(new DeadlineReached());
   }

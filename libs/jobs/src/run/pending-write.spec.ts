@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { type CommitPart, partRow } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { PendingWrite } from './pending-write.js';
 
@@ -50,6 +51,18 @@ describe('PendingWrite', () => {
     expect([say(1), say(2), say(3), say(2)]).toEqual([false, false, false, true]);
     pending.take();
     expect([say(1), say(1)]).toEqual([false, true]);
+  });
+
+  it('writes of rows with the same key the last one, in the place of the first', () => {
+    const part: CommitPart<readonly [string]> = { name: 'p', columns: [], sql: () => '' };
+    const row = (text: string, key?: string) => partRow(part, [text], key);
+    const pending = new PendingWrite({ chunks: 10, bytes: 1_024 });
+    pending.add({ rows: [row('a1', 'a'), row('x'), row('b1', 'b')] });
+    const earlier = pending.copy();
+    pending.take();
+    pending.add({ rows: [row('x'), row('a2', 'a'), row('c', 'c'), row('c', 'c')] });
+    pending.putBack(earlier);
+    expect(pending.take().rows.map((written) => written.row[0])).toEqual(['a2', 'x', 'b1', 'x', 'c']);
   });
 
   it('drops the text of the round that is asked again, and no other', () => {

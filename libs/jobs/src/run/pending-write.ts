@@ -29,7 +29,7 @@ export interface Pending {
 /** What one job wants written and has not sent yet. Deltas of a round are merged into one. */
 export class PendingWrite {
   private events: NewJobEvent[] = [];
-  private rows: PartRow[] = [];
+  private rows = new PendingRows();
   private counts: JobCounts = noCounts;
   private progress = false;
   /** Of each round: pieces of text since the last write, and their UTF-16 units. */
@@ -42,12 +42,12 @@ export class PendingWrite {
   constructor(private readonly flush: Pick<FlushPolicy, 'chunks' | 'bytes'>) {}
 
   get isEmpty(): boolean {
-    return this.events.length === 0 && this.rows.length === 0;
+    return this.events.length === 0 && this.rows.isEmpty;
   }
 
   add(write: RunWrite): void {
     for (const event of write.events ?? []) mergeInto(this.events, event);
-    if (write.rows !== undefined) this.rows.push(...write.rows);
+    if (write.rows !== undefined) this.rows.add(write.rows);
     if (write.counts !== undefined) this.counts = addCounts(this.counts, write.counts);
     this.progress ||= write.progress ?? false;
   }
@@ -82,28 +82,56 @@ export class PendingWrite {
 
   /** What has gathered so far; it stays. */
   copy(): Pending {
-    return { events: [...this.events], rows: [...this.rows], counts: this.counts, progress: this.progress };
+    return { events: [...this.events], rows: [...this.rows.list], counts: this.counts, progress: this.progress };
   }
 
   /** Puts back, before everything else, what was taken and could not be written. */
   putBack(earlier: Pending): void {
     this.events = [...earlier.events, ...this.events];
-    this.rows = [...earlier.rows, ...this.rows];
+    const later = this.rows.list;
+    this.rows = new PendingRows();
+    this.rows.add(earlier.rows);
+    this.rows.add(later);
     this.counts = addCounts(earlier.counts, this.counts);
     this.progress ||= earlier.progress;
   }
 
   /** Hands over what has gathered, and begins anew. */
   take(): Pending {
-    const { events, rows, counts, progress } = this;
+    const { events, counts, progress } = this;
+    const rows = this.rows.list;
     this.events = [];
-    this.rows = [];
+    this.rows = new PendingRows();
     this.counts = noCounts;
     this.progress = false;
     this.streams.clear();
     this.length = 0;
     this.isDue = false;
     return { events, rows, counts, progress };
+  }
+}
+
+/** Rows in the order in which they came; one with a key takes the place of an earlier one with the same. */
+class PendingRows {
+  readonly list: PartRow[] = [];
+  private places: Map<string, number> | undefined;
+
+  get isEmpty(): boolean {
+    return this.list.length === 0;
+  }
+
+  add(rows: readonly PartRow[]): void {
+    for (const row of rows) {
+      const place = row.key === undefined ? this.list.length : this.placeOf(`${row.part.name} ${row.key}`);
+      this.list[place] = row;
+    }
+  }
+
+  private placeOf(name: string): number {
+    this.places ??= new Map();
+    const place = this.places.get(name) ?? this.list.length;
+    this.places.set(name, place);
+    return place;
   }
 }
 

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 
 import { type Delta, isDelta, type NewJobEvent } from '../events/job-event.js';
 import { PendingWrite } from './pending-write.js';
-import { RunText, type TextPlace } from './run-text.js';
+import { RunText } from './run-text.js';
+import type { TextPlace } from './text-place.js';
 
 const node = (nodeId: string, isContent: boolean): TextPlace => ({ nodeId, isContent });
 const bodies = (events: readonly NewJobEvent[]) => events.map(({ body }) => body);
@@ -81,7 +82,7 @@ describe('the text of a run', () => {
       { round: 1, text: 'ab' },
       { round: 2, text: 'cd' },
     ];
-    text.resume({ text: shown, reasoning: [], open: new Set([1]) });
+    text.resume({ text: shown, reasoning: [], open: new Map([[1, undefined]]) });
     expect(bodies(text.restart(1, 'worker_lost'))).toEqual([
       { round: 1, reason: 'worker_lost', contentLength: 0, reasoningLength: 0 },
       { round: 2, offset: 0, text: 'cd' },

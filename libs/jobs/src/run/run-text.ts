@@ -1,23 +1,7 @@
 import type { Delta, JobEventBodies, NewJobEvent } from '../events/job-event.js';
+import type { ShownTexts } from '../snapshot/shown-texts.js';
 import { type ShownPiece, ShownText } from './shown-text.js';
-
-/** Whose text it is, in a workflow. */
-export interface TextPlace {
-  /** As reported. */
-  readonly nodeId: string;
-  /** Tells the conversations of one node apart. */
-  readonly branchId?: string;
-  /** Whether it is part of the content of the job too; otherwise it is shown under its node only, and has no offset. */
-  readonly isContent: boolean;
-}
-
-/** All that the log of a job shows, in its order. */
-export interface ShownTexts {
-  readonly text: readonly ShownPiece[];
-  readonly reasoning: readonly ShownPiece[];
-  /** Rounds whose text was shown and that were neither finished nor withdrawn. */
-  readonly open: ReadonlySet<number>;
-}
+import type { TextPlace } from './text-place.js';
 
 /** The text of a run as its log tells it: the content of the job, its reasoning, and text of nodes beside them. Pure. */
 export class RunText {

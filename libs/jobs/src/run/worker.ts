@@ -50,6 +50,9 @@ export class Worker {
       this.bus.subscribe('job-cancel', ({ jobId, why }) => {
         this.runner.cancel(jobId, why);
       }),
+      this.bus.subscribe('interrupts-changed', ({ workspaceId }) => {
+        this.look(() => this.runner.lookForAnswers(workspaceId));
+      }),
       this.bus.onGap(() => {
         this.look(() => this.sweep());
       }),

@@ -1,0 +1,28 @@
+import type { GraphNode, WorkflowGraph } from '../definition/graph.js';
+import type { RunPlan } from '../engine/run-plan.js';
+
+/** A node and the graph it is in. */
+export interface LocatedNode {
+  readonly node: GraphNode;
+  readonly graph: WorkflowGraph;
+}
+
+/** Finds a node by its id as reported. Throws for one that the plan does not have. */
+export function locateNode(plan: RunPlan, nodeId: string): LocatedNode {
+  let { graph } = plan;
+  let id = nodeId;
+  for (let step = enter(plan, graph, id); step !== null; step = enter(plan, graph, id)) ({ graph, id } = step);
+  const node = graph.nodes.get(id);
+  if (node === undefined) throw new Error(`there is no node "${nodeId}" in this workflow`);
+  return { node, graph };
+}
+
+/** Goes into the subflow that the id begins with; null: it names a node of `graph`. */
+function enter(plan: RunPlan, graph: WorkflowGraph, id: string) {
+  if (!id.startsWith('sf:') || graph.nodes.has(id)) return null;
+  const end = id.indexOf('|');
+  const node = graph.nodes.get(id.slice('sf:'.length, end));
+  if (end === -1 || node?.type !== 'subflow') return null;
+  const inner = plan.subflows.get(node.data.subflowId);
+  return inner === undefined ? null : { graph: inner, id: id.slice(end + 1) };
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+
+import { type CommitPart, type PartRow, partRow } from '#jobs';
+import { newId, Postgres } from '#platform';
+
+import type { MemoryEntry } from '../nodes/node-executor.js';
+
+type Row = readonly [
+  workspaceId: string,
+  jobId: string,
+  id: string,
+  key: string,
+  session: string,
+  text: string,
+  metadata: object,
+];
+
+/** A node that is run again after a crash finds what it has stored before. */
+const memories: CommitPart<Row> = {
+  name: 'memories',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['id', 'uuid'],
+    ['key', 'text'],
+    ['session', 'text'],
+    ['text', 'text'],
+    ['metadata', 'jsonb'],
+  ],
+  sql: (rows) => `INSERT INTO workflow_memory (workspace_id, id, session_id, text, metadata, node_run_key)
+  SELECT r.workspace_id, r.id, r.session, r.text, r.metadata, r.job_id || ':' || r.key
+    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+  ON CONFLICT (workspace_id, node_run_key) DO UPDATE SET node_run_key = excluded.node_run_key RETURNING 1`,
+};
+
+/** What a node run stores. */
+export interface NewMemory {
+  readonly nodeRun: number;
+  readonly sessionId: string;
+  readonly text: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export function memoryRow(
+  { workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string },
+  { nodeRun, sessionId, text, metadata }: NewMemory,
+): PartRow {
+  return partRow(memories, [workspaceId, jobId, newId(), String(nodeRun), sessionId, text, metadata]);
+}
+
+/** What is looked for in the memory of a session. */
+export interface MemoryQuery {
+  readonly workspaceId: string;
+  readonly sessionId: string;
+  readonly text: string;
+  readonly limit: number;
+  readonly filter: Readonly<Record<string, unknown>>;
+}
+
+const searched = 2_000;
+
+/** The newest memories of the session, best first: by how many of the words of the text they have, then by age. */
+const recallSql = `SELECT m.text, coalesce(m.metadata->>'nodeId', '') AS "nodeId",
+    coalesce(m.metadata->>'timestamp', to_char(m.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) AS at
+  FROM (SELECT * FROM workflow_memory WHERE workspace_id = $1 AND session_id = $2 AND metadata @> $3::jsonb
+         ORDER BY id DESC LIMIT ${searched}) AS m,
+    LATERAL (SELECT count(*) AS hits FROM unnest($4::text[]) AS w(word) WHERE position(word IN lower(m.text)) > 0) AS found
+ WHERE found.hits > 0 OR cardinality($4::text[]) = 0
+ ORDER BY found.hits DESC, m.id DESC LIMIT $5`;
+
+const mostWords = 50;
+
+/** What workflows remember, by session. */
+@Injectable()
+export class MemoryRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  recall({ workspaceId, sessionId, text, limit, filter }: MemoryQuery): Promise<readonly MemoryEntry[]> {
+    const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, mostWords);
+    return this.postgres.readInWorkspace<MemoryEntry & Record<string, unknown>>(workspaceId, {
+      name: 'recalled-memories',
+      text: recallSql,
+      values: [workspaceId, sessionId, JSON.stringify(filter), words, limit],
+    });
+  }
+}

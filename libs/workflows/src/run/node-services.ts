@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+
+import { GuardedFetch, Redactor, systemClock } from '#platform';
+import { OutboundHostsRepository, ToolCatalog } from '#tools';
+
+import { createNodeRegistry } from '../nodes/create-node-registry.js';
+import { LoopCondition } from '../nodes/loop-condition.js';
+import { MemoryRepository } from './memory.repository.js';
+
+/** What nodes work with that is not their run's. */
+@Injectable()
+export class NodeServices {
+  readonly registry = createNodeRegistry(systemClock);
+  readonly condition = new LoopCondition();
+
+  constructor(
+    readonly catalog: ToolCatalog,
+    readonly memory: MemoryRepository,
+    readonly hosts: OutboundHostsRepository,
+    readonly fetch: GuardedFetch,
+    readonly redactor: Redactor,
+  ) {}
+}

@@ -1,0 +1,102 @@
+import type { NodeCallingRun } from '#chat';
+import type { JobRun, NewJobEvent, RunWrite } from '#jobs';
+
+/** How the text of a conversation is shown. */
+export interface Showing {
+  /** Whether it is streamed at all: conditions and routes are not. */
+  readonly isShown: boolean;
+  /** Whether it is the job's own output too. */
+  readonly isContent: boolean;
+}
+
+/** What is counted up for all conversations of a run. */
+export interface RunTally {
+  readonly addUsage: (nodeRun: number, promptTokens: number, completionTokens: number) => void;
+  readonly addContent: (text: string) => void;
+  /** Some of it was withdrawn. */
+  readonly loseContent: () => void;
+}
+
+/** The part of a run that belongs to one conversation of a node: it stops by itself, and what it tells names its node. */
+export class NodeView implements NodeCallingRun {
+  readonly signal: AbortSignal;
+
+  constructor(
+    private readonly run: JobRun,
+    readonly node: NodeCallingRun['node'],
+    signal: AbortSignal,
+    private readonly options: Showing & { readonly tally: RunTally },
+  ) {
+    this.signal = AbortSignal.any([run.signal, signal]);
+  }
+
+  get job() {
+    return this.run.job;
+  }
+
+  get draining(): boolean {
+    return this.run.draining;
+  }
+
+  abort(reason: Error): void {
+    this.run.abort(reason);
+  }
+
+  assertValid(): void {
+    this.run.assertValid();
+  }
+
+  text(round: number, text: string): Promise<void> | undefined {
+    const { isShown, isContent, tally } = this.options;
+    if (!isShown) return undefined;
+    if (isContent) tally.addContent(text);
+    return this.run.text(round, text, this.place);
+  }
+
+  reasoning(round: number, text: string): Promise<void> | undefined {
+    return this.options.isShown ? this.run.reasoning(round, text, this.place) : undefined;
+  }
+
+  closeRound(round: number): number {
+    return this.options.isShown ? this.run.closeRound(round) : 0;
+  }
+
+  restartRound(round: number, reason: string): void {
+    const { isShown, isContent, tally } = this.options;
+    if (!isShown) return;
+    if (isContent) tally.loseContent();
+    this.run.restartRound(round, reason, this.place);
+  }
+
+  append(write: RunWrite): void {
+    this.run.append(this.toOwn(write));
+  }
+
+  commit(write: RunWrite = {}): Promise<void> {
+    return this.run.commit(this.toOwn(write));
+  }
+
+  commitUnlessCancelled(write: RunWrite): Promise<void> {
+    return this.run.commitUnlessCancelled(this.toOwn(write));
+  }
+
+  private get place() {
+    const { nodeId, branch } = this.node;
+    return { nodeId, ...(branch === null ? {} : { branchId: branch }), isContent: this.options.isContent };
+  }
+
+  private toOwn(write: RunWrite): RunWrite {
+    const { events, counts } = write;
+    if (counts !== undefined) {
+      this.options.tally.addUsage(this.node.nodeRun, counts.promptTokens ?? 0, counts.completionTokens ?? 0);
+    }
+    return events === undefined ? write : { ...write, events: events.map((event) => atNode(event, this.node.nodeId)) };
+  }
+}
+
+const namedTypes: ReadonlySet<string> = new Set(['round-started', 'tool-call', 'tool-call-updated', 'warning']);
+
+function atNode(event: NewJobEvent, nodeId: string): NewJobEvent {
+  if (!namedTypes.has(event.type)) return event;
+  return { ...event, body: { ...event.body, nodeId } } as NewJobEvent; // the bodies of these types have a place for it
+}

@@ -1,0 +1,145 @@
+import { ConversationFailed } from '#chat';
+import { Draining, type JobRun, LeaseLost } from '#jobs';
+import { systemClock } from '#platform';
+
+import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
+import type { DecideCommand } from '../engine/run-command.js';
+import type { RunEvent } from '../engine/run-event.js';
+import type { RunPlan } from '../engine/run-plan.js';
+import { mapItems } from '../nodes/map-items.js';
+import { NodeFailure, type NodePorts, type ScopeView } from '../nodes/node-executor.js';
+import { nextRetryMs, withRetries } from '../nodes/retry-policy.js';
+import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
+import { locateNode } from './locate-node.js';
+import type { NodeServices } from './node-services.js';
+
+/** One piece of work for one node run. */
+export interface Assignment {
+  readonly row: NodeRunRow;
+  readonly view: ScopeView;
+  readonly ports: NodePorts;
+  readonly signal: AbortSignal;
+}
+
+/** What a piece of work ended with. `waiting`: for whom. */
+export type Report =
+  { readonly event: RunEvent } | { readonly event: RunEvent; readonly interruptIds: readonly string[] };
+
+/** Does what the engine asks for: executes nodes, asks the conditions of loops, lists the items of maps. */
+export class NodeWork {
+  constructor(
+    private readonly plan: RunPlan,
+    private readonly run: JobRun,
+    private readonly services: NodeServices,
+  ) {}
+
+  isPure({ nodeId }: NodeKey): boolean {
+    const { node } = locateNode(this.plan, nodeId);
+    return this.services.registry.executorOf(node.type).isPure(node);
+  }
+
+  execute({ row, view, ports, signal }: Assignment): Promise<Report> {
+    const { node, graph } = locateNode(this.plan, row.nodeId);
+    const executor = this.services.registry.executorOf(node.type);
+    return this.tryAgain(row, signal, async (own) => {
+      const outcome = await executor.run({ node, graph, run: row, input: row.input, view, ports, signal: own });
+      if (outcome.type === 'waiting') return waitingFor(row, outcome.interruptIds);
+      const { output, handles, handOn, extra } = outcome;
+      const settlement = { output, handles, handOn, ...(extra === undefined ? {} : { extra }) };
+      return { event: { type: 'settled', key: row, settlement } };
+    });
+  }
+
+  decide({ row, ports, signal }: Assignment, { iteration, current, outputs }: DecideCommand): Promise<Report> {
+    const { node } = locateNode(this.plan, row.nodeId);
+    if (node.type !== 'whileLoop') throw new Error(`${row.nodeId} is no loop`);
+    return this.tryAgain(row, signal, async (own) => {
+      const state = { iteration, current, outputs };
+      const answer = await this.services.condition.decide({ node, state, ports, signal: own });
+      if (answer.type === 'waiting') return waitingFor(row, answer.interruptIds);
+      return { event: { type: 'decided', key: row, iteration, goOn: answer.goOn } };
+    });
+  }
+
+  list({ row, view, signal }: Assignment): Promise<Report> {
+    const { node } = locateNode(this.plan, row.nodeId);
+    if (node.type !== 'map') throw new Error(`${row.nodeId} is no map`);
+    return this.tryAgain(row, signal, () => {
+      const items = mapItems(node.data.items, { input: row.input, view });
+      return Promise.resolve({ event: { type: 'listed', key: row, items } });
+    });
+  }
+
+  /** Until it succeeds, or fails for good. Throws what stops the run as a whole. */
+  private async tryAgain(
+    row: NodeRunRow,
+    signal: AbortSignal,
+    attempt: (signal: AbortSignal) => Promise<Report>,
+  ): Promise<Report> {
+    const { node } = locateNode(this.plan, row.nodeId);
+    const { errorHandling, timeoutMs } = node.data;
+    const earlier: NodeError[] = [];
+    for (;;) {
+      try {
+        return await withinTime(timeoutMs, signal, attempt);
+      } catch (thrown) {
+        if (this.stopsRun(thrown)) throw thrown;
+        signal.throwIfAborted();
+        const error = toNodeError(thrown, row.nodeId);
+        const retries = earlier.length;
+        const delayMs = nextRetryMs(errorHandling, { error, isFinal: isFinalFailure(thrown), retries });
+        if (delayMs === null) {
+          const told = withRetries(error, errorHandling, earlier);
+          return { event: { type: 'failed', key: row, error: told, extra: retries === 0 ? {} : { retries } } };
+        }
+        earlier.push(error);
+        await pause(delayMs, signal);
+      }
+    }
+  }
+
+  private stopsRun(thrown: unknown): boolean {
+    if (this.run.signal.aborted || thrown instanceof LeaseLost || thrown instanceof Draining) return true;
+    return thrown instanceof ConversationFailed && thrown.endsJob;
+  }
+}
+
+function waitingFor(key: NodeKey, interruptIds: readonly string[]): Report {
+  return { event: { type: 'waiting', key }, interruptIds };
+}
+
+/** Gives an attempt its own time; people and the isolated queue are not waited for within it. */
+async function withinTime(
+  timeoutMs: number | undefined,
+  signal: AbortSignal,
+  attempt: (signal: AbortSignal) => Promise<Report>,
+): Promise<Report> {
+  if (timeoutMs === undefined) return attempt(signal);
+  const late = new AbortController();
+  const timer = systemClock.after(timeoutMs, () => {
+    late.abort(new NodeFailure(`Node timed out after ${timeoutMs}ms`, 'TIMEOUT'));
+  });
+  try {
+    return await attempt(AbortSignal.any([signal, late.signal]));
+  } catch (thrown) {
+    if (late.signal.aborted && !signal.aborted) throw late.signal.reason;
+    throw thrown;
+  } finally {
+    timer.cancel();
+  }
+}
+
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      timer.cancel();
+      reject(signal.reason as Error); // everything here is aborted with one
+    };
+    const timer = systemClock.after(delayMs, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+}

@@ -1,0 +1,160 @@
+import type { JobConversations } from '#chat';
+import type { JobRun } from '#jobs';
+import { projectResult } from '#tools';
+
+import type { NodeRunRow } from '../engine/node-run.js';
+import type {
+  Attachment,
+  CalledTool,
+  Conversed,
+  Conversing,
+  MemoryEntry,
+  NodePorts,
+  PersonAnswer,
+  Question,
+  ScopeView,
+} from '../nodes/node-executor.js';
+import { memoryRow } from './memory.repository.js';
+import type { NodeQuestions } from './node-questions.js';
+import type { NodeServices } from './node-services.js';
+import { NodeView, type Showing } from './node-view.js';
+import type { RunFacts } from './run-facts.js';
+
+type Fetched = Parameters<NodePorts['fetch']>[0];
+type Wait = Parameters<NodePorts['waitFor']>[0];
+type BranchEnd = Parameters<NodePorts['branchFinished']>[2];
+
+/** Everything one lease of a workflow job works with. */
+export interface RunScope {
+  readonly run: JobRun;
+  readonly conversations: JobConversations;
+  readonly questions: NodeQuestions;
+  readonly services: NodeServices;
+  readonly facts: RunFacts;
+}
+
+/** What the node run may do outside: through the run of its job, so nothing of it outlives the lease or is done twice. */
+export class RunningNode implements NodePorts {
+  private readonly job: JobRun['job'];
+  /** Branches that viewers were told of. */
+  private readonly told = new Set<string>();
+
+  constructor(
+    private readonly scope: RunScope,
+    private readonly row: NodeRunRow,
+    private readonly view: ScopeView,
+    private readonly options: { readonly signal: AbortSignal; readonly isContent: boolean },
+  ) {
+    this.job = scope.run.job;
+  }
+
+  async converse(request: Conversing): Promise<Conversed> {
+    const { branch, signal, ...asked } = request;
+    const isContent = this.options.isContent && branch === undefined;
+    const view = this.viewOf(branch ?? null, { isShown: asked.isShown, isContent, signal });
+    return this.scope.conversations.converse(view, asked);
+  }
+
+  async callTool(call: { readonly name: string; readonly arguments: string }): Promise<CalledTool> {
+    return this.scope.conversations.callTool(this.viewOf(null, { isShown: false, isContent: false }), call);
+  }
+
+  ask(question: Question): Promise<PersonAnswer> {
+    const { row, view } = this;
+    return Promise.resolve(this.scope.questions.ask({ row, view }, question, this.now()));
+  }
+
+  async toolSchema(name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const tools = await this.scope.services.catalog.of(this.job.workspaceId);
+    return tools.definitionOf(name)?.function.parameters;
+  }
+
+  remember(text: string, metadata: Readonly<Record<string, unknown>>): Promise<void> {
+    const { sessionId } = this.view;
+    const memory = { nodeRun: this.row.ordinal, sessionId, text, metadata };
+    this.scope.run.append({ rows: [memoryRow(this.job, memory)] });
+    return Promise.resolve();
+  }
+
+  async recall(query: Parameters<NodePorts['recall']>[0]): Promise<readonly MemoryEntry[]> {
+    await this.scope.run.commit(); // what other nodes have stored is to be found
+    const { workspaceId } = this.job;
+    return this.scope.services.memory.recall({ workspaceId, sessionId: this.view.sessionId, ...query });
+  }
+
+  /** A request that may change something names its node run, so that the far side can tell it when it comes again. */
+  async fetch({ method, url, headers, body, timeoutMs }: Fetched) {
+    const { run, services } = this.scope;
+    const hosts = await services.hosts.of(this.job.workspaceId);
+    const isRead = method === 'GET' || method === 'HEAD';
+    await run.commit();
+    run.assertValid();
+    const answer = await services.fetch.request({
+      ...{ method, url, hosts, signal: this.options.signal },
+      headers: isRead ? headers : { 'idempotency-key': `${this.job.jobId}:${this.row.ordinal}`, ...headers },
+      ...(body === null ? {} : { body }),
+      limits: { firstByteMs: null, idleMs: null, totalMs: timeoutMs, maxRedirects: isRead ? 3 : 0 },
+    });
+    return {
+      status: answer.status,
+      text: services.redactor.of(this.job.workspaceId).redact(new TextDecoder().decode(answer.body)),
+    };
+  }
+
+  async waitFor({ at, event }: Wait) {
+    const now = this.now();
+    if (at !== null && at <= now && event === null) return { type: 'over', timedOut: true, data: undefined } as const;
+    const title = event === null ? `${this.row.label} waits` : `${this.row.label} waits for "${event}"`;
+    const answer = await this.ask({
+      ...{ key: 'wait', mode: 'input', title, prompt: title, defaultAction: 'timeout' },
+      ...(at === null ? {} : { timeoutMs: Math.max(1, at - now) }),
+    });
+    if (answer.type === 'waiting') return answer;
+    return { type: 'over', timedOut: answer.action === 'timeout', data: answer.data } as const;
+  }
+
+  warn(code: string, text: string): void {
+    const { nodeId } = this.row;
+    this.scope.run.append({ events: [{ type: 'warning', body: { code, text, nodeId } }] });
+  }
+
+  branchStarted(branchId: string, label: string): void {
+    const { nodeId } = this.row;
+    if (!this.isNews(`${branchId} started`)) return;
+    this.scope.run.append({ events: [{ type: 'branch-started', body: { nodeId, branchId, label } }] });
+  }
+
+  branchFinished(branchId: string, label: string, end: BranchEnd): void {
+    const { nodeId } = this.row;
+    if (!this.isNews(`${branchId} finished`)) return;
+    const outcome =
+      'error' in end
+        ? { status: 'error' as const, output: '', error: end.error }
+        : { status: 'completed' as const, output: projectResult(end.output, 'ui') };
+    this.scope.run.append({ events: [{ type: 'branch-finished', body: { nodeId, branchId, label, ...outcome } }] });
+  }
+
+  /** Models say nothing of what they take; images and files are what chat sends them too. */
+  modelTakes(_model: string | null, type: Attachment['type']): Promise<boolean> {
+    return Promise.resolve(type === 'image' || type === 'file');
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
+  private isNews(what: string): boolean {
+    const isNews = !this.told.has(what);
+    this.told.add(what);
+    return isNews;
+  }
+
+  private viewOf(branch: string | null, shown: Showing & { readonly signal?: AbortSignal | undefined }): NodeView {
+    const { ordinal: nodeRun, nodeId, path } = this.row;
+    const { signal: own } = this.options;
+    const signal = shown.signal === undefined ? own : AbortSignal.any([shown.signal, own]);
+    const { isShown, isContent } = shown;
+    const node = { nodeRun, nodeId, path, branch };
+    return new NodeView(this.scope.run, node, signal, { isShown, isContent, tally: this.scope.facts });
+  }
+}

@@ -1,0 +1,280 @@
+import { ConversationFailed } from '#chat';
+import { endsJob } from '#jobs';
+
+import { isFinished, type NodeKey, type NodeRunRow } from '../engine/node-run.js';
+import type { RunCommand, RunResult } from '../engine/run-command.js';
+import type { RunEvent } from '../engine/run-event.js';
+import type { RunPlan } from '../engine/run-plan.js';
+import type { WorkflowRun } from '../engine/workflow-run.js';
+import { locateNode } from './locate-node.js';
+import { nodeFinished, nodeStarted } from './node-events.js';
+import { nodeRunRow } from './node-run-part.repository.js';
+import type { StoredQuestion } from './node-runs.repository.js';
+import { type Assignment, NodeWork, type Report } from './node-work.js';
+import type { RunBudget } from './run-budget.js';
+import { RunningNode, type RunScope } from './running-node.js';
+
+/** How a lease's work on a workflow came to rest. */
+export type RunnerRest =
+  | { readonly type: 'ended'; readonly result: RunResult }
+  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
+  /** Another worker goes on, or nobody: the run's signal says. */
+  | { readonly type: 'released' };
+
+interface Work {
+  readonly name: string;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** What one lease's run of a workflow is made of. */
+export interface RunnerParts {
+  readonly engine: WorkflowRun;
+  readonly scope: RunScope;
+  readonly plan: RunPlan;
+  readonly budget: RunBudget;
+  /** Reads how the questions of the nodes stand by now. */
+  readonly reread: () => Promise<readonly StoredQuestion[]>;
+}
+
+/**
+ * Drives the engine under one lease: obeys its commands, tells it what became of them, and writes what it wants stored.
+ * Nodes that work at once share the run of the job; nothing is decided here.
+ */
+export class WorkflowRunner {
+  private readonly work: NodeWork;
+  /** By ordinal. */
+  private readonly works = new Map<number, Work>();
+  /** Node runs that wait, and for which requests; by ordinal. */
+  private readonly waiting = new Map<number, { readonly key: NodeKey; readonly interruptIds: readonly string[] }>();
+  private readonly events: RunEvent[] = [];
+  private wake: (() => void) | undefined;
+  private result: RunResult | undefined;
+  private isReleased = false;
+  private isExhausted = false;
+  private budgetRequest: readonly string[] = [];
+
+  constructor(private readonly parts: RunnerParts) {
+    const { plan, scope } = parts;
+    this.work = new NodeWork(plan, scope.run, scope.services);
+  }
+
+  async drive(): Promise<RunnerRest> {
+    const { engine, scope } = this.parts;
+    const { signal } = scope.run;
+    signal.addEventListener('abort', this.onAbort);
+    scope.run.onAnswered = () => void this.lookAgain();
+    try {
+      this.obey(engine.start());
+      if (signal.aborted) this.onAbort();
+      for (;;) {
+        this.watchBudget();
+        if (this.result !== undefined) return { type: 'ended', result: this.result };
+        if (this.works.size === 0 && this.events.length === 0) {
+          if (this.isReleased || scope.run.draining) return { type: 'released' };
+          if (engine.resting || this.isExhausted) return { type: 'waiting', interruptIds: this.interruptIds };
+        }
+        await this.nextEvents();
+        for (const event of this.events.splice(0)) this.obey(engine.handle(event));
+      }
+    } finally {
+      signal.removeEventListener('abort', this.onAbort);
+      scope.run.onAnswered = undefined;
+      await this.stopWorks();
+    }
+  }
+
+  private get interruptIds(): readonly string[] {
+    const asked = [...this.waiting.values()].flatMap(({ interruptIds }) => interruptIds);
+    return [...new Set([...this.budgetRequest, ...asked])];
+  }
+
+  private obey(commands: readonly RunCommand[]): void {
+    for (const command of commands) this.obeyOne(command);
+  }
+
+  private obeyOne(command: RunCommand): void {
+    const { run } = this.parts.scope;
+    switch (command.type) {
+      case 'run':
+        this.begin(command.run, command.isNew);
+        return;
+      case 'store':
+        this.store(command.run);
+        return;
+      case 'decide':
+        this.assign(command.run, (assignment) => this.work.decide(assignment, command));
+        return;
+      case 'list':
+        this.assign(command.run, (assignment) => this.work.list(assignment));
+        return;
+      case 'iterate': {
+        const { key, iteration, of } = command;
+        const body = { nodeId: key.nodeId, iteration, maxIterations: of };
+        run.append({ events: [{ type: 'loop-iteration', body }] });
+        return;
+      }
+      case 'cancel':
+        this.cancel(command.keys);
+        return;
+      case 'warn': {
+        const { key, code, text } = command;
+        run.append({ events: [{ type: 'warning', body: { code, text, nodeId: key.nodeId } }] });
+        return;
+      }
+      case 'exhausted':
+        this.askForMore(`${command.maxSteps} steps`);
+        return;
+      case 'end':
+        this.result = command.result;
+    }
+  }
+
+  private begin(row: NodeRunRow, isNew: boolean): void {
+    const { scope } = this.parts;
+    const { facts } = scope;
+    if (facts.begin(row.ordinal)) scope.run.append({ events: [nodeStarted(scope.run.job.jobId, row)] });
+    if (isNew && !this.work.isPure(row)) this.append(row);
+    this.assign(row, (assignment) => this.work.execute(assignment));
+  }
+
+  private store(row: NodeRunRow): void {
+    const { scope } = this.parts;
+    const { facts } = scope;
+    const { run } = scope;
+    const { jobId } = run.job;
+    const isOver = isFinished(row.status);
+    const isNews = facts.begin(row.ordinal) && row.status !== 'skipped' && row.extra.isReused !== true;
+    if (isNews) run.append({ events: [nodeStarted(jobId, row)] });
+    if (isOver) {
+      facts.end(row.ordinal);
+      this.waiting.delete(row.ordinal);
+    }
+    this.append(row);
+    if (!isOver || row.extra.isReused === true) return;
+    run.append({ events: nodeFinished(jobId, row, facts.of(row.ordinal)), progress: true });
+  }
+
+  private append(row: NodeRunRow): void {
+    const { scope } = this.parts;
+    const { facts } = scope;
+    scope.run.append({ rows: [nodeRunRow(scope.run.job, row, facts.of(row.ordinal))] });
+  }
+
+  private assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
+    const { engine, scope } = this.parts;
+    const { run } = scope;
+    if (run.draining || run.signal.aborted) {
+      this.isReleased = true;
+      return;
+    }
+    const view = engine.viewOf(row);
+    if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const ports = new RunningNode(scope, row, view, { signal, isContent: this.isContent(row) });
+    this.waiting.delete(row.ordinal);
+    const done = work({ row, view, ports, signal }).then(
+      (report) => {
+        this.finish(row, controller, report);
+      },
+      (thrown: unknown) => {
+        this.works.delete(row.ordinal);
+        if (!signal.aborted) this.fail(thrown);
+        this.wake?.();
+      },
+    );
+    this.works.set(row.ordinal, { name: nameOf(row), controller, done });
+  }
+
+  private finish(row: NodeRunRow, { signal }: AbortController, report: Report): void {
+    this.works.delete(row.ordinal);
+    if (!signal.aborted) {
+      if ('interruptIds' in report) this.waiting.set(row.ordinal, { key: row, interruptIds: report.interruptIds });
+      this.events.push(report.event);
+    }
+    this.wake?.();
+  }
+
+  /** What stops the run as a whole: the end of the lease, or a call whose policy fails its job. */
+  private fail(thrown: unknown): void {
+    if (thrown instanceof ConversationFailed && thrown.endsJob) {
+      this.events.push({ type: 'stopped', code: thrown.code, message: thrown.message });
+    } else this.isReleased = true;
+  }
+
+  private readonly onAbort = (): void => {
+    for (const { controller } of this.works.values()) controller.abort(this.parts.scope.run.signal.reason);
+    if (endsJob(this.parts.scope.run.signal.reason)) this.events.push({ type: 'cancelled' });
+    else this.isReleased = true;
+    this.wake?.();
+  };
+
+  /** Somebody has answered while others work: who waits is asked again. At rest the whole run is made again instead. */
+  private async lookAgain(): Promise<void> {
+    if (this.waiting.size === 0 || this.works.size === 0) return;
+    const { scope, reread } = this.parts;
+    try {
+      await scope.run.commit();
+      scope.questions.load(await reread());
+    } catch {
+      return; // the lease is gone, or the database for a moment: at rest it is looked at again
+    }
+    for (const { key } of this.waiting.values()) this.events.push({ type: 'resumed', key });
+    this.wake?.();
+  }
+
+  private cancel(keys: readonly NodeKey[]): void {
+    const names = new Set(keys.map(nameOf));
+    for (const { name, controller } of this.works.values()) {
+      if (names.has(name)) controller.abort(new Error('the workflow goes on without this node'));
+    }
+  }
+
+  private watchBudget(): void {
+    const { budget } = this.parts;
+    if (this.isExhausted || this.result !== undefined) return;
+    const limit = budget.usedUp;
+    if (limit === null) return;
+    this.events.push({ type: 'exhausted' });
+    this.askForMore(limit);
+  }
+
+  private askForMore(limit: string): void {
+    const { budget, plan, scope } = this.parts;
+    this.isExhausted = true;
+    const answer = budget.ask(scope.questions, { workflowName: plan.graph.name, limit });
+    if (answer.type === 'waiting') {
+      this.budgetRequest = answer.interruptIds;
+      return;
+    }
+    const message = `The budget of this workflow is used up: ${limit}`;
+    this.events.push({ type: 'stopped', code: 'budget_exceeded', message });
+  }
+
+  private async nextEvents(): Promise<void> {
+    if (this.events.length > 0) return;
+    await new Promise<void>((resolve) => {
+      this.wake = resolve;
+    });
+    this.wake = undefined;
+  }
+
+  /** Nothing of it outlives the lease. */
+  private async stopWorks(): Promise<void> {
+    const { signal } = this.parts.scope.run;
+    for (const { controller } of this.works.values()) controller.abort(signal.reason ?? new Error('the run has ended'));
+    await Promise.all([...this.works.values()].map(({ done }) => done));
+  }
+
+  /** Whether what the node says is the job's own output: a leaf of the top. */
+  private isContent({ nodeId, path, iteration }: NodeRunRow): boolean {
+    if (path.length > 0 || iteration.length > 0) return false;
+    const { graph, node } = locateNode(this.parts.plan, nodeId);
+    return graph.leaves.has(node.id);
+  }
+}
+
+function nameOf({ nodeId, iteration }: NodeKey): string {
+  return `${nodeId} ${iteration.join('.')}`;
+}

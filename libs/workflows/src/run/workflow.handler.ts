@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+
+import { NodeConversations } from '#chat';
+import type { JobHandler, JobOutcome, JobRun } from '#jobs';
+import { Config } from '#platform';
+
+import type { RunResult } from '../engine/run-command.js';
+import { WorkflowRun } from '../engine/workflow-run.js';
+import { toWorkflowInput } from '../start/workflow-input.js';
+import { finalContent } from './final-content.js';
+import { NodeQuestions } from './node-questions.js';
+import { NodeRunsRepository } from './node-runs.repository.js';
+import { NodeServices } from './node-services.js';
+import { grantsIn, RunBudget } from './run-budget.js';
+import { RunFacts } from './run-facts.js';
+import { RunPlanLoader } from './run-plan-loader.js';
+import type { RunScope } from './running-node.js';
+import { WorkflowRunner } from './workflow-runner.js';
+
+const now = (): number => Date.now();
+
+/** Runs workflows: makes the run again from its plan and its rows, has it driven to its next rest, and ends its job. */
+@Injectable()
+export class WorkflowHandler implements JobHandler {
+  readonly kind = 'workflow';
+
+  constructor(
+    private readonly plans: RunPlanLoader,
+    private readonly stored: NodeRunsRepository,
+    private readonly conversations: NodeConversations,
+    private readonly services: NodeServices,
+    private readonly config: Config,
+  ) {}
+
+  async run(run: JobRun): Promise<JobOutcome> {
+    const input = toWorkflowInput(run.job.input);
+    const { toolPins } = input;
+    const isNew = run.job.epoch === 1 && run.job.lastSeq <= 2;
+    const [stored, conversations] = await Promise.all([
+      isNew && run.contentLength === 0 ? { nodeRuns: [], questions: [] } : this.stored.load(run.job),
+      this.conversations.open(run, { toolPins }),
+    ]);
+    const questions = new NodeQuestions(run);
+    questions.load(stored.questions);
+    const grants = grantsIn(questions);
+    const plan = await this.plans.planFor(run, input, grants);
+    const facts = new RunFacts(now);
+    facts.load(stored.nodeRuns);
+    if (run.contentLength > 0) facts.loseContent();
+    const scope: RunScope = { run, conversations, questions, services: this.services, facts };
+    const budget = new RunBudget(plan.graph.stopPolicy, run, { workedMs: this.workedMs(run), now });
+    budget.grants = grants;
+    const engine = new WorkflowRun(plan, stored.nodeRuns);
+    const reread = () => this.stored.questions(run.job);
+    const rest = await new WorkflowRunner({ engine, scope, plan, budget, reread }).drive();
+    if (rest.type !== 'ended') {
+      return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
+    }
+    return this.end(scope, rest.result);
+  }
+
+  private async end({ run, conversations, facts }: RunScope, result: RunResult): Promise<JobOutcome> {
+    const { success, finalOutput, error } = result;
+    if (!success) {
+      await conversations.closeAll();
+      const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
+      return { status: 'failed', code, message };
+    }
+    const isShown = facts.content === finalOutput;
+    const round = conversations.takeRound();
+    run.append(finalContent(run, { text: finalOutput, round, isShown, startedAt: now() }));
+    return { status: 'completed', reason: 'stop' };
+  }
+
+  private workedMs({ job }: JobRun): number {
+    return Math.max(0, this.config.values.JOB_TIMEOUT_MS - job.remainingMs);
+  }
+}

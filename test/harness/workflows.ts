@@ -1,0 +1,57 @@
+import type { MemberPrincipal } from '#auth';
+import type { Workflow } from '#workflows';
+import { StartWorkflowService, WorkflowsService } from '#workflows';
+
+import type { TestEngine } from './engine.js';
+
+/** A node as definitions write it; `data` gets a label by itself. */
+export interface SketchedNode {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** `from -> to`, or `from.handle -> to`. */
+export type SketchedEdge = string;
+
+/** A definition in few words: nodes by id, `start` included by itself. */
+export function sketch(
+  name: string,
+  nodes: Readonly<Record<string, SketchedNode>>,
+  edges: readonly SketchedEdge[],
+  meta: object = {},
+): object {
+  const all = { start: { type: 'start' }, ...nodes };
+  return {
+    meta: { version: '2.0.0', name, ...meta },
+    nodes: Object.entries(all).map(([id, { type, ...data }], i) => ({
+      ...{ id, type, position: { x: 0, y: i * 100 } },
+      data: { label: id, ...data },
+    })),
+    edges: edges.map((text, i) => {
+      const [from = '', target = ''] = text.split(' -> ');
+      const [source = '', handle] = from.split('.');
+      return { id: `e${i}`, source, target, ...(handle === undefined ? {} : { sourceHandle: handle }) };
+    }),
+  };
+}
+
+/** Saves and publishes a definition. */
+export async function publish({ app }: TestEngine, owner: MemberPrincipal, definition: object): Promise<Workflow> {
+  const workflows = app.get(WorkflowsService);
+  const { id } = await workflows.save(owner, { id: null, definition, expectedVersion: null });
+  return (await workflows.publish(owner, id)).workflow;
+}
+
+/** Starts what is published; gives the job's id. */
+export async function startWorkflow(
+  { app }: TestEngine,
+  principal: MemberPrincipal,
+  wish: { readonly workflow: Workflow; readonly prompt: string },
+): Promise<string> {
+  const { jobId } = await app.get(StartWorkflowService).start(principal, {
+    ...{ workflowRef: wish.workflow.id, version: null, prompt: wish.prompt, threadRef: null, createThread: false },
+    ...{ messageClientId: null, history: [], attachments: [], whenBusy: null, idempotency: null, providerKey: null },
+    ...{ known: {}, resumeFrom: null },
+  });
+  return jobId;
+}
