@@ -61,11 +61,13 @@ export { Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';
-export type { ShownTexts, TextPlace } from './run/run-text.js';
+export type { TextPlace } from './run/text-place.js';
 export type { RunWrite } from './run/pending-write.js';
 export type { ClaimedJob, JobRef } from './run/lease.repository.js';
 export { mayHaveRun, stoppedCall, unknownOutcome } from './unknown-outcome.js';
 export { Worker } from './run/worker.js';
+export type { ShownTexts } from './snapshot/shown-texts.js';
+export { ShownTextsRepository } from './snapshot/shown-texts.repository.js';
 export {
   type JobSnapshot,
   type SnapshotCall,

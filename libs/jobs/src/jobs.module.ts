@@ -30,6 +30,7 @@ import { LeaseRepository } from './run/lease.repository.js';
 import { RunEnder } from './run/run-ender.js';
 import { Sweeper } from './run/sweeper.js';
 import { Worker } from './run/worker.js';
+import { ShownTextsRepository } from './snapshot/shown-texts.repository.js';
 import { SnapshotRepository } from './snapshot/snapshot.repository.js';
 import { AdmissionRepository } from './start/admission.repository.js';
 import { JobStarter } from './start/job-starter.js';
@@ -64,6 +65,7 @@ const shared = [
   Retention,
   RetentionRepository,
   RunEnder,
+  ShownTextsRepository,
   SnapshotRepository,
   StartRepository,
   Sweeper,

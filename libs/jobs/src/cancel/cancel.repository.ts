@@ -40,19 +40,38 @@ interface LockedJob {
   readonly reason: string | null;
 }
 
+interface OpenText {
+  readonly round: number;
+  readonly isContent: boolean;
+  readonly text: string;
+  readonly reasoning: string;
+}
+
 const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", lease_epoch AS epoch, status, thread_id AS "threadId", last_seq AS "lastSeq",
        content_length AS "contentLength", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        tool_calls AS "toolCalls", rounds, cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
   FROM job WHERE id = $1 FOR NO KEY UPDATE`;
 
-/** What a worker had shown of a round it could not finish: the deltas since the last boundary. */
-const openTextSql = `SELECT max((e.body->>'round')::int) AS round,
-       coalesce(string_agg(e.body->>'text', '' ORDER BY e.seq) FILTER (WHERE e.type = 'text-delta'), '') AS text,
-       coalesce(string_agg(e.body->>'text', '' ORDER BY e.seq) FILTER (WHERE e.type = 'reasoning-delta'), '') AS reasoning
-  FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('text-delta', 'reasoning-delta')
-   AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b WHERE b.workspace_id = $1 AND b.job_id = $2
-                            AND b.type IN ('round-finished', 'round-restarted')), 0)`;
+/**
+ * What a worker had shown of rounds it could not finish: their deltas since they were last withdrawn. In a workflow, what
+ * names no node was only shown again.
+ */
+const openTextSql = `WITH ended AS (
+  SELECT (b.body->>'round')::int AS round, max(b.seq) AS seq FROM job_event b
+   WHERE b.workspace_id = $1 AND b.job_id = $2 AND b.type IN ('round-finished', 'round-restarted') GROUP BY 1),
+said AS (
+  SELECT e.seq, e.type, (e.body->>'round')::int AS round, e.body ? 'offset' AS is_content,
+         CASE WHEN j.kind = 'chat' OR e.body ? 'nodeId' THEN e.body->>'text' ELSE '' END AS text
+    FROM job_event e JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+   WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('text-delta', 'reasoning-delta'))
+SELECT s.round, bool_or(s.is_content) AS "isContent",
+       coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'text-delta'), '') AS text,
+       coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'reasoning-delta'), '') AS reasoning
+  FROM said s LEFT JOIN ended ON ended.round = s.round
+ WHERE s.seq > coalesce(ended.seq, 0)
+   AND NOT EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.number = s.round)
+ GROUP BY 1 ORDER BY 1`;
 
 const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
     usage_estimated, epoch, started_at)
@@ -166,15 +185,10 @@ export class CancelRepository {
     return lastSeq + 1;
   }
 
-  /** A turn that ends in the middle keeps what was shown of it, whoever ends it. Gives the UTF-16 length. */
+  /** What ends in the middle keeps what was shown of it, whoever ends it. Gives by how much the content grows, in UTF-16 units. */
   private async keepOpenText(client: SqlClient, jobId: string, workspaceId: string): Promise<number> {
-    const { rows } = await client.query<{ round: number | null; text: string; reasoning: string }>(openTextSql, [
-      workspaceId,
-      jobId,
-    ]);
-    const open = rows[0];
-    if (open === undefined || open.round === null) return 0;
-    await client.query(keepTextSql, [jobId, open.round, open.text, open.reasoning]);
-    return open.text.length;
+    const { rows } = await client.query<OpenText>(openTextSql, [workspaceId, jobId]);
+    for (const { round, text, reasoning } of rows) await client.query(keepTextSql, [jobId, round, text, reasoning]);
+    return rows.reduce((sum, { text, isContent }) => sum + (isContent ? text.length : 0), 0);
   }
 }

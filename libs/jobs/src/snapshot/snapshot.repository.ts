@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import { Postgres } from '#platform';
 
+import type { NewJobEvent } from '../events/job-event.js';
 import type { JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import { shownTexts } from './shown-texts.js';
 
 /** A committed round as a snapshot shows it. */
 export interface SnapshotRound {
@@ -63,9 +65,13 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
   readonly calls: readonly SnapshotCall[] | null;
   readonly interrupts: readonly SnapshotInterrupt[] | null;
   readonly open: readonly { readonly type: string; readonly text: string }[] | null;
+  readonly shown: readonly NewJobEvent[] | null;
 }
 
-/** One statement is one snapshot. The open round's text is what its deltas since the last boundary say. */
+/**
+ * One statement is one snapshot. In a chat one round is open at a time: its text is what its deltas since the last boundary
+ * say. Rounds of a workflow take turns, and most of their text is no content: there the log itself is read.
+ */
 const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
   j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
@@ -78,7 +84,11 @@ const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq
   (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'callId', i.call_id, 'nodeId', i.node_id,
             'title', i.title, 'request', i.request, 'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)
      FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS interrupts,
-  CASE WHEN j.status NOT IN ('completed', 'failed', 'cancelled') THEN
+  CASE WHEN j.kind = 'workflow' THEN
+    (SELECT json_agg(json_build_object('type', e.type, 'body', e.body) ORDER BY e.seq) FROM job_event e
+      WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id
+        AND (e.type = 'round-restarted' OR (e.type IN ('text-delta', 'reasoning-delta') AND e.body ? 'offset'))) END AS shown,
+  CASE WHEN j.kind = 'chat' AND j.status NOT IN ('completed', 'failed', 'cancelled') THEN
     (SELECT json_agg(json_build_object('type', e.type, 'text', e.body->>'text') ORDER BY e.seq) FROM job_event e
       WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.type IN ('text-delta', 'reasoning-delta')
         AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b WHERE b.workspace_id = j.workspace_id AND b.job_id = j.id
@@ -100,17 +110,33 @@ export class SnapshotRepository {
       values,
     });
     if (row === undefined) return null;
-    const { open, ...rest } = row;
+    const { open, shown, ...rest } = row;
     const rounds = row.rounds ?? [];
-    const openText = (type: string) => (open ?? []).map((delta) => (delta.type === type ? delta.text : '')).join('');
     return {
       ...rest,
       ended: isTerminal(row.status),
       rounds,
       calls: row.calls ?? [],
       interrupts: row.interrupts ?? [],
-      content: rounds.map(({ text }) => text).join('') + openText('text-delta'),
-      reasoning: rounds.map(({ reasoning }) => reasoning).join('') + openText('reasoning-delta'),
+      ...(row.kind === 'workflow' ? contentOfLog(shown ?? []) : contentOfRounds(rounds, open ?? [])),
     };
   }
+}
+
+type Texts = Pick<JobSnapshot, 'content' | 'reasoning'>;
+
+function contentOfRounds(rounds: readonly SnapshotRound[], open: NonNullable<SnapshotRow['open']>): Texts {
+  const openText = (type: string) => open.map((delta) => (delta.type === type ? delta.text : '')).join('');
+  return {
+    content: rounds.map(({ text }) => text).join('') + openText('text-delta'),
+    reasoning: rounds.map(({ reasoning }) => reasoning).join('') + openText('reasoning-delta'),
+  };
+}
+
+function contentOfLog(events: readonly NewJobEvent[]): Texts {
+  const { text, reasoning } = shownTexts(events);
+  return {
+    content: text.map((piece) => piece.text).join(''),
+    reasoning: reasoning.map((piece) => piece.text).join(''),
+  };
 }

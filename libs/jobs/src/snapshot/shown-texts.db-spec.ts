@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { systemClock } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { EventLog } from '../events/event-log.js';
+import { JobRun } from '../run/job-run.js';
+import type { ClaimedJob } from '../run/lease.repository.js';
+import { JobStarter } from '../start/job-starter.js';
+import { ShownTextsRepository } from './shown-texts.repository.js';
+import { SnapshotRepository } from './snapshot.repository.js';
+
+describe('a workflow whose rounds speak at once', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+  });
+
+  afterAll(async () => {
+    await jobs.close();
+    await database.close();
+  });
+
+  const start = async () => {
+    const request = jobs.request({ kind: 'workflow' });
+    await jobs.app.get(JobStarter).start(request);
+    return request.jobId;
+  };
+  const runOf = (job: ClaimedJob) =>
+    new JobRun(job, {
+      log: jobs.app.get(EventLog),
+      clock: systemClock,
+      flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
+      askLease: () => Promise.resolve(undefined),
+      isValid: () => true,
+    });
+  const contentOf = async (jobId: string) =>
+    (await jobs.app.get(SnapshotRepository).read(jobs.workspaceId, jobId))?.content;
+  const finish = (run: JobRun, round: number) => {
+    const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+    run.append({
+      events: [{ type: 'round-finished', body: { round, finishReason: 'stop', usage, toolCallIds: [] } }],
+      counts: { contentLength: run.closeRound(round) },
+    });
+  };
+  const [first, second] = [
+    { nodeId: 'a', isContent: true },
+    { nodeId: 'b', isContent: true },
+  ];
+
+  it('shows as content what its log does, and nothing of nodes inside', async () => {
+    const job = await jobs.claim(await start());
+    const run = runOf(job);
+    void run.text(1, 'one ', first);
+    void run.text(2, 'aside', { nodeId: 'c', isContent: false });
+    void run.text(3, 'two ', second);
+    await run.commit();
+    expect(await contentOf(job.jobId)).toBe('one two ');
+    run.restartRound(1, 'broken', first);
+    void run.text(1, 'three', first);
+    await run.commit();
+    expect(await contentOf(job.jobId)).toBe('two three');
+    run.dispose();
+  });
+
+  it('keeps what was finished and withdraws the rest when another worker goes on', async () => {
+    const job = await jobs.claim(await start());
+    const run = runOf(job);
+    void run.text(1, 'lost ', first);
+    void run.text(2, 'kept ', second);
+    void run.text(1, 'too', first);
+    void run.text(3, 'aside', { nodeId: 'c', isContent: false });
+    finish(run, 2);
+    await run.commit();
+    run.dispose();
+    await jobs.expire(job.jobId);
+    const next = runOf(await jobs.claim(job.jobId));
+    next.resumeText(await jobs.app.get(ShownTextsRepository).read(job));
+    void next.text(4, 'new', first);
+    await next.commit();
+    next.dispose();
+    expect(await contentOf(job.jobId)).toBe('kept new');
+    expect(next.contentLength).toBe(8);
+    const withdrawn = await jobs.rows<{ round: number; node: string }>(
+      `SELECT (body->>'round')::int AS round, body->>'nodeId' AS node FROM job_event
+        WHERE job_id = $1 AND type = 'round-restarted' ORDER BY seq`,
+      [job.jobId],
+    );
+    expect(withdrawn).toEqual([
+      { round: 1, node: 'a' },
+      { round: 3, node: 'c' },
+    ]);
+  });
+});

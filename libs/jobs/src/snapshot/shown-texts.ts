@@ -1,0 +1,63 @@
+import { isDelta, type NewJobEvent } from '../events/job-event.js';
+import type { ShownPiece } from '../run/shown-text.js';
+import type { TextPlace } from '../run/text-place.js';
+
+/** What the log of a job shows, in its order: its content, its reasoning, and which rounds nobody has finished. */
+export interface ShownTexts {
+  readonly text: readonly ShownPiece[];
+  readonly reasoning: readonly ShownPiece[];
+  /** Rounds whose text was shown and neither finished nor withdrawn, each with where it was shown. */
+  readonly open: ReadonlyMap<number, TextPlace | undefined>;
+}
+
+/** Events that say what is shown. */
+export const showingTypes = ['text-delta', 'reasoning-delta', 'round-restarted', 'round-finished'] as const;
+
+/** Puts together what a viewer of `events` shows, by the rules of the protocol; other events may be left out. Pure. */
+export function shownTexts(events: Iterable<NewJobEvent>): ShownTexts {
+  const text: Piece[] = [];
+  const reasoning: Piece[] = [];
+  const open = new Map<number, TextPlace | undefined>();
+  const finished = new Set<number>();
+  for (const event of events) {
+    if (event.type === 'round-finished') {
+      finished.add(event.body.round);
+      open.delete(event.body.round);
+    } else if (event.type === 'round-restarted') {
+      cut(text, event.body.contentLength);
+      cut(reasoning, event.body.reasoningLength);
+      open.delete(event.body.round);
+    } else if (isDelta(event)) {
+      const { round, offset, nodeId, branchId } = event.body;
+      if (offset !== undefined)
+        show(event.type === 'text-delta' ? text : reasoning, { round, offset, text: event.body.text });
+      if (finished.has(round) || open.has(round)) continue;
+      const isContent = offset !== undefined;
+      open.set(
+        round,
+        nodeId === undefined ? undefined : { nodeId, ...(branchId === undefined ? {} : { branchId }), isContent },
+      );
+    }
+  }
+  return { text, reasoning, open };
+}
+
+interface Piece {
+  readonly round: number;
+  readonly offset: number;
+  text: string;
+}
+
+function show(shown: Piece[], piece: Piece): void {
+  const last = shown.at(-1);
+  if (last?.round === piece.round) last.text += piece.text;
+  else shown.push(piece);
+}
+
+/** Withdraws what lies beyond `length`. */
+function cut(shown: Piece[], length: number): void {
+  for (let last = shown.at(-1); last !== undefined && last.offset + last.text.length > length; last = shown.at(-1)) {
+    if (last.offset < length) last.text = last.text.slice(0, length - last.offset);
+    else shown.pop();
+  }
+}
