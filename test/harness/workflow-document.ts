@@ -57,3 +57,8 @@ export function workflowDocument(
     }),
   };
 }
+
+/** One node, called `n`, between a start `s` and an output `o`, and more edges. */
+export function around(sketch: NodeSketch, edges: readonly string[] = []): SketchedDocument {
+  return workflowDocument({ s: 'start', n: sketch, o: 'output' }, ['s > n', 'n > o', ...edges]);
+}

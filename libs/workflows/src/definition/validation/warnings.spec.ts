@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { around, type SketchedDocument, workflowDocument } from '../../../../../test/harness/workflow-document.js';
+import { validateWorkflow } from '../validate.js';
+import type { WorkflowIssue } from './issue.js';
+
+const plain = { s: 'start', a: 'agent', o: 'output' } as const;
+const line = ['s > a', 'a > o'];
+const told = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
+
+const options = {
+  strict: true,
+  tools: new Set(['clock']),
+  subflows: (): unknown => workflowDocument(plain, line, subflow),
+};
+const subflow = { subflow: { inputs: [], outputs: [{ id: 'output' }] } };
+const warningsOf = (json: unknown): string[] => told(validateWorkflow(json, options).warnings);
+
+describe('a warning', () => {
+  it.each<[string, SketchedDocument, string[]]>([
+    ['an agent without a prompt', around(['agent', { prompt: '' }]), ['EMPTY_PROMPT /nodes/1/data/prompt']],
+    [
+      'a merge without a prompt',
+      around(['parallel', { prompt: '' }], ['n:merged > o']),
+      ['EMPTY_PROMPT /nodes/1/data/prompt'],
+    ],
+    [
+      'a raw template without a placeholder',
+      workflowDocument({ s: 'start', o: ['output', { useRawTemplate: true, template: 'Hello' }] }, ['s > o']),
+      ['EMPTY_PROMPT /nodes/1/data/template'],
+    ],
+    [
+      'a node that nothing follows',
+      workflowDocument({ s: 'start', a: 'agent' }, ['s > a']),
+      ['DEAD_END_NODE /nodes/1'],
+    ],
+    [
+      'a parallel node with one branch',
+      around(['parallel', { branches: [{ id: 'x' }] }], ['n:merged > o']),
+      ['DEAD_END_NODE /nodes/1/data/branches'],
+    ],
+    ['a merged text that nothing reads', around('parallel', ['n:left > o']), ['DEAD_END_NODE /nodes/1']],
+    [
+      'two edges of one handle',
+      around('agent', ['n:output > o', 'n:output > o']),
+      ['DUPLICATE_SOURCE_HANDLE /nodes/1'],
+    ],
+    [
+      'a branch that nothing follows',
+      workflowDocument({ s: 'start', p: ['parallel', { mergeEnabled: false }], o: 'output' }, ['s > p', 'p:left > o']),
+      ['MISSING_EDGE_LABEL /nodes/1'],
+    ],
+    [
+      'an output that nothing leads to',
+      workflowDocument({ ...plain, p: 'output' }, line),
+      ['DISCONNECTED_COMPONENTS /nodes', 'NO_INPUT /nodes/3'],
+    ],
+    [
+      'an output that something follows',
+      workflowDocument({ ...plain, p: 'output' }, [...line, 'o > p']),
+      ['NO_OUTPUT /nodes/2'],
+    ],
+    [
+      'a subflow that nothing follows',
+      workflowDocument({ s: 'start', f: 'subflow' }, ['s > f']),
+      ['DEAD_END_NODE /nodes/1', 'NO_OUTPUT /nodes/1'],
+    ],
+    ['a loop without a body', around('whileLoop'), ['MISSING_BODY /nodes/1']],
+    [
+      'a loop that nothing follows',
+      workflowDocument({ s: 'start', l: 'whileLoop', a: 'agent', o: 'output' }, ['s > l', 'l:body > a', 'a > o']),
+      ['MISSING_EXIT /nodes/1'],
+    ],
+    [
+      'a route that is not declared',
+      workflowDocument({ s: 'start', r: 'router', a: 'agent', o: 'output' }, ['s > r', 'r:other > a', 'a > o']),
+      ['UNKNOWN_HANDLE /edges/1/sourceHandle'],
+    ],
+    [
+      'a person who is never asked',
+      around(['tool', { hitl: { enabled: true, mode: 'approval' } }]),
+      ['HITL_IGNORED /nodes/1/data/hitl'],
+    ],
+    [
+      'tools that nobody has',
+      around(['agent', { tools: ['*', 'clock', 'gone'] }]),
+      ['UNKNOWN_TOOL /nodes/1/data/tools/2'],
+    ],
+    ['a tool node that nobody can run', around(['tool', { toolId: 'gone' }]), ['UNKNOWN_TOOL /nodes/1/data/toolId']],
+    [
+      'tools of a branch',
+      around(['parallel', { branches: [{ id: 'a', tools: ['gone'] }, { id: 'b' }] }], ['n:merged > o']),
+      ['UNKNOWN_TOOL /nodes/1/data/branches/0/tools/0'],
+    ],
+    ['tools of the document', workflowDocument(plain, line, { tools: ['gone'] }), ['UNKNOWN_TOOL /meta/tools/0']],
+  ])('%s', (_fact, json, expected) => {
+    expect(warningsOf(json)).toEqual(expected);
+  });
+});
