@@ -36,7 +36,8 @@ const expiredSql = `SELECT w.id AS "workspaceId", old.id AS "jobId" FROM workspa
 
 /** The conversation keeps what the job has said: the text of its rounds becomes the message's own. */
 const keepTextSql = `UPDATE message m SET job_id = NULL, content = to_jsonb(coalesce((
-    SELECT string_agg(r.text, '' ORDER BY r.number) FROM round r WHERE r.workspace_id = m.workspace_id AND r.job_id = m.job_id), ''))
+    SELECT string_agg(r.text, '' ORDER BY r.number) FROM round r WHERE r.workspace_id = m.workspace_id AND r.job_id = m.job_id
+      AND r.node_run IS NULL), ''))
  WHERE m.workspace_id = $1 AND m.job_id = ANY($2::uuid[])`;
 
 /** What has been kept long enough. Candidates are found as the engine's role; deletions run inside their workspace. */
