@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import { nodeTypeOf, nodeTypes } from '../definition/node-types.js';
+import { agentNode } from './agent.node.js';
+import { createNodeRegistry } from './create-node-registry.js';
+import { NodeRegistry } from './node-registry.js';
+
+const containers = ['whileLoop', 'subflow', 'map'];
+const all = nodeTypes
+  .filter((type) => !containers.includes(type))
+  .map((type) => createNodeRegistry(new ManualClock()).executorOf(type));
+
+describe('the executors of nodes', () => {
+  it('are there for every type that does not run other nodes', () => {
+    expect(all.map(({ type }) => type)).toEqual(nodeTypes.filter((type) => !containers.includes(type)));
+    expect(nodeTypeOf('condition')).toBe('router');
+  });
+
+  it.each(containers)('are not asked for a %s', (type) => {
+    const registry = createNodeRegistry(new ManualClock());
+    expect(() => registry.executorOf(nodeTypeOf(type) ?? 'start')).toThrow(/run by the engine/);
+  });
+
+  it('must not be missing', () => {
+    expect(() => new NodeRegistry(all.slice(2))).toThrow('No executor for nodes of type "start", "agent"');
+  });
+
+  it('must not be double', () => {
+    expect(() => new NodeRegistry([...all, agentNode])).toThrow('Two executors for nodes of type "agent"');
+  });
+
+  it('must not be for what the engine runs', () => {
+    expect(() => new NodeRegistry([...all, { ...agentNode, type: 'map' }])).toThrow(/run by the engine/);
+  });
+});

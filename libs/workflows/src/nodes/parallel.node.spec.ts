@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import { type NodeCase, runNode } from '../../../../test/harness/nodes.js';
+import { NodeFailure } from './node-executor.js';
+
+const branches = [
+  { id: 'a', label: 'Pros', prompt: 'Only pros.', model: 'big', tools: ['find'] },
+  { id: 'b', label: 'Cons' },
+];
+const parallel = (over: Partial<NodeCase> & { readonly data?: object } = {}): NodeCase => ({
+  ...over,
+  type: 'parallel',
+  data: { branches, ...over.data },
+});
+const models = { a: ['good'], b: ['bad'], __merge__: ['both'] };
+const outputs = { 'n:a': 'good', 'n:b': 'bad' };
+const until = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', () => {
+      reject(new Error('aborted'));
+    });
+  });
+
+describe('the branches of a parallel node', () => {
+  it('are model calls of their own, all begun before one ends', async () => {
+    const { record } = await runNode(parallel({ data: { model: 'small' }, models }));
+    expect(record.conversations).toMatchObject([
+      {
+        branch: 'a',
+        model: 'big',
+        tools: ['find'],
+        maxIterations: 10,
+        messages: [
+          { role: 'system', content: 'Only pros.' },
+          { role: 'user', content: 'hello' },
+        ],
+      },
+      {
+        branch: 'b',
+        model: 'small',
+        tools: [],
+        maxIterations: 10,
+        messages: [
+          { role: 'system', content: 'You are a helpful assistant.' },
+          { role: 'user', content: 'hello' },
+        ],
+      },
+    ]);
+    expect(record.branches).toEqual(['+a Pros', '+b Cons', '-a good', '-b bad']);
+  });
+
+  it('give a text in the order in which they are declared, whichever ends first', async () => {
+    const late = { ...models, a: [() => new Promise(setImmediate).then(() => answer('good'))] };
+    const { outcome, record } = await runNode(parallel({ models: late }));
+    expect(record.branches.slice(2)).toEqual(['-b bad', '-a good']);
+    expect(outcome).toEqual({
+      type: 'finished',
+      output: '## Pros\ngood\n\n## Cons\nbad',
+      handles: ['merged'],
+      handOn: 'output',
+      extra: { outputs },
+    });
+  });
+
+  it('may fail without failing the node', async () => {
+    const { outcome } = await runNode(parallel({ models: { a: [new NodeFailure('no tool', 'UNKNOWN')], b: ['bad'] } }));
+    expect(outcome).toMatchObject({
+      output: '## Cons\nbad\n\n## Errors\nPros: no tool',
+      extra: { outputs: { 'n:b': 'bad' } },
+    });
+  });
+
+  it('may all fail', async () => {
+    const no = [new NodeFailure('no', 'UNKNOWN')];
+    const { outcome } = await runNode(parallel({ models: { a: no, b: no } }));
+    expect(outcome).toMatchObject({
+      output: '## Errors\nPros: no\nCons: no',
+      handles: ['merged'],
+      extra: { outputs: {} },
+    });
+  });
+
+  it('fail the node when nobody knows what broke', async () => {
+    await expect(runNode(parallel({ models: { ...models, b: [new TypeError('x is undefined')] } }))).rejects.toThrow(
+      TypeError,
+    );
+  });
+
+  it('are aborted when their time is over, and leave no timer', async () => {
+    const clock = new ManualClock();
+    const slow = { a: [({ signal }: { signal?: AbortSignal }) => (clock.advance(500), until(signal))], b: ['bad'] };
+    const running = runNode(parallel({ clock, data: { branchTimeout: 600 }, models: slow }));
+    clock.advance(100);
+    const { outcome } = await running;
+    expect(outcome).toMatchObject({ output: '## Cons\nbad\n\n## Errors\nPros: Branch "Pros" timed out after 600ms' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('have all the time there is, where that is off', async () => {
+    const clock = new ManualClock();
+    const seen: number[] = [];
+    const a = [() => (seen.push(clock.pending), Promise.resolve(answer('good')))];
+    await runNode(parallel({ clock, data: { branchTimeout: 0 }, models: { ...models, a } }));
+    await runNode(parallel({ clock, models: { ...models, a } }));
+    expect(seen).toEqual([0, 1]);
+  });
+
+  it('end with the node when that is aborted', async () => {
+    const abort = new AbortController();
+    const a = [({ signal }: { signal?: AbortSignal }) => (abort.abort(new Error('sibling failed')), until(signal))];
+    const slow = { a: [({ signal }: { signal?: AbortSignal }) => until(signal)], b: a };
+    const record = runNode(parallel({ signal: abort.signal, models: slow }));
+    await expect(record).rejects.toThrow('sibling failed');
+  });
+
+  it('may wait for people, and so does the node', async () => {
+    const waiting = (id: string) => [{ type: 'waiting', interruptIds: [id] } as const];
+    const { outcome, record } = await runNode(
+      parallel({
+        data: { branches: [...branches, { id: 'c', label: 'C' }] },
+        models: { a: waiting('1'), b: ['bad'], c: waiting('2') },
+      }),
+    );
+    expect(outcome).toEqual({ type: 'waiting', interruptIds: ['1', '2'] });
+    expect(record.branches).toEqual(['+a Pros', '+b Cons', '+c C', '-b bad']);
+  });
+
+  it('are needed', async () => {
+    await expect(runNode(parallel({ data: { branches: [] } }))).rejects.toThrow(
+      'Parallel node has no branches configured',
+    );
+  });
+});
+
+describe('the merge of a parallel node', () => {
+  it('is one more call', async () => {
+    const { outcome, record } = await runNode(parallel({ data: { prompt: 'Merge well.', model: 'small' }, models }));
+    expect(outcome).toEqual({
+      type: 'finished',
+      output: 'both',
+      handles: ['merged'],
+      handOn: 'output',
+      extra: { outputs },
+    });
+    expect(record.conversations[2]).toMatchObject({ branch: '__merge__', model: 'small', tools: [] });
+    expect(record.texts(2)).toEqual(['Merge well.', expect.stringContaining('## Pros\ngood\n\n## Cons\nbad')]);
+    expect(record.branches.slice(4)).toEqual(['+__merge__ Merge', '-__merge__ both']);
+  });
+
+  it('does not happen where it is off: every branch edge is taken, with the whole text', async () => {
+    const { outcome } = await runNode(parallel({ data: { prompt: 'Merge.', mergeEnabled: false }, models }));
+    expect(outcome).toMatchObject({ output: '## Pros\ngood\n\n## Cons\nbad', handles: ['a', 'b'], extra: { outputs } });
+  });
+});
+
+function answer(text: string): { type: 'answered'; text: string; captured: null } {
+  return { type: 'answered', text, captured: null };
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { type NodeCase, runNode } from '../../../../test/harness/nodes.js';
+
+const edges = [
+  ['error', 'oops'],
+  ['route-1', 'billing'],
+  [null, 'support'],
+  ['sales', 'sales'],
+] as const;
+const router = (over: Partial<NodeCase> = {}): NodeCase => ({ type: 'router', edges, ...over });
+const says = (text: string, captured: string | null = null): NonNullable<NodeCase['models']> => ({
+  '': [{ type: 'answered', text, captured }],
+});
+const call = (args: object): NonNullable<NodeCase['models']> => says('', JSON.stringify(args));
+
+describe('what a router asks', () => {
+  it('is which route to take, by one forced call', async () => {
+    const { record } = await runNode(router({ data: { prompt: 'Be kind.', model: 'm' }, models: says('1') }));
+    expect(record.conversations).toHaveLength(1);
+    expect(record.conversations[0]).toMatchObject({
+      isShown: false,
+      model: 'm',
+      tools: [],
+      toolChoice: { type: 'function', function: { name: 'select_route' } },
+      parameters: { temperature: 0, max_tokens: 100 },
+      capture: {
+        function: {
+          name: 'select_route',
+          parameters: {
+            properties: { route_id: { enum: ['route-1', 'sales'] } },
+            required: ['route_id', 'reasoning'],
+          },
+        },
+      },
+    });
+    const [system, user] = record.texts();
+    expect(system).toContain('1. BILLING (id: route-1)\n   about billing');
+    expect(system).toContain('2. SUPPORT (id: route-1)');
+    expect(system).toContain('3. SALES (id: sales)');
+    expect(system).toContain('Rules:\nBe kind.');
+    expect(system).not.toContain('OOPS');
+    expect(user).toBe('hello');
+  });
+
+  it('has no history and no other attachments than images that the model takes', async () => {
+    const attachments = [
+      { type: 'image', url: 'i' },
+      { type: 'file', url: 'f' },
+    ] as const;
+    const { record } = await runNode(
+      router({
+        models: says('1'),
+        session: [{ role: 'user', content: 'earlier' }],
+        attachments,
+        ports: { modelTakes: () => Promise.resolve(true) },
+      }),
+    );
+    expect(record.texts().slice(1)).toEqual([
+      [
+        { type: 'text', text: 'hello' },
+        { type: 'image_url', image_url: { url: 'i' } },
+      ],
+    ]);
+    expect(record.conversations[0]?.model).toBeNull();
+  });
+
+  it('is nothing without a route', async () => {
+    await expect(runNode(router({ edges: [['error', 'oops']] }))).rejects.toThrow('Router node has no routes defined');
+  });
+});
+
+describe('the choice of a router', () => {
+  const named = [
+    ['a', 'first'],
+    ['b', 'second'],
+    ['c', 'third'],
+  ] as const;
+
+  it.each([
+    ['a call', call({ route_id: 'b', reasoning: 'because' }), 'b', 'because'],
+    ['a call without a reason', call({ route_id: 'c' }), 'c', ''],
+    ['an id', says(' B '), 'b', ''],
+    ['a name', says('Third\n'), 'c', ''],
+    ['a number', says('I take route 2.'), 'b', ''],
+    ['the first number that is one of a route', says('Of 10 reasons, 3 and 2 count'), 'c', ''],
+    ['a name, rather than a number', says('second'), 'b', ''],
+  ])('is made by %s', async (...[, models, route, reasoning]) => {
+    const { outcome } = await runNode(router({ edges: named, models }));
+    const target = named.find(([id]) => id === route)?.[1] ?? '';
+    expect(outcome).toEqual({
+      type: 'finished',
+      output: 'hello',
+      handles: [route],
+      handOn: 'output',
+      extra: {
+        route: {
+          selectedRoute: route,
+          selectedNodeId: target,
+          selectedName: target.toUpperCase(),
+          reasoning,
+          fallbackUsed: false,
+        },
+      },
+    });
+  });
+
+  const none = [
+    ['an empty text', says('')],
+    ['a text without a number', says('the first, I think')],
+    ['a number that no route has', says('0 or 4')],
+    ['a call with another id', call({ route_id: 'd', reasoning: 'x' })],
+    ['a call with a name for an id', call({ route_id: 'SECOND', reasoning: 'x' })],
+    ['a call that is no JSON, whatever is said beside it', says('2', '{"route_id"')],
+  ] as const;
+
+  it.each(none)('is not made by %s, and falls back to the first', async (_fact, models) => {
+    const { outcome, record } = await runNode(router({ edges: named, models }));
+    expect(outcome).toMatchObject({
+      output: 'hello',
+      handles: ['a'],
+      extra: { route: { selectedRoute: 'a', reasoning: '', fallbackUsed: true } },
+    });
+    expect(record.warnings).toHaveLength(1);
+  });
+
+  it.each(none)('is not made by %s, which can be an error', async (_fact, models) => {
+    await expect(runNode(router({ edges: named, models, data: { fallbackBehavior: 'error' } }))).rejects.toThrow(
+      'Router "n" failed to select a valid route.',
+    );
+  });
+
+  it.each(none)('is not made by %s, which can be the end', async (_fact, models) => {
+    const { outcome } = await runNode(router({ edges: named, models, data: { fallbackBehavior: 'none' } }));
+    expect(outcome).toEqual({
+      type: 'finished',
+      output: 'Router failed to select a route',
+      handles: [],
+      handOn: 'output',
+    });
+  });
+
+  it('is what goes on, where the document wants an echo', async () => {
+    const meta = { compat: { routerEcho: true } };
+    const { outcome } = await runNode(router({ edges: named, meta, models: says('b') }));
+    expect(outcome).toMatchObject({ output: 'Routed to SECOND', handOn: 'output' });
+  });
+
+  it('is reviewed like the work of an agent', async () => {
+    const { outcome, record } = await runNode(
+      router({
+        edges: named,
+        data: { hitl: { enabled: true, mode: 'review' } },
+        models: { ...says('b'), 'review@1': ['c'] },
+        people: {
+          'review@1': { action: 'reject', data: undefined },
+          'review@2': { action: 'approve', data: undefined },
+        },
+      }),
+    );
+    expect(outcome).toMatchObject({ output: 'hello', handles: ['c'], extra: { rejections: 1 } });
+    expect(record.conversations.map(({ branch }) => branch)).toEqual([undefined, 'review@1']);
+  });
+});
