@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { ChatModule } from '#chat';
 import { Doorbell, JobsModule, Worker } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
+import { WorkflowsModule } from '#workflows';
 
 import type { TestDatabase } from './database.js';
 
@@ -26,7 +27,7 @@ export async function startTestEngine(
   const config = Config.from({ NODE_ENV: 'test', MODEL_NAME: 'scripted', LOG_LEVEL: 'warn', ...env });
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
-  @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule] })
+  @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule] })
   class EngineModule {}
   const app = await NestFactory.createApplicationContext(EngineModule, { logger: false, abortOnError: false });
   const worker = app.get(Worker);

@@ -97,7 +97,12 @@ export { toToolCallItem } from './to-tool-call-item.js';
 export { type Allowance, CallGate, type GateAnswer, type GateJob, operationOf } from './approval/call-gate.js';
 export { type AskedPerson, toAskedPerson } from './builtin/ask-person.tool.js';
 export { callUpdated } from './interrupts/call-updated.js';
-export { type HumanInputAction, humanInputInterrupt, type PersonQuestion } from './interrupts/human-input-interrupt.js';
+export {
+  type HumanInputAction,
+  humanInputActions,
+  humanInputInterrupt,
+  type PersonQuestion,
+} from './interrupts/human-input-interrupt.js';
 export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
 export { JobCloser } from './interrupts/job-closer.js';
 export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
@@ -121,6 +126,7 @@ export { selectJson } from './http/select-json.js';
 export { selectedText } from './http/selected-text.js';
 export type { HttpTool } from './http/http-tool.js';
 export { HttpToolTrials, type ToolTrial, type TriedTool } from './http/http-tool-trial.service.js';
+export { OutboundHostsRepository } from './http/outbound-hosts.repository.js';
 export { OutboundHosts } from './http/outbound-hosts.service.js';
 export type { WorkspaceTool, WorkspaceToolVersion } from './http/workspace-tool.js';
 export { WorkspaceToolsService } from './http/workspace-tools.service.js';

@@ -13,6 +13,7 @@ export type { KnownDefinition, KnownRun, StartWorkflow } from './start/start-wor
 export { StartWorkflowService } from './start/start-workflow.service.js';
 export { HitlRequestsRepository } from './state/hitl-requests.repository.js';
 export { type NodeRun, type NodeRunPage, ShownNodeRunsRepository } from './state/shown-node-runs.repository.js';
+export { type DiagramFormat, WorkflowDiagrams } from './state/workflow-diagrams.js';
 export type { WorkflowState } from './state/workflow-state.js';
 export { WorkflowStateReader } from './state/workflow-state-reader.js';
 export { WorkflowsModule } from './workflows.module.js';

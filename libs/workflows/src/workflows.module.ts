@@ -1,7 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
-import { JobsModule, JobTurns } from '#jobs';
+import { JobHandlers, JobsModule, JobTurns } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
@@ -9,7 +9,11 @@ import { DefinitionChecks } from './definitions/definition-checks.js';
 import { DefinitionsRepository } from './definitions/definitions.repository.js';
 import { WorkflowsRepository } from './definitions/workflows.repository.js';
 import { WorkflowsService } from './definitions/workflows.service.js';
+import { MemoryRepository } from './run/memory.repository.js';
 import { NodeRunsRepository } from './run/node-runs.repository.js';
+import { NodeServices } from './run/node-services.js';
+import { RunPlanLoader } from './run/run-plan-loader.js';
+import { WorkflowHandler } from './run/workflow.handler.js';
 import { RerunWorkflowService } from './start/rerun-workflow.service.js';
 import { StartWorkflowService } from './start/start-workflow.service.js';
 import { WorkflowLaunch } from './start/workflow-launch.js';
@@ -17,22 +21,35 @@ import { workflowTurns } from './start/workflow-turns.js';
 import { HitlRequestsRepository } from './state/hitl-requests.repository.js';
 import { RunStateRepository } from './state/run-state.repository.js';
 import { ShownNodeRunsRepository } from './state/shown-node-runs.repository.js';
+import { WorkflowDiagrams } from './state/workflow-diagrams.js';
 import { WorkflowStateReader } from './state/workflow-state-reader.js';
 
 const definitions = [DefinitionChecks, DefinitionsRepository, WorkflowsRepository, WorkflowsService];
+const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
 const starts = [NodeRunsRepository, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
-const states = [HitlRequestsRepository, RunStateRepository, ShownNodeRunsRepository, WorkflowStateReader];
+const states = [
+  HitlRequestsRepository,
+  RunStateRepository,
+  ShownNodeRunsRepository,
+  WorkflowDiagrams,
+  WorkflowStateReader,
+];
 
 /** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
 @Module({
   imports: [ChatModule, JobsModule, ModelsModule, ToolsModule],
-  providers: [...definitions, ...starts, ...states],
+  providers: [...definitions, ...runs, ...starts, ...states],
   exports: [...definitions, ...starts, ...states],
 })
 export class WorkflowsModule implements OnModuleInit {
-  constructor(private readonly turns: JobTurns) {}
+  constructor(
+    private readonly handlers: JobHandlers,
+    private readonly turns: JobTurns,
+    private readonly handler: WorkflowHandler,
+  ) {}
 
   onModuleInit(): void {
+    this.handlers.register(this.handler);
     this.turns.register(workflowTurns);
   }
 }

@@ -57,6 +57,19 @@ export class ShownNodeRunsRepository {
     );
   }
 
+  /** Where the newest run of each node stands, by the ids of nodes as they are reported. */
+  async statusesInScope(scope: Scope, jobId: string): Promise<ReadonlyMap<string, NodeRunStatus>> {
+    const rows = await this.prisma.withWorkspace(scope, (tx) =>
+      tx.nodeRun.findMany({
+        where: { workspaceId: scope.workspaceId, jobId, job: { is: readable(scope, jobId) } },
+        select: { nodeId: true, status: true },
+        distinct: ['nodeId'],
+        orderBy: { ordinal: 'desc' },
+      }),
+    );
+    return new Map(rows.map(({ nodeId, status }) => [nodeId, status as NodeRunStatus])); // the table's CHECK, again
+  }
+
   /** Whole. Null: none, or of a job that may not be read. */
   async findInScope(
     scope: Scope,
