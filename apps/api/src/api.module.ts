@@ -5,6 +5,7 @@ import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
 import { type Platform, PlatformModule } from '#platform';
 import { ToolsModule } from '#tools';
+import { WorkflowsModule } from '#workflows';
 
 import { ClientToolsDoorModule } from './client-tools/client-tools-door.module.js';
 import { ErrorFilter } from './errors/error.filter.js';
@@ -14,6 +15,7 @@ import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';
 import { ToolCallsDoorModule } from './tool-calls/tool-calls-door.module.js';
 import { ToolQueueDoorModule } from './tool-queue/tool-queue-door.module.js';
+import { WorkflowsDoorModule } from './workflows/workflows-door.module.js';
 
 /** What an API is made of besides its own features. */
 export interface ApiParts {
@@ -36,12 +38,14 @@ export class ApiModule {
         JobsModule,
         ToolsModule,
         ChatModule,
+        WorkflowsModule,
         ClientToolsDoorModule,
         HealthModule,
         InterruptsDoorModule,
         JobsDoorModule,
         ToolCallsDoorModule,
         ToolQueueDoorModule,
+        WorkflowsDoorModule,
         GraphqlModule,
         ...modules,
       ],

@@ -29,6 +29,7 @@ const neverAtADoor = new Set([
   'tool_answer_refused',
   'tool_outcome_unknown',
   'tool_call_changed',
+  'workflow_gone',
   'workflow_not_runnable',
 ]);
 

@@ -5,6 +5,7 @@ import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolQueueModule, ToolsModule } from '#tools';
+import { WorkflowsModule } from '#workflows';
 
 import { ApprovalGrantsResolver } from '../approvals/approval-grants.resolver.js';
 import { ApprovalPolicyResolver } from '../approvals/approval-policy.resolver.js';
@@ -35,6 +36,11 @@ import { ToolTrialsResolver } from '../tools/tool-trials.resolver.js';
 import { ToolsResolver } from '../tools/tools.resolver.js';
 import { WorkspaceSecretsResolver } from '../tools/workspace-secrets.resolver.js';
 import { WorkspaceToolsResolver } from '../tools/workspace-tools.resolver.js';
+import { JobWorkflowResolver } from '../workflows/job-workflow.resolver.js';
+import { JobDiagramResolver, WorkflowDiagramResolver } from '../workflows/workflow-diagrams.resolver.js';
+import { WorkflowMutationsResolver } from '../workflows/workflow-mutations.resolver.js';
+import { WorkflowStartsResolver } from '../workflows/workflow-starts.resolver.js';
+import { WorkflowsResolver, WorkflowVersionFieldsResolver } from '../workflows/workflows.resolver.js';
 import { MembersResolver } from '../workspaces/members.resolver.js';
 import { WorkspacesResolver } from '../workspaces/workspaces.resolver.js';
 import { ContextFactory } from './context-factory.js';
@@ -67,10 +73,12 @@ export const graphqlResolvers = [
   InterruptFieldsResolver,
   InterruptMutationsResolver,
   InterruptsResolver,
+  JobDiagramResolver,
   JobEventsResolver,
   JobFieldsResolver,
   JobInterruptsResolver,
   JobMutationsResolver,
+  JobWorkflowResolver,
   JobsResolver,
   McpServersResolver,
   MembersResolver,
@@ -87,6 +95,11 @@ export const graphqlResolvers = [
   ToolQueueResolver,
   ToolTrialsResolver,
   ToolsResolver,
+  WorkflowDiagramResolver,
+  WorkflowMutationsResolver,
+  WorkflowStartsResolver,
+  WorkflowVersionFieldsResolver,
+  WorkflowsResolver,
   WorkspaceActivityResolver,
   WorkspaceSecretsResolver,
   WorkspaceToolsResolver,
@@ -104,6 +117,7 @@ export const graphqlResolvers = [
     StreamsModule,
     ToolQueueModule,
     ToolsModule,
+    WorkflowsModule,
   ],
   providers: [
     ClientToolSwitch,

@@ -34,8 +34,8 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
   };
 }
 
-/** Ids and names have 1 to 256 characters at every door. */
-function toName(field: string, text: string | null | undefined): string | null {
+/** Ids and names have 1 to 256 characters at every door. Throws `bad_request`. */
+export function toName(field: string, text: string | null | undefined): string | null {
   if (text == null) return null;
   if (text === '' || text.length > 256) throw invalid(field, `${field} must have 1 to 256 characters`);
   return text;
@@ -79,7 +79,8 @@ function toParameters(value: unknown): ModelParameters {
   return value;
 }
 
-function toProviderKey(text: string): Secret {
+/** Throws `bad_request`. */
+export function toProviderKey(text: string): Secret {
   if (!/^[\x21-\x7e]{1,512}$/.test(text)) throw invalid('providerKey', 'Invalid model API key');
   return new Secret(text);
 }

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type Principal, scopeOf } from '#auth';
 import { jobNotFound, type JobSnapshot, JobsRepository, SnapshotRepository } from '#jobs';
 import { AppError } from '#platform';
+import { WorkflowStateReader } from '#workflows';
 
 import { JobAccess } from './job-access.js';
 import { type StatusQuery, type StatusReply, toStatus, toWireStatus, type WireStatus } from './to-status.js';
@@ -22,11 +23,15 @@ export class JobRead {
     private readonly access: JobAccess,
     private readonly jobs: JobsRepository,
     private readonly snapshots: SnapshotRepository,
+    private readonly workflows: WorkflowStateReader,
   ) {}
 
   /** Throws `bad_request` and `not_found`. */
   async status(principal: Principal, jobId: string, query: StatusQuery): Promise<StatusReply> {
-    return toStatus(await this.snapshot(principal, jobId), query);
+    const snapshot = await this.snapshot(principal, jobId);
+    const status = toStatus(snapshot, query);
+    if (snapshot.kind !== 'workflow') return status;
+    return { ...status, workflow_state: await this.workflows.read(principal.workspaceId, snapshot.jobId) };
   }
 
   /** The job that the principal's key has started. Throws `bad_request`, `not_found`. */

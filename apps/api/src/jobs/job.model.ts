@@ -48,6 +48,12 @@ export class JobModel extends Node {
   @Field(() => ID, { nullable: true, description: 'The job that this one tries again.' })
   retryOf!: string | null;
 
+  @Field(() => ID, { nullable: true, description: 'Of a workflow job: the workflow.' })
+  workflowId!: string | null;
+
+  @Field(() => Int, { nullable: true, description: 'Of a workflow job: the version that it runs, from start to end.' })
+  workflowVersion!: number | null;
+
   @Field(() => String, { description: 'The model that answers.' })
   model!: string;
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
+import { WorkflowsModule } from '#workflows';
 
 import { LimitsModule } from '../limits/limits.module.js';
 import { StreamsModule } from '../streams/streams.module.js';
@@ -17,7 +18,7 @@ import { StartController } from './start.controller.js';
 
 /** Jobs over REST and SSE. */
 @Module({
-  imports: [ChatModule, JobsModule, LimitsModule, StreamsModule],
+  imports: [ChatModule, JobsModule, LimitsModule, StreamsModule, WorkflowsModule],
   controllers: [StartController, AdmissionController, JobsController],
   providers: [JobAbort, JobAccess, JobDoorbellLifecycle, JobRead, JobStart, JobStream],
   exports: [JobAccess],

@@ -34,6 +34,9 @@ export class JobFilterInput {
   @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
   threadId?: IdFilter | null;
 
+  @Field(() => IdFilter, { nullable: true, description: 'By workflow (our id).' })
+  workflowId?: IdFilter | null;
+
   @Field(() => IdFilter, { nullable: true, description: 'By the user who started it.' })
   createdBy?: IdFilter | null;
 

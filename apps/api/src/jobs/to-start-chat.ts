@@ -127,7 +127,8 @@ function toClientSide(
   return { client: { deviceId: clientDeviceId === '' ? null : clientDeviceId, tools: {} } };
 }
 
-function toIdempotencyKey(given: string | string[] | undefined): string | null {
+/** Throws `bad_request`. */
+export function toIdempotencyKey(given: string | string[] | undefined): string | null {
   if (given === undefined) return null;
   const key = parseKey(given);
   if (key !== null) return key;
@@ -146,7 +147,8 @@ function hashOf(given: Fields): string {
     .digest('hex');
 }
 
-function toProviderKey(headers: IncomingHttpHeaders): Secret | null {
+/** The key that a request brings along. Throws `bad_request`. */
+export function toProviderKey(headers: IncomingHttpHeaders): Secret | null {
   const given = [headers['x-or3-openrouter-key'], headers['x-provider-key']].find(
     (value) => value !== undefined && value !== '',
   );

@@ -1,5 +1,6 @@
 import type { JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
 import { type ToolCallStatus, toToolCallItem } from '#tools';
+import type { WorkflowState } from '#workflows';
 
 /** What a reader has already; absent: nothing, or not worth trusting. */
 export interface StatusQuery {
@@ -27,8 +28,8 @@ export interface StatusHead {
   readonly completedAt: number | null;
   readonly error: string | null;
   readonly tool_calls: readonly ToolCallItem[];
-  /** Of workflow jobs. */
-  readonly workflow_state: null;
+  /** Of workflow jobs, where it was read. */
+  readonly workflow_state: WorkflowState | null;
   readonly content_length: number;
   readonly reasoning_length: number;
 }

@@ -14,6 +14,8 @@ describe('the limit of a body', () => {
     ['/api/jobs/j/client-tool/result', 1_589_248],
     ['/api/jobs/j/client-tool/other', server],
     ['/x/api/jobs/j/client-tool/claim', server],
+    ['/api/workflows/background', 262_144],
+    ['/api/workflows/hitl', 1_589_248],
   ])('sent to %s is %d bytes', (url, bytes) => {
     expect(bodyLimitOf(url, server)).toBe(bytes);
   });

@@ -9,6 +9,8 @@ const resultBytes = 6 * 262_144 + 16_384;
 const smaller: readonly { readonly path: RegExp; readonly bytes: number }[] = [
   { path: /^\/api\/jobs\/[^/]+\/client-tool\/(?:claim|validate)\/?$/i, bytes: 4_096 },
   { path: /^\/api\/jobs\/[^/]+\/client-tool\/result\/?$/i, bytes: resultBytes },
+  { path: /^\/api\/workflows\/background\/?$/i, bytes: 262_144 },
+  { path: /^\/api\/workflows\/hitl\/?$/i, bytes: resultBytes },
 ];
 
 /** How large a body may be that is sent to this url. */

@@ -178,6 +178,8 @@ export const settings = z.object({
   WRITER_TICK_MS: whole([2, 0, 100], 'How long the group writer gathers before it commits.'),
 
   STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a principal.'),
+  WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Workflow starts of a principal.'),
+  HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Answers of a principal to questions of workflows.'),
   STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Open streams of a principal.'),
   STREAMS_PER_JOB: whole([100, 1, 100_000], 'Open streams of a job, in one process.'),
   SLOW_VIEWER_BYTES: whole([1_048_576, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),

@@ -1,0 +1,50 @@
+import { Args, Context, ID, Int, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { Job } from '#jobs';
+import { isId } from '#platform';
+import { type NodeRun, ShownNodeRunsRepository } from '#workflows';
+
+import { positionOfCursor, toCursor } from '../graphql/connections/cursor.js';
+import { PageArgs } from '../graphql/connections/page.args.js';
+import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { JobModel } from '../jobs/job.model.js';
+import { NodeRunConnection, NodeRunModel } from './node-run.model.js';
+
+const kind = 'nodeRuns';
+
+/** What a workflow job shows of its nodes. */
+@Resolver(() => JobModel)
+export class JobWorkflowResolver {
+  constructor(private readonly nodeRuns: ShownNodeRunsRepository) {}
+
+  @ResolveField(() => NodeRunConnection, {
+    name: kind,
+    description: 'Of a workflow job: its node runs, in the order in which they were begun; texts cut for a screen.',
+    complexity: pageCost,
+  })
+  async nodeRunsOf(
+    @Parent() { id }: Job,
+    @Args() args: PageArgs,
+    @Context() { scope }: GraphqlContext,
+  ): Promise<ConnectionOf<NodeRun>> {
+    const page = toWantedPage(args);
+    const after = page.cursor === undefined ? {} : { after: positionOfCursor(page.cursor, kind, page.field) };
+    const rows = await this.nodeRuns.listInScope(scope, id, { limit: page.limit, reverse: page.reverse, ...after });
+    const count = () => this.nodeRuns.countInScope(scope, id);
+    return toConnection(rows, { page, count, cursorOf: ({ ordinal }) => toCursor(kind, ordinal) });
+  }
+
+  @Query(() => NodeRunModel, {
+    nullable: true,
+    description: 'One node run with its whole texts; null when there is none that one may see.',
+  })
+  nodeRun(
+    @Args('jobId', { type: () => ID, description: 'The job.' }) jobId: string,
+    @Args('ordinal', { type: () => Int, description: 'Its number in the job.' }) ordinal: number,
+    @Context() { scope }: GraphqlContext,
+  ): Promise<NodeRun | null> | null {
+    return isId(jobId) ? this.nodeRuns.findInScope(scope, { jobId, ordinal }) : null;
+  }
+}

@@ -1,0 +1,55 @@
+import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
+
+import type { StartedJob } from '#jobs';
+import { RerunWorkflowService, StartWorkflowService } from '#workflows';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { toIdempotency } from '../jobs/from-start-chat-input.js';
+import { StartJobPayload } from '../jobs/job-payloads.model.js';
+import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
+import { fromStartWorkflowInput } from './from-start-workflow-input.js';
+import { RerunFromNodeInput, StartWorkflowInput } from './workflow.input.js';
+
+/** Starts workflow jobs. */
+@Resolver()
+export class WorkflowStartsResolver {
+  constructor(
+    private readonly starts: StartWorkflowService,
+    private readonly reruns: RerunWorkflowService,
+    private readonly limiter: WorkflowStartLimiter,
+  ) {}
+
+  @Mutation(() => StartJobPayload, {
+    description: 'Runs a published workflow in the background. On return the job is stored, with its version.',
+  })
+  startWorkflow(
+    @Args('input', { type: () => StartWorkflowInput, description: 'What to run.' }) input: StartWorkflowInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(() => this.limited(member.id, () => this.starts.start(member, fromStartWorkflowInput(input))));
+  }
+
+  @Mutation(() => StartJobPayload, {
+    description:
+      'Runs an ended workflow job again from a node, as a new job of the same version: what had finished before is taken over.',
+  })
+  rerunFromNode(
+    @Args('input', { type: () => RerunFromNodeInput, description: 'From where.' }) input: RerunFromNodeInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    const { jobId, nodeId, editedInput = null } = input;
+    return toPayload(() => {
+      const idempotency = toIdempotency(input.idempotencyKey, input);
+      const rerun = { jobId, nodeId, editedInput, idempotency };
+      return this.limited(member.id, () => this.reruns.rerunFromNode(member, rerun));
+    });
+  }
+
+  private async limited(principal: string, start: () => Promise<StartedJob>): Promise<StartedJob> {
+    this.limiter.take(principal);
+    const started = await start();
+    if (started.replayed) this.limiter.giveBack(principal);
+    return started;
+  }
+}

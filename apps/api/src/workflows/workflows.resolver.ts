@@ -1,0 +1,127 @@
+import { Args, Context, ID, Int, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { Page } from '#auth';
+import { type Validation, type Workflow, type WorkflowIssue, WorkflowsService, type WorkflowVersion } from '#workflows';
+
+import { positionOfCursor } from '../graphql/connections/cursor.js';
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import { ForwardPageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { orNull } from '../graphql/or-null.js';
+import { Json } from '../graphql/scalars/json.scalar.js';
+import {
+  WorkflowConnection,
+  WorkflowIssueModel,
+  WorkflowModel,
+  WorkflowValidationModel,
+  WorkflowVersionConnection,
+  WorkflowVersionModel,
+} from './workflow.model.js';
+
+const kind = 'workflows';
+const versionKind = 'workflowVersions';
+/** A definition is up to a MiB: a document reads a few of them at most. */
+const definitionCost = 1_000;
+
+/** Shows the workflows of a workspace. */
+@Resolver(() => WorkflowModel)
+export class WorkflowsResolver {
+  constructor(private readonly workflows: WorkflowsService) {}
+
+  @Query(() => WorkflowConnection, {
+    name: kind,
+    description: 'The workflows of the workspace, newest first.',
+    complexity: pageCost,
+  })
+  async list(@Args() args: ForwardPageArgs, @Context() { member }: GraphqlContext): Promise<ConnectionOf<Workflow>> {
+    const page = await this.workflows.list(member, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @Query(() => WorkflowModel, { nullable: true, description: 'One of them; null when there is none.' })
+  workflow(
+    @Args('id', { type: () => ID, description: "Our id of it, or its document's own." }) id: string,
+    @Context() { member }: GraphqlContext,
+  ): Promise<Workflow | null> {
+    return orNull(this.workflows.get(member, id));
+  }
+
+  @Query(() => WorkflowVersionConnection, {
+    description: 'What was published of a workflow, newest first.',
+    complexity: pageCost,
+  })
+  async workflowVersions(
+    @Args('workflowId', { type: () => ID, description: 'The workflow.' }) workflowId: string,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<WorkflowVersion>> {
+    const { limit: first, cursor } = toWantedPage(args);
+    const below = cursor === undefined ? undefined : positionOfCursor(cursor, versionKind, 'after');
+    const page: Page<WorkflowVersion> = await this.workflows.versions(member, workflowId, { first, below });
+    return toForwardConnection(page, args, { kind: versionKind, idOf: ({ number }) => String(number) });
+  }
+
+  @Query(() => WorkflowVersionModel, { nullable: true, description: 'One version; null when there is none.' })
+  workflowVersion(
+    @Args('workflowId', { type: () => ID, description: 'The workflow.' }) workflowId: string,
+    @Args('number', { type: () => Int, description: 'Its number.' }) number: number,
+    @Context() { member }: GraphqlContext,
+  ): Promise<WorkflowVersion | null> {
+    return orNull(this.workflows.version(member, workflowId, number));
+  }
+
+  @Query(() => WorkflowValidationModel, {
+    description: 'What is wrong with a definition, as a save would judge it. Nothing is stored.',
+    complexity: definitionCost,
+  })
+  validateWorkflow(
+    @Args('definition', { type: () => Json, description: 'A document, or its JSON text (docs/workflows.md).' })
+    definition: unknown,
+    @Context() { member }: GraphqlContext,
+  ): Promise<Validation> {
+    return this.workflows.validate(member, definition);
+  }
+
+  @ResolveField(() => Json, { description: 'The draft.', complexity: definitionCost })
+  async draft(@Parent() { id }: Workflow, @Context() { member }: GraphqlContext): Promise<unknown> {
+    return JSON.parse(await this.workflows.draft(member, id));
+  }
+
+  @ResolveField(() => String, {
+    description: 'The draft as it was given, byte for byte: what an export is.',
+    complexity: definitionCost,
+  })
+  draftText(@Parent() { id }: Workflow, @Context() { member }: GraphqlContext): Promise<string> {
+    return this.workflows.draft(member, id);
+  }
+
+  @ResolveField(() => [WorkflowIssueModel], {
+    description: 'What is wrong with the draft: errors, then warnings.',
+    complexity: definitionCost,
+  })
+  async issues(@Parent() { id }: Workflow, @Context() { member }: GraphqlContext): Promise<readonly WorkflowIssue[]> {
+    const { errors, warnings } = await this.workflows.validate(member, await this.workflows.draft(member, id));
+    return [...errors, ...warnings];
+  }
+}
+
+/** What a version shows beyond its own row. */
+@Resolver(() => WorkflowVersionModel)
+export class WorkflowVersionFieldsResolver {
+  constructor(private readonly workflows: WorkflowsService) {}
+
+  @ResolveField(() => Json, { description: 'What it says.', complexity: definitionCost })
+  async definition(@Parent() version: WorkflowVersion, @Context() context: GraphqlContext): Promise<unknown> {
+    return JSON.parse(await this.text(version, context));
+  }
+
+  @ResolveField(() => String, { description: 'The same as it was given, byte for byte.', complexity: definitionCost })
+  async text(
+    @Parent() { workflowId, number }: WorkflowVersion,
+    @Context() { member }: GraphqlContext,
+  ): Promise<string> {
+    return (await this.workflows.version(member, workflowId, number)).text;
+  }
+}
