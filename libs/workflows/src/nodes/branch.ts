@@ -1,3 +1,4 @@
+import { ConversationFailed } from '#chat';
 import { AppError, type Clock } from '#platform';
 
 import type { NodeData } from '../definition/node-types.js';
@@ -48,6 +49,7 @@ export async function runBranch(context: ContextOf<'parallel'>, branch: Branch, 
 }
 
 function isExpected(error: unknown): boolean {
+  if (error instanceof ConversationFailed && error.endsJob) return false;
   return error instanceof NodeFailure || error instanceof AppError;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { ConversationFailed } from '#chat';
 import { ManualClock } from '#platform';
 
 import { type NodeCase, runNode } from '../../../../test/harness/nodes.js';
@@ -87,6 +88,11 @@ describe('the branches of a parallel node', () => {
     await expect(runNode(parallel({ models: { ...models, b: [new TypeError('x is undefined')] } }))).rejects.toThrow(
       TypeError,
     );
+  });
+
+  it('end the job when what a branch called says so', async () => {
+    const ending = new ConversationFailed({ code: 'approval_expired', message: 'x' }, true);
+    await expect(runNode(parallel({ models: { ...models, b: [ending] } }))).rejects.toBe(ending);
   });
 
   it('are aborted when their time is over, and leave no timer', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { ConversationFailed } from '#chat';
 import { ModelError } from '#models';
 import { AppError, OutboundError } from '#platform';
 
@@ -59,6 +60,8 @@ describe('the code of a failure', () => {
     [model('model_bad_request', 429), 'RATE_LIMIT'],
     [model('model_unavailable', 502), 'LLM_ERROR'],
     [new OutboundError({ code: 'outbound_timeout', message: 'x' }), 'TIMEOUT'],
+    [new ConversationFailed(model('model_unavailable', 502)), 'LLM_ERROR'],
+    [new ConversationFailed(model('model_stream_broken')), 'NETWORK'],
     [new AppError({ code: 'missing_model_key', message: 'Missing model API key' }), 'AUTH'],
     [new AppError({ code: 'odd', message: 'it timed out' }), 'TIMEOUT'],
     [Object.assign(new Error('x'), { status: 403 }), 'AUTH'],
@@ -70,13 +73,14 @@ describe('the code of a failure', () => {
   });
 
   it('comes with the status, and with what the provider asks for', () => {
-    expect(toNodeError(model('model_rate_limited', 429), 'n')).toEqual({
-      message: 'The provider failed.',
-      code: 'RATE_LIMIT',
-      nodeId: 'n',
-      statusCode: 429,
-      rateLimit: { retryAfterMs: 7_000 },
-    });
+    for (const thrown of [model('model_rate_limited', 429), new ConversationFailed(model('model_rate_limited', 429))])
+      expect(toNodeError(thrown, 'n')).toEqual({
+        message: 'The provider failed.',
+        code: 'RATE_LIMIT',
+        nodeId: 'n',
+        statusCode: 429,
+        rateLimit: { retryAfterMs: 7_000 },
+      });
   });
 });
 

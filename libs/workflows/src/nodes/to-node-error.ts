@@ -1,5 +1,5 @@
 import { ModelError, type ModelErrorCode } from '#models';
-import { AppError, OutboundError, type OutboundErrorCode, toStorableText } from '#platform';
+import { AppError, type OutboundErrorCode, toStorableText } from '#platform';
 
 import type { NodeError, NodeErrorCode } from '../engine/node-run.js';
 import { NodeFailure } from './node-executor.js';
@@ -81,23 +81,24 @@ const codesOfOutboundErrors: Readonly<Record<OutboundErrorCode, NodeErrorCode>> 
   outbound_too_large: 'VALIDATION',
 };
 
-const codesOfAppErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
+/** Of errors that others carry on: they keep the code, whatever their class. */
+const codesOfErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
+  ...Object.entries(codesOfModelErrors),
+  ...Object.entries(codesOfOutboundErrors),
   ['missing_model_key', 'AUTH'],
   ['forbidden', 'AUTH'],
   ['bad_request', 'VALIDATION'],
   ['invalid_arguments', 'VALIDATION'],
   ['invalid_schema', 'VALIDATION'],
+  ['too_large', 'VALIDATION'],
   ['rate_limited', 'RATE_LIMIT'],
 ]);
 
 function codeOf(thrown: unknown, status: number | undefined): NodeErrorCode {
   if (thrown instanceof NodeFailure) return thrown.code;
   const byStatus = status === undefined ? undefined : codeOfStatus(status);
-  if (byStatus !== undefined) return byStatus;
-  if (thrown instanceof ModelError) return codesOfModelErrors[thrown.code];
-  if (thrown instanceof OutboundError) return codesOfOutboundErrors[thrown.code];
-  const byCode = thrown instanceof AppError ? codesOfAppErrors.get(thrown.code) : undefined;
-  return byCode ?? codeOfMessage(messageOf(thrown));
+  const byCode = thrown instanceof AppError ? codesOfErrors.get(thrown.code) : undefined;
+  return byStatus ?? byCode ?? codeOfMessage(messageOf(thrown));
 }
 
 function messageOf(thrown: unknown): string {
