@@ -65,11 +65,13 @@ export interface Renewed {
 /** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
 export const jobFormat = 1;
 
-const claimSql = `WITH free AS (
-  SELECT j.workspace_id, j.id, j.lease_owner FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
+const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"
    WHERE j.format <= $2 AND NOT j.in_line
-     AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))
+     AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))`;
+
+const claimSql = `WITH free AS (
+  SELECT j.workspace_id, j.id, j.lease_owner FROM ${wanted}
    ORDER BY j.workspace_id, j.id FOR NO KEY UPDATE OF j SKIP LOCKED),
 claimed AS (
   UPDATE job j SET
@@ -125,7 +127,8 @@ export class LeaseRepository {
 
   /**
    * Takes what is free of `refs`: new epoch, `running`, event `job-started`, and every `once` call that an older epoch
-   * left running becomes `interrupted`, all in one statement. A job locked by somebody else at this moment is skipped.
+   * left running becomes `interrupted`, all in one statement. A job locked by somebody else at this moment is skipped: it
+   * may have been claimed, or only be looked at (`findClaimable`).
    */
   async claim(refs: readonly JobRef[], owner: string): Promise<ClaimedJob[]> {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
@@ -133,6 +136,16 @@ export class LeaseRepository {
       name: 'claim',
       text: claimSql,
       values: [JSON.stringify(refs), jobFormat, owner, LEASE_MS, JOB_TIMEOUT_MS, JSON.stringify(unknownOutcome)],
+    });
+    return rows;
+  }
+
+  /** Which of `refs` may be claimed, as far as is committed; locks nothing and waits for nobody. */
+  async findClaimable(refs: readonly JobRef[]): Promise<JobRef[]> {
+    const { rows } = await this.postgres.engine.query<JobRef>({
+      name: 'claimable',
+      text: `SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM ${wanted}`,
+      values: [JSON.stringify(refs), jobFormat],
     });
     return rows;
   }

@@ -1,14 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
 import { type JobState, openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { AmendRepository } from '../amend/amend.repository.js';
 import { JobStarter } from '../start/job-starter.js';
 import type { StartRequest } from '../start/start-request.js';
 import type { JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
+import { LeaseRepository } from './lease.repository.js';
 import { Worker } from './worker.js';
 
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
@@ -58,6 +60,20 @@ describe('a worker', () => {
     await work(() => Promise.resolve(done), { LEASE_MS: '600000' });
     expect(await ended(await start())).toMatchObject({ status: 'completed' });
     expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
+  });
+
+  it('claims a job whose row somebody held at its doorbell, once the row is free', async () => {
+    const jobId = await start();
+    const amends = door.app.get(AmendRepository);
+    await amends.inWorkspace(door.workspaceId, async (client) => {
+      await amends.lock(client, door.workspaceId, jobId);
+      const { app } = await work(() => Promise.resolve(done), { LEASE_MS: '600000' });
+      const claims = jest.spyOn(app.get(LeaseRepository), 'claim');
+      const claimed: unknown = await eventually('somebody asked for the job', () => claims.mock.results[0]?.value);
+      expect([claims.mock.calls[0]?.[0], claimed]).toEqual([[{ workspaceId: door.workspaceId, jobId }], []]);
+      expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
+    });
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
   });
 
   it('finds a job in the table when its doorbell was lost', async () => {

@@ -5,13 +5,15 @@ import { BUS, type Bus, type Clock, crashpoint, systemClock, type Timer } from '
 import { Doorbell } from '../doorbell/doorbell.js';
 import { Candidates } from './candidates.js';
 import { JobRunner } from './job-runner.js';
-import { LeaseRepository } from './lease.repository.js';
+import { type JobRef, LeaseRepository } from './lease.repository.js';
 import { Sweeper } from './sweeper.js';
 
 /** Jobs heard of and not yet claimed; beyond it the table is asked again. */
 const maxCandidates = 5_000;
 const claimBatch = 100;
 const doorbellPollMs = 1_000;
+/** Somebody who changes a job from outside holds its row for a moment. */
+const lookAgainMs = 50;
 
 /**
  * Takes jobs as long as it has free slots. It hears of them by bus hint (milliseconds), by doorbell (a second) and by
@@ -20,6 +22,8 @@ const doorbellPollMs = 1_000;
 @Injectable()
 export class Worker {
   private readonly candidates = new Candidates(maxCandidates);
+  /** Asked for and not had: claimed by somebody else, or locked for a moment by somebody who does not want them. */
+  private readonly missed = new Map<string, JobRef>();
   private readonly clock: Clock = systemClock;
   private readonly timers = new Set<Timer>();
   private unsubscribe: (() => void)[] = [];
@@ -133,11 +137,26 @@ export class Worker {
     const refs = this.candidates.take(Math.min(this.runner.freeSlots, claimBatch));
     const claimedAt = this.clock.monotonic();
     try {
-      for (const job of await this.leases.claim(refs, this.runner.owner)) this.runner.begin(job, claimedAt);
+      const claimed = await this.leases.claim(refs, this.runner.owner);
+      for (const job of claimed) this.runner.begin(job, claimedAt);
+      if (claimed.length < refs.length) this.lookAgain(refs, new Set(claimed.map(({ jobId }) => jobId)));
     } catch (error) {
       // Forgotten here, found again by the next doorbell or sweep.
       this.runner.warn(error, 'claiming jobs failed');
     }
+  }
+
+  /** What was not to be had is claimed once more if it still waits a moment later: its doorbell has been answered. */
+  private lookAgain(refs: readonly JobRef[], claimed: ReadonlySet<string>): void {
+    const isFirst = this.missed.size === 0;
+    for (const ref of refs) if (!claimed.has(ref.jobId)) this.missed.set(ref.jobId, ref);
+    if (!isFirst || this.state !== 'taking') return;
+    this.after(lookAgainMs, async () => {
+      const missed = [...this.missed.values()];
+      this.missed.clear();
+      for (const ref of await this.leases.findClaimable(missed)) this.candidates.add(ref);
+      this.pump();
+    });
   }
 
   /** A look that fails is made again later; what it would have found stays where it is. */
@@ -150,12 +169,16 @@ export class Worker {
   }
 
   private repeat(delayMs: () => number, run: () => Promise<void>): void {
-    const timer = this.clock.after(delayMs(), () => {
+    this.after(delayMs(), run, () => {
+      if (this.state === 'taking') this.repeat(delayMs, run);
+    });
+  }
+
+  private after(delayMs: number, run: () => Promise<void>, done?: () => void): void {
+    const timer = this.clock.after(delayMs, () => {
       this.timers.delete(timer);
       crashpoint('throw-async');
-      this.look(run, () => {
-        if (this.state === 'taking') this.repeat(delayMs, run);
-      });
+      this.look(run, done);
     });
     this.timers.add(timer);
   }
