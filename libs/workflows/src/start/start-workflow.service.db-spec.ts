@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { INestApplicationContext } from '@nestjs/common';
+
+import { type MemberPrincipal, type Role, scopeOf } from '#auth';
+import { JobsRepository } from '#jobs';
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
+import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import { smallWorkflow, workflowDocument } from '../../../../test/harness/workflow-documents.js';
+import { WorkflowsService } from '../definitions/workflows.service.js';
+import type { StartWorkflow } from './start-workflow.js';
+import { StartWorkflowService } from './start-workflow.service.js';
+import type { WorkflowInput } from './workflow-input.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let engine: TestEngine;
+let app: INestApplicationContext;
+let here: Record<Role, MemberPrincipal>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  engine = await startTestEngine(database, { MODEL_BASE_URL: 'http://127.0.0.1:9/v1' }, false);
+  app = engine.app;
+});
+beforeEach(async () => {
+  here = await identities.workspaceOf(newId());
+});
+afterAll(async () => {
+  await engine.close();
+  identities.auth.close();
+  await database.close();
+});
+
+const publish = async (definition: unknown) => {
+  const workflows = app.get(WorkflowsService);
+  const { id } = await workflows.import(here.member, { definition, expectedVersion: null });
+  return (await workflows.publish(here.admin, id)).workflow;
+};
+const start = (change: Partial<StartWorkflow> = {}, who = here.member) =>
+  app.get(StartWorkflowService).start(who, {
+    ...{ workflowRef: 'w-1', version: null, prompt: 'Dear Sir', threadRef: null, createThread: true },
+    ...{ messageClientId: null, history: [], attachments: [], whenBusy: null, idempotency: null, providerKey: null },
+    ...{ known: {}, resumeFrom: null },
+    ...change,
+  });
+const codeOf = (starting: Promise<unknown>) =>
+  starting.then(
+    () => 'started',
+    (error: unknown) => (error as { code: string }).code,
+  );
+const stored = async (jobId: string) => {
+  const found = await app.get(JobsRepository).findInputInScope(scopeOf(here.viewer), jobId);
+  if (found === null) throw new Error('there is no such job');
+  return { job: found.job, input: found.input as WorkflowInput };
+};
+const rows = (text: string, values: readonly unknown[]) =>
+  database.postgres.withWorkspaceSql(here.owner.workspaceId, async (client) => {
+    const { rows: found } = await client.query<Record<string, unknown>>(text, [...values]);
+    return found;
+  });
+
+describe('a start', () => {
+  it('pins the version that is published, and tells so first', async () => {
+    const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const { jobId, threadId } = await start();
+    await publish(smallWorkflow({ name: 'y', id: 'w-1' }));
+    const { job, input } = await stored(jobId);
+    expect(job).toMatchObject({ kind: 'workflow', status: 'queued', workflowId: id, workflowVersion: 1 });
+    expect(input).toEqual({ prompt: 'Dear Sir', history: [], attachments: [], subflows: {}, toolPins: {} });
+    expect(threadId).toBeNull();
+    const [event] = await rows('SELECT body FROM job_event WHERE job_id = $1', [jobId]);
+    expect(event?.['body']).toMatchObject({ kind: 'workflow', workflowId: id });
+    expect((await stored((await start()).jobId)).job.workflowVersion).toBe(2);
+    expect((await stored((await start({ version: 1 })).jobId)).job.workflowVersion).toBe(1);
+    expect(await codeOf(start({ version: 3 }))).toBe('not_found');
+  });
+
+  it('pins subflows of subflows and the tools that any of them may call', async () => {
+    const using = (id: string, child: string, tools: readonly string[]) =>
+      workflowDocument(
+        { name: id, id },
+        [
+          { id: 'a', data: { tools } },
+          { id: 'b', type: 'subflow', data: { subflowId: child, inputMappings: { input: '{{input}}' } } },
+        ],
+        ['start -> a', 'a -> b'],
+      );
+    const leaf = await publish(smallWorkflow({ name: 'leaf', id: 'leaf', tools: ['calculate', 'nonsense'] }));
+    const middle = await publish(using('middle', 'leaf', []));
+    await publish(using('w-1', 'middle', ['add_numbers']));
+    const { input } = await stored((await start()).jobId);
+    expect(input.subflows).toEqual({
+      middle: { id: middle.id, version: 1 },
+      leaf: { id: leaf.id, version: 1 },
+    });
+    expect(Object.keys(input.toolPins).sort()).toEqual(['add_numbers', 'calculate']);
+  });
+
+  it('says what the user said in its thread, and leaves a place for the answer', async () => {
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const image = { type: 'image', url: 'https://a.test/i.png' } as const;
+    const { jobId, threadId, messageId } = await start({
+      threadRef: 'mine',
+      messageClientId: 'm-1',
+      attachments: [image],
+    });
+    expect([threadId, messageId]).toEqual(['mine', 'm-1']);
+    const { job } = await stored(jobId);
+    const messages = await rows(
+      'SELECT position, role, content, client_id, job_id FROM message WHERE thread_id = $1 ORDER BY position',
+      [job.threadId],
+    );
+    const said = [
+      { type: 'text', text: 'Dear Sir' },
+      { type: 'image_url', image_url: { url: image.url } },
+    ];
+    expect(messages).toEqual([
+      { position: 1, role: 'user', content: said, client_id: null, job_id: null },
+      { position: 2, role: 'assistant', content: null, client_id: 'm-1', job_id: jobId },
+    ]);
+    expect(await codeOf(start({ threadRef: 'mine' }))).toBe('thread_busy');
+  });
+
+  it('gives its job again for the same key, whatever became of the workflow', async () => {
+    const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const wish = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) }, known: { version: 1 } };
+    const first = await start(wish);
+    await publish(smallWorkflow({ name: 'y', id: 'w-1' }));
+    expect(await start(wish)).toEqual({ ...first, replayed: true });
+    await app.get(WorkflowsService).remove(here.admin, id);
+    expect(await start(wish)).toEqual({ ...first, replayed: true });
+    const other = { ...wish, idempotency: { key: 'k', requestHash: 'cd'.repeat(32) } };
+    expect(await codeOf(start(other))).toBe('idempotency_key_mismatch');
+    expect(await codeOf(start({ ...wish, idempotency: { key: 'l', requestHash: 'ab'.repeat(32) } }))).toBe('not_found');
+  });
+
+  it('makes one job of many that come at once with the same key', async () => {
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const wish = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) } };
+    const started = await Promise.all(Array.from({ length: 8 }, () => start(wish)));
+    expect(new Set(started.map(({ jobId }) => jobId)).size).toBe(1);
+  });
+
+  it('is refused for those who may not, and of what is not there', async () => {
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    expect(await codeOf(start({}, here.viewer))).toBe('forbidden');
+    expect(await codeOf(start({ workflowRef: newId() }))).toBe('not_found');
+    const { owner: stranger } = await identities.workspaceOf(newId());
+    expect(await codeOf(start({}, stranger))).toBe('not_found');
+    const definition = smallWorkflow({ name: 'draft', id: 'draft' });
+    await app.get(WorkflowsService).save(here.member, { id: null, definition, expectedVersion: null });
+    expect(await codeOf(start({ workflowRef: 'draft' }))).toBe('workflow_not_published');
+  });
+
+  it('compares what the client has with what would run', async () => {
+    const document = smallWorkflow({ name: 'x', id: 'w-1' });
+    const { updatedAt } = await publish(document);
+    const known = (given: StartWorkflow['known']) => codeOf(start({ known: given }));
+    expect(await known({ updatedAt, version: 1, definition: document })).toBe('started');
+    expect(await known({ version: '1' })).toBe('started');
+    expect(await known({ version: '2.0.0', definition: JSON.stringify(document, null, 2) })).toBe('started');
+    expect(await known({ updatedAt: updatedAt + 60_000 })).toBe('workflow_stale');
+    expect(await known({ version: 2 })).toBe('workflow_version_mismatch');
+    expect(await known({ definition: smallWorkflow({ name: 'y', id: 'w-1' }) })).toBe('workflow_payload_mismatch');
+  });
+
+  it('of what was published knows nothing newer than when it was', async () => {
+    const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const definition = smallWorkflow({ name: 'y', id: 'w-1' });
+    const { updatedAt } = await app.get(WorkflowsService).save(here.member, { id, definition, expectedVersion: null });
+    expect(await codeOf(start({ known: { updatedAt } }))).toBe('workflow_stale');
+  });
+
+  it('is refused when what it uses is gone', async () => {
+    const child = await publish(smallWorkflow({ name: 'child', id: 'child' }));
+    const data = { subflowId: 'child', inputMappings: { input: '{{input}}' } };
+    await publish(workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 's', type: 'subflow', data }], ['start -> s']));
+    await app.get(WorkflowsService).remove(here.admin, child.id);
+    await expect(start()).rejects.toMatchObject({
+      code: 'workflow_invalid',
+      message: 'Workflow definition is invalid',
+      details: { issues: [expect.objectContaining({ code: 'SUBFLOW_NOT_FOUND', nodeId: 's' })] },
+    });
+  });
+
+  it.each<[string, Partial<StartWorkflow>]>([
+    ['Prompt exceeds 12000 chars', { prompt: 'x'.repeat(12_001) }],
+    ['attachments exceeds 20 entries', { attachments: Array.from({ length: 21 }, () => ({ type: 'file', url: 'u' })) }],
+    [
+      'conversationHistory exceeds 200 entries',
+      { history: Array.from({ length: 201 }, () => ({ role: 'user', content: 'x' })) },
+    ],
+    ['An entry of conversationHistory exceeds 8000 chars', { history: [{ role: 'user', content: 'x'.repeat(8_001) }] }],
+  ])('is refused when it is too large: %s', async (message, change) => {
+    await expect(start(change)).rejects.toMatchObject({ code: 'too_large', message });
+  });
+
+  it('takes up an earlier run where a client says so', async () => {
+    await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const run = { nodeOutputs: { start: 'Dear Sir', gone: 'x' }, executionOrder: ['start'], pendingNodes: [] };
+    const resumeFrom = { startNodeId: 'writer', ...run, sessionMessages: null, resumeInput: null };
+    const { input } = await stored((await start({ resumeFrom })).jobId);
+    expect(input.resumeFrom).toMatchObject({
+      startNodeId: 'writer',
+      finished: [{ nodeId: 'start', output: 'Dear Sir', handles: null }],
+    });
+    await expect(start({ resumeFrom: { ...resumeFrom, startNodeId: 'gone' } })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: 'resumeFrom startNodeId is not in this workflow',
+    });
+  });
+});
