@@ -29,7 +29,9 @@ export class Simulation {
   readonly writes: NodeRunRow[] = [];
   readonly commands: RunCommand[] = [];
   readonly atWork: Work[] = [];
+  /** What node runs saw; grows on after they ended. */
   readonly views = new Map<string, ScopeView>();
+  private readonly waiting: NodeKey[] = [];
   result: RunResult | null = null;
 
   constructor(
@@ -45,16 +47,27 @@ export class Simulation {
     return this;
   }
 
-  /** Until it ends, or nobody is at work. */
-  finish(): this {
-    while (this.result === null && this.atWork.length > 0) this.step();
+  /** Until it ends, or nobody is at work and none of those who waited is asked again. */
+  finish({ answering = false } = {}): this {
+    while (this.result === null && this.atWork.length > 0) {
+      this.step();
+      if (answering && this.run.resting) this.answer();
+    }
     return this;
+  }
+
+  /** Everybody that waits has what was waited for. */
+  answer(): void {
+    for (const key of this.waiting.splice(0)) this.send({ type: 'resumed', key });
   }
 
   /** One of those at work reports. */
   step(): void {
     const [work] = this.atWork.splice(this.world.pick?.(this.atWork.length) ?? 0, 1);
-    if (work !== undefined) this.send(this.report(work));
+    if (work === undefined) return;
+    const event = this.report(work);
+    if (event.type === 'waiting') this.waiting.push(event.key);
+    this.send(event);
   }
 
   send(event: RunEvent): readonly RunCommand[] {

@@ -5,7 +5,7 @@ import { isFinished, type NodeKey, type NodeRunRow, type Settlement } from './no
 import { completed, failed, type NodeFailed } from './outcome.js';
 import { Places } from './places.js';
 import type { Rows } from './rows.js';
-import type { RunCommand } from './run-command.js';
+import type { RunCommand, RunResult } from './run-command.js';
 
 /** Why a run ends before its nodes have. */
 export interface Halt {
@@ -118,27 +118,33 @@ export class Engine {
   }
 
   complete(run: LiveRun, settlement: Settlement): void {
-    this.end(run, completed(run.row, settlement));
+    this.close(run, completed(run.row, settlement));
   }
 
   fail(run: LiveRun, failure: NodeFailed): void {
-    this.end(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
+    this.close(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
   }
 
   /** Goes on from a row that was finished in an earlier life. */
   recall(run: LiveRun): void {
-    this.end(run, run.row);
+    this.close(run, run.row);
   }
 
-  /** Ends these, and all inside of them, without telling their scopes. What was not begun leaves no row. */
+  /** Ends these without telling their scopes. What was not begun leaves no row. */
   cancel(runs: Iterable<LiveRun>): void {
-    const all = [...withInside(runs)];
+    const all = [...runs];
     const working = all.filter(({ place }) => place === 'taken' || place === 'waiting');
     if (working.length > 0) this.say({ type: 'cancel', keys: working.map(({ key }) => key) });
     for (const run of all) {
-      this.close(run);
-      if (run.row.ordinal > 0) this.change(run, { status: 'cancelled', handles: [] });
+      this.leave(run);
+      if (run.row.ordinal > 0) this.change(run, cancelled(run.row));
     }
+  }
+
+  /** Nothing comes after this. */
+  end(result: RunResult): void {
+    for (const row of this.rows.unfinished) this.say({ type: 'store', run: cancelled(row) });
+    this.say({ type: 'end', result });
   }
 
   grant(steps: number): void {
@@ -162,9 +168,9 @@ export class Engine {
     for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;
   }
 
-  private end(run: LiveRun, row: NodeRunRow): void {
+  private close(run: LiveRun, row: NodeRunRow): void {
     if (run.isOver) return;
-    this.close(run);
+    this.leave(run);
     if (isFinished(run.row.status)) {
       run.home.ended(run);
       return;
@@ -174,7 +180,7 @@ export class Engine {
     run.home.ended(run);
   }
 
-  private close(run: LiveRun): void {
+  private leave(run: LiveRun): void {
     run.isOver = true;
     this.atWork.delete(textOf(run.row));
     this.places.leave(run);
@@ -206,9 +212,6 @@ const TOO_MANY: Halt = {
   message: `Workflow exceeded maximum node runs (${LIMITS.nodeRuns})`,
 };
 
-function* withInside(runs: Iterable<LiveRun>): Generator<LiveRun> {
-  for (const run of runs) {
-    yield run;
-    if (run.container !== null) yield* run.container.unfinished();
-  }
+function cancelled(row: NodeRunRow): NodeRunRow {
+  return { ...row, status: 'cancelled', handles: [] };
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from '../definition/limits.js';
 import { textOf } from './live-run.js';
-import type { NodeKey, NodeRunRow } from './node-run.js';
+import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
 
 /** The rows of an earlier life, and the numbers that are left for those of this one. */
 export class Rows {
@@ -24,6 +24,11 @@ export class Rows {
     const row = this.known.get(name);
     this.known.delete(name);
     return row;
+  }
+
+  /** What an earlier life was at and this one did not come back to: something beside it had failed. */
+  get unfinished(): readonly NodeRunRow[] {
+    return [...this.known.values()].filter(({ status }) => !isFinished(status));
   }
 
   /** The number of the node run that is begun next. */

@@ -149,7 +149,7 @@ export class WorkflowRun {
 
   private end(result: RunResult): void {
     this.isEnded = true;
-    this.engine.say({ type: 'end', result });
+    this.engine.end(result);
   }
 
   /** What ended in an earlier life is not gone through again, but for loops: what comes after them sees their inside. */
