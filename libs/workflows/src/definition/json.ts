@@ -15,17 +15,21 @@ export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** Whether nothing is nested deeper than `most` objects and lists. */
-export function isWithinDepth(value: unknown, most: number): boolean {
+/** How many members and entries a value has in all, and how deep they are nested; looks no deeper than `deepest`. */
+export function extentOf(value: unknown, deepest: number): { readonly depth: number; readonly values: number } {
   let level: readonly object[] = [value].filter(isContainer);
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth >= most) return false;
+  let depth = 0;
+  let values = 0;
+  for (; level.length > 0 && depth <= deepest; depth += 1) {
     const next: object[] = [];
     for (const container of level)
-      for (const member of Object.values(container)) if (isContainer(member)) next.push(member);
+      for (const member of Object.values(container)) {
+        values += 1;
+        if (isContainer(member)) next.push(member);
+      }
     level = next;
   }
-  return true;
+  return { depth, values };
 }
 
 function isContainer(value: unknown): value is object {

@@ -13,6 +13,8 @@ export const LIMITS = {
   subflows: 1_000,
   /** Objects and lists inside of each other. */
   jsonDepth: 64,
+  /** Members and entries of all objects and lists. */
+  values: 100_000,
   idLength: 200,
   mapItemsAtOnce: 10,
   /** UTF-16 units of a filled template. */

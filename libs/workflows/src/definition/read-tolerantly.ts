@@ -14,6 +14,9 @@ export interface Read<T> {
   readonly faults: readonly Fault[];
 }
 
+/** Told of one value; whoever reads them gives up before. */
+const MOST_FAULTS = 100;
+
 /**
  * Reads a stranger's value by a schema. What has the wrong type is a fault, and is read as if it were not there; a list keeps
  * its other entries. The value itself is left unchanged.
@@ -21,9 +24,9 @@ export interface Read<T> {
 export function readTolerantly<S extends z.ZodType>(schema: S, value: unknown): Read<z.output<S>> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { value: parsed.data, faults: [] };
-  const faults = parsed.error.issues.map(({ path, message }) => ({ path, message }));
+  const faults = parsed.error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({ path, message }));
   const box: { left: unknown } = { left: structuredClone(value) };
-  let wrong: readonly Fault[] = faults;
+  let wrong: readonly Fault[] = parsed.error.issues;
   while (wrong.length > 0 && box.left !== undefined) {
     removeAll(
       box,

@@ -1,10 +1,11 @@
-import { isWithinDepth, memberOf } from '../json.js';
+import { extentOf, memberOf } from '../json.js';
 import { LIMITS } from '../limits.js';
 import type { IssueList } from './issue.js';
 
 /** What can be said before a document is read: it is small enough, and of a version we know. False: look no further. */
 export function checkEnvelope(json: unknown, issues: IssueList): boolean {
-  if (!isWithinDepth(json, LIMITS.jsonDepth))
+  const { depth, values } = extentOf(json, LIMITS.jsonDepth);
+  if (depth > LIMITS.jsonDepth)
     issues.error('LIMIT_EXCEEDED', { path: [] }, `The document is nested deeper than ${LIMITS.jsonDepth} levels.`);
   else if (bytesOf(json) > LIMITS.documentBytes)
     issues.error('LIMIT_EXCEEDED', { path: [] }, `The document is larger than ${LIMITS.documentBytes} bytes.`);
@@ -12,6 +13,8 @@ export function checkEnvelope(json: unknown, issues: IssueList): boolean {
     checkCount(json, 'nodes', issues);
     checkCount(json, 'edges', issues);
     checkVersion(memberOf(memberOf(json, 'meta'), 'version'), issues);
+    if (issues.errors.length === 0 && values > LIMITS.values)
+      issues.error('LIMIT_EXCEEDED', { path: [] }, `The document has more than ${LIMITS.values} values.`);
   }
   return issues.errors.length === 0;
 }

@@ -36,7 +36,7 @@ export class SubflowShapes {
     return shape;
   }
 
-  /** How deep it goes behind a subflow, itself included. `above` is the workflow that uses it; null: it has no id yet. */
+  /** How deep it goes behind a subflow, itself included; not looked at far beyond what is allowed. `above` is the workflow that uses it; null: it has no id yet. */
   nesting(subflowId: string, above: string | null): Nesting {
     const path: string[] = above === null ? [] : [above];
     const stack = [{ id: subflowId, next: 0, depth: 0 }];
@@ -55,6 +55,7 @@ export class SubflowShapes {
         continue;
       }
       if (path.includes(child)) return { type: 'circle', ids: path.slice(path.indexOf(child)) };
+      if (stack.length > LIMITS.subflowDepth) return { type: 'ends', depth: stack.length };
       if (this.known.size > LIMITS.subflows) return { type: 'too_many' };
       stack.push({ id: child, next: 0, depth: 0 });
       path.push(child);
