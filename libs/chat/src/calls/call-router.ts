@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { NewInterrupt } from '#jobs';
-import { Config, newId } from '#platform';
+import { Config } from '#platform';
 import {
   approvalRequest,
   CallGate,
@@ -38,6 +38,8 @@ export interface RouteContext {
 export interface RoutedCall {
   /** The ledger row's id. */
   readonly toolCallId: string;
+  /** Id of the request about it, if there has to be one: made in the order of the calls, which is that of the inbox. */
+  readonly interruptId: string;
   readonly round: number;
   readonly ordinal: number;
   readonly callId: string;
@@ -110,7 +112,7 @@ export class CallRouter {
       adminRequired: verdict.locked,
     });
     const interrupt: NewInterrupt = {
-      id: newId(),
+      id: call.interruptId,
       kind: 'tool_approval',
       title: request.title,
       request: { ...request, operation: operationOf(call, tool) },
@@ -130,7 +132,7 @@ export class CallRouter {
 
   /** The call is answered by a person; until then it waits like one that a client runs. */
   private askPerson({ job }: RouteContext, call: RoutedCall, question: ReturnType<typeof toAskedPerson>): CallRoute {
-    const interrupt = humanInputInterrupt({ job, call, ...question });
+    const interrupt = humanInputInterrupt({ id: call.interruptId, job, call, ...question });
     return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
   }
 
@@ -138,10 +140,10 @@ export class CallRouter {
     { job, client }: RouteContext,
     { call, offer, args }: { call: RoutedCall; offer: OfferedTool; args: string },
   ): CallRoute {
-    const { callId, name, toolCallId } = call;
+    const { callId, name, toolCallId, interruptId } = call;
     const terms = client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
     const interrupt = clientToolInterrupt({
-      id: newId(),
+      id: interruptId,
       toolCallId,
       job,
       call: { callId, name, arguments: args },

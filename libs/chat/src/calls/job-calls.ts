@@ -62,8 +62,8 @@ export class JobCalls {
     const routed = calls.filter(({ disposition }) => disposition.type !== 'settled');
     const entries = await Promise.all(
       routed.map(async (call) => {
-        const toolCallId = newId();
-        const route = await this.route({ ...call, round, toolCallId, state: null });
+        const [toolCallId, interruptId] = [newId(), newId()];
+        const route = await this.route({ ...call, round, toolCallId, interruptId, state: null });
         return [call.ordinal, { ...route, toolCallId }] as const;
       }),
     );
@@ -130,7 +130,7 @@ export class JobCalls {
     if (known === undefined || state === null) return undefined;
     const isElsewhere = known.status === 'running' && state.executor !== 'worker';
     if (state.interruptId !== null || isElsewhere) return undefined;
-    const route = await this.route({ ...known, toolCallId: state.id, state });
+    const route = await this.route({ ...known, toolCallId: state.id, interruptId: newId(), state });
     if (route.type === 'refused') {
       const { status, failure, approval } = route;
       const item = toToolCallItem({ ...known, status, error: failure });

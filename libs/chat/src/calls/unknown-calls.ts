@@ -34,28 +34,32 @@ export class UnknownCalls {
   async decide(run: CallingRun, calls: readonly LedgerCall[]): Promise<readonly LedgerCall[]> {
     if (run.signal.aborted) return calls;
     const last = calls.reduce((round, call) => Math.max(round, call.round), 0);
-    return Promise.all(
-      calls.map((call) => (isUndecided(call, last) ? this.decideOne(run, call) : Promise.resolve(call))),
+    const inOrder = calls.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
+    const decisions = await Promise.all(
+      inOrder.map((call) => (isUndecided(call, last) ? this.decideOne(run, call) : Promise.resolve(() => call))),
     );
+    // People are asked in the order of the calls, whichever tool was the first to say that it does not know.
+    return decisions.map((decide) => decide());
   }
 
-  private async decideOne(run: CallingRun, call: LedgerCall): Promise<LedgerCall> {
+  /** Finds out what is to be written about a call, and gives what writes it. */
+  private async decideOne(run: CallingRun, call: LedgerCall): Promise<() => LedgerCall> {
     const tool = (await this.catalog.of(run.job.workspaceId)).find(call.name);
     switch (tool?.onUnknown ?? 'ask') {
       case 'report':
-        return call;
+        return () => call;
       case 'fail':
-        return {
+        return () => ({
           ...call,
           error: { phase: 'execution', message: call.error?.message ?? '', failJob: 'unknown_outcome' },
-        };
+        });
       case 'verify': {
         const said = await this.verify(run, tool, call);
-        if (said.outcome === 'unknown') return this.ask(run, { call, tool, note: said.note ?? null });
-        return this.settle(run, call, this.toSettlement(run, said, call));
+        if (said.outcome === 'unknown') return () => this.ask(run, { call, tool, note: said.note ?? null });
+        return () => this.settle(run, call, this.toSettlement(run, said, call));
       }
       case 'ask':
-        return this.ask(run, { call, tool, note: null });
+        return () => this.ask(run, { call, tool, note: null });
     }
   }
 

@@ -1,0 +1,91 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { PlannedCall } from '#tools';
+
+import { CallRouter } from './call-router.js';
+import type { CallingRun } from './calling-run.js';
+import { type CallServices, JobCalls } from './job-calls.js';
+import type { RoundFinished } from './round-write.js';
+import { UnknownCalls } from './unknown-calls.js';
+
+const ordinals = [1, 2, 3, 4];
+const planned = (ordinal: number): PlannedCall => ({
+  ordinal,
+  callId: `call_${ordinal}`,
+  name: `tool_${ordinal}`,
+  arguments: '{}',
+  effect: 'once',
+  disposition: { type: 'run' },
+  runtime: 'server',
+  toolVersion: null,
+});
+
+/** Ends what it is asked, the last one first. */
+function lastFirst<Answer>(count: number, answer: Answer) {
+  const waiting: ((answer: Answer) => void)[] = [];
+  return () =>
+    new Promise<Answer>((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length === count)
+        for (const end of waiting.reverse())
+          setImmediate(() => {
+            end(answer);
+          });
+    });
+}
+
+describe('the requests of one round', () => {
+  it('stand in the order of its calls, whichever was decided on first', async () => {
+    const verdict = {
+      timeoutMs: 1_000,
+      rule: { reason: 'r' },
+      locked: false,
+      decidableBy: 'requester',
+      fourEyes: false,
+    };
+    const gate = { judge: lastFirst(ordinals.length, { type: 'ask', verdict }) };
+    const catalog = { of: () => Promise.resolve({ find: () => undefined }) };
+    // No more of these is used here.
+    const router = new CallRouter(gate as never, catalog as never, {} as never);
+    const job = { workspaceId: 'w', jobId: 'j' };
+    const calls = new JobCalls(
+      { job } as unknown as CallingRun,
+      { router } as unknown as CallServices,
+      {
+        job: { ...job, threadId: null, createdBy: 'u', principal: 'user:u', agent: null, requestPolicy: null },
+        offered: [],
+        client: undefined,
+      },
+      [],
+    );
+    const routes = await calls.routeRound({ round: 1, calls: ordinals.map(planned) } as unknown as RoundFinished);
+    const ids = ordinals.map((ordinal) => {
+      const route = routes.get(ordinal);
+      return route?.type === 'open' ? route.interrupt.id : '';
+    });
+    expect(ids).not.toContain('');
+    expect(ids).toEqual(ids.toSorted());
+  });
+});
+
+describe('the requests about calls whose end nobody saw', () => {
+  it('stand in the order of the calls, whichever tool was the first to say that it does not know', async () => {
+    const verify = lastFirst(ordinals.length, { outcome: 'unknown' });
+    const catalog = { of: () => Promise.resolve({ find: () => ({ onUnknown: 'verify', verify }) }) };
+    const config = { values: { TOOL_TIMEOUT_MS: 10_000 } };
+    const opened: string[] = [];
+    const run = {
+      job: { workspaceId: 'w', jobId: 'j', threadId: null, createdBy: null },
+      signal: new AbortController().signal,
+      assertValid: () => undefined,
+      append: ({ events }: { events: { body: { callId: string } }[] }) => {
+        opened.push(...events.map(({ body }) => body.callId));
+      },
+    };
+    const state = { id: 'c', interruptId: null, isReported: false, approvedArguments: null, startedAt: 1, worker: 'w' };
+    const lost = ordinals.map((ordinal) => ({ ...planned(ordinal), round: 1, status: 'interrupted', state }));
+    const unknown = new UnknownCalls(catalog as never, {} as never, config as never);
+    await unknown.decide(run as unknown as CallingRun, lost.toReversed() as never);
+    expect(opened).toEqual(ordinals.map((ordinal) => `call_${ordinal}`));
+  });
+});
