@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { ask } from '../harness/graphql.js';
+import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+import { layOutNodeRuns } from '../harness/node-runs.js';
+import { smallWorkflow, workflowDocument } from '../harness/workflow-documents.js';
+
+const fields =
+  'workflow { id clientId name draftVersion publishedVersion latestVersion } userErrors { code message field issues }';
+const SAVE = `mutation($input: SaveWorkflowInput!) { saveWorkflow(input: $input) { ${fields} issues { type code nodeId path } } }`;
+const IMPORT = `mutation($input: ImportWorkflowInput!) { importWorkflow(input: $input) { ${fields} } }`;
+const PUBLISH = `mutation($id: ID!) { publishWorkflow(input: { id: $id }) { ${fields} version { number hash } } }`;
+const START = `mutation($input: StartWorkflowInput!) {
+  startWorkflow(input: $input) { jobId status replayed job { kind workflowId workflowVersion } userErrors { code message issues } }
+}`;
+
+let database: TestDatabase;
+let api: TestApi;
+let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
+let member: GraphqlMember;
+let admin: GraphqlMember;
+let viewer: GraphqlMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await startTestApi(database, { takesJobs: false, env: { WORKFLOW_STARTS_PER_MINUTE: '5' } });
+});
+beforeEach(async () => {
+  people = await api.people.workspaceOf(`workflows-${newId()}`);
+  member = graphqlMember(api, people.member.key);
+  admin = graphqlMember(api, people.admin.key);
+  viewer = graphqlMember(api, people.viewer.key);
+});
+afterAll(async () => {
+  await api.close();
+  await database.close();
+});
+
+type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
+const run = async (who: GraphqlMember, text: string, variables?: object) => (await who.query(text, variables)) as Found;
+
+async function published(definition: unknown): Promise<string> {
+  const { importWorkflow } = await run(member, IMPORT, { input: { definition } });
+  const { id } = (importWorkflow as Found)['workflow'] as { id: string };
+  const { publishWorkflow } = await run(admin, PUBLISH, { id });
+  expect(publishWorkflow).toMatchObject({ userErrors: [], version: { number: expect.any(Number) } });
+  return id;
+}
+
+describe('definitions', () => {
+  it('are saved, published, restored and deleted', async () => {
+    const document = smallWorkflow({ name: 'Letters', id: 'w-1', ours: { kept: true } });
+    const { saveWorkflow } = await run(member, SAVE, { input: { definition: document } });
+    expect(saveWorkflow).toMatchObject({
+      userErrors: [],
+      issues: null,
+      workflow: { clientId: 'w-1', draftVersion: 1 },
+    });
+    const { id } = (saveWorkflow as Found)['workflow'] as { id: string };
+    await run(admin, PUBLISH, { id });
+    const input = { id, definition: JSON.stringify(smallWorkflow({ name: 'Other' }), null, 1), expectedVersion: 1 };
+    await run(member, SAVE, { input });
+    const read = `query($id: ID!) {
+      workflow(id: $id) { name draft draftText publishedVersion latestVersion issues { code } }
+      workflows(first: 1) { nodes { id } pageInfo { hasNextPage } }
+      workflowVersions(workflowId: $id, first: 1) { nodes { number definition text createdBy } pageInfo { hasNextPage endCursor } }
+      workflowVersion(workflowId: $id, number: 1) { number hash }
+    }`;
+    expect(await run(viewer, read, { id: 'w-1' })).toMatchObject({
+      workflow: { name: 'Other', draftText: input.definition, draft: smallWorkflow({ name: 'Other' }), issues: [] },
+      workflows: { nodes: [{ id }], pageInfo: { hasNextPage: false } },
+      workflowVersions: {
+        nodes: [{ number: 1, definition: document, text: JSON.stringify(document) }],
+        pageInfo: { hasNextPage: false },
+      },
+      workflowVersion: { number: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+    const restore = `mutation($id: ID!) { restoreWorkflow(input: { id: $id, version: 1, expectedVersion: 2 }) { ${fields} } }`;
+    expect(await run(member, restore, { id })).toMatchObject({ restoreWorkflow: { workflow: { name: 'Letters' } } });
+    const remove = `mutation($id: ID!) { deleteWorkflow(input: { id: $id }) { ${fields} } }`;
+    expect(await run(admin, remove, { id })).toMatchObject({ deleteWorkflow: { workflow: { id }, userErrors: [] } });
+    expect(await run(viewer, 'query($id: ID!) { workflow(id: $id) { id } }', { id })).toEqual({ workflow: null });
+  });
+
+  it('are refused with their issues, and judged without being stored', async () => {
+    const circle = workflowDocument({ name: 'x' }, [{ id: 'a' }, { id: 'b' }], ['start -> a', 'a -> b', 'b -> a']);
+    const { saveWorkflow } = await run(member, SAVE, { input: { definition: circle } });
+    expect(saveWorkflow).toMatchObject({
+      workflow: null,
+      issues: [{ type: 'error', code: 'CYCLE_DETECTED' }],
+      userErrors: [{ code: 'workflow_invalid', message: 'Workflow definition is invalid' }],
+    });
+    expect(JSON.stringify(saveWorkflow)).toContain('CYCLE_DETECTED: ');
+    const validate = `query($definition: JSON!) { validateWorkflow(definition: $definition) { isValid errors { code message } } }`;
+    expect(await run(viewer, validate, { definition: circle })).toMatchObject({
+      validateWorkflow: { isValid: false, errors: [{ code: 'CYCLE_DETECTED' }] },
+    });
+    expect(await run(viewer, '{ workflows { nodes { id } } }')).toEqual({ workflows: { nodes: [] } });
+  });
+
+  it('are drawn', async () => {
+    const id = await published(smallWorkflow({ name: 'Letters' }));
+    const draw = `query($id: ID!) { workflow(id: $id) { mermaid: diagram(format: MERMAID) svg: diagram(format: SVG) } }`;
+    const { workflow } = await run(viewer, draw, { id });
+    expect((workflow as Found)['mermaid']).toContain('flowchart TD');
+    expect((workflow as Found)['svg']).toMatch(/^<svg /);
+  });
+
+  it('are changed by nobody but those who may, and seen by nobody else', async () => {
+    const id = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const refused = async (key: string | undefined, text: string, variables: object) => {
+      const { errors } = await ask(api, text, { ...(key === undefined ? {} : { key }), variables });
+      return errors[0]?.extensions['code'];
+    };
+    const save = { input: { definition: smallWorkflow({ name: 'y' }) } };
+    expect(await refused(undefined, SAVE, save)).toBe('UNAUTHENTICATED');
+    expect(await refused(people.viewer.key, SAVE, save)).toBe('FORBIDDEN');
+    expect(await refused(people.member.key, PUBLISH, { id })).toBe('FORBIDDEN');
+    const strangers = await api.people.workspaceOf(`others-${newId()}`);
+    const stranger = graphqlMember(api, strangers.owner.key);
+    expect(await run(stranger, 'query($id: ID!) { workflow(id: $id) { id } }', { id })).toEqual({ workflow: null });
+    expect(await run(stranger, PUBLISH, { id })).toMatchObject({
+      publishWorkflow: { workflow: null, userErrors: [{ code: 'not_found', message: 'Workflow not found' }] },
+    });
+    expect(await run(stranger, START, { input: { workflowId: 'w-1', prompt: 'Hi' } })).toMatchObject({
+      startWorkflow: { jobId: null, userErrors: [{ code: 'not_found' }] },
+    });
+  });
+});
+
+describe('workflow jobs', () => {
+  const nodes = `query($id: ID!, $first: Int, $after: String) { job(id: $id) { diagram(format: MERMAID)
+    nodeRuns(first: $first, after: $after) { totalCount pageInfo { hasNextPage endCursor }
+      nodes { ordinal nodeId path iteration type status output isCut error { code message } extra } } } }`;
+
+  it('are started once for a key, pinned to what was published', async () => {
+    const id = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const input = { workflowId: 'w-1', prompt: 'Hi', threadId: 'mine', idempotencyKey: 'k' };
+    const { startWorkflow } = await run(member, START, { input });
+    expect(startWorkflow).toMatchObject({
+      ...{ status: 'QUEUED', replayed: false, userErrors: [] },
+      job: { kind: 'WORKFLOW', workflowId: id, workflowVersion: 1 },
+    });
+    const { jobId } = startWorkflow as { jobId: string };
+    expect(await run(member, START, { input })).toMatchObject({ startWorkflow: { jobId, replayed: true } });
+    expect(await run(member, START, { input: { ...input, prompt: 'Ho' } })).toMatchObject({
+      startWorkflow: { userErrors: [{ code: 'idempotency_key_mismatch' }] },
+    });
+    const list = `query($id: ID!) { jobs(filter: { workflowId: { eq: $id }, kind: { eq: WORKFLOW } }) { nodes { id } } }`;
+    expect(await run(viewer, list, { id })).toEqual({ jobs: { nodes: [{ id: jobId }] } });
+    const { errors } = await ask(api, START, { key: people.viewer.key, variables: { input } });
+    expect(errors[0]?.extensions['code']).toBe('FORBIDDEN');
+  });
+
+  it('are started so often a minute, and no more', async () => {
+    await published(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const variables = { input: { workflowId: 'w-1', prompt: 'Hi' } };
+    for (let i = 0; i < 5; i++) await run(member, START, variables);
+    const { errors } = await ask(api, START, { key: people.member.key, variables });
+    expect(errors[0]?.extensions['code']).toBe('RATE_LIMITED');
+  });
+
+  it('show their node runs in pages, cut for a screen, and each one whole', async () => {
+    await published(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const { startWorkflow } = await run(member, START, { input: { workflowId: 'w-1', prompt: 'Hi' } });
+    const { jobId } = startWorkflow as { jobId: string };
+    const { workspaceId } = people.owner.principal;
+    const long = 'x'.repeat(40_000);
+    await layOutNodeRuns(database, { workspaceId, jobId, status: 'failed' }, [
+      { nodeId: 'start', type: 'start', output: 'Hi' },
+      { nodeId: 'writer', status: 'error', output: long, error: { code: 'AUTH', message: 'no', nodeId: 'writer' } },
+      { nodeId: 'end', type: 'output', status: 'skipped' },
+    ]);
+    const { job } = await run(viewer, nodes, { id: jobId, first: 2 });
+    const page = (job as Found)['nodeRuns'] as Found;
+    expect(page).toMatchObject({
+      totalCount: 3,
+      pageInfo: { hasNextPage: true },
+      nodes: [
+        { ordinal: 1, nodeId: 'start', path: [], iteration: [], type: 'start', status: 'COMPLETED', isCut: false },
+        { ordinal: 2, status: 'ERROR', isCut: true, error: { code: 'AUTH', message: 'no' } },
+      ],
+    });
+    expect(page['nodes'][1].output).toBe(long.slice(0, 32_768));
+    expect((job as Found)['diagram']).toContain('error');
+    const rest = await run(viewer, nodes, { id: jobId, after: page['pageInfo'].endCursor });
+    expect(rest).toMatchObject({ job: { nodeRuns: { nodes: [{ ordinal: 3, status: 'SKIPPED' }] } } });
+    const one = `query($jobId: ID!) { nodeRun(jobId: $jobId, ordinal: 2) { output isCut } none: nodeRun(jobId: $jobId, ordinal: 9) { output } }`;
+    expect(await run(viewer, one, { jobId })).toEqual({ nodeRun: { output: long, isCut: false }, none: null });
+    const stranger = graphqlMember(api, (await api.people.workspaceOf(`others-${newId()}`)).owner.key);
+    expect(await run(stranger, one, { jobId })).toEqual({ nodeRun: null, none: null });
+  });
+
+  it('are run again from a node', async () => {
+    await published(smallWorkflow({ name: 'x', id: 'w-1' }));
+    const { startWorkflow } = await run(member, START, { input: { workflowId: 'w-1', prompt: 'Hi' } });
+    const { jobId } = startWorkflow as { jobId: string };
+    const { workspaceId } = people.owner.principal;
+    const rerun = `mutation($input: RerunFromNodeInput!) {
+      rerunFromNode(input: $input) { jobId job { retryOf workflowVersion } userErrors { code message } } }`;
+    const input = { jobId, nodeId: 'writer', editedInput: 'Ho' };
+    expect(await run(member, rerun, { input })).toMatchObject({
+      rerunFromNode: { userErrors: [{ code: 'conflict' }] },
+    });
+    await layOutNodeRuns(database, { workspaceId, jobId, status: 'failed' }, [
+      { nodeId: 'start', type: 'start', output: 'Hi' },
+      { nodeId: 'writer', status: 'error' },
+    ]);
+    expect(await run(member, rerun, { input })).toMatchObject({
+      rerunFromNode: { userErrors: [], job: { retryOf: jobId, workflowVersion: 1 } },
+    });
+    const unknown = { ...input, nodeId: 'gone' };
+    expect(await run(member, rerun, { input: unknown })).toMatchObject({
+      rerunFromNode: { userErrors: [{ code: 'bad_request', message: 'This node is not in the workflow' }] },
+    });
+  });
+});
