@@ -89,6 +89,7 @@ describe('a conversation of a node', () => {
     });
     const jobId = await stage.start();
     await begun.opened;
+    await eventually('both have a round', async () => ((await stage.roundsOf(jobId)).length === 2 ? true : undefined));
     const [first] = runs;
     if (first === undefined) throw new Error('it never ran');
     await stage.loseLease(first);

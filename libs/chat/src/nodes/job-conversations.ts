@@ -166,9 +166,9 @@ export class JobConversations {
   }
 
   private nextRound(nodeRun: number): number {
-    this.lastRound += 1;
-    this.own(nodeRun, this.lastRound);
-    return this.lastRound;
+    const round = this.takeRound();
+    this.own(nodeRun, round);
+    return round;
   }
 
   private own(nodeRun: number, round: number): void {

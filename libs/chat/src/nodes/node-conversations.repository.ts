@@ -27,15 +27,6 @@ export interface ResumedConversations extends StoredConversations {
   readonly callIds: readonly string[];
   /** The highest number that a round of it ever had. */
   readonly lastRound: number;
-  /** Rounds of which text was shown, and that were neither finished nor withdrawn. */
-  readonly open: readonly OpenNodeRound[];
-}
-
-/** A round that was under way, and where it was shown. */
-export interface OpenNodeRound {
-  readonly round: number;
-  readonly nodeId: string | null;
-  readonly branchId: string | null;
 }
 
 interface JobRef {
@@ -51,7 +42,6 @@ interface Row {
 interface ResumedRow extends Row {
   readonly callIds: readonly string[] | null;
   readonly lastRound: number | null;
-  readonly open: readonly OpenNodeRound[] | null;
 }
 
 const nodeOf = `SELECT n.node_id, n.status FROM node_run n WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.ordinal = r.node_run`;
@@ -70,14 +60,7 @@ const resumeSql = `${saidSql(`coalesce(n.status NOT IN ('completed', 'error', 's
   (SELECT json_agg(call_id) FROM tool_call WHERE workspace_id = $1 AND job_id = $2) AS "callIds",
   greatest((SELECT max(number) FROM round WHERE workspace_id = $1 AND job_id = $2),
     (SELECT max((body->>'round')::int) FROM job_event
-      WHERE workspace_id = $1 AND job_id = $2 AND type = 'round-started')) AS "lastRound",
-  (SELECT json_agg(json_build_object('round', e.round, 'nodeId', e.node_id, 'branchId', e.branch_id)) FROM (
-     SELECT (body->>'round')::int AS round, min(body->>'nodeId') AS node_id, min(body->>'branchId') AS branch_id,
-            max(seq) FILTER (WHERE type IN ('text-delta', 'reasoning-delta')) AS shown,
-            max(seq) FILTER (WHERE type IN ('round-finished', 'round-restarted')) AS ended
-       FROM job_event WHERE workspace_id = $1 AND job_id = $2
-        AND type IN ('text-delta', 'reasoning-delta', 'round-finished', 'round-restarted') GROUP BY 1) AS e
-    WHERE e.shown > coalesce(e.ended, 0)) AS open`;
+      WHERE workspace_id = $1 AND job_id = $2 AND type = 'round-started')) AS "lastRound"`;
 
 const oneSql = saidSql('r.node_run = $3 AND r.branch IS NOT DISTINCT FROM $4');
 
@@ -93,8 +76,7 @@ export class NodeConversationsRepository {
       text: resumeSql,
       values: [workspaceId, jobId],
     });
-    const { callIds, lastRound, open } = row ?? { callIds: null, lastRound: null, open: null };
-    return { ...toStored(row), callIds: callIds ?? [], lastRound: lastRound ?? 0, open: open ?? [] };
+    return { ...toStored(row), callIds: row?.callIds ?? [], lastRound: row?.lastRound ?? 0 };
   }
 
   /** One of them. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { JobRun } from '#jobs';
+import { type JobRun, ShownTextsRepository } from '#jobs';
 import type { ChatMessage } from '#models';
 
 import { ChatCalls } from '../chat.handler.js';
@@ -11,7 +11,7 @@ import type { ConversationTerms } from './node-conversation.js';
 import { NodeConversationsRepository, type ResumedConversations } from './node-conversations.repository.js';
 import { NodeLoops } from './node-loops.service.js';
 
-const nothing: ResumedConversations = { rounds: [], calls: [], callIds: [], lastRound: 0, open: [] };
+const nothing: ResumedConversations = { rounds: [], calls: [], callIds: [], lastRound: 0 };
 
 /** Conversations that nodes of workflows hold: the loop, ledger, limits and requests of chat, many at once in one job. */
 @Injectable()
@@ -21,6 +21,7 @@ export class NodeConversations {
     private readonly loops: NodeLoops,
     private readonly calls: ChatCalls,
     private readonly threads: ConversationRepository,
+    private readonly shown: ShownTextsRepository,
   ) {}
 
   /**
@@ -29,13 +30,7 @@ export class NodeConversations {
    */
   async open(run: JobRun, terms: ConversationTerms = {}): Promise<JobConversations> {
     const isNew = run.job.epoch === 1 && run.totals.rounds === 0;
-    const resumed = isNew ? nothing : await this.repository.resume(run.job);
-    for (const { round, nodeId, branchId } of resumed.open) {
-      const place =
-        nodeId === null ? undefined : { nodeId, ...(branchId === null ? {} : { branchId }), isContent: false };
-      run.restartRound(round, 'worker_lost', place);
-    }
-    tellLostCalls(run, resumed);
+    const resumed = isNew ? nothing : await this.resume(run);
     const { repository, loops, calls } = this;
     return new JobConversations(run, { repository, loops, calls }, terms, resumed);
   }
@@ -46,5 +41,12 @@ export class NodeConversations {
     const { workspaceId, threadId, messageId } = job;
     const { messages, jobs } = await this.threads.load({ workspaceId, threadId, messageId, jobId: null });
     return buildHistory(messages, jobs);
+  }
+
+  private async resume(run: JobRun): Promise<ResumedConversations> {
+    const [resumed, shown] = await Promise.all([this.repository.resume(run.job), this.shown.read(run.job)]);
+    run.resumeText(shown);
+    tellLostCalls(run, resumed);
+    return resumed;
   }
 }
