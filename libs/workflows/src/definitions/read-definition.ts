@@ -2,7 +2,7 @@ import { toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
 import { parseDocument, type WorkflowDocument } from '../definition/document.js';
-import { isWithinDepth, toPointer } from '../definition/json.js';
+import { extentOf, toPointer } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
 import type { DraftFacts } from './workflow.js';
 import { documentTooLarge, notADocument } from './workflows.errors.js';
@@ -52,7 +52,8 @@ export function toJson(given: unknown): { readonly text: string; readonly json: 
   const text = toStorableText(typeof given === 'string' ? given : JSON.stringify(given));
   if (Buffer.byteLength(text) > LIMITS.documentBytes) throw documentTooLarge(LIMITS.documentBytes);
   const json = parse(text);
-  if (!isWithinDepth(json, LIMITS.jsonDepth)) throw notADocument(`is nested deeper than ${LIMITS.jsonDepth} levels`);
+  const { depth } = extentOf(json, LIMITS.jsonDepth);
+  if (depth > LIMITS.jsonDepth) throw notADocument(`is nested deeper than ${LIMITS.jsonDepth} levels`);
   return { text, json };
 }
 
