@@ -56,12 +56,14 @@ const runsOf = (jobId: string) =>
   );
 
 const typesOf = async (jobId: string) =>
-  (await sql<{ type: string }>('SELECT type FROM job_event WHERE job_id = $1 ORDER BY seq', [jobId])).map(({ type }) => type);
+  (await sql<{ type: string }>('SELECT type FROM job_event WHERE job_id = $1 ORDER BY seq', [jobId])).map(
+    ({ type }) => type,
+  );
 
 let names = 0;
-async function run(nodes: Parameters<typeof sketch>[1], edges: readonly string[], prompt = 'Hello'): Promise<string> {
+async function run(nodes: Parameters<typeof sketch>[0], edges: readonly string[], prompt = 'Hello'): Promise<string> {
   names += 1;
-  const workflow = await publish(engine, owner, sketch(`workflow ${names}`, nodes, edges));
+  const workflow = await publish(engine, owner, sketch(nodes, edges, { name: `workflow ${names}` }));
   return startWorkflow(engine, owner, { workflow, prompt });
 }
 

@@ -15,22 +15,21 @@ export type SketchedEdge = string;
 
 /** A definition in few words: nodes by id, `start` included by itself. */
 export function sketch(
-  name: string,
   nodes: Readonly<Record<string, SketchedNode>>,
   edges: readonly SketchedEdge[],
-  meta: object = {},
+  meta: { readonly name: string; readonly [member: string]: unknown },
 ): object {
-  const all = { start: { type: 'start' }, ...nodes };
+  const all: Readonly<Record<string, SketchedNode>> = { start: { type: 'start' }, ...nodes };
   return {
-    meta: { version: '2.0.0', name, ...meta },
+    meta: { version: '2.0.0', ...meta },
     nodes: Object.entries(all).map(([id, { type, ...data }], i) => ({
       ...{ id, type, position: { x: 0, y: i * 100 } },
       data: { label: id, ...data },
     })),
     edges: edges.map((text, i) => {
       const [from = '', target = ''] = text.split(' -> ');
-      const [source = '', handle] = from.split('.');
-      return { id: `e${i}`, source, target, ...(handle === undefined ? {} : { sourceHandle: handle }) };
+      const [source = '', ...handle] = from.split('.');
+      return { id: `e${i}`, source, target, ...(handle.length === 0 ? {} : { sourceHandle: handle.join('.') }) };
     }),
   };
 }
@@ -42,15 +41,31 @@ export async function publish({ app }: TestEngine, owner: MemberPrincipal, defin
   return (await workflows.publish(owner, id)).workflow;
 }
 
+/** What is told to a workflow. */
+export interface WorkflowWish {
+  readonly workflow: Workflow;
+  readonly prompt: string;
+  /** The client's id of a thread, which is created; default: the job belongs to none. */
+  readonly thread?: string;
+  /** The conversation before the prompt. */
+  readonly history?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
+}
+
 /** Starts what is published; gives the job's id. */
 export async function startWorkflow(
   { app }: TestEngine,
   principal: MemberPrincipal,
-  wish: { readonly workflow: Workflow; readonly prompt: string },
+  { workflow, prompt, thread, history = [] }: WorkflowWish,
 ): Promise<string> {
   const { jobId } = await app.get(StartWorkflowService).start(principal, {
-    ...{ workflowRef: wish.workflow.id, version: null, prompt: wish.prompt, threadRef: null, createThread: false },
-    ...{ messageClientId: null, history: [], attachments: [], whenBusy: null, idempotency: null, providerKey: null },
+    ...{
+      workflowRef: workflow.id,
+      version: null,
+      prompt,
+      threadRef: thread ?? null,
+      createThread: thread !== undefined,
+    },
+    ...{ messageClientId: null, history, attachments: [], whenBusy: null, idempotency: null, providerKey: null },
     ...{ known: {}, resumeFrom: null },
   });
   return jobId;

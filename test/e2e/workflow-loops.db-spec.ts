@@ -1,0 +1,191 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { errorReply, textReply } from '../harness/scripted-reply.js';
+import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const output = { type: 'output', format: 'text' };
+const noRetry = { errorHandling: { retry: { maxRetries: 0 } } };
+const loop = (data: object) => ({ type: 'whileLoop', conditionModel: 'scripted', ...data });
+const ways = ['start -> loop', 'loop.body -> step', 'loop.done -> out'];
+/** Tells what it reads, so that no model is needed. */
+const echo = (expression = 'input + "+"') => ({ type: 'transform', expression });
+
+describe('a loop', () => {
+  it('asks its condition before each pass, until it is done', async () => {
+    stage.says('Go on?', textReply(['Continue.']), textReply(['continue']), textReply(['Done.']));
+    stage.says('Improve it.', textReply(['Better.']), textReply(['Best.']));
+    const nodes = {
+      loop: loop({ conditionPrompt: 'Go on?' }),
+      step: agent('Improve it.'),
+      out: { ...output, sources: ['loop'] },
+    };
+    const jobId = await stage.run(nodes, ways, { prompt: 'Good.' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Best.' });
+    expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual(['start', 'loop', 'step@1', 'step@2', 'out']);
+    expect(stage.requests('Go on?').map(({ json }) => [json['temperature'], json['max_tokens']])).toEqual(
+      Array(3).fill([0, 10]),
+    );
+    expect(stage.asked('Go on?').map((messages) => messages.at(-1)?.content)).toEqual([
+      expect.stringContaining('Initial input: Good.'),
+      expect.stringContaining('Last output: Better.'),
+      expect.stringContaining('Last output: Best.'),
+    ]);
+    expect(stage.asked('Improve it.').map((messages) => messages.at(-1)?.content)).toEqual([
+      'Good.',
+      '[Previous attempts (1):]\n\nAttempt 1: Better.\n\n[Current input to improve:]\n\nBetter.',
+    ]);
+    expect((await stage.eventsOf(jobId, 'loop-iteration')).map(({ body }) => body)).toEqual([
+      { nodeId: 'loop', iteration: 1, maxIterations: 10 },
+      { nodeId: 'loop', iteration: 2, maxIterations: 10 },
+    ]);
+  });
+
+  it('passes its input through when it makes no pass', async () => {
+    stage.says('More?', textReply(['done']));
+    const nodes = {
+      loop: loop({ conditionPrompt: 'More?' }),
+      step: agent('Never.'),
+      out: { ...output, sources: ['loop'] },
+    };
+    const jobId = await stage.run(nodes, ways, { prompt: 'As it is.' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'As it is.' });
+    expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual(['start', 'loop', 'out']);
+  });
+
+  it('makes a fixed number of passes without asking anybody, and gathers them', async () => {
+    const fixed = { loopMode: 'fixed', maxIterations: 3, outputMode: 'accumulate', includePreviousOutputs: false };
+    const nodes = { loop: loop(fixed), step: echo(), out: { ...output, sources: ['loop'] } };
+    const jobId = await stage.run(nodes, ways, { prompt: 'a' });
+    const content = '{"iterations":3,"outputs":["a+","a++","a+++"],"finalOutput":"a+++"}';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+  });
+
+  it('does not ask after its last permitted pass, and warns', async () => {
+    stage.says('And now?', textReply(['continue']));
+    const nodes = {
+      loop: loop({ conditionPrompt: 'And now?', maxIterations: 1 }),
+      step: echo(),
+      out: { ...output, sources: ['loop'] },
+    };
+    const jobId = await stage.run(nodes, ways, { prompt: 'a' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'a+' });
+    expect((await stage.eventsOf(jobId, 'warning')).map(({ body }) => body)).toEqual([
+      { code: 'MAX_ITERATIONS', text: 'While loop reached max iterations (1)', nodeId: 'loop' },
+    ]);
+  });
+
+  it('fails at its limit where it is told to', async () => {
+    stage.says('Once more?', textReply(['continue']));
+    const limit = { conditionPrompt: 'Once more?', maxIterations: 1, onMaxIterations: 'error' };
+    const jobId = await stage.run({ loop: loop(limit), step: echo(), out: output }, ways);
+    expect(await stage.ended(jobId)).toMatchObject({
+      status: 'failed',
+      error: { message: 'While loop reached max iterations (1)' },
+    });
+  });
+
+  it('fails when its condition cannot be asked', async () => {
+    stage.says('Well?', errorReply(400));
+    const nodes = { loop: loop({ conditionPrompt: 'Well?', ...noRetry }), step: echo(), out: output };
+    const jobId = await stage.run(nodes, ways);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'VALIDATION' } });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', loop: 'error', out: 'skipped' });
+  });
+
+  it('runs inside of another, each pass with its own numbers', async () => {
+    const twice = { loopMode: 'fixed', maxIterations: 2, includePreviousOutputs: false };
+    const nodes = {
+      outer: loop(twice),
+      inner: loop(twice),
+      step: echo(),
+      mark: echo('input + "|"'),
+      out: { ...output, sources: ['outer'] },
+    };
+    const edges = [
+      'start -> outer',
+      'outer.body -> inner',
+      'inner.body -> step',
+      'inner.done -> mark',
+      'outer.done -> out',
+    ];
+    const jobId = await stage.run(nodes, edges, { prompt: 'a' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'a++|++|' });
+    const [, , ...inside] = await stage.runsOf(jobId);
+    expect(inside.map(({ node, output: text }) => `${node} ${text ?? ''}`)).toEqual([
+      ...['inner@1 a++', 'step@1.1 a+', 'step@1.2 a++', 'mark@1 a++|'],
+      ...['inner@2 a++|++', 'step@2.1 a++|+', 'step@2.2 a++|++', 'mark@2 a++|++|', 'out a++|++|'],
+    ]);
+    const [event] = (await stage.eventsOf(jobId, 'node-started')).filter(({ body }) => body['nodeId'] === 'step');
+    expect(event?.body).toMatchObject({ path: ['outer', 'inner'], iteration: 1 });
+  });
+
+  it('leaves nothing of its body in the content of the job', async () => {
+    stage.says('Say it.', textReply(['Said.']));
+    const nodes = {
+      loop: loop({ loopMode: 'fixed', maxIterations: 1 }),
+      step: agent('Say it.'),
+      out: { ...output, introText: 'So:', sources: ['loop'] },
+    };
+    const jobId = await stage.run(nodes, ways);
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'So:\n\nSaid.', attempt: 0 });
+    expect(
+      (await stage.eventsOf(jobId, 'text-delta')).map(({ body }) => [body['nodeId'], body['offset'], body['text']]),
+    ).toEqual([
+      ['step', undefined, 'Said.'],
+      [undefined, 0, 'So:\n\nSaid.'],
+    ]);
+  });
+});
+
+describe('a map', () => {
+  const mapWays = ['start -> map', 'map.body -> step', 'map.done -> out'];
+  const map = (data: object = {}) => ({ type: 'map', ...data });
+  const out = { ...output, sources: ['map'] };
+
+  it('runs its body once for each item, and hands on what came of them in their order', async () => {
+    stage.says('Shout.', ...['A!', 'B!', 'C!'].map((text) => textReply([text])));
+    const nodes = { map: map({ maxConcurrency: 1 }), step: agent('Shout.'), out };
+    const jobId = await stage.run(nodes, mapWays, { prompt: '["a","b","c"]' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '["A!","B!","C!"]' });
+    expect(stage.asked('Shout.').map((messages) => messages.at(-1)?.content)).toEqual(['a', 'b', 'c']);
+    expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual([
+      ...['start', 'map', 'step@1', 'step@2', 'step@3', 'out'],
+    ]);
+  });
+
+  it('has nothing to do with an empty list', async () => {
+    const jobId = await stage.run({ map: map(), step: echo(), out }, mapWays, { prompt: '[]' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '[]' });
+  });
+
+  it('fails with an input that is no list', async () => {
+    const jobId = await stage.run({ map: map(), step: echo(), out }, mapWays, { prompt: 'nothing of the kind' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', map: 'error', out: 'skipped' });
+  });
+
+  it('leaves the place of a failed item empty where it goes on, and stops with it where it does not', async () => {
+    const nodes = (onItemError: string) => ({
+      map: map({ items: '[1, 0, 2]', onItemError }),
+      step: { type: 'transform', expression: '10 / int(input)', ...noRetry },
+      out,
+    });
+    const went = await stage.run(nodes('continue'), mapWays);
+    expect(await stage.ended(went)).toMatchObject({ status: 'completed', content: '["10","","5"]' });
+    const stopped = await stage.run(nodes('stop'), mapWays);
+    expect(await stage.ended(stopped)).toMatchObject({ status: 'failed' });
+    expect(await stage.statusesOf(stopped)).toMatchObject({ map: 'error', 'step@2': 'error', out: 'skipped' });
+  });
+});

@@ -1,0 +1,198 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const chooses = (route_id: string) =>
+  toolCallReply([{ id: 'r', name: 'select_route', arguments: JSON.stringify({ route_id, reasoning: 'It fits.' }) }]);
+const noRetry = { errorHandling: { retry: { maxRetries: 0 } } };
+
+describe('a router', () => {
+  const router = (data: object = {}) => ({ type: 'router', model: 'scripted', prompt: 'Rules.', ...data });
+  const ways = ['start -> way', 'way.left -> a', 'way.right -> b'];
+  const two = (data: object = {}) => ({ way: router(data), a: agent('I am A.'), b: agent('I am B.') });
+
+  it('takes the route that its model picks; what follows reads what the user said', async () => {
+    stage.says('Rules.', chooses('right'));
+    stage.says('I am B.', textReply(['From B.']));
+    const jobId = await stage.run(two(), ways, { prompt: 'Which way?' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'From B.' });
+    expect(await stage.runsOf(jobId)).toEqual([
+      { node: 'start', status: 'completed', output: 'Which way?' },
+      { node: 'way', status: 'completed', output: 'Which way?' },
+      { node: 'a', status: 'skipped', output: null },
+      { node: 'b', status: 'completed', output: 'From B.' },
+    ]);
+    const [asked] = stage.requests('Rules.').map(({ json }) => json);
+    expect(asked).toMatchObject({
+      temperature: 0,
+      max_tokens: 100,
+      tool_choice: { function: { name: 'select_route' } },
+    });
+    expect(asked?.['messages']).toEqual([
+      { role: 'system', content: expect.stringContaining('(id: left)') },
+      { role: 'user', content: 'Which way?' },
+    ]);
+    expect(stage.asked('I am B.')).toEqual([
+      [
+        { role: 'system', content: 'I am B.\n\nContext from previous agents:\n[start]: Which way?' },
+        { role: 'user', content: 'Which way?' },
+      ],
+    ]);
+  });
+
+  it('tells viewers of its route, and keeps it with its run', async () => {
+    stage.says('Rules.', chooses('left'));
+    stage.says('I am A.', textReply(['From A.']));
+    const jobId = await stage.run(two(), ways);
+    await stage.ended(jobId);
+    const route = { selectedRoute: 'left', selectedNodeId: 'a', selectedName: 'a', reasoning: 'It fits.' };
+    expect((await stage.eventsOf(jobId, 'route-selected')).map(({ body }) => body)).toEqual([
+      { nodeId: 'way', routeId: 'left', name: 'a', reasoning: 'It fits.', fallbackUsed: false },
+    ]);
+    const [finished] = (await stage.eventsOf(jobId, 'node-finished')).filter(({ body }) => body['nodeId'] === 'way');
+    expect(finished?.body['route']).toEqual({ ...route, fallbackUsed: false });
+    expect(
+      await stage.rows(`SELECT extra->'route' AS route FROM node_run WHERE job_id = $1 AND node_id = 'way'`, [jobId]),
+    ).toEqual([{ route: { ...route, fallbackUsed: false } }]);
+    expect(await stage.eventsOf(jobId, 'tool-call')).toEqual([]);
+  });
+
+  it('takes the first route, and says so, when its model picks none', async () => {
+    stage.says('Rules.', textReply(['I cannot say.']));
+    stage.says('I am A.', textReply(['From A.']));
+    const jobId = await stage.run(two(), ways);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'From A.' });
+    expect((await stage.eventsOf(jobId, 'route-selected'))[0]?.body).toMatchObject({
+      routeId: 'left',
+      fallbackUsed: true,
+    });
+  });
+
+  it.each([
+    ['the name of a route', 'B', 'From B.'],
+    ['its number', 'I would take number 2.', 'From B.'],
+  ])('reads %s out of a text', async (_, text, content) => {
+    stage.says('Rules.', textReply([text]));
+    stage.says('I am B.', textReply(['From B.']));
+    expect(await stage.ended(await stage.run(two(), ways))).toMatchObject({ status: 'completed', content });
+  });
+
+  it('fails where it has to choose and does not', async () => {
+    stage.says('Rules.', textReply(['']));
+    const jobId = await stage.run(two({ fallbackBehavior: 'error', ...noRetry }), ways);
+    expect(await stage.ended(jobId)).toMatchObject({
+      status: 'failed',
+      error: { message: 'Router "way" failed to select a valid route.' },
+    });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', way: 'error', a: 'skipped', b: 'skipped' });
+  });
+
+  it('takes no route where it need not choose, and the run succeeds', async () => {
+    stage.says('Rules.', textReply(['No idea.']));
+    const jobId = await stage.run(two({ fallbackBehavior: 'none' }), ways);
+    const content = 'Router failed to select a route';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', way: 'completed', a: 'skipped', b: 'skipped' });
+    expect(await stage.eventsOf(jobId, 'route-selected')).toEqual([]);
+  });
+
+  it('echoes its choice for older documents', async () => {
+    stage.says('Rules.', chooses('left'));
+    stage.says('I am A.', textReply(['From A.']));
+    const jobId = await stage.run(two(), ways, { meta: { compat: { routerEcho: true } } });
+    await stage.ended(jobId);
+    expect(stage.asked('I am A.').at(-1)).toEqual([
+      { role: 'system', content: expect.stringContaining('[way]: Routed to a') },
+      { role: 'user', content: 'Hello' },
+      { role: 'user', content: 'Routed to a' },
+    ]);
+  });
+});
+
+describe('a parallel node', () => {
+  const branches = [
+    { id: 'pro', label: 'Pro', prompt: 'Argue for it.' },
+    { id: 'con', label: 'Con', prompt: 'Argue against it.' },
+  ];
+  const parallel = (data: object = {}) => ({ type: 'parallel', model: 'scripted', branches, ...data });
+
+  it('asks all branches at once and merges what they say', async () => {
+    stage.says('Argue for it.', textReply(['Yes!']));
+    stage.says('Argue against it.', textReply(['No!']));
+    stage.says('Merge it.', textReply(['Perhaps.']));
+    const nodes = {
+      fan: parallel({ prompt: 'Merge it.' }),
+      out: { type: 'output', format: 'text', sources: ['fan', 'fan:pro'] },
+    };
+    const jobId = await stage.run(nodes, ['start -> fan', 'fan.merged -> out'], { prompt: 'Cats?' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Perhaps.\n\nYes!' });
+    expect(stage.asked('Argue for it.')[0]).toEqual([
+      { role: 'system', content: 'Argue for it.' },
+      { role: 'user', content: 'Cats?' },
+    ]);
+    expect(stage.asked('Merge it.')[0]?.[1]).toMatchObject({
+      content: expect.stringContaining('## Pro\nYes!\n\n## Con\nNo!'),
+    });
+    const told = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+    expect(told.map(({ type, body }) => `${type} ${String(body['branchId'])}`).sort()).toEqual([
+      ...['branch-finished __merge__', 'branch-finished con', 'branch-finished pro'],
+      ...['branch-started __merge__', 'branch-started con', 'branch-started pro'],
+    ]);
+  });
+
+  it('shows what branches say under their own ids, and not as content of the job', async () => {
+    stage.says('Argue for it.', textReply(['Yes!']));
+    stage.says('Argue against it.', textReply(['No!']));
+    const jobId = await stage.run({ fan: parallel() }, ['start -> fan']);
+    const content = '## Pro\nYes!\n\n## Con\nNo!';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content, attempt: 0 });
+    const deltas = (await stage.eventsOf(jobId, 'text-delta')).map(({ body }) => body);
+    expect(deltas).toHaveLength(3);
+    expect(deltas).toContainEqual({ round: expect.any(Number), nodeId: 'fan', branchId: 'pro', text: 'Yes!' });
+    expect(deltas).toContainEqual({ round: expect.any(Number), nodeId: 'fan', branchId: 'con', text: 'No!' });
+    expect(deltas).toContainEqual({ round: expect.any(Number), offset: 0, text: content });
+  });
+
+  it('succeeds although a branch fails, and says which', async () => {
+    stage.says('Argue for it.', textReply(['Yes!']));
+    stage.says('Argue against it.', errorReply(400, { error: { message: 'no' } }));
+    const nodes = { fan: parallel({ mergeEnabled: false }), a: agent('I am A.'), b: agent('I am B.') };
+    stage.says('I am A.', textReply(['From A.']));
+    stage.says('I am B.', textReply(['From B.']));
+    const jobId = await stage.run(nodes, ['start -> fan', 'fan.pro -> a', 'fan.con -> b']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    const { fan } = await stage.outputsOf(jobId);
+    expect(fan).toMatch(/^## Pro\nYes!\n\n## Errors\nCon: .+$/);
+    // Every target gets the whole text.
+    expect(['I am A.', 'I am B.'].map((line) => stage.asked(line).at(-1)?.at(-1))).toEqual([
+      { role: 'user', content: fan },
+      { role: 'user', content: fan },
+    ]);
+    const [failed] = (await stage.eventsOf(jobId, 'branch-finished')).filter(({ body }) => body['branchId'] === 'con');
+    expect(failed?.body).toMatchObject({ status: 'error', output: '', error: expect.any(String) });
+  });
+
+  it('gives up a branch that takes too long, and aborts its call', async () => {
+    stage.says('Argue for it.', textReply(['Yes!']));
+    stage.says('Argue against it.', { body: [], end: 'hang' });
+    const jobId = await stage.run({ fan: parallel({ branchTimeout: 100 }) }, ['start -> fan']);
+    const content = '## Pro\nYes!\n\n## Errors\nCon: Branch "Con" timed out after 100ms';
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+    const [hung] = stage.requests('Argue against it.').slice(-1);
+    await hung?.settled;
+    expect(hung?.aborted).toBe(true);
+  });
+});

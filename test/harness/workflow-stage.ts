@@ -1,0 +1,171 @@
+import { scopeOf } from '#auth';
+import { type Interrupt, InterruptsRepository, JobStopper, type StopState, Worker } from '#jobs';
+
+import { type ApprovalStage, openApprovalStage } from './approval-stage.js';
+import { eventually } from './eventually.js';
+import type { RecordedRequest } from './scripted-model.js';
+import type { Reply } from './scripted-reply.js';
+import { publish, sketch, type SketchedNode, startWorkflow } from './workflows.js';
+
+/** A node run as it is stored. */
+export interface StoredNodeRun {
+  readonly node: string;
+  readonly status: string;
+  readonly output: string | null;
+}
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What differs from a workflow of no thread that is told `Hello`. */
+export interface RunWishes {
+  readonly prompt?: string;
+  readonly meta?: object;
+  readonly thread?: string;
+  readonly history?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
+}
+
+/** A stage whose jobs are workflows, with a model that answers each node by its own script. */
+export interface WorkflowStage extends ApprovalStage {
+  /** The replies for whoever has this text as a line of its own in what it says to the model first: its prompt. */
+  says(line: string, ...replies: readonly Reply[]): void;
+  /** What the model was asked by whoever has this line; each request's messages. */
+  asked(line: string): readonly (readonly AskedMessage[])[];
+  requests(line: string): readonly RecordedRequest[];
+  /** Throws about requests nobody expected, and replies nobody asked for. */
+  assertPlayed(): void;
+  /** Publishes a workflow and starts it; gives its job. */
+  run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], wishes?: RunWishes): Promise<string>;
+  /** Publishes what other workflows name. Gives its id. */
+  publish(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object): Promise<string>;
+  /** In the order in which they were begun. A node run inside of loops and maps is named `<node>@<pass>.<pass>`. */
+  runsOf(jobId: string): Promise<readonly StoredNodeRun[]>;
+  outputsOf(jobId: string): Promise<Readonly<Record<string, string | null>>>;
+  statusesOf(jobId: string): Promise<Readonly<Record<string, string>>>;
+  eventsOf(jobId: string, ...types: readonly string[]): Promise<readonly StoredEvent[]>;
+  /** Its open requests, once there are `count` of them; the job may still run. */
+  asks(jobId: string, count: number): Promise<readonly Interrupt[]>;
+  /** What it waits for, by node. */
+  waitsAt(jobId: string): Promise<ReadonlyMap<string, Interrupt>>;
+  answer(interrupt: Interrupt | undefined, answer: object): Promise<void>;
+  /** Lets the time of a job's requests be over. */
+  expire(jobId: string): Promise<void>;
+  stop(jobId: string): Promise<StopState>;
+  /** Takes the job from its worker, as if that had been lost, and lets another one have it. */
+  loseLease(jobId: string): Promise<void>;
+}
+
+interface AskedMessage {
+  readonly role: string;
+  readonly content: unknown;
+}
+
+/** An agent with this prompt, which its script goes by. */
+export function agent(prompt: string, data: object = {}): SketchedNode {
+  return { type: 'agent', model: 'scripted', prompt, ...data };
+}
+
+export async function openWorkflowStage(env: Readonly<Record<string, string>> = {}): Promise<WorkflowStage> {
+  const stage = await openApprovalStage({ MODEL_RETRIES: '0', ALLOW_PRIVATE_TOOL_URLS: 'true', ...env });
+  return { ...stage, ...scriptsOf(stage), ...startsOf(stage), ...rowsOf(stage), ...actsOf(stage) };
+}
+
+function scriptsOf({ model }: ApprovalStage) {
+  const scripts = new Map<string, Reply[]>();
+  const requests = (line: string) => model.requests.filter((request) => linesOf(request).includes(line));
+  model.answer((request) => {
+    const line = linesOf(request).find((one) => (scripts.get(one)?.length ?? 0) > 0);
+    return line === undefined ? undefined : scripts.get(line)?.shift();
+  });
+  return {
+    requests,
+    says: (line: string, ...replies: readonly Reply[]) => {
+      scripts.set(line, [...(scripts.get(line) ?? []), ...replies]);
+    },
+    asked: (line: string) => requests(line).map(messagesOf),
+    assertPlayed: () => {
+      model.assertDone();
+      const left = [...scripts].filter(([, replies]) => replies.length > 0).map(([line]) => line);
+      scripts.clear();
+      if (left.length > 0) throw new Error(`replies that nobody asked for: ${left.join(', ')}`);
+    },
+  };
+}
+
+function messagesOf({ json }: RecordedRequest): readonly AskedMessage[] {
+  return json['messages'] as readonly AskedMessage[]; // what the client of models sends
+}
+
+/** Of the system message and the first one after it. */
+function linesOf(request: RecordedRequest): readonly string[] {
+  const told = messagesOf(request).slice(0, 2);
+  return told.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));
+}
+
+function startsOf({ engine, people: { owner } }: ApprovalStage) {
+  let names = 0;
+  const publishOne = (nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta: object = {}) => {
+    names += 1;
+    return publish(engine, owner, sketch(nodes, edges, { name: `workflow ${names}`, ...meta }));
+  };
+  return {
+    publish: async (...definition: Parameters<typeof publishOne>) => (await publishOne(...definition)).id,
+    run: async (...[nodes, edges, { prompt = 'Hello', meta, ...rest } = {}]: Parameters<WorkflowStage['run']>) => {
+      const workflow = await publishOne(nodes, edges, meta);
+      return startWorkflow(engine, owner, { workflow, prompt, ...rest });
+    },
+  };
+}
+
+const runsSql = `SELECT node_id || CASE WHEN iteration = '{}' THEN '' ELSE '@' || array_to_string(iteration, '.') END AS node,
+  status, output FROM node_run WHERE job_id = $1 ORDER BY ordinal`;
+const eventsSql = `SELECT seq, type, body FROM job_event WHERE job_id = $1 AND (cardinality($2::text[]) = 0 OR type = ANY($2))
+  ORDER BY seq`;
+
+function rowsOf(stage: ApprovalStage) {
+  const runsOf = (jobId: string) => stage.rows<StoredNodeRun>(runsSql, [jobId]);
+  return {
+    runsOf,
+    outputsOf: async (jobId: string) =>
+      Object.fromEntries((await runsOf(jobId)).map(({ node, output }) => [node, output])),
+    statusesOf: async (jobId: string) =>
+      Object.fromEntries((await runsOf(jobId)).map(({ node, status }) => [node, status])),
+    eventsOf: (jobId: string, ...types: readonly string[]) => stage.rows<StoredEvent>(eventsSql, [jobId, types]),
+  };
+}
+
+function actsOf(stage: ApprovalStage) {
+  const { app } = stage.engine;
+  const { owner } = stage.people;
+  return {
+    asks: (jobId: string, count: number) =>
+      eventually(`the job asks ${count} times`, async () => {
+        const page = { limit: 50, reverse: true };
+        const open = await app
+          .get(InterruptsRepository)
+          .listInScope(scopeOf(owner), { jobId, statuses: ['open'] }, page);
+        return open.length === count ? open : undefined;
+      }),
+    waitsAt: async (jobId: string) => new Map((await stage.waits(jobId)).map((one) => [one.nodeId ?? '', one])),
+    answer: async (interrupt: Interrupt | undefined, answer: object) => {
+      if (interrupt === undefined) throw new Error('nobody asked that');
+      await stage.decide(owner, interrupt, answer);
+    },
+    expire: async (jobId: string) => {
+      await stage.rows(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE job_id = $1`, [
+        jobId,
+      ]);
+    },
+    stop: (jobId: string) => app.get(JobStopper).stop(scopeOf(owner), jobId),
+    loseLease: async (jobId: string) => {
+      await stage.rows(
+        `UPDATE job SET lease_until = clock_timestamp() - interval '1 s', lease_epoch = lease_epoch + 1 WHERE id = $1`,
+        [jobId],
+      );
+      await app.get(Worker).sweep();
+    },
+  };
+}
