@@ -4,7 +4,7 @@ import { canonicalJson } from '../canonical-json.js';
 import { type JsonObject, parseArguments } from '../parse-arguments.js';
 import type { Tool } from '../tool.js';
 import { type Preview, previewArguments } from './preview-arguments.js';
-import { redactArguments } from './redact-arguments.js';
+import { type HiddenArguments, hideArguments } from './redact-arguments.js';
 
 /** One proposed call at one time: what a decision is bound to. */
 export interface HashedCall {
@@ -37,20 +37,23 @@ export interface ApprovalRequest {
   readonly requester: string | null;
   readonly reason: string;
   readonly argumentsPreview: string;
+  /** Whether anything was cut, or hidden though nobody had declared it. */
   readonly argumentsTruncated: boolean;
   readonly argumentsHash: string;
   /** False: the complete arguments cannot be shown, and only `deny` is possible. */
   readonly approvable: boolean;
   readonly allowEdit: boolean;
   readonly adminRequired: boolean;
+  /** Names of members that are not shown: those the tool declares, and those that say of themselves that they are a secret. */
   readonly sensitiveFields: readonly string[];
 }
 
 /** Makes the request of a call, from its real arguments and never from a word of the model. Pure. */
 export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
   const { tool, agent, requester, reason, adminRequired } = question;
-  const args = showable(question.arguments);
-  const preview = args === null ? UNSHOWN : previewArguments(redactArguments(args, tool.sensitiveFields));
+  const hidden = hiddenOf(question.arguments, tool.sensitiveFields);
+  const preview = hidden === null ? UNSHOWN : previewArguments(hidden.shown);
+  const approvable = hidden?.isGuessed === false;
   return {
     tool: tool.name,
     title: `Run ${tool.name}`,
@@ -58,13 +61,22 @@ export function approvalRequest(question: ApprovalQuestion): ApprovalRequest {
     requester,
     reason,
     argumentsPreview: preview.text,
-    argumentsTruncated: preview.truncated,
+    argumentsTruncated: preview.truncated || !approvable,
     argumentsHash: argumentsHash({ ...question, tool: tool.name }),
-    approvable: args !== null,
-    allowEdit: tool.allowEdit && args !== null,
+    approvable,
+    allowEdit: tool.allowEdit && approvable,
     adminRequired,
-    sensitiveFields: tool.sensitiveFields,
+    sensitiveFields: hidden?.fields ?? tool.sensitiveFields,
   };
+}
+
+/**
+ * Whether a person can be shown what a call would do. A value that the tool declares as sensitive, or whose name says that it
+ * is a secret, is left out knowingly, and the request says which. What only looks like a credential inside a text is hidden on
+ * a guess, and the model chooses what looks like one: nobody may approve what stands there.
+ */
+export function isApprovable(args: string, sensitiveFields: readonly string[]): boolean {
+  return hiddenOf(args, sensitiveFields)?.isGuessed === false;
 }
 
 /**
@@ -81,9 +93,9 @@ export function argumentsHash(call: HashedCall): string {
 const UNSHOWN: Preview = { text: '(the arguments cannot be shown)', truncated: true };
 
 /** Null: too large, undecodable, or no longer there. */
-function showable(text: string): JsonObject | null {
+function hiddenOf(text: string, sensitiveFields: readonly string[]): HiddenArguments | null {
   const parsed = parseArguments(text);
-  return parsed.ok && !isStandIn(parsed.value) ? parsed.value : null;
+  return parsed.ok && !isStandIn(parsed.value) ? hideArguments(parsed.value, sensitiveFields) : null;
 }
 
 /** What is stored in the place of arguments that were too large to keep. */

@@ -162,6 +162,9 @@ describe('a grant', () => {
     await give(red.member, 'locked');
     expect(await judge({}, { ...call, name: 'locked' })).toMatchObject({ type: 'ask', verdict: { locked: true } });
     expect(await judge({}, { ...call, arguments: 'nonsense' })).toMatchObject({ type: 'ask' });
+    expect(await judge({}, { ...call, arguments: '{"text":"sk-abcdefghijklmnopqrst"}' })).toMatchObject({
+      type: 'ask',
+    });
     expect(await judge({ threadId: null })).toMatchObject({ type: 'ask' });
     expect(await judge({ createdBy: null })).toMatchObject({ type: 'ask' });
     expect(await judge({ agent: 'support' })).toMatchObject({ type: 'ask' });
@@ -177,7 +180,8 @@ describe('a grant', () => {
   });
 
   it('is for the part of a tool that it was given for', async () => {
-    const tool = { approval: null, grantKey: (args: Readonly<Record<string, unknown>>) => String(args['amount']) };
+    const grantKey = (args: Readonly<Record<string, unknown>>) => String(args['amount']);
+    const tool = { approval: null, sensitiveFields: [], grantKey };
     await give(red.member, 'mail.send 5');
     // The gate looks at these members of a tool and no others.
     const asked = (args: string) => gate().judge(job, { ...call, arguments: args }, tool as never);

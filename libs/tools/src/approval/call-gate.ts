@@ -9,6 +9,7 @@ import type { CallState } from '../tool-call.js';
 import { ApprovalGrantsService } from './approval-grants.service.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
 import { type ApprovalPolicy, narrowerOf } from './approval-policy.js';
+import { isApprovable } from './approval-request.js';
 import { instancePolicy } from './instance-policy.js';
 import { type CallQuestion, judgeCall, type Verdict } from './judge-call.js';
 import { mayDecide } from './may-decide.js';
@@ -49,6 +50,9 @@ interface Asked {
   /** Null: it was just proposed. */
   readonly allowed: Allowance | null;
 }
+
+/** What of a tool decides what a grant is for. */
+type GrantedTool = Pick<Tool, 'grantKey' | 'sensitiveFields'>;
 
 type Requester = Pick<Principal, 'id' | 'role' | 'userId'>;
 
@@ -155,10 +159,10 @@ export class CallGate {
   }
 }
 
-/** What a timed grant is for: the tool, narrowed by what the tool says of the arguments. Null: they cannot be shown. */
-export function operationOf(call: GateCall, tool: Pick<Tool, 'grantKey'> | null): string | null {
+/** What a timed grant is for: the tool, narrowed by what the tool says of the arguments. Null: nobody could approve the call. */
+export function operationOf(call: GateCall, tool: GrantedTool | null): string | null {
   const parsed = parseArguments(call.arguments);
-  if (!parsed.ok) return null;
+  if (!parsed.ok || !isApprovable(call.arguments, tool?.sensitiveFields ?? [])) return null;
   // What a client runs under a name is not what the server has under it: no server tool's name has a colon.
   if (tool === null) return `client:${call.name}`;
   const narrowed = tool.grantKey?.(parsed.value);

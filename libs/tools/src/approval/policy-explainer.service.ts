@@ -11,7 +11,7 @@ import { instancePolicy } from './instance-policy.js';
 import { judgeLayers, strictestOf, type Verdict } from './judge-call.js';
 
 /** An explanation is about the server's tool of that name, also where it is not here any more. */
-const SERVERS_OWN = { grantKey: null };
+const SERVERS_OWN = { grantKey: null, sensitiveFields: [] };
 
 /** A call that nobody makes, to learn what would become of it. */
 export interface ImaginedCall {

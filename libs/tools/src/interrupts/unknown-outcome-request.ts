@@ -2,7 +2,7 @@ import type { NewInterrupt } from '#jobs';
 import { newId } from '#platform';
 
 import { previewArguments } from '../approval/preview-arguments.js';
-import { redactArguments } from '../approval/redact-arguments.js';
+import { hideArguments } from '../approval/redact-arguments.js';
 import { parseArguments } from '../parse-arguments.js';
 
 /** The call whose end nobody saw. */
@@ -36,9 +36,9 @@ export function unknownOutcomeRequest(
   about: { readonly worker: string | null; readonly verification: string | null },
 ): NewInterrupt {
   const parsed = parseArguments(call.arguments);
-  const preview = parsed.ok
-    ? previewArguments(redactArguments(parsed.value, call.sensitiveFields ?? []))
-    : { text: '(the arguments cannot be shown)', truncated: true };
+  const hidden = parsed.ok ? hideArguments(parsed.value, call.sensitiveFields ?? []) : null;
+  const preview =
+    hidden === null ? { text: '(the arguments cannot be shown)', truncated: true } : previewArguments(hidden.shown);
   return {
     id: newId(),
     kind: 'unknown_outcome',
@@ -54,7 +54,7 @@ export function unknownOutcomeRequest(
       tool: call.name,
       requester: job.createdBy,
       argumentsPreview: preview.text,
-      argumentsTruncated: preview.truncated,
+      argumentsTruncated: preview.truncated || hidden?.isGuessed === true,
       startedAt: call.startedAt ?? null,
       worker: about.worker,
       verification: about.verification,
