@@ -1,4 +1,4 @@
-import { edgesOf } from '../definition/edge-lookup.js';
+import { edgesOf, routesOf } from '../definition/edge-lookup.js';
 import type { GraphEdge, GraphNode, WorkflowGraph } from '../definition/graph.js';
 import type { NodeError, NodeExtra, NodeRunRow, Settlement } from './node-run.js';
 
@@ -69,12 +69,16 @@ export function failed(row: NodeRunRow, failure: NodeFailed, { graph, node }: No
     return { ...ended, extra, output: failure.told ?? '', handles: ['error'], handOn };
   }
   if (mode !== 'continue') return { ...ended, output: '', handles: [], handOn: 'output' };
-  const handles = edgesPastFailure(graph, node.id).map(({ handle }) => handle ?? bareHandle(node));
-  return { ...ended, output: '', handles: [...new Set(handles)], handOn: 'nothing' };
+  const handles = handlesOf({ graph, node }, edgesPastFailure(graph, node.id));
+  return { ...ended, output: '', handles, handOn: 'nothing' };
 }
 
-function bareHandle({ type }: GraphNode): string {
-  return type === 'whileLoop' || type === 'map' ? 'done' : 'output';
+/** The handles that name these edges of a node. */
+export function handlesOf({ graph, node }: NodePlace, edges: readonly GraphEdge[]): readonly string[] {
+  const bare = node.type === 'whileLoop' || node.type === 'map' ? 'done' : 'output';
+  const routes = node.type === 'router' ? routesOf(graph, node.id) : [];
+  const nameOf = (edge: GraphEdge): string => routes.find((route) => route.edge === edge)?.id ?? edge.handle ?? bare;
+  return [...new Set(edges.map(nameOf))];
 }
 
 /** Its members in the order that the contract tells them in. */

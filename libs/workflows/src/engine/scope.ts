@@ -3,7 +3,7 @@ import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
 import type { Engine } from './engine.js';
 import { type Container, type Home, LiveRun } from './live-run.js';
 import { isFinished, type NodeRunRow } from './node-run.js';
-import { edgesTaken, handedOn, type NodeFailed, refusal, stopsAll } from './outcome.js';
+import { edgesTaken, handedOn, handlesOf, type NodeFailed, refusal, stopsAll } from './outcome.js';
 import { joined, Readiness } from './readiness.js';
 import type { FinishedNode } from './run-plan.js';
 import type { ScopeMemory } from './scope-memory.js';
@@ -208,11 +208,13 @@ export class Scope implements Home {
   private reuse({ nodeId, extra, ...ended }: FinishedNode, isSaid: boolean): readonly GraphEdge[] {
     const node = this.graph.nodes.get(nodeId);
     if (node === undefined) return [];
-    const end = { ...ended, status: 'completed', extra: { ...extra, isReused: true } } as const;
+    const place = { graph: this.graph, node };
+    const handles = ended.handles ?? handlesOf(place, edgesOnward(this.graph, nodeId));
+    const end = { ...ended, handles, status: 'completed', extra: { ...extra, isReused: true } } as const;
     const row = this.engine.note(node, this, end);
     this.remember({ node, row, container: null }, isSaid);
     this.handedOn.set(nodeId, handedOn(row));
-    return ended.handles === null ? edgesOnward(this.graph, nodeId) : edgesTaken(this.graph, node, row);
+    return edgesTaken(this.graph, node, row);
   }
 
   private skip(nodeId: string): void {

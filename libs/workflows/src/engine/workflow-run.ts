@@ -25,7 +25,7 @@ export class WorkflowRun {
 
   /** `rows`: all that an earlier life stored of its node runs, in any order; none for a new job. */
   constructor(
-    private readonly plan: RunPlan,
+    readonly plan: RunPlan,
     rows: readonly NodeRunRow[] = [],
   ) {
     this.engine = new Engine(new Rows(rows), plan.maxSteps);

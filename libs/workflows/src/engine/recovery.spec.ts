@@ -1,0 +1,148 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { graphOf } from '../../../../test/harness/workflow-graphs.js';
+import { keyOf, planOf, Simulation, type World } from '../../../../test/harness/workflow-simulator.js';
+
+const agent = { type: 'agent' };
+
+/** The same run, once more, with what the first one had written. */
+function revived(first: Simulation, world: World = {}): Simulation {
+  return new Simulation(first.run.plan, world, first.rows()).start();
+}
+
+function fanOut(count: number): Simulation {
+  const ids = Array.from({ length: count }, (_, at) => `n${at}`);
+  const nodes = Object.fromEntries(ids.map((id) => [id, agent]));
+  const simulated = new Simulation(planOf(graphOf({ nodes, edges: ids.map((id) => `start -> ${id}`) }))).start();
+  simulated.settle('start', 'go');
+  return simulated;
+}
+
+describe('a run after a crash (format §13)', () => {
+  it('hands out what had not finished, with the numbers it had', () => {
+    const first = fanOut(3);
+    first.settle('n1', 'done');
+    const again = revived(first);
+    expect(again.of('run').map(({ run, isNew }) => [run.nodeId, run.ordinal, isNew])).toEqual([
+      ['n0', 2, false],
+      ['n2', 4, false],
+    ]);
+    expect(again.writes).toEqual([]);
+  });
+
+  it('hands out again what waited, and writes nothing when it still does', () => {
+    const first = fanOut(1);
+    first.settle('n0', null);
+    const again = revived(first);
+    expect(again.of('run')).toMatchObject([{ isNew: false, run: { nodeId: 'n0', status: 'waiting' } }]);
+    again.settle('n0', null);
+    expect([again.writes, again.run.resting]).toEqual([[], true]);
+  });
+
+  it('gives places to what was begun before what was not', () => {
+    const first = fanOut(12);
+    first.settle('n0', null);
+    first.settle('n1', null);
+    const again = revived(first);
+    expect(again.working).toEqual(Array.from({ length: 10 }, (_, at) => `n${at}`));
+    again.settle('n2', 'done');
+    expect(again.working.at(-1)).toBe('n10');
+    expect(again.of('run').every(({ isNew }) => !isNew)).toBe(true);
+  });
+
+  it('counts the steps of the earlier life', () => {
+    const first = fanOut(3);
+    expect(revived(first).run.steps).toBe(first.run.steps);
+  });
+
+  it('hands nothing out when a budget was used up before', () => {
+    const again = new Simulation(fanOut(3).run.plan, {}, fanOut(3).rows());
+    again.send({ type: 'exhausted' });
+    again.start();
+    expect([again.working, again.run.resting]).toEqual([[], true]);
+    again.send({ type: 'granted' });
+    expect(again.working).toEqual(['n0', 'n1', 'n2']);
+  });
+
+  it('asks again for more steps', () => {
+    const first = new Simulation({ ...fanOut(3).run.plan, maxSteps: 2 }).start().finish();
+    const again = revived(first);
+    expect(again.commands).toEqual([{ type: 'exhausted', maxSteps: 2 }]);
+  });
+
+  it('gives a number again that nobody kept', () => {
+    const first = fanOut(3);
+    const kept = first.rows().filter(({ nodeId }) => nodeId !== 'n1');
+    const again = new Simulation(first.run.plan, {}, kept).start();
+    expect(again.of('run').map(({ run, isNew }) => [run.nodeId, run.ordinal, isNew])).toEqual([
+      ['n0', 2, false],
+      ['n2', 4, false],
+      ['n1', 3, true],
+    ]);
+  });
+
+  it('finishes a failure that it was in the midst of', () => {
+    const first = fanOut(3);
+    first.settle('n1', { fail: 'broken' });
+    const cut = first.writes.findIndex(({ status }) => status === 'error') + 1;
+    const again = new Simulation(first.run.plan, {}, first.rows(cut)).start();
+    expect(again.result).toEqual(first.result);
+    expect(again.writes.map((row) => [row.nodeId, row.status])).toEqual([
+      ['n0', 'cancelled'],
+      ['n2', 'cancelled'],
+    ]);
+  });
+
+  const loop = { type: 'whileLoop', conditionPrompt: 'more?', maxIterations: 3, includePreviousOutputs: false };
+  const looping = graphOf({
+    nodes: { loop, a: agent, b: agent, after: agent },
+    edges: ['start -> loop', 'loop:body -> a', 'a -> b', 'loop:done -> after'],
+  });
+
+  it('goes on with a loop in the pass that it was in, and asks nothing twice', () => {
+    const world: World = { decide: () => true };
+    const first = new Simulation(planOf(looping), world).start();
+    while (!first.working.includes('b') || first.rows().every((row) => row.iteration[0] !== 2)) first.step();
+    const again = revived(first, world);
+    expect(again.atWork.map(({ run }) => keyOf(run))).toEqual(['b#2']);
+    again.finish();
+    expect(again.of('decide').map(({ iteration }) => iteration)).toEqual([3]);
+    expect(again.of('iterate').map(({ iteration }) => iteration)).toEqual([3]);
+    expect(again.result).toEqual(first.finish().result);
+  });
+
+  it('asks again what was not answered', () => {
+    const first = new Simulation(planOf(looping)).start();
+    first.settle('start', 'go');
+    expect(revived(first).of('decide')).toMatchObject([{ iteration: 1, current: 'go', outputs: [] }]);
+  });
+
+  it('says again what it said at its end', () => {
+    const first = new Simulation(planOf(looping), { decide: () => true }).start().finish();
+    const again = revived(first);
+    expect(again.commands).toEqual([{ type: 'end', result: first.result }]);
+  });
+
+  it('does not go through a subflow again that has finished', () => {
+    const child = graphOf({ nodes: { x: agent }, edges: ['start -> x'] });
+    const sub = { type: 'subflow', subflowId: 'c', inputMappings: { input: '{{input}}' } };
+    const graph = graphOf({ nodes: { sub, after: agent }, edges: ['start -> sub', 'sub -> after'] });
+    const first = new Simulation(planOf(graph, { subflows: new Map([['c', child]]) })).start();
+    while (!first.working.includes('after')) first.step();
+    expect(revived(first).commands).toMatchObject([{ type: 'run', isNew: false, run: { nodeId: 'after' } }]);
+  });
+
+  it('finds the items of a map again, and goes on with those that are open', () => {
+    const world: World = { list: () => ['p', 'q'] };
+    const graph = graphOf({ nodes: { map: { type: 'map' }, a: agent }, edges: ['start -> map', 'map:body -> a'] });
+    const first = new Simulation(planOf(graph), world).start();
+    first.step();
+    first.step();
+    first.settle('a', 'P', [1]);
+    const again = revived(first, world);
+    expect(again.of('list')).toHaveLength(1);
+    again.step();
+    expect(again.atWork.map(({ run }) => keyOf(run))).toEqual(['a#2']);
+    expect(again.finish().row('map').output).toBe('["P","a(q)"]');
+  });
+});
