@@ -19,10 +19,10 @@ const UNKNOWN = { fill: '#ffffff', stroke: '#495057' };
 export function toSvg(document: WorkflowDocument, states?: NodeStates): string {
   const drawing = toDrawing(document, states);
   const layout = layeredLayout(drawing);
-  const columns = Math.max(1, ...layout.layers.map((layer) => layer.length));
+  const columns = Math.max(1, ...layout.widths);
   const width = 2 * MARGIN + columns * (WIDTH + GAP_X) - GAP_X;
-  const height = 2 * MARGIN + Math.max(1, layout.layers.length) * (HEIGHT + GAP_Y) - GAP_Y;
-  const places = placesOf(layout, width);
+  const height = 2 * MARGIN + Math.max(1, layout.widths.length) * (HEIGHT + GAP_Y) - GAP_Y;
+  const placeOf = (cell: Cell): Place => toPlace(cell, layout.widths, width);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="${escaped(drawing.name)}" width="${width}" height="${height}" ` +
       `viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">`,
@@ -31,8 +31,10 @@ export function toSvg(document: WorkflowDocument, states?: NodeStates): string {
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">' +
       '<path d="M0 0 L8 4 L0 8 z" fill="#868e96"/></marker></defs>',
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
-    ...toEdges(drawing, places),
-    ...drawing.nodes.map((node, index) => toNode(node, places[index] ?? { x: 0, y: 0 })),
+    ...toEdges(drawing, layout, placeOf),
+    ...drawing.nodes.flatMap((node, index) =>
+      layout.cells.slice(index, index + 1).map((cell) => toNode(node, placeOf(cell))),
+    ),
     '</svg>',
     '',
   ].join('\n');
@@ -44,12 +46,9 @@ interface Place {
   readonly y: number;
 }
 
-function placesOf({ cells, layers }: Layout, width: number): readonly Place[] {
-  return cells.map(({ layer, column }: Cell) => {
-    const members = layers[layer]?.length ?? 1;
-    const left = (width - members * (WIDTH + GAP_X) + GAP_X) / 2;
-    return { x: left + column * (WIDTH + GAP_X), y: MARGIN + layer * (HEIGHT + GAP_Y) };
-  });
+function toPlace({ layer, column }: Cell, widths: readonly number[], width: number): Place {
+  const left = (width - (widths[layer] ?? 1) * (WIDTH + GAP_X) + GAP_X) / 2;
+  return { x: left + column * (WIDTH + GAP_X), y: MARGIN + layer * (HEIGHT + GAP_Y) };
 }
 
 function toNode({ label, type, status }: DrawnNode, { x, y }: Place): string {
@@ -66,18 +65,37 @@ function toNode({ label, type, status }: DrawnNode, { x, y }: Place): string {
   );
 }
 
-function toEdges({ edges }: Drawing, places: readonly Place[]): readonly string[] {
-  return edges.map(({ from, to, label }) => {
-    const [x1, y1] = [(places[from]?.x ?? 0) + WIDTH / 2, (places[from]?.y ?? 0) + HEIGHT];
-    const [x2, y2] = [(places[to]?.x ?? 0) + WIDTH / 2, places[to]?.y ?? 0];
+/** Edges between the same two nodes are one line with all their labels. */
+function toEdges({ edges }: Drawing, { cells, ways }: Layout, placeOf: (cell: Cell) => Place): readonly string[] {
+  const lines = new Map<string, { readonly stops: readonly Place[]; readonly labels: string[] }>();
+  for (const [index, { from, to, label }] of edges.entries()) {
+    const stops = [cells[from], ...(ways[index] ?? []), cells[to]].filter((cell) => cell !== undefined).map(placeOf);
+    const line = lines.get(`${from} ${to}`) ?? { stops, labels: [] };
+    lines.set(`${from} ${to}`, line);
+    if (label !== null && !line.labels.includes(label)) line.labels.push(label);
+  }
+  return [...lines.values()].map(({ stops, labels }) => toLine(stops, labels.join(', ')));
+}
+
+/** From the bottom of a box through the middle of cells to the top of another. */
+function toLine(stops: readonly Place[], label: string): string {
+  const [first, ...rest] = stops.map(({ x, y }) => ({ x: x + WIDTH / 2, y }));
+  const next = rest[0];
+  if (first === undefined || next === undefined) return '';
+  let [x, y] = [first.x, first.y + HEIGHT];
+  let path = `M${x} ${y}`;
+  for (const [index, stop] of rest.entries()) {
     const bend = GAP_Y * 0.6;
-    const path = `<path d="M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}" fill="none" stroke="#868e96" marker-end="url(#arrow)"/>`;
-    if (label === null) return path;
-    // Near its beginning, where edges of one node part.
-    const [x, y] = [x1 + (x2 - x1) * 0.3, y1 + (y2 - y1) * 0.3 + 4];
-    const halo = 'paint-order="stroke" stroke="#ffffff" stroke-width="4"';
-    return `${path}<text x="${x}" y="${y}" text-anchor="middle" font-size="11" fill="#495057" ${halo}>${escaped(cut(label))}</text>`;
-  });
+    path += ` C${x} ${y + bend} ${stop.x} ${stop.y - bend} ${stop.x} ${stop.y}`;
+    if (index < rest.length - 1) path += ` V${stop.y + HEIGHT}`;
+    [x, y] = [stop.x, stop.y + HEIGHT];
+  }
+  const line = `<path d="${path}" fill="none" stroke="#868e96" marker-end="url(#arrow)"/>`;
+  if (label === '') return line;
+  // Near its beginning, where edges of one node part.
+  const place = `x="${first.x + (next.x - first.x) * 0.3}" y="${first.y + HEIGHT + (next.y - first.y - HEIGHT) * 0.3 + 4}"`;
+  const halo = 'paint-order="stroke" stroke="#ffffff" stroke-width="4"';
+  return `${line}<text ${place} text-anchor="middle" font-size="11" fill="#495057" ${halo}>${escaped(cut(label))}</text>`;
 }
 
 function cut(text: string): string {
