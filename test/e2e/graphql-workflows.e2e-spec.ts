@@ -176,7 +176,7 @@ describe('workflow jobs', () => {
       { nodeId: 'end', type: 'output', status: 'skipped' },
     ]);
     const { job } = await run(viewer, nodes, { id: jobId, first: 2 });
-    const page = (job as Found)['nodeRuns'] as Found;
+    const page = (job as Found)['nodeRuns'] as { nodes: { output: string }[]; pageInfo: { endCursor: string } };
     expect(page).toMatchObject({
       totalCount: 3,
       pageInfo: { hasNextPage: true },
@@ -185,9 +185,9 @@ describe('workflow jobs', () => {
         { ordinal: 2, status: 'ERROR', isCut: true, error: { code: 'AUTH', message: 'no' } },
       ],
     });
-    expect(page['nodes'][1].output).toBe(long.slice(0, 32_768));
+    expect(page.nodes[1]?.output).toBe(long.slice(0, 32_768));
     expect((job as Found)['diagram']).toContain('error');
-    const rest = await run(viewer, nodes, { id: jobId, after: page['pageInfo'].endCursor });
+    const rest = await run(viewer, nodes, { id: jobId, after: page.pageInfo.endCursor });
     expect(rest).toMatchObject({ job: { nodeRuns: { nodes: [{ ordinal: 3, status: 'SKIPPED' }] } } });
     const one = `query($jobId: ID!) { nodeRun(jobId: $jobId, ordinal: 2) { output isCut } none: nodeRun(jobId: $jobId, ordinal: 9) { output } }`;
     expect(await run(viewer, one, { jobId })).toEqual({ nodeRun: { output: long, isCut: false }, none: null });
