@@ -106,6 +106,15 @@ describe('the examples of the documents', () => {
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   }, 60_000);
 
+  it('make a workflow, publish it and run it', async () => {
+    const file = join(folder, 'workflow.mjs');
+    writeFileSync(file, exampleOf('docs/workflows.md', 'workflow'));
+    const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
+    expect(stdout).toMatch(
+      /^1 start COMPLETED: What is 2 \^ 10\?\n2 writer COMPLETED: .+\n3 end COMPLETED: .+\nflowchart TD/s,
+    );
+  }, 60_000);
+
   it('write a tool in code', async () => {
     const file = join(root, 'dist', `example-tool-${process.pid}.mjs`); // from here `#tools` is found
     const call = 'console.log(await rollDice.handler({ sides: 2 }, { signal: new AbortController().signal }));';
