@@ -110,6 +110,38 @@ describe('a cancel', () => {
     );
   });
 
+  it('of a waiting job shows how each of its calls ended, before the requests', async () => {
+    const job = await jobs.claim(await startOne());
+    const open = ['awaiting_approval', 'pending', 'running', 'completed'];
+    for (const [i, status] of open.entries())
+      await jobs.rows(
+        `INSERT INTO tool_call (workspace_id, id, job_id, round, ordinal, call_id, name, arguments, effect, status, idem_key,
+           result) VALUES ($1, $2, $3, 1, $4, $5, 't', '{"a":1}', 'once', $6, $5, CASE WHEN $6 = 'completed' THEN 'r' END)`,
+        [job.workspaceId, newId(), job.jobId, i + 1, `call_${i + 1}`, status],
+      );
+    const interruptId = await ask(job);
+    await log.commit([writeOf(job, 1, { move: { to: 'waiting', answered: 0 } })]);
+    const { last_seq: before } = await state(job.jobId);
+    expect(await cancel(job.jobId)).toMatchObject({ state: 'ended', seq: before + 5 });
+    const updated = (ordinal: number, internalStatus: string, call: object) => ({
+      seq: before + ordinal,
+      type: 'tool-call-updated',
+      body: { round: 1, internalStatus, call: { id: `call_${ordinal}`, name: 't', args: '{"a":1}', ...call } },
+    });
+    const stopped = { status: 'skipped', error: 'Tool execution cancelled' };
+    const error = 'The tool was started but its outcome is unknown. It was not repeated.';
+    expect((await told(job.jobId)).slice(-5)).toEqual([
+      updated(1, 'cancelled', stopped),
+      updated(2, 'cancelled', stopped),
+      updated(3, 'interrupted', { status: 'error', error }),
+      expect.objectContaining({
+        type: 'interrupt-resolved',
+        body: expect.objectContaining({ interruptId }) as unknown,
+      }),
+      expect.objectContaining({ type: 'job-finished', seq: before + 5 }),
+    ]);
+  });
+
   it('that is none closes what an abandoned job has open, for the holder of its lease alone', async () => {
     const job = await jobs.claim(await startOne());
     const interruptId = await ask(job);

@@ -77,27 +77,35 @@ const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, tex
     usage_estimated, epoch, started_at)
   SELECT workspace_id, id, $2, model, $3, $4, 'interrupted', true, true, lease_epoch, clock_timestamp() FROM job WHERE id = $1`;
 
-/** Closes what a locked job has open, and tells which requests fell away; the event of its end comes after. */
+/** Closes what a locked job has open, and tells what became of each call and request; the event of its end comes after. */
 const closeSql = `WITH calls AS (
   UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
          error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
            ELSE '${JSON.stringify(stoppedCall)}'::jsonb END,
          finished_at = clock_timestamp()
    WHERE t.workspace_id = $1 AND t.job_id = $2
-     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')),
+     AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')
+  RETURNING round, ordinal, jsonb_build_object('round', round, 'internalStatus', status, 'call', jsonb_build_object(
+    'id', call_id, 'name', name, 'status', CASE status WHEN 'interrupted' THEN 'error' ELSE 'skipped' END,
+    'args', arguments, 'error', error->>'message')) AS body),
 asked AS (
   UPDATE interrupt SET status = 'cancelled', outcome = '{"outcome":"cancelled"}', decided_at = clock_timestamp(),
          remind_at = NULL, claim_until = NULL
-   WHERE workspace_id = $1 AND job_id = $2 AND status = 'open' RETURNING id, decided_at),
+   WHERE workspace_id = $1 AND job_id = $2 AND status = 'open'
+  RETURNING id, jsonb_build_object('interruptId', id, 'outcome', 'cancelled',
+    'decidedAt', round(extract(epoch FROM decided_at) * 1000)) AS body),
+news AS (
+  SELECT row_number() OVER (ORDER BY round, ordinal) AS o, 'tool-call-updated' AS type, body FROM calls
+  UNION ALL
+  SELECT (SELECT count(*) FROM calls) + row_number() OVER (ORDER BY id), 'interrupt-resolved', body FROM asked),
 up AS (
-  UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM asked)
+  UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM news)
    WHERE workspace_id = $1 AND id = $2 RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
 told AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
-  SELECT up.workspace_id, up.id, up.last_seq + 1 - row_number() OVER (ORDER BY asked.id DESC), up.lease_epoch, up.restarts,
-         'interrupt-resolved', jsonb_build_object('interruptId', asked.id, 'outcome', 'cancelled',
-           'decidedAt', round(extract(epoch FROM asked.decided_at) * 1000)), clock_timestamp()
-    FROM up, asked)
+  SELECT up.workspace_id, up.id, up.last_seq - (SELECT count(*) FROM news) + news.o, up.lease_epoch, up.restarts, news.type,
+         news.body, clock_timestamp()
+    FROM up, news)
 SELECT last_seq AS "lastSeq" FROM up`;
 
 /** Ends a job nobody runs: a new epoch, so that whoever thinks it holds the job is fenced. */
