@@ -86,7 +86,7 @@ describe('any workflow', () => {
         const rows = simulated(random, { pick: picking(order) }).rows();
         expect(rows.map(({ ordinal }) => ordinal)).toEqual(rows.map((_, at) => at + 1));
       }),
-      { numRuns: 40 },
+      { numRuns: 60 },
     );
   });
 
@@ -124,7 +124,7 @@ describe('a crash', () => {
           expect(withoutNumbers(after.rows())).toEqual(withoutNumbers(whole.rows()));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 12 },
     );
   });
 
