@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { calls, finish, kinds, planned, play, settled, text } from '../../../../test/harness/scripted-loop.js';
+
+const limits = { maxRounds: 2, maxToolCallsPerRound: 20, maxOutputBytes: 1_000, maxRestartsPerRound: 2 };
+const capture = { type: 'function', function: { name: 'answer' } } as const;
+
+describe('toolLoop of one conversation among others', () => {
+  it('takes the numbers of its rounds from outside, and counts its own for limits and the forced choice', async () => {
+    const numbers = [4, 9];
+    const { steps, requests } = await play([[calls(['x'])], [[text('ok'), finish()]]], {
+      limits,
+      toolChoice: 'required',
+      nextRound: () => numbers.shift() ?? 0,
+    });
+    expect(steps.filter((step) => step.type === 'round-finished').map(({ round }) => round)).toEqual([4, 9]);
+    expect(requests.map(({ toolChoice }) => toolChoice)).toEqual(['required', undefined]);
+  });
+
+  it('goes on after committed rounds, whatever their numbers', async () => {
+    const { requests } = await play([[[text('ok'), finish()]]], {
+      limits: { ...limits, maxRounds: 3 },
+      rounds: [settled(7, 'seven')],
+      nextRound: () => 12,
+    });
+    expect(requests[0]?.tools).toHaveLength(3);
+  });
+
+  it('stops once the calls of the last round have run, where that is asked like the others', async () => {
+    const { outcome, steps, requests } = await play([[calls(['x', '{"n":1}'])], [calls(['x', '{"n":2}'])]], {
+      limits: { ...limits, lastRound: 'like-others' },
+    });
+    expect(requests.map(({ tools }) => tools?.length)).toEqual([3, 3]);
+    expect(kinds(steps).at(-1)).toBe('run-calls');
+    expect(outcome).toMatchObject({ type: 'stopped', code: 'round_limit' });
+  });
+
+  it('is answered by the call of the tool that is not run, and plans nothing else of that round', async () => {
+    const { outcome, steps, requests } = await play([[calls(['x'], ['answer', '{"a":1}'])]], { capture });
+    expect(requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(['x', 'y', 'theirs', 'answer']);
+    expect(steps.at(-1)).toMatchObject({ type: 'round-finished', calls: [], captured: '{"a":1}' });
+    expect(outcome).toMatchObject({ type: 'finished' });
+  });
+
+  it('offers the tool that is not run where there is no other, with the choice that forces it', async () => {
+    const toolChoice = { type: 'function', function: { name: 'answer' } } as const;
+    const { requests } = await play([[[text('no'), finish()]]], { capture, toolChoice, offered: [] });
+    expect(requests[0]).toMatchObject({ tools: [capture], toolChoice });
+  });
+
+  it('renames calls whose ids others of the job have', async () => {
+    const { steps } = await play([[calls(['x', '{}', 'id0'])], [[text('ok'), finish()]]], {
+      usedCallIds: new Set(['id0']),
+      nextRound: () => 5,
+    });
+    expect(planned(steps)[0]?.callId).toBe('call_5_1');
+  });
+
+  it('says of a tool that is not there what it is told to say', async () => {
+    const { requests } = await play([[calls(['gone'])], [[text('ok'), finish()]]], {
+      unknownTool: (name) => `no ${name}`,
+    });
+    expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'no gone' });
+  });
+});
