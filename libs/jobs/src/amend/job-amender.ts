@@ -53,7 +53,7 @@ interface Told {
   readonly kind: string;
   readonly seq: number;
   readonly requeue: boolean;
-  /** Requests were opened or settled. */
+  /** Requests were opened or settled, or a worker that goes on meanwhile waits for what was changed. */
   readonly asks: boolean;
 }
 
@@ -91,7 +91,8 @@ export class JobAmender {
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
     const { lastSeq } = await this.repository.amend(client, job, { events, requeue, answers: job.isAnswered });
     if (requeue) await this.doorbell.ring(client, [{ workspaceId, jobId, kind: row.kind }]);
-    return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, asks: concernsInterrupts(events) };
+    const asks = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
+    return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, asks };
   }
 
   private tell(told: Told): void {
