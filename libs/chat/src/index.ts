@@ -26,7 +26,7 @@ export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calli
 export type { ConversationTerms, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';
 export { NodeConversations } from './nodes/node-conversations.service.js';
 export { MessagesRepository, type PositionPage } from './threads/messages.repository.js';
-export { type RoundRecord, RoundsRepository } from './threads/rounds.repository.js';
+export { contentOf, type RoundRecord, RoundsRepository } from './threads/rounds.repository.js';
 export type { Message, Thread } from './threads/thread.js';
 export { type ThreadFilter, ThreadsRepository } from './threads/threads.repository.js';
 export { ThreadsService } from './threads/threads.service.js';

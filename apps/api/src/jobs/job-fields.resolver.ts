@@ -1,6 +1,6 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
-import type { RoundRecord, Thread } from '#chat';
+import { contentOf, type RoundRecord, type Thread } from '#chat';
 import type { Job } from '#jobs';
 import type { ToolCallRecord } from '#tools';
 
@@ -58,7 +58,7 @@ export class JobFieldsResolver {
   async content({ id, finishedAt }: Job, _: unknown, { loaders }: GraphqlContext): Promise<string> {
     const open = finishedAt === null ? loaders.openTextOfJob.load(id) : '';
     const rounds = await loaders.roundsOfJob.load(id);
-    return rounds.map(({ text }) => text).join('') + (await open);
+    return contentOf(rounds) + (await open);
   }
 }
 

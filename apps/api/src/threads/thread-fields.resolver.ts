@@ -1,6 +1,6 @@
 import { Args, Context, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 
-import type { Message, Thread } from '#chat';
+import { contentOf, type Message, type Thread } from '#chat';
 import type { Job } from '#jobs';
 
 import { PageArgs } from '../graphql/connections/page.args.js';
@@ -50,6 +50,6 @@ export class MessageFieldsResolver {
     // The text of a job is written into its answer before retention deletes the job.
     if (jobId === null || content !== null) return content;
     const [rounds, open] = await Promise.all([loaders.roundsOfJob.load(jobId), loaders.openTextOfJob.load(jobId)]);
-    return rounds.map(({ text }) => text).join('') + open;
+    return contentOf(rounds) + open;
   }
 }

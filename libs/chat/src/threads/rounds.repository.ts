@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import { ShownTextsRepository } from '#jobs';
 import { type Prisma, PrismaService, type RoundRow, type Scope } from '#platform';
 import { type ToolCallRecord, toToolCallRecord } from '#tools';
 
@@ -7,6 +8,9 @@ import { type ToolCallRecord, toToolCallRecord } from '#tools';
 export interface RoundRecord {
   readonly jobId: string;
   readonly number: number;
+  /** Of workflows: the node run that asked, and which of its conversations; null: it is the job's own. */
+  readonly nodeRun: number | null;
+  readonly branch: string | null;
   readonly model: string;
   readonly text: string;
   readonly reasoning: string;
@@ -23,7 +27,10 @@ export interface RoundRecord {
 /** What jobs have said and done, for readers. Every method takes a Scope and many jobs at once, for loaders. */
 @Injectable()
 export class RoundsRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly shown: ShownTextsRepository,
+  ) {}
 
   /** The committed rounds of these jobs, in order. */
   roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
@@ -37,17 +44,20 @@ export class RoundsRepository {
   }
 
   /**
-   * The text of the round that is under way, by job; jobs that have ended, or have said nothing in it, are left out. Content
-   * of a job is the text of its rounds followed by this.
+   * The text of the round that is under way, by job; of a workflow all that is shown as its content. Jobs that have ended, or
+   * have said nothing in it, are left out. Content of a job is the text of its own rounds (those of no node), then this.
    */
-  openTextInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async openTextInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { workspaceId } = scope;
-    return this.prisma.withWorkspace(scope, async (tx) => {
-      const open = await tx.job.findMany({
+    const { texts, workflows } = await this.prisma.withWorkspace(scope, async (tx) => {
+      const unfinished = await tx.job.findMany({
         where: { AND: [scope.where('Job'), { workspaceId, id: { in: [...jobIds] }, finishedAt: null }] },
-        select: { id: true },
+        select: { id: true, kind: true },
       });
-      if (open.length === 0) return new Map<string, string>();
+      const { open = [], workflows = [] } = Object.groupBy(unfinished, ({ kind }) =>
+        kind === 'workflow' ? 'workflows' : 'open',
+      );
+      if (open.length === 0) return { texts: new Map<string, string>(), workflows };
       const rows = await tx.$queryRaw<{ id: string; text: string }[]>`
         SELECT e.job_id AS id, string_agg(e.body->>'text', '' ORDER BY e.seq) AS text FROM job_event e
          WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ANY(${open.map(({ id }) => id)}::uuid[])
@@ -55,8 +65,13 @@ export class RoundsRepository {
                 WHERE b.workspace_id = e.workspace_id AND b.job_id = e.job_id
                   AND b.type IN ('round-finished', 'round-restarted')), 0)
          GROUP BY e.job_id`;
-      return new Map(rows.map(({ id, text }) => [id, text]));
+      return { texts: new Map(rows.map(({ id, text }) => [id, text])), workflows };
     });
+    for (const { id } of workflows) {
+      const { text } = await this.shown.read({ workspaceId, jobId: id });
+      if (text.length > 0) texts.set(id, text.map((piece) => piece.text).join(''));
+    }
+    return texts;
   }
 
   /** The tool calls of these jobs, in the order in which they were asked for. */
@@ -84,6 +99,11 @@ export class RoundsRepository {
   }
 }
 
+/** What a job itself has said, in order; what nodes of a workflow said is theirs. */
+export function contentOf(rounds: readonly Pick<RoundRecord, 'nodeRun' | 'text'>[]): string {
+  return rounds.map(({ nodeRun, text }) => (nodeRun === null ? text : '')).join('');
+}
+
 /** Rows of a job are as readable as the job. */
 function ofJobs(
   scope: Scope,
@@ -93,10 +113,11 @@ function ofJobs(
 }
 
 function toRound(row: RoundRow): RoundRecord {
-  const { jobId, number, model, text, reasoning, finishReason, partial } = row;
+  const { jobId, number, nodeRun, branch, model, text, reasoning, finishReason, partial } = row;
   const { promptTokens, completionTokens, usageEstimated } = row;
   return {
-    ...{ jobId, number, model, text, reasoning, finishReason, partial, promptTokens, completionTokens, usageEstimated },
+    ...{ jobId, number, nodeRun, branch, model, text, reasoning, finishReason, partial },
+    ...{ promptTokens, completionTokens, usageEstimated },
     startedAt: row.startedAt.getTime(),
     finishedAt: row.finishedAt.getTime(),
   };
