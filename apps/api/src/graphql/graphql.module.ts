@@ -19,6 +19,7 @@ import { InterruptsResolver } from '../interrupts/interrupts.resolver.js';
 import { JobEventsResolver } from '../jobs/job-events.resolver.js';
 import { JobFieldsResolver, RoundFieldsResolver } from '../jobs/job-fields.resolver.js';
 import { JobMutationsResolver } from '../jobs/job-mutations.resolver.js';
+import { JobRetry } from '../jobs/job-retry.js';
 import { JobsResolver } from '../jobs/jobs.resolver.js';
 import { WorkspaceActivity } from '../jobs/workspace-activity.js';
 import { WorkspaceActivityResolver } from '../jobs/workspace-activity.resolver.js';
@@ -126,6 +127,7 @@ export const graphqlResolvers = [
     GraphqlHttpDoor,
     GraphqlSocketDoor,
     InterruptActivity,
+    JobRetry,
     LoadersFactory,
     SocketProtocol,
     SocketSeats,

@@ -11,6 +11,7 @@ import { StartLimiter } from '../limits/start-limiter.js';
 import { fromStartChatInput, toIdempotency } from './from-start-chat-input.js';
 import { JobModel } from './job.model.js';
 import { CancelJobPayload, StartJobPayload } from './job-payloads.model.js';
+import { JobRetry } from './job-retry.js';
 import { CancelJobInput, RetryJobInput, StartChatInput } from './start-chat.input.js';
 
 type StartPayload = Partial<StartedJob> & { readonly userErrors: readonly UserError[] };
@@ -23,6 +24,7 @@ export class JobMutationsResolver {
     private readonly jobs: JobsRepository,
     private readonly stopper: JobStopper,
     private readonly limiter: StartLimiter,
+    private readonly retries: JobRetry,
   ) {}
 
   @Mutation(() => StartJobPayload, {
@@ -43,7 +45,7 @@ export class JobMutationsResolver {
     return toPayload(() => {
       if (!isId(input.jobId)) throw jobNotFound();
       const idempotency = toIdempotency(input.idempotencyKey, input);
-      return this.limited(member.id, () => this.chat.retry(member, input.jobId, idempotency));
+      return this.limited(member.id, () => this.retries.retry(member, input.jobId, idempotency));
     });
   }
 

@@ -98,6 +98,17 @@ describe('running a failed job again', () => {
     expect(resumeFrom?.finished.map(({ nodeId }) => nodeId)).toEqual(['start', 'a']);
   });
 
+  it('from where it began says nothing new in its thread', async () => {
+    const { jobId: again } = await app.get(RerunWorkflowService).retry(here.member, jobId);
+    const { input, retryOf, threadId } = await inputOf(again);
+    expect([retryOf, input.prompt, input.resumeFrom]).toEqual([jobId, 'Hi', undefined]);
+    const messages = await database.prisma.withWorkspace(here.owner, (tx) =>
+      tx.message.findMany({ where: { threadId: threadId ?? '' }, orderBy: { position: 'asc' } }),
+    );
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'assistant']);
+    await expect(app.get(RerunWorkflowService).retry(here.member, again)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
   it('is repeatable by its key', async () => {
     const idempotency = { key: 'k', requestHash: 'ab'.repeat(32) };
     const { jobId: first } = await rerun('b', { idempotency });

@@ -1,11 +1,19 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { isTerminal, jobNotFound, JobsRepository, type StartedJob, type StartRequest } from '#jobs';
+import {
+  isTerminal,
+  type Job,
+  jobNotFinished,
+  jobNotFound,
+  JobsRepository,
+  type StartedJob,
+  type StartRequest,
+} from '#jobs';
 import { missingModelKey } from '#models';
 import { isId } from '#platform';
 
-import { toGraph } from '../definition/graph.js';
+import { toGraph, type WorkflowGraph } from '../definition/graph.js';
 import { DefinitionsRepository } from '../definitions/definitions.repository.js';
 import { readDocument } from '../definitions/read-definition.js';
 import { workflowVersionNotFound } from '../definitions/workflows.errors.js';
@@ -13,7 +21,7 @@ import { NodeRunsRepository } from '../run/node-runs.repository.js';
 import { notAWorkflowJob, stillRunning } from './start.errors.js';
 import { fromNodeRuns } from './to-resume-from.js';
 import { asksModels } from './tools-of.js';
-import { toWorkflowInput } from './workflow-input.js';
+import { toWorkflowInput, type WorkflowInput, type WorkflowPin } from './workflow-input.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
 /** A node of an ended job to run again, and all behind it. */
@@ -45,31 +53,66 @@ export class RerunWorkflowService {
     const { idempotency } = wish;
     const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
     if (replayed !== null) return replayed;
-    const found = isId(wish.jobId) ? await this.jobs.findInputInScope(scopeOf(principal), wish.jobId) : null;
+    const ended = await this.findEnded(principal, wish.jobId);
+    const { nodeRuns } = await this.nodeRuns.load({ workspaceId: principal.workspaceId, jobId: wish.jobId });
+    const run = { rows: nodeRuns, before: ended.input.resumeFrom ?? null };
+    const resumeFrom = fromNodeRuns(ended.graph, run, { nodeId: wish.nodeId, input: wish.editedInput });
+    return this.startAgain(principal, { ...ended, input: { ...ended.input, resumeFrom }, idempotency });
+  }
+
+  /**
+   * Runs a failed or cancelled job again as it was asked for, from where it began, as a new job of the same thread. Throws as
+   * `rerunFromNode`, and `conflict` for a job that completed well.
+   */
+  async retry(
+    principal: MemberPrincipal,
+    jobId: string,
+    idempotency: StartRequest['idempotency'] = null,
+  ): Promise<StartedJob> {
+    const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
+    if (replayed !== null) return replayed;
+    const ended = await this.findEnded(principal, jobId);
+    if (ended.job.status === 'completed') throw jobNotFinished();
+    return this.startAgain(principal, { ...ended, input: { ...ended.input, retryOf: jobId }, idempotency });
+  }
+
+  private async findEnded(principal: MemberPrincipal, jobId: string): Promise<EndedJob> {
+    const found = isId(jobId) ? await this.jobs.findInputInScope(scopeOf(principal), jobId) : null;
     if (found === null) throw jobNotFound();
-    const { job, input: stored } = found;
-    const { id: jobId, workspaceId, createdBy, workflowId, workflowVersion } = job;
+    const { job } = found;
+    const { workspaceId, createdBy, workflowId, workflowVersion } = job;
     assertCan(abilityOf(principal), { action: 'retry', subject: 'Job', row: { workspaceId, createdBy } });
     if (workflowId === null || workflowVersion === null) throw notAWorkflowJob();
     if (!isTerminal(job.status)) throw stillRunning();
-    const input = toWorkflowInput(stored);
+    const input = toWorkflowInput(found.input);
     // The key was erased with the job's end, and nobody else's is used in its place.
     if (input.hasOwnKey === true) throw missingModelKey();
     const workflow = { id: workflowId, version: workflowVersion };
     const [definition] = await this.definitions.pinned(workspaceId, [workflow]);
     if (definition === undefined) throw workflowVersionNotFound();
-    const graph = toGraph(readDocument(definition.definition));
-    const { nodeRuns } = await this.nodeRuns.load({ workspaceId, jobId });
-    const from = { nodeId: wish.nodeId, input: wish.editedInput };
+    return { job, input, workflow, graph: toGraph(readDocument(definition.definition)) };
+  }
+
+  private startAgain(
+    principal: MemberPrincipal,
+    { job, input, workflow, graph, idempotency }: EndedJob & Pick<StartRequest, 'idempotency'>,
+  ): Promise<StartedJob> {
     return this.launch.start(principal, {
       workflow,
-      input: { ...input, resumeFrom: fromNodeRuns(graph, { rows: nodeRuns, before: input.resumeFrom ?? null }, from) },
+      input,
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       idempotency,
-      retryOf: jobId,
+      retryOf: job.id,
       asksModels: asksModels(graph),
       providerKey: null,
     });
   }
+}
+
+interface EndedJob {
+  readonly job: Job;
+  readonly input: WorkflowInput;
+  readonly workflow: WorkflowPin;
+  readonly graph: WorkflowGraph;
 }

@@ -25,6 +25,8 @@ export interface WorkflowInput {
   readonly toolPins: Readonly<Record<string, string>>;
   /** Present: what an earlier run has done is taken over, and nothing new is said in the thread. */
   readonly resumeFrom?: ResumeFrom;
+  /** The job whose prompt this one runs again; nothing new is said in the thread either. */
+  readonly retryOf?: string;
   /** The request brought a provider key of its own. */
   readonly hasOwnKey?: boolean;
 }

@@ -11,9 +11,9 @@ export const workflowTurns: TurnStarter = {
   rows: (turn: Turn): readonly PartRow[] => turnRows(turn, saidIn(toWorkflowInput(turn.input))),
 };
 
-/** A run that takes up an earlier one asks nothing new. */
-function saidIn({ prompt, attachments, resumeFrom }: WorkflowInput): readonly ChatMessage[] {
-  if (resumeFrom !== undefined) return [];
+/** A run that takes up or repeats an earlier one asks nothing new. */
+function saidIn({ prompt, attachments, resumeFrom, retryOf }: WorkflowInput): readonly ChatMessage[] {
+  if (resumeFrom !== undefined || retryOf !== undefined) return [];
   const parts = attachments.flatMap(toPart);
   return [{ role: 'user', content: parts.length === 0 ? prompt : [{ type: 'text', text: prompt }, ...parts] }];
 }
