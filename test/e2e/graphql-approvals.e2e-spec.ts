@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { Role } from '#auth';
 import { newId } from '#platform';
-import { ApprovalGrantsService } from '#tools';
+import { ApprovalGrantsService, operationOf, ToolRegistry } from '#tools';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
@@ -32,11 +32,10 @@ const SAVE = `mutation($policy: JSON!, $expected: Int) {
   }
 }`;
 const READ = '{ approvalPolicy { version policy } }';
-const EXPLAIN = `query($arguments: JSON, $role: MemberRole, $thread: ID) {
-  explainPolicy(tool: "mail.send", arguments: $arguments, role: $role, threadId: $thread) {
+const EXPLAIN = `query($tool: String! = "mail.send", $arguments: JSON, $role: MemberRole, $thread: ID) {
+  explainPolicy(tool: $tool, arguments: $arguments, role: $role, threadId: $thread) {
     policyVersion isKnownTool grantId layers { action rule { layer } }
-    verdict { action timeoutMs expireAction decidableBy fourEyes locked rule { layer index match reason } }
-  }
+    verdict { action timeoutMs expireAction decidableBy fourEyes locked rule { layer index match reason } } }
 }`;
 const DRY_RUN = `query($policy: JSON!, $calls: Int) {
   dryRunPolicy(policy: $policy, lastCalls: $calls) {
@@ -267,10 +266,12 @@ describe('timed grants', () => {
 
   it('are found by an explanation', async () => {
     await query(red.owner, SAVE, { policy: { default: 'require_approval' } });
-    const id = await give(red.owner, red.owner);
+    const tool = api.api.app.get(ToolRegistry).find('calculate');
+    const id = await give(red.owner, red.owner, operationOf({ name: 'calculate', arguments: '{}' }, tool ?? null) ?? '');
     const { approvalGrants } = await query(red.owner, GRANTS, { first: 1 });
     const [{ threadId } = { threadId: '' }] = (approvalGrants as { nodes: { threadId: string }[] }).nodes;
-    expect(await query(red.owner, EXPLAIN, { thread: threadId })).toMatchObject({ explainPolicy: { grantId: id } });
+    const explained = await query(red.owner, EXPLAIN, { tool: 'calculate', thread: threadId });
+    expect(explained).toMatchObject({ explainPolicy: { grantId: id } });
   });
 
   it('end at once when revoked, by those they concern', async () => {

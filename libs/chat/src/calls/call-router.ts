@@ -61,9 +61,13 @@ export class CallRouter {
 
   async route(context: RouteContext, call: RoutedCall): Promise<CallRoute> {
     const { job, offered, unknownTool } = context;
-    const asked = { name: call.name, arguments: call.state?.approvedArguments ?? call.arguments };
     const offer = offered.find(({ name }) => name === call.name);
     const isClients = offer?.handling === 'client';
+    const asked = {
+      name: call.name,
+      arguments: call.state?.approvedArguments ?? call.arguments,
+      version: isClients ? offer.version : null,
+    };
     const tool = isClients ? null : ((await this.catalog.of(job.workspaceId)).find(call.name) ?? null);
     const answer =
       call.state === null
@@ -77,7 +81,7 @@ export class CallRouter {
       const problem = problemOf(asked, isClients ? offer.definition.function.parameters : tool?.parameters);
       if (problem !== null) return problem;
     }
-    if (answer.type === 'ask') return this.askFor(context, { call, tool, answer });
+    if (answer.type === 'ask') return this.askFor(context, { call, tool, answer, version: asked.version });
     if (isClients) return this.leaveToClient(context, { call, offer, args: asked.arguments });
     // Offered when the job was accepted, gone by now: the model reads why, or what it reads for any unknown tool.
     if (tool?.enabled !== true || offer?.handling !== 'server')
@@ -92,9 +96,14 @@ export class CallRouter {
 
   private askFor(
     { job }: RouteContext,
-    asked: { call: RoutedCall; tool: Tool | null; answer: Extract<GateAnswer, { type: 'ask' }> },
+    asked: {
+      call: RoutedCall;
+      tool: Tool | null;
+      version: string | null;
+      answer: Extract<GateAnswer, { type: 'ask' }>;
+    },
   ): CallRoute {
-    const { call, tool } = asked;
+    const { call, tool, version } = asked;
     const { verdict } = asked.answer;
     const { jobId, threadId, createdBy, agent } = job;
     const { round, ordinal, callId, name } = call;
@@ -115,7 +124,7 @@ export class CallRouter {
       id: call.interruptId,
       kind: 'tool_approval',
       title: request.title,
-      request: { ...request, operation: operationOf(call, tool) },
+      request: { ...request, operation: operationOf({ ...call, version }, tool) },
       toolCallId: call.toolCallId,
       callId,
       tool: name,

@@ -6,8 +6,9 @@ import { Config, newId } from '#platform';
 import { openApprovals, type TestApprovals } from '../../../../test/harness/approvals.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import type { ToolSort } from '../tool.js';
 import { parseApprovalPolicy } from './approval-policy.js';
-import { type Allowance, CallGate, type GateAnswer, type GateJob } from './call-gate.js';
+import { type Allowance, CallGate, type GateAnswer, type GateCall, type GateJob, operationOf } from './call-gate.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;
@@ -17,6 +18,8 @@ let job: GateJob;
 let worlds = 0;
 
 const call = { name: 'mail.send', arguments: '{"amount":5}' };
+/** What the gate looks at of a tool. */
+const known = { sort: 'http' as ToolSort, version: 'id@1', approval: null, sensitiveFields: [], grantKey: null };
 const asking = { default: 'require_approval' };
 
 beforeAll(async () => {
@@ -47,7 +50,7 @@ function gate(env: Readonly<Record<string, string>> = {}): CallGate {
 }
 
 const save = (policy: unknown) => approvals.policies.save(red.owner, { policy, expectedVersion: null });
-const judge = (over: Partial<GateJob> = {}, what = call): Promise<GateAnswer> =>
+const judge = (over: Partial<GateJob> = {}, what: GateCall = call): Promise<GateAnswer> =>
   gate().judge({ ...job, ...over }, what, null);
 
 /** Right before the call runs, after `by` has approved it. */
@@ -60,11 +63,17 @@ function recheck(by: MemberPrincipal | null, over: Partial<NonNullable<Allowance
   return gate().recheck(job, { call, tool: null, allowed });
 }
 
-function give(by: MemberPrincipal, operation = 'client:mail.send'): Promise<string> {
+function give(by: MemberPrincipal, operation = operationOf(call, null)): Promise<string> {
   const { workspaceId, threadId, createdBy } = job;
-  const grant = { workspaceId, threadId: threadId ?? '', requester: createdBy ?? '', agent: null, operation };
+  const grant = { workspaceId, threadId: threadId ?? '', requester: createdBy ?? '', agent: null };
   return database.postgres.withWorkspaceSql(workspaceId, (client) =>
-    approvals.grants.create(client, { ...grant, minutes: 5, interruptId: newId(), grantedBy: by.id }),
+    approvals.grants.create(client, {
+      ...grant,
+      operation: operation ?? '',
+      minutes: 5,
+      interruptId: newId(),
+      grantedBy: by.id,
+    }),
   );
 }
 
@@ -159,7 +168,7 @@ describe('a grant', () => {
 
   it('does not meet a locked rule, a call that cannot be shown, or a job without thread or requester', async () => {
     await give(red.member);
-    await give(red.member, 'locked');
+    await give(red.member, operationOf({ ...call, name: 'locked' }, null));
     expect(await judge({}, { ...call, name: 'locked' })).toMatchObject({ type: 'ask', verdict: { locked: true } });
     expect(await judge({}, { ...call, arguments: 'nonsense' })).toMatchObject({ type: 'ask' });
     expect(await judge({}, { ...call, arguments: '{"text":"sk-abcdefghijklmnopqrst"}' })).toMatchObject({
@@ -181,11 +190,27 @@ describe('a grant', () => {
 
   it('is for the part of a tool that it was given for', async () => {
     const grantKey = (args: Readonly<Record<string, unknown>>) => String(args['amount']);
-    const tool = { approval: null, sensitiveFields: [], grantKey };
-    await give(red.member, 'mail.send 5');
+    const tool = { ...known, grantKey };
+    await give(red.member, operationOf(call, tool));
     // The gate looks at these members of a tool and no others.
     const asked = (args: string) => gate().judge(job, { ...call, arguments: args }, tool as never);
     expect(await asked('{"amount":5}')).toMatchObject({ type: 'run', approval: 'grant' });
     expect(await asked('{"amount":6}')).toMatchObject({ type: 'ask' });
+  });
+
+  it('is for a tool as it was when it was given', async () => {
+    await give(red.member, operationOf(call, known));
+    const asked = (changed: Partial<typeof known>) => gate().judge(job, call, { ...known, ...changed } as never);
+    expect(await asked({})).toMatchObject({ type: 'run', approval: 'grant' });
+    expect(await asked({ version: 'id@2' })).toMatchObject({ type: 'ask' });
+    expect(await asked({ sort: 'mcp' })).toMatchObject({ type: 'ask' });
+  });
+
+  it("is for a client's tool as it was when it was given", async () => {
+    const first = { ...call, version: 'first' };
+    await give(red.member, operationOf(first, null));
+    expect(await judge({}, first)).toMatchObject({ type: 'run', approval: 'grant' });
+    expect(await judge({}, { ...call, version: 'second' })).toMatchObject({ type: 'ask' });
+    expect(await judge()).toMatchObject({ type: 'ask' });
   });
 });

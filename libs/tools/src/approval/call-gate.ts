@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
+
 import { Injectable } from '@nestjs/common';
 
 import { type Principal, PrincipalsRepository, systemPrincipal } from '#auth';
 import { Config } from '#platform';
 
 import { parseArguments } from '../parse-arguments.js';
-import type { Tool } from '../tool.js';
+import type { Tool, ToolSort } from '../tool.js';
 import type { CallState } from '../tool-call.js';
 import { ApprovalGrantsService } from './approval-grants.service.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
@@ -32,6 +34,8 @@ export interface GateCall {
   readonly name: string;
   /** JSON text that would be run. */
   readonly arguments: string;
+  /** Fingerprint of a tool of the client's own; null: none was kept. Of a tool of the server its own version counts. */
+  readonly version?: string | null;
 }
 
 /** What the gate says of a call. */
@@ -52,7 +56,7 @@ interface Asked {
 }
 
 /** What of a tool decides what a grant is for. */
-type GrantedTool = Pick<Tool, 'grantKey' | 'sensitiveFields'>;
+type GrantedTool = Pick<Tool, 'sort' | 'version' | 'grantKey' | 'sensitiveFields'>;
 
 type Requester = Pick<Principal, 'id' | 'role' | 'userId'>;
 
@@ -159,14 +163,22 @@ export class CallGate {
   }
 }
 
-/** What a timed grant is for: the tool, narrowed by what the tool says of the arguments. Null: nobody could approve the call. */
+/**
+ * What a timed grant is for: the tool, narrowed by what the tool says of the arguments and, by a mark at the end, to the tool as
+ * it was when somebody approved it. Null: nobody could approve the call.
+ */
 export function operationOf(call: GateCall, tool: GrantedTool | null): string | null {
   const parsed = parseArguments(call.arguments);
   if (!parsed.ok || !isApprovable(call.arguments, tool?.sensitiveFields ?? [])) return null;
   // What a client runs under a name is not what the server has under it: no server tool's name has a colon.
-  if (tool === null) return `client:${call.name}`;
+  if (tool === null) return `client:${call.name} ${markOf('client', call.version ?? '')}`;
   const narrowed = tool.grantKey?.(parsed.value);
-  return narrowed === undefined ? call.name : `${call.name} ${narrowed}`;
+  const what = narrowed === undefined ? call.name : `${call.name} ${narrowed}`;
+  return `${what} ${markOf(tool.sort, tool.version)}`;
+}
+
+function markOf(sort: ToolSort, version: string): string {
+  return `#${createHash('sha256').update(`${sort} ${version}`).digest('hex').slice(0, 12)}`;
 }
 
 function lost(reason: string): GateAnswer {

@@ -7,6 +7,7 @@ import { keyOf, openApprovals, type TestApprovals } from '../../../../test/harne
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { defineTool } from '../define-tool.js';
+import { operationOf } from './call-gate.js';
 import type { Explanation, ImaginedCall } from './policy-explainer.service.js';
 
 let database: TestDatabase;
@@ -96,10 +97,15 @@ describe('an explanation', () => {
       requester,
     ]);
     await save({ default: 'require_approval', rules: [{ match: 'locked', action: 'require_approval', locked: true }] });
+    const [send, locked] = ['mail.send', 'locked'].map((name) => {
+      const tool = defineTool({ name, description: 'Sends.', input: { type: 'object' }, execute: () => 'sent' });
+      approvals.registry.register(tool);
+      return operationOf({ name, arguments: '{}' }, tool) ?? '';
+    });
     const about = { workspaceId, threadId, requester, agent: null, minutes: 5, interruptId: newId(), grantedBy };
     const [id] = await database.postgres.withWorkspaceSql(workspaceId, async (client) => [
-      await approvals.grants.create(client, { ...about, operation: 'mail.send' }),
-      await approvals.grants.create(client, { ...about, operation: 'locked' }),
+      await approvals.grants.create(client, { ...about, operation: send ?? '' }),
+      await approvals.grants.create(client, { ...about, operation: locked ?? '' }),
     ]);
     expect((await explain({ threadId })).grantId).toBe(id);
     expect((await explain({ threadId: newId() })).grantId).toBeNull();

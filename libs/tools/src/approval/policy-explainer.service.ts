@@ -10,9 +10,6 @@ import { operationOf } from './call-gate.js';
 import { instancePolicy } from './instance-policy.js';
 import { judgeLayers, strictestOf, type Verdict } from './judge-call.js';
 
-/** An explanation is about the server's tool of that name, also where it is not here any more. */
-const SERVERS_OWN = { grantKey: null, sensitiveFields: [] };
-
 /** A call that nobody makes, to learn what would become of it. */
 export interface ImaginedCall {
   readonly tool: string;
@@ -68,8 +65,9 @@ export class PolicyExplainer {
     });
     const verdict = strictestOf(layers);
     const made = { name: call.tool, arguments: JSON.stringify(args) };
-    const operation =
-      verdict.action === 'require_approval' && !verdict.locked ? operationOf(made, tool ?? SERVERS_OWN) : null;
+    // A grant is for the server's tool as it was: for one that is not here any more, there is none.
+    const isGrantable = verdict.action === 'require_approval' && !verdict.locked && tool !== undefined;
+    const operation = isGrantable ? operationOf(made, tool) : null;
     const grantId = await this.grantFor(principal, { ...call, operation, policyVersion });
     return { verdict, layers, policyVersion, isKnownTool: tool !== undefined, grantId };
   }

@@ -24,6 +24,7 @@ interface Row {
   readonly principal: string;
   readonly requestPolicy: ApprovalPolicy | null;
   readonly name: string;
+  readonly version: string | null;
   readonly arguments: string;
   readonly approval: Allowance['approval'];
   readonly decidedBy: string | null;
@@ -31,7 +32,7 @@ interface Row {
 }
 
 // The request's own policy stands in the job's input, as it was parsed when the job was accepted.
-const callSql = `SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval,
+const callSql = `SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval, c.tool_version AS version,
     nullif(j.input->'toolApproval', 'null') AS "requestPolicy", c.decided_by AS "decidedBy",
     coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
     (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
@@ -51,10 +52,10 @@ export class StartingCallsRepository {
     const statement = { name: 'starting-call', text: callSql, values: [workspaceId, jobId, id, callId] };
     const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
     if (row === undefined) return null;
-    const { threadId, createdBy, principal, requestPolicy, name, approval, decidedBy, terms } = row;
+    const { threadId, createdBy, principal, requestPolicy, name, version, approval, decidedBy, terms } = row;
     return {
       job: { workspaceId, jobId, threadId, createdBy, principal, agent: null, requestPolicy },
-      call: { name, arguments: row.arguments },
+      call: { name, version, arguments: row.arguments },
       allowed: { approval, decidedBy, terms },
     };
   }
