@@ -12,7 +12,7 @@ import {
 } from '#jobs';
 import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#models';
 import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
-import { ToolCatalog } from '#tools';
+import { type ClientSide, ToolCatalog } from '#tools';
 
 import { nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
@@ -50,6 +50,7 @@ export class ChatService {
     const toolPins = await this.check(workspaceId, request);
     const jobId = newId();
     const { providerKey } = request;
+    const { client, ...asked } = request;
     const wish = { workspaceId, wanted: request.model, hasOwnKey: providerKey !== null };
     return this.starter.start({
       ...this.identityOf(principal, jobId),
@@ -59,7 +60,7 @@ export class ChatService {
       },
       messageClientId: request.messageClientId,
       model: await this.models.modelNameFor(wish),
-      input: toInput(this.withAllowedClient(request), toolPins),
+      input: toInput({ ...asked, ...this.allowed(client) }, toolPins),
       backgroundMode: request.backgroundMode,
       keyCipher:
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
@@ -70,7 +71,7 @@ export class ChatService {
 
   /**
    * Asks a failed or cancelled job's question again, as a new job of the same thread with history as it is now. Throws
-   * `not_found`, `forbidden`, and `conflict` for a job that is not over or completed well.
+   * `not_found`, `forbidden`, `conflict` for a job that is not over or completed well, and what `start` says of tools.
    */
   async retry(
     principal: Principal,
@@ -83,7 +84,8 @@ export class ChatService {
     const { workspaceId, createdBy } = job;
     assertCan(abilityOf(principal), { action: 'retry', subject: 'Job', row: { workspaceId, createdBy } });
     if (!isTerminal(job.status) || job.status === 'completed') throw jobNotFinished();
-    const chat = toChatInput(input);
+    const { client, ...chat } = toChatInput(input);
+    if (chat.tools.length > 0 && !this.instance.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     // The key was erased with the job's end, and nobody else's is used in its place.
     if (chat.hasOwnKey === true) throw missingModelKey();
     return this.starter.start({
@@ -91,7 +93,7 @@ export class ChatService {
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       model: job.model,
-      input: { ...chat, ...(await this.pinsOf(workspaceId, chat.tools)), retryOf: jobId },
+      input: { ...chat, ...this.allowed(client), ...(await this.pinsOf(workspaceId, chat.tools)), retryOf: jobId },
       backgroundMode,
       keyCipher: null,
       retryOf: jobId,
@@ -104,10 +106,9 @@ export class ChatService {
     return { jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null } as const;
   }
 
-  /** Where clients serve nothing, no request has one behind it: its client tools are skipped, not waited for. */
-  private withAllowedClient({ client, ...request }: StartChat): StartChat {
-    const isOn = this.instance.config.values.FEATURE_CLIENT_TOOLS;
-    return { ...request, ...(isOn && client !== undefined ? { client } : {}) };
+  /** Where clients serve nothing now, no request has one behind it: its client tools are skipped, not waited for. */
+  private allowed(client: ClientSide | undefined): { readonly client?: ClientSide } {
+    return this.instance.config.values.FEATURE_CLIENT_TOOLS && client !== undefined ? { client } : {};
   }
 
   private async check(workspaceId: string, request: StartChat): Promise<Pick<ChatInput, 'toolPins'>> {

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+
+import { ChatService } from '#chat';
+
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: ApprovalStage;
+
+beforeAll(async () => {
+  stage = await openApprovalStage({ FEATURE_CLIENT_TOOLS: 'off' });
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+it('asks for no client where clients have been switched off since, and skips what was theirs', async () => {
+  stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+  const definition = { type: 'function', function: { name: 'open_file' } } as const;
+  const { jobId } = await stage.ask([], { tools: [definition] });
+  expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+  // As it was stored while they were on.
+  await stage.rows(
+    `UPDATE job SET input = input || '{"client":{"deviceId":null,"tools":{"open_file":{}}}}' WHERE id = $1`,
+    [jobId],
+  );
+  stage.model.enqueue(
+    toolCallReply([{ id: 'call_1', name: 'open_file', arguments: '{}' }]),
+    textReply(['Never mind.']),
+  );
+  const again = await stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
+  expect(await stage.ended(again.jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'skipped' }] });
+  expect(await stage.rows(`SELECT input ? 'client' AS client FROM job WHERE id = $1`, [again.jobId])).toEqual([
+    { client: false },
+  ]);
+});
