@@ -28,7 +28,7 @@ export function workflowDocument(
 
 /** Start, one agent, an output. */
 export function smallWorkflow(meta: { readonly name: string; readonly [member: string]: unknown }) {
-  const nodes = [{ id: 'writer' }, { id: 'end', type: 'output', data: { format: 'text' } }];
+  const nodes = [{ id: 'writer' }, { id: 'end', type: 'output', data: { format: 'text', sources: ['writer'] } }];
   return workflowDocument(meta, nodes, ['start -> writer', 'writer -> end']);
 }
 

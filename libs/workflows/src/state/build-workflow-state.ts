@@ -26,6 +26,7 @@ export function buildWorkflowState(state: RunState): WorkflowState {
   const executionOrder = done.map(({ nodeId }) => nodeId);
   const last = state.status === 'completed' ? done.at(-1) : undefined;
   const failedNodeId = failedIn(state, top);
+  const calls = Map.groupBy(state.calls, ({ nodeRun }) => nodeRun);
   const shared = {
     nodeOutputs,
     executionOrder,
@@ -39,11 +40,11 @@ export function buildWorkflowState(state: RunState): WorkflowState {
     prompt: input.prompt,
     ...(input.attachments.length === 0 ? {} : { attachments: input.attachments }),
     executionState: executionStateOf(state),
-    nodeStates: toRecord(runs.map((run) => [run.nodeId, nodeStateOf(run, callsOf(state, run, null))])),
+    nodeStates: toRecord(runs.map((run) => [run.nodeId, nodeStateOf(run, callsOf(calls, run, null))])),
     ...shared,
     currentNodeId: isTerminal(state.status) ? null : (runs.findLast((run) => !isFinished(run.status))?.nodeId ?? null),
     finalNodeId: last?.nodeId ?? null,
-    branches: toRecord(runs.flatMap((run) => branchesOf(state, run))),
+    branches: toRecord(runs.flatMap((run) => branchesOf(calls, run))),
     hitlRequests: toHitlRequests(state),
     finalOutput: last === undefined ? '' : textOf(last),
     failedNodeId,
@@ -95,9 +96,12 @@ function nodeStateOf(run: ShownRun, toolCalls: readonly ToolCallItem[]): Workflo
   };
 }
 
-function callsOf(state: RunState, run: ShownRun, branch: string | null): readonly ToolCallItem[] {
-  return state.calls
-    .filter((call) => call.nodeRun === run.ordinal && call.branch === branch)
+/** By the ordinals of node runs. */
+type CallsByRun = ReadonlyMap<number, RunState['calls']>;
+
+function callsOf(calls: CallsByRun, run: ShownRun, branch: string | null): readonly ToolCallItem[] {
+  return (calls.get(run.ordinal) ?? [])
+    .filter((call) => call.branch === branch)
     .map((call) => {
       const item = toToolCallItem({ ...call, status: call.status as ToolCallStatus }); // the table's CHECK allows no other
       return item.result === undefined ? item : { ...item, output: item.result };
@@ -105,7 +109,7 @@ function callsOf(state: RunState, run: ShownRun, branch: string | null): readonl
 }
 
 /** What the branches of a parallel node have said, by `<node>:<branch>`. */
-function branchesOf(state: RunState, run: ShownRun): readonly (readonly [string, WorkflowBranchState])[] {
+function branchesOf(calls: CallsByRun, run: ShownRun): readonly (readonly [string, WorkflowBranchState])[] {
   const own = `${run.nodeId.slice(run.nodeId.lastIndexOf('|') + 1)}:`; // outputs have the ids of the document
   return Object.entries(run.extra.outputs ?? {}).flatMap(([name, output]) => {
     if (!name.startsWith(own)) return [];
@@ -117,7 +121,7 @@ function branchesOf(state: RunState, run: ShownRun): readonly (readonly [string,
       output: projectResult(output, 'ui'),
       streamingText: '',
     } as const;
-    return [[`${run.nodeId}:${id}`, { ...shown, toolCalls: callsOf(state, run, id) }] as const];
+    return [[`${run.nodeId}:${id}`, { ...shown, toolCalls: callsOf(calls, run, id) }] as const];
   });
 }
 
