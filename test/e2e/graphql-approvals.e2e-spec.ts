@@ -70,7 +70,7 @@ async function newWorlds(): Promise<void> {
   blue = await api.people.workspaceOf(`blue${worlds}`);
 }
 
-async function give(to: TestMember, by: TestMember, operation = 'mail.send'): Promise<string> {
+async function give(to: TestMember, by: TestMember, operation: string | null = 'mail.send'): Promise<string> {
   const { workspaceId, userId: requester } = to.principal;
   const threadId = newId();
   return database.postgres.withWorkspaceSql(workspaceId, async (client) => {
@@ -80,8 +80,8 @@ async function give(to: TestMember, by: TestMember, operation = 'mail.send'): Pr
       requester,
     ]);
     const grants = api.api.app.get(ApprovalGrantsService);
-    const about = { workspaceId, threadId, requester, agent: null, operation, minutes: 10, interruptId: newId() };
-    return grants.create(client, { ...about, grantedBy: by.principal.id });
+    const about = { workspaceId, threadId, requester, agent: null, minutes: 10, interruptId: newId() };
+    return grants.create(client, { ...about, operation: operation ?? '', grantedBy: by.principal.id });
   });
 }
 
@@ -267,7 +267,7 @@ describe('timed grants', () => {
   it('are found by an explanation', async () => {
     await query(red.owner, SAVE, { policy: { default: 'require_approval' } });
     const tool = api.api.app.get(ToolRegistry).find('calculate');
-    const id = await give(red.owner, red.owner, operationOf({ name: 'calculate', arguments: '{}' }, tool ?? null) ?? '');
+    const id = await give(red.owner, red.owner, operationOf({ name: 'calculate', arguments: '{}' }, tool ?? null));
     const { approvalGrants } = await query(red.owner, GRANTS, { first: 1 });
     const [{ threadId } = { threadId: '' }] = (approvalGrants as { nodes: { threadId: string }[] }).nodes;
     const explained = await query(red.owner, EXPLAIN, { tool: 'calculate', thread: threadId });
