@@ -1,10 +1,11 @@
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
-import { openAuth, type Principal } from '#auth';
+import { type MemberPrincipal, openAuth } from '#auth';
 import { ChatModule, ChatService } from '#chat';
 import { Doorbell, EventFeed, JobsModule, Worker } from '#jobs';
 import { Config, createLogger, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
+import { WorkflowsModule } from '#workflows';
 
 import type { JobDoor, JobTimes } from '../measure/load.js';
 import { benchChat } from './bench-chat.js';
@@ -12,12 +13,18 @@ import { BENCH_SECRET, type BenchPostgres } from './bench-postgres.js';
 import { benchSettings } from './bench-settings.js';
 import { seedBenchWorkspace } from './bench-workspace.js';
 
+/** Starts a job and gives its id. */
+export type JobStart = (app: INestApplicationContext, principal: MemberPrincipal) => Promise<string>;
+
+const startChat: JobStart = async (app, principal) => (await app.get(ChatService).start(principal, benchChat)).jobId;
+
 /** Jobs without doors: start, worker and viewer in this process, over the memory bus. Tells what HTTP and GraphQL add. */
 export class EngineDoor implements JobDoor {
   private constructor(
     private readonly platform: Platform,
     private readonly app: INestApplicationContext,
-    private readonly principal: Principal,
+    private readonly principal: MemberPrincipal,
+    private start: JobStart,
   ) {}
 
   static async open(postgres: BenchPostgres, modelUrl: string): Promise<EngineDoor> {
@@ -31,18 +38,23 @@ export class EngineDoor implements JobDoor {
       fetchKeys: () => Promise.reject(new Error('no key set in a bench')),
     });
     const { principal } = await seedBenchWorkspace(postgres, auth);
-    @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule] })
+    @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule] })
     class EngineModule {}
     const app = await NestFactory.createApplicationContext(EngineModule, { logger: false, abortOnError: false });
     await app.get(Doorbell).start();
     app.get(Worker).start();
-    return new EngineDoor(platform, app, principal);
+    return new EngineDoor(platform, app, principal, startChat);
+  }
+
+  /** Other jobs from now on: made by what `prepare` gives, once it has prepared them. */
+  async take(prepare: (app: INestApplicationContext, principal: MemberPrincipal) => Promise<JobStart>): Promise<void> {
+    this.start = await prepare(this.app, this.principal);
   }
 
   async run(): Promise<JobTimes> {
     const startedAt = performance.now();
     const { workspaceId } = this.principal;
-    const { jobId } = await this.app.get(ChatService).start(this.principal, benchChat);
+    const jobId = await this.start(this.app, this.principal);
     let firstDeltaMs = 0;
     const signal = new AbortController().signal;
     for await (const item of this.app.get(EventFeed).follow({ workspaceId, jobId, after: 0, signal })) {
