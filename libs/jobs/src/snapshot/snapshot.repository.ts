@@ -70,21 +70,22 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
 
 /**
  * One statement is one snapshot. In a chat one round is open at a time: its text is what its deltas since the last boundary
- * say. Rounds of a workflow take turns, and most of their text is no content: there the log itself is read.
+ * say. Rounds of a workflow take turns, and most of their text is no content: there the log itself is read, until the final
+ * output stands as a round of no node.
  */
 const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
   j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
   (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error,
   (SELECT json_agg(json_build_object('number', r.number, 'text', r.text, 'reasoning', r.reasoning) ORDER BY r.number)
-     FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id) AS rounds,
+     FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.node_run IS NULL) AS rounds,
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
             'arguments', c.arguments, 'status', c.status, 'result', c.result, 'error', c.error) ORDER BY c.round, c.ordinal)
      FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id) AS calls,
   (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'callId', i.call_id, 'nodeId', i.node_id,
             'title', i.title, 'request', i.request, 'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)
      FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS interrupts,
-  CASE WHEN j.kind = 'workflow' THEN
+  CASE WHEN j.kind = 'workflow' AND j.status <> 'completed' THEN
     (SELECT json_agg(json_build_object('type', e.type, 'body', e.body) ORDER BY e.seq) FROM job_event e
       WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id
         AND (e.type = 'round-restarted' OR (e.type IN ('text-delta', 'reasoning-delta') AND e.body ? 'offset'))) END AS shown,
@@ -118,7 +119,7 @@ export class SnapshotRepository {
       rounds,
       calls: row.calls ?? [],
       interrupts: row.interrupts ?? [],
-      ...(row.kind === 'workflow' ? contentOfLog(shown ?? []) : contentOfRounds(rounds, open ?? [])),
+      ...(shown === null ? contentOfRounds(rounds, open ?? []) : contentOfLog(shown)),
     };
   }
 }
