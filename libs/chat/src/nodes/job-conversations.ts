@@ -82,12 +82,15 @@ export class JobConversations {
     return this.lastRound;
   }
 
-  /** Ends what a node run still has open, for one that is given up while its job goes on: calls, and the requests about them. */
-  async close(nodeRun: number): Promise<void> {
-    const rounds = this.roundsOf.get(nodeRun);
-    if (rounds === undefined) return;
+  /**
+   * Ends what a node run still has open, for one that is given up while its job goes on: calls, the requests about them, and its
+   * own `requests` about no call.
+   */
+  async close(nodeRun: number, requests: readonly string[] = []): Promise<void> {
+    const rounds = [...(this.roundsOf.get(nodeRun) ?? [])];
+    if (rounds.length === 0 && requests.length === 0) return;
     await this.run.commit(); // what is closed has to be there
-    await this.services.calls.closer.close(this.run.job, [...rounds]);
+    await this.services.calls.closer.close(this.run.job, rounds, requests);
   }
 
   /** Ends everything that the job still has open; before it ends. */

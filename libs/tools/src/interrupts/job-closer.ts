@@ -23,18 +23,23 @@ export class JobCloser {
   ) {}
 
   /**
-   * For the holder of a job's lease that is about to end it, or only what belongs to some of its `rounds` (then requests about
-   * no call stay); everything it has written must be on disk. Goes by the rows under
-   * the lock of the job, not by what the worker remembers: an answer that came in the meantime stands and is not told again,
-   * and one that comes later finds the request cancelled. Does nothing for a lease that is gone; may be called again.
+   * For the holder of a job's lease that is about to end it, or only what belongs to some of its `rounds`: then requests about no
+   * call stay, but those of `requests`. Everything it has written must be on disk. Goes by the rows under the lock of the job,
+   * not by what the worker remembers: an answer that came in the meantime stands and is not told again, and one that comes
+   * later finds the request cancelled. Does nothing for a lease that is gone; may be called again.
    */
-  async close({ workspaceId, jobId, epoch }: EndingJob, rounds?: readonly number[]): Promise<void> {
+  async close(
+    { workspaceId, jobId, epoch }: EndingJob,
+    rounds?: readonly number[],
+    requests: readonly string[] = [],
+  ): Promise<void> {
     await this.amender.amend(workspaceId, jobId, async (job) => {
       if (job.row.epoch !== epoch || job.row.status !== 'running') return;
       for (const call of await this.calls.closeAll(job, rounds)) job.append(callUpdated(call));
       const ids = rounds === undefined ? null : await this.calls.idsOf(job, rounds);
       for (const interrupt of await this.interrupts.openOfJob(job.client, job)) {
-        if (ids !== null && !ids.has(interrupt.toolCallId ?? '')) continue;
+        const isPart = ids === null || ids.has(interrupt.toolCallId ?? '') || requests.includes(interrupt.id);
+        if (!isPart) continue;
         await this.settler.store(
           { job, interrupt },
           { status: 'cancelled', outcome: { outcome: 'cancelled' }, by: null },
