@@ -65,9 +65,13 @@ export class InterruptSettler {
     return settled;
   }
 
-  /** Lets a job go on once nothing of it is open any more; call it after everything else of the change was written. */
+  /**
+   * Lets a job go on once nothing of it is open any more; call it after everything else of the change was written. Nodes of a
+   * workflow wait each for itself: there, every answer may let one go on.
+   */
   async requeueIfSettled(job: HeldJob): Promise<void> {
-    if (!(await this.interrupts.isAnythingOpen(job.client, job))) job.requeue('nothing is open any more');
+    if (job.row.kind === 'workflow') job.requeue('request answered');
+    else if (!(await this.interrupts.isAnythingOpen(job.client, job))) job.requeue('nothing is open any more');
   }
 
   /** Ends a request within a transaction that already holds its job. */
