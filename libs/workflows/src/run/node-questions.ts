@@ -31,6 +31,12 @@ export class NodeQuestions {
     return this.known.get(keyOf({ nodeRun, key }));
   }
 
+  /** The open requests of a node run. */
+  openOf(nodeRun: number): readonly string[] {
+    const own = [...this.known.values()].filter((question) => question.nodeRun === nodeRun);
+    return own.filter(({ status }) => status === 'open').map(({ id }) => id);
+  }
+
   /** The answer, or the request that is open. A new one goes with the run's next commit. */
   ask(asker: Asker, question: Question, now: number): PersonAnswer {
     const { ordinal: nodeRun } = asker.row;

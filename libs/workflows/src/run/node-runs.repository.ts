@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import { ShownTextsRepository } from '#jobs';
 import { Postgres } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
@@ -47,7 +48,10 @@ interface JobRef {
 /** Reads what a workflow job has done so far, as the API's role inside its workspace. */
 @Injectable()
 export class NodeRunsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly shown: ShownTextsRepository,
+  ) {}
 
   async load({ workspaceId, jobId }: JobRef): Promise<StoredRun> {
     const [row] = await this.postgres.readInWorkspace<Row & Record<string, unknown>>(workspaceId, {
@@ -56,6 +60,12 @@ export class NodeRunsRepository {
       values: [workspaceId, jobId],
     });
     return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [] };
+  }
+
+  /** What its log shows as content. */
+  async contentOf(job: JobRef): Promise<string> {
+    const { text } = await this.shown.read(job);
+    return text.map((piece) => piece.text).join('');
   }
 
   /** How the questions of its nodes stand by now. */

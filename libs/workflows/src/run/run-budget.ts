@@ -15,13 +15,11 @@ export class RunBudget {
     private readonly clock: {
       /** Ms that earlier leases worked; waiting is not counted. */
       readonly workedMs: number;
+      /** Since when this one works. */
+      readonly enteredAt: number;
       readonly now: () => number;
     },
-  ) {
-    this.startedAt = clock.now();
-  }
-
-  private readonly startedAt: number;
+  ) {}
 
   /** Which limit of the runner's is used up, as people read it; null: none. Steps are counted by the engine. */
   get usedUp(): string | null {
@@ -30,7 +28,7 @@ export class RunBudget {
     const times = this.grants + 1;
     if (maxTokens !== undefined && promptTokens + completionTokens >= maxTokens * times)
       return `${maxTokens * times} tokens`;
-    const worked = this.clock.workedMs + this.clock.now() - this.startedAt;
+    const worked = this.clock.workedMs + this.clock.now() - this.clock.enteredAt;
     if (maxDurationMs !== undefined && worked >= maxDurationMs * times) return `${maxDurationMs * times} ms of work`;
     return null;
   }

@@ -7,8 +7,7 @@ import type { RunEvent } from '../engine/run-event.js';
 import type { RunPlan } from '../engine/run-plan.js';
 import type { WorkflowRun } from '../engine/workflow-run.js';
 import { locateNode } from './locate-node.js';
-import { nodeFinished, nodeStarted } from './node-events.js';
-import { nodeRunRow } from './node-run-part.repository.js';
+import { NodeRunWriter } from './node-run-writer.js';
 import type { StoredQuestion } from './node-runs.repository.js';
 import { type Assignment, NodeWork, type Report } from './node-work.js';
 import type { RunBudget } from './run-budget.js';
@@ -23,6 +22,8 @@ export type RunnerRest =
 
 interface Work {
   readonly name: string;
+  /** Answers that had been heard of when it began. */
+  readonly answers: number;
   readonly controller: AbortController;
   readonly done: Promise<void>;
 }
@@ -43,6 +44,7 @@ export interface RunnerParts {
  */
 export class WorkflowRunner {
   private readonly work: NodeWork;
+  private readonly writer: NodeRunWriter;
   /** By ordinal. */
   private readonly works = new Map<number, Work>();
   /** Node runs that wait, and for which requests; by ordinal. */
@@ -51,42 +53,58 @@ export class WorkflowRunner {
   private wake: (() => void) | undefined;
   private result: RunResult | undefined;
   private isReleased = false;
-  private isExhausted = false;
-  private budgetRequest: readonly string[] = [];
+  /** The limit that is used up, as people read it: nothing is begun until more is granted. */
+  private exhausted: string | null = null;
+  /** How often an answer may have come. */
+  private answers = 0;
+  /** What given up nodes had open is being closed. */
+  private readonly closings: Promise<void>[] = [];
 
   constructor(private readonly parts: RunnerParts) {
     const { plan, scope } = parts;
     this.work = new NodeWork(plan, scope.run, scope.services);
+    this.writer = new NodeRunWriter(scope);
   }
 
   async drive(): Promise<RunnerRest> {
     const { engine, scope } = this.parts;
     const { signal } = scope.run;
     signal.addEventListener('abort', this.onAbort);
-    scope.run.onAnswered = () => void this.lookAgain();
+    scope.run.onAnswered = () => {
+      this.answers += 1;
+      void this.lookAgain();
+    };
     try {
+      this.watchBudget();
       this.obey(engine.start());
       if (signal.aborted) this.onAbort();
-      for (;;) {
-        this.watchBudget();
-        if (this.result !== undefined) return { type: 'ended', result: this.result };
-        if (this.works.size === 0 && this.events.length === 0) {
-          if (this.isReleased || scope.run.draining) return { type: 'released' };
-          if (engine.resting || this.isExhausted) return { type: 'waiting', interruptIds: this.interruptIds };
-        }
-        await this.nextEvents();
-        for (const event of this.events.splice(0)) this.obey(engine.handle(event));
-      }
+      return await this.reachRest();
     } finally {
       signal.removeEventListener('abort', this.onAbort);
       scope.run.onAnswered = undefined;
       await this.stopWorks();
+      await Promise.all(this.closings);
     }
   }
 
-  private get interruptIds(): readonly string[] {
-    const asked = [...this.waiting.values()].flatMap(({ interruptIds }) => interruptIds);
-    return [...new Set([...this.budgetRequest, ...asked])];
+  private async reachRest(): Promise<RunnerRest> {
+    const { engine, scope } = this.parts;
+    for (;;) {
+      for (const event of this.events.splice(0)) this.obey(engine.handle(event));
+      if (this.result !== undefined) return { type: 'ended', result: this.result };
+      this.watchBudget();
+      if (this.works.size === 0) {
+        if (this.isReleased || scope.run.draining) return { type: 'released' };
+        const asked = this.askForMore();
+        if (asked !== null && engine.resting) return { type: 'waiting', interruptIds: this.awaited(asked) };
+      }
+      await this.nextEvents();
+    }
+  }
+
+  private awaited(asked: readonly string[]): readonly string[] {
+    const byNodes = [...this.waiting.values()].flatMap(({ interruptIds }) => interruptIds);
+    return [...new Set([...asked, ...byNodes])];
   }
 
   private obey(commands: readonly RunCommand[]): void {
@@ -123,7 +141,7 @@ export class WorkflowRunner {
         return;
       }
       case 'exhausted':
-        this.askForMore(`${command.maxSteps} steps`);
+        this.exhausted ??= `${command.maxSteps} steps`;
         return;
       case 'end':
         this.result = command.result;
@@ -131,34 +149,13 @@ export class WorkflowRunner {
   }
 
   private begin(row: NodeRunRow, isNew: boolean): void {
-    const { scope } = this.parts;
-    const { facts } = scope;
-    if (facts.begin(row.ordinal)) scope.run.append({ events: [nodeStarted(scope.run.job.jobId, row)] });
-    if (isNew && !this.work.isPure(row)) this.append(row);
+    this.writer.begin(row, isNew && !this.work.isPure(row));
     this.assign(row, (assignment) => this.work.execute(assignment));
   }
 
   private store(row: NodeRunRow): void {
-    const { scope } = this.parts;
-    const { facts } = scope;
-    const { run } = scope;
-    const { jobId } = run.job;
-    const isOver = isFinished(row.status);
-    const isNews = facts.begin(row.ordinal) && row.status !== 'skipped' && row.extra.isReused !== true;
-    if (isNews) run.append({ events: [nodeStarted(jobId, row)] });
-    if (isOver) {
-      facts.end(row.ordinal);
-      this.waiting.delete(row.ordinal);
-    }
-    this.append(row);
-    if (!isOver || row.extra.isReused === true) return;
-    run.append({ events: nodeFinished(jobId, row, facts.of(row.ordinal)), progress: true });
-  }
-
-  private append(row: NodeRunRow): void {
-    const { scope } = this.parts;
-    const { facts } = scope;
-    scope.run.append({ rows: [nodeRunRow(scope.run.job, row, facts.of(row.ordinal))] });
+    if (isFinished(row.status)) this.waiting.delete(row.ordinal);
+    this.writer.store(row);
   }
 
   private assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
@@ -184,14 +181,17 @@ export class WorkflowRunner {
         this.wake?.();
       },
     );
-    this.works.set(row.ordinal, { name: nameOf(row), controller, done });
+    this.works.set(row.ordinal, { name: nameOf(row), answers: this.answers, controller, done });
   }
 
   private finish(row: NodeRunRow, { signal }: AbortController, report: Report): void {
+    const work = this.works.get(row.ordinal);
     this.works.delete(row.ordinal);
     if (!signal.aborted) {
       if ('interruptIds' in report) this.waiting.set(row.ordinal, { key: row, interruptIds: report.interruptIds });
       this.events.push(report.event);
+      // It may have looked before the answer came.
+      if ('interruptIds' in report && work?.answers !== this.answers) void this.lookAgain();
     }
     this.wake?.();
   }
@@ -226,30 +226,42 @@ export class WorkflowRunner {
 
   private cancel(keys: readonly NodeKey[]): void {
     const names = new Set(keys.map(nameOf));
-    for (const { name, controller } of this.works.values()) {
-      if (names.has(name)) controller.abort(new Error('the workflow goes on without this node'));
+    for (const [ordinal, { name, controller, done }] of this.works) {
+      if (!names.has(name)) continue;
+      controller.abort(new Error('the workflow goes on without this node'));
+      this.closings.push(done.then(() => this.close(ordinal)));
+    }
+    for (const [ordinal, { key }] of this.waiting)
+      if (names.has(nameOf(key))) this.closings.push(Promise.resolve().then(() => this.close(ordinal)));
+  }
+
+  /** Nobody is asked any more about a node that is given up; with the run itself, all is closed. */
+  private async close(ordinal: number): Promise<void> {
+    const { run, conversations, questions } = this.parts.scope;
+    if (this.result !== undefined || run.signal.aborted) return;
+    try {
+      await conversations.close(ordinal, questions.openOf(ordinal));
+    } catch (thrown) {
+      this.fail(thrown);
     }
   }
 
   private watchBudget(): void {
-    const { budget } = this.parts;
-    if (this.isExhausted || this.result !== undefined) return;
-    const limit = budget.usedUp;
-    if (limit === null) return;
-    this.events.push({ type: 'exhausted' });
-    this.askForMore(limit);
+    if (this.exhausted !== null) return;
+    this.exhausted = this.parts.budget.usedUp;
+    if (this.exhausted !== null) this.obey(this.parts.engine.handle({ type: 'exhausted' }));
   }
 
-  private askForMore(limit: string): void {
+  /** For whom it waits; null: it was told to end. Asked at rest only: what is at work may be the last of it. */
+  private askForMore(): readonly string[] | null {
     const { budget, plan, scope } = this.parts;
-    this.isExhausted = true;
+    const limit = this.exhausted;
+    if (limit === null) return [];
     const answer = budget.ask(scope.questions, { workflowName: plan.graph.name, limit });
-    if (answer.type === 'waiting') {
-      this.budgetRequest = answer.interruptIds;
-      return;
-    }
+    if (answer.type === 'waiting') return answer.interruptIds;
     const message = `The budget of this workflow is used up: ${limit}`;
     this.events.push({ type: 'stopped', code: 'budget_exceeded', message });
+    return null;
   }
 
   private async nextEvents(): Promise<void> {

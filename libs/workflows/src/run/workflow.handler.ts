@@ -23,6 +23,8 @@ const now = (): number => Date.now();
 @Injectable()
 export class WorkflowHandler implements JobHandler {
   readonly kind = 'workflow';
+  /** A run that was answered while it went to wait is entered once more. */
+  private readonly enteredAt = new WeakMap<JobRun, number>();
 
   constructor(
     private readonly plans: RunPlanLoader,
@@ -35,9 +37,11 @@ export class WorkflowHandler implements JobHandler {
   async run(run: JobRun): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
     const { toolPins } = input;
-    const isNew = run.job.epoch === 1 && run.job.lastSeq <= 2;
+    const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
+    const enteredAt = this.enteredAt.get(run) ?? now();
+    this.enteredAt.set(run, enteredAt);
     const [stored, conversations] = await Promise.all([
-      isNew && run.contentLength === 0 ? { nodeRuns: [], questions: [] } : this.stored.load(run.job),
+      isFirstLook ? { nodeRuns: [], questions: [] } : this.stored.load(run.job),
       this.conversations.open(run, { toolPins }),
     ]);
     const questions = new NodeQuestions(run);
@@ -48,7 +52,7 @@ export class WorkflowHandler implements JobHandler {
     facts.load(stored.nodeRuns);
     if (run.contentLength > 0) facts.loseContent();
     const scope: RunScope = { run, conversations, questions, services: this.services, facts };
-    const budget = new RunBudget(plan.graph.stopPolicy, run, { workedMs: this.workedMs(run), now });
+    const budget = new RunBudget(plan.graph.stopPolicy, run, { workedMs: this.workedMs(run), enteredAt, now });
     budget.grants = grants;
     const engine = new WorkflowRun(plan, stored.nodeRuns);
     const reread = () => this.stored.questions(run.job);
@@ -56,20 +60,28 @@ export class WorkflowHandler implements JobHandler {
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }
+    // Also what was asked about nodes that were given up just before a crash.
+    if (!rest.result.success || !isFirstLook) await conversations.closeAll();
     return this.end(scope, rest.result);
   }
 
   private async end({ run, conversations, facts }: RunScope, result: RunResult): Promise<JobOutcome> {
     const { success, finalOutput, error } = result;
     if (!success) {
-      await conversations.closeAll();
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
       return { status: 'failed', code, message };
     }
-    const isShown = facts.content === finalOutput;
+    const isShown = (await this.contentOf(run, facts)) === finalOutput;
     const round = conversations.takeRound();
     run.append(finalContent(run, { text: finalOutput, round, isShown, startedAt: now() }));
     return { status: 'completed', reason: 'stop' };
+  }
+
+  /** Word for word; what an earlier look has shown, and what was withdrawn, only the log knows. */
+  private async contentOf(run: JobRun, { content }: RunFacts): Promise<string> {
+    if (content !== null) return content;
+    await run.commit();
+    return this.stored.contentOf(run.job);
   }
 
   private workedMs({ job }: JobRun): number {
