@@ -21,7 +21,9 @@ export class ApprovalGrantModel {
   @Field(() => String, { nullable: true, description: 'The agent whose calls it approves; null: no agent.' })
   agent!: string | null;
 
-  @Field(() => String, { description: 'The tool, or the part of what the tool does.' })
+  @Field(() => String, {
+    description: 'The tool, or the part of what the tool does, and a mark of the tool as it was.',
+  })
   operation!: string;
 
   @Field(() => Int, { description: 'The version of the policy it was given under; it ends with it.' })
