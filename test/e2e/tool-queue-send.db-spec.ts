@@ -11,7 +11,14 @@ import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-mes
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { openTestJobs, type TestJobs, writeOf } from '../harness/jobs.js';
 
-const sent: QueuedCall = { round: 1, ordinal: 1, name: 'dig', arguments: '{"depth":3}', toolVersion: 'v1' };
+const sent: QueuedCall = {
+  round: 1,
+  ordinal: 1,
+  name: 'dig',
+  arguments: '{"depth":3}',
+  toolVersion: 'v1',
+  ttlMs: 300_000,
+};
 const call = {
   ordinal: 1,
   callId: 'call_1',

@@ -219,7 +219,7 @@ export async function sendCalls(
   const log = app.get(EventLogRepository);
   const sent = calls.flatMap((call) => [
     newCallRow(job, 1, { ...call, status: 'running', executor: 'queue', result: null, error: null, ranMs: null }),
-    queueNewCallRow(job, { ...call, round: 1 }),
+    queueNewCallRow(job, { ...call, round: 1, ttlMs: app.get(Config).values.TOOL_QUEUE_TTL_MS }),
   ]);
   const written = [
     ...(await log.commit([writeOf(job, 1, { rows: sent })])),

@@ -5,8 +5,8 @@ import type { Approval, ToolFailure } from '#tools';
 export type CallRoute =
   /** This worker runs it. */
   | ({ readonly type: 'run' } & Allowed)
-  /** A process of the isolated queue runs it. */
-  | ({ readonly type: 'queue' } & Allowed)
+  /** A process of the isolated queue runs it, if one takes it within `ttlMs`. */
+  | ({ readonly type: 'queue'; readonly ttlMs: number } & Allowed)
   /** Somebody outside has to let it run (`awaiting_approval`), or to run it (`awaiting_client`). */
   | {
       readonly type: 'open';

@@ -91,7 +91,9 @@ export class CallRouter {
       if (question !== null) return this.askPerson(context, call, question);
     }
     const { approval, grantId } = answer;
-    return { type: tool.isolation === 'queue' ? 'queue' : 'run', approval, grantId, toolVersion: tool.version };
+    const allowed = { approval, grantId, toolVersion: tool.version };
+    if (tool.isolation !== 'queue') return { type: 'run', ...allowed };
+    return { type: 'queue', ttlMs: this.config.values.TOOL_QUEUE_TTL_MS, ...allowed };
   }
 
   private askFor(

@@ -141,8 +141,8 @@ export class JobCalls {
     }
     if (route.type === 'open') this.park(known, route);
     if (route.type === 'queue') {
-      const { toolVersion } = route;
-      await this.send(known, { arguments: state.approvedArguments ?? known.arguments, toolVersion });
+      const { toolVersion, ttlMs } = route;
+      await this.send(known, { arguments: state.approvedArguments ?? known.arguments, toolVersion, ttlMs });
     }
     return route;
   }
@@ -161,7 +161,7 @@ export class JobCalls {
   }
 
   /** Hands an approved call to the isolated queue. */
-  private async send(call: LedgerCall, sent: Pick<QueuedCall, 'arguments' | 'toolVersion'>): Promise<void> {
+  private async send(call: LedgerCall, sent: Pick<QueuedCall, 'arguments' | 'toolVersion' | 'ttlMs'>): Promise<void> {
     const { job } = this.run;
     const item = toToolCallItem({ ...call, status: 'running' });
     const body = { round: call.round, internalStatus: 'running', call: item };

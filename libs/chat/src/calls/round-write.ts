@@ -76,14 +76,22 @@ export function roundWrite(
   };
 }
 
-type RoundCall = NewCall & { readonly whole?: string };
+type RoundCall = NewCall & Beside;
+
+/** What of a call is stored beside its row. */
+interface Beside {
+  /** The whole result, where the row holds a preview of it. */
+  readonly whole?: string;
+  /** How long it may wait in the queue, if that is where it goes. */
+  readonly ttlMs?: number;
+}
 
 function isKeptWhole(call: RoundCall): call is RoundCall & { readonly id: string; readonly whole: string } {
   return call.id !== undefined && call.whole !== undefined;
 }
 
-function isQueued(call: NewCall): call is NewCall & { readonly id: string } {
-  return call.executor === 'queue' && call.id !== undefined;
+function isQueued(call: RoundCall): call is RoundCall & { readonly id: string; readonly ttlMs: number } {
+  return call.executor === 'queue' && call.id !== undefined && call.ttlMs !== undefined;
 }
 
 /** "Allowed by policy" is worth a word only where somebody else was asked. */
@@ -91,7 +99,7 @@ function withoutPolicy(call: NewCall): NewCall {
   return call.approval === 'policy' ? { ...call, approval: null } : call;
 }
 
-type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall> & { readonly whole?: string };
+type Stored = Pick<NewCall, 'status' | 'result' | 'error' | 'ranMs'> & Partial<NewCall> & Beside;
 
 const begun = { result: null, error: null, ranMs: null } as const;
 
@@ -110,7 +118,7 @@ function stored(
   if (!('durationMs' in state) && state.status === 'cancelled') return { ...begun, id, status: 'cancelled' };
   if (route.type === 'open') return { ...begun, id, status: route.status, executor: route.executor };
   const allowed = { id, approval: route.approval, grantId: route.grantId };
-  if (route.type === 'queue') return { ...begun, ...allowed, status: 'running', executor: 'queue' };
+  if (route.type === 'queue') return { ...begun, ...allowed, status: 'running', executor: 'queue', ttlMs: route.ttlMs };
   return { ...allowed, ...endOf(state) };
 }
 

@@ -154,6 +154,10 @@ export const settings = z.object({
   TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools a process runs at once,'),
   TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
   TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'and calls of one tool.'),
+  TOOL_QUEUE_TTL_MS: ms(
+    [300_000],
+    'How long a call of an isolated tool may wait until a process takes it; then it ends as timed out. The time of the tool counts from there.',
+  ),
   MAX_ATTEMPTS: whole([5, 1, 100], 'Claims without progress after which a job is parked as poison.'),
   JOB_TIMEOUT_MS: ms([300_000], 'Working time of a job; waiting does not count.'),
   ROUND_TIMEOUT_MS: ms([120_000], 'Time of one model call.'),

@@ -12,7 +12,7 @@ import type { ToolFailure } from '../tool-call.js';
 import { ToolDidNothing } from '../tools.errors.js';
 import { executionError } from '../validate-arguments.js';
 import type { ClaimedCall } from './exec-claims.repository.js';
-import { REQUEST_TTL_MS, type ToolResponse } from './queue-message.js';
+import type { ToolResponse } from './queue-message.js';
 
 /** How a call ended here, before it is put into a message. */
 export type CallAnswer = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started'>;
@@ -44,7 +44,7 @@ export class CallExecution {
 
   /** Null: nothing was started, and nobody can be told why not: the call should wait for another try. */
   async run(call: ClaimedCall, controls: CallControls): Promise<CallAnswer | null> {
-    if (call.isLate) return tooLate(call.name);
+    if (call.isLate) return tooLate(call);
     const found = await this.findTool(call).catch(() => null);
     if (found === null || 'status' in found) return found;
     return controls.isValid() && !controls.signal.aborted ? this.execute(call, found, controls) : null;
@@ -163,7 +163,7 @@ function refused(message: string, phase: ToolFailure['phase']): CallAnswer {
   return { status: 'error', result: null, error: { phase, message }, started: false };
 }
 
-function tooLate(name: string): CallAnswer {
-  const message = executionError(name, `it was not started within ${REQUEST_TTL_MS} ms`);
+function tooLate({ name, ttlMs }: ClaimedCall): CallAnswer {
+  const message = executionError(name, `it was not started within ${ttlMs} ms`);
   return { status: 'timed_out', result: null, error: { phase: 'timeout', message }, started: false };
 }

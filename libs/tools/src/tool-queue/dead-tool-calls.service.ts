@@ -6,7 +6,6 @@ import { isId } from '#platform';
 
 import type { DeadReason } from './dead-letter.js';
 import { DeadToolCallsRepository, type LetterCall, type StoredLetter } from './dead-tool-calls.repository.js';
-import { REQUEST_TTL_MS } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { letterNotFound, notRedrivable } from './tool-queue.errors.js';
@@ -65,7 +64,7 @@ export class DeadToolCallsService {
   private async sendAgain(held: HeldJob, callId: string, by: string): Promise<true> {
     const call = await this.settler.find(held, callId);
     if (call === null) throw notRedrivable('its call is gone');
-    const state = await this.states.find(held, callId, REQUEST_TTL_MS);
+    const state = await this.states.find(held, callId);
     if (state === null) throw notRedrivable(`its call has ended as ${call.status}`);
     const obstacle = obstacleOf(state, call.effect === 'once') ?? (held.isOpen ? null : 'its job is being stopped');
     if (obstacle !== null) throw notRedrivable(obstacle);

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
 
-import { REQUEST_TTL_MS } from './queue-message.js';
 import { CANCEL_GRACE_MS } from './queue-state.repository.js';
 import { requestId } from './request-message.repository.js';
 
@@ -27,10 +26,10 @@ const dueSql = `(SELECT ${found} AND t.exec_until < clock_timestamp() AND t.canc
  UNION ALL
  (SELECT ${found} AND t.cancel_requested_at < clock_timestamp() - ${CANCEL_GRACE_MS} * interval '1 ms' LIMIT $1)
  UNION ALL
- (SELECT ${found} AND t.exec_until IS NULL AND t.queued_at < clock_timestamp() - ${REQUEST_TTL_MS} * interval '1 ms' LIMIT $1)
+ (SELECT ${found} AND t.exec_until IS NULL AND t.queued_at < clock_timestamp() - $3::int * interval '1 ms' LIMIT $1)
  UNION ALL
  (SELECT ${found} AND t.exec_until IS NULL AND t.cancel_requested_at IS NULL
-    AND t.queued_at BETWEEN clock_timestamp() - ${REQUEST_TTL_MS} * interval '1 ms' AND clock_timestamp() - $2::int * interval '1 ms'
+    AND t.queued_at BETWEEN clock_timestamp() - $3::int * interval '1 ms' AND clock_timestamp() - $2::int * interval '1 ms'
     AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job m WHERE m.name = '${TOOL_QUEUES.requests}'
       AND m.id = ${requestId('t.id', 't.exec_epoch')} AND m.state < 'active') LIMIT $1)`;
 
@@ -44,7 +43,8 @@ export class DueCallsRepository {
 
   /** Up to `limit` of each sort. A request counts as gone only after a lease: somebody may just be taking it. */
   async find(limit: number): Promise<DueCall[]> {
-    const { rows } = await this.postgres.engine.query<DueCall>(dueSql, [limit, this.config.values.LEASE_MS]);
+    const { LEASE_MS, TOOL_QUEUE_TTL_MS } = this.config.values;
+    const { rows } = await this.postgres.engine.query<DueCall>(dueSql, [limit, LEASE_MS, TOOL_QUEUE_TTL_MS]);
     return rows;
   }
 }

@@ -26,8 +26,9 @@ export interface ClaimedCall {
   readonly epoch: number;
   /** 1 for the first claim since the call was sent. */
   readonly attempt: number;
-  /** It waited longer than it may: it must not be run. */
+  /** It waited longer than this: it must not be run. */
   readonly isLate: boolean;
+  readonly ttlMs: number;
 }
 
 /** Which call is wanted. */
@@ -64,7 +65,7 @@ RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id 
   ${toolKey('t.name', 't.runtime', 't.workspace_id')} AS tool,
   coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS arguments, t.effect, t.idem_key AS "idempotencyKey",
   t.tool_version AS "toolVersion", f.thread_id AS "threadId", f.principal, t.exec_epoch AS epoch, t.exec_attempts AS attempt,
-  t.queued_at < clock_timestamp() - f."ttlMs" * interval '1 ms' AS "isLate"`;
+  t.queued_at < clock_timestamp() - f."ttlMs" * interval '1 ms' AS "isLate", f."ttlMs"`;
 
 const held = `t.status = 'running' AND t.executor = 'queue' AND t.exec_epoch = w.epoch`;
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, id uuid, epoch int)`;
@@ -85,7 +86,7 @@ const releaseSql = `WITH back AS (
 sent AS (${insertRequestsSql(`back t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
   CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
     coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
-    false AS admin_required, $3::int * interval '1 ms' AS delay) c`)})
+    false AS admin_required, $4::int AS ttl, $3::int * interval '1 ms' AS delay) c`)})
 SELECT count(*)::int AS calls FROM back`;
 
 type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
@@ -131,7 +132,7 @@ export class ExecClaimsRepository {
    * `delayMs`. `anew`: the time it has waited so far does not count. False: it was not held any more.
    */
   async release(claim: Claim, { anew, delayMs }: { anew: boolean; delayMs: number }): Promise<boolean> {
-    const values = [JSON.stringify([claim]), anew, delayMs];
+    const values = [JSON.stringify([claim]), anew, delayMs, this.config.values.TOOL_QUEUE_TTL_MS];
     const { rows } = await this.postgres.engine.query<{ calls: number }>(releaseSql, values);
     return (rows[0]?.calls ?? 0) > 0;
   }

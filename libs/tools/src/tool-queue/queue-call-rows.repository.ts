@@ -23,6 +23,8 @@ export interface QueuedCall {
   /** What the request for its approval said; for the reader of the message only. */
   readonly allowEdit?: boolean;
   readonly adminRequired?: boolean;
+  /** How long it may wait until a process takes it, ms: TOOL_QUEUE_TTL_MS. */
+  readonly ttlMs: number;
 }
 
 type SentRow = readonly [
@@ -70,6 +72,7 @@ type RequestRow = readonly [
   key: string,
   allowEdit: boolean,
   adminRequired: boolean,
+  ttlMs: number,
 ];
 
 /** A call that the same statement inserts cannot be seen by it: then `id` says which one it is. */
@@ -87,6 +90,7 @@ const toolRequests: CommitPart<RequestRow> = {
     ['key', 'text'],
     ['allow_edit', 'bool'],
     ['admin_required', 'bool'],
+    ['ttl', 'int'],
   ],
   sql: (rows) =>
     insertRequestsSql(`${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
@@ -95,7 +99,7 @@ const toolRequests: CommitPart<RequestRow> = {
         AND t.ordinal = r.ordinal
       CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch, 1 AS attempt, r.name,
         coalesce(r.runtime, t.runtime, 'server') AS runtime, r.args,
-        r.key, r.allow_edit, r.admin_required, interval '0' AS delay) c
+        r.key, r.allow_edit, r.admin_required, r.ttl, interval '0' AS delay) c
      WHERE c.id IS NOT NULL`),
 };
 
@@ -118,8 +122,8 @@ export function queueNewCallRow(job: JobRef, call: QueuedCall & { readonly id: s
 }
 
 function requestRow({ workspaceId, jobId }: JobRef, call: QueuedCall, id: string | null): PartRow {
-  const { round, ordinal, name, runtime = null, allowEdit = true, adminRequired = false } = call;
+  const { round, ordinal, name, runtime = null, allowEdit = true, adminRequired = false, ttlMs } = call;
   const key = idempotencyKey(jobId, round, ordinal);
-  const said = [name, runtime, call.arguments, key, allowEdit, adminRequired] as const;
+  const said = [name, runtime, call.arguments, key, allowEdit, adminRequired, ttlMs] as const;
   return partRow(toolRequests, [workspaceId, jobId, id, round, ordinal, ...said]);
 }

@@ -2,9 +2,6 @@ import { z } from 'zod';
 
 /** What travels on the queues of the isolated tools. A message decides nothing: the ledger row is the truth. */
 
-/** How old a request may be when it is taken, ms. */
-export const REQUEST_TTL_MS = 300_000;
-
 const id = z.uuid();
 const whole = z.int().min(0);
 /** Where the call is. Carried by every message, and believed by none of its readers before they hold the job's row. */
@@ -25,6 +22,7 @@ const functionRequest = z.object({
     compliance_level: z.string().optional(),
     allow_edit: z.boolean(),
     admin_required: z.boolean(),
+    /** How long the call may have waited when it is taken. */
     ttl_ms: z.int().min(1),
   }),
   streaming: z.boolean(),

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { HeldJob } from '#jobs';
-import { insertMessagesSql, newId, TOOL_QUEUES } from '#platform';
+import { Config, insertMessagesSql, newId, TOOL_QUEUES } from '#platform';
 
 import type { CancelRequest } from './queue-message.js';
 import { insertRequestsSql } from './request-message.repository.js';
@@ -41,7 +41,7 @@ const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_unti
 const resendSql = insertRequestsSql(`tool_call t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
   CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
     coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
-    false AS admin_required, $3::int * interval '1 ms' AS delay) c
+    false AS admin_required, $4::int AS ttl, $3::int * interval '1 ms' AS delay) c
  WHERE t.workspace_id = $1 AND t.id = $2`);
 
 const sendSql = insertMessagesSql(`(SELECT $1::uuid AS id, $2::text AS queue, $3::jsonb AS data, $4::int AS priority,
@@ -52,15 +52,22 @@ const cancelPriority = 100;
 /** The queue's side of the ledger from outside every claim, in the transaction that holds the job's row, as the api's role. */
 @Injectable()
 export class QueueStateRepository {
+  constructor(private readonly config: Config) {}
+
+  /** How long a call may wait until a process takes it. */
+  get ttlMs(): number {
+    return this.config.values.TOOL_QUEUE_TTL_MS;
+  }
+
   /** Null: it does not run in the queue. */
-  async find({ client, workspaceId }: HeldJob, id: string, ttlMs: number): Promise<QueueState | null> {
-    const { rows } = await client.query<QueueState>(stateSql, [workspaceId, id, ttlMs]);
+  async find({ client, workspaceId }: HeldJob, id: string): Promise<QueueState | null> {
+    const { rows } = await client.query<QueueState>(stateSql, [workspaceId, id, this.ttlMs]);
     return rows[0] ?? null;
   }
 
   /** Asks once more for a call that nobody has taken. A request that still waits stays the only one. */
   async sendAgain({ client, workspaceId }: HeldJob, id: string): Promise<void> {
-    await client.query(resendSql, [workspaceId, id, 0]);
+    await client.query(resendSql, [workspaceId, id, 0, this.ttlMs]);
   }
 
   /** Lets a lost call wait again, to be taken at the earliest after `delayMs`. */
@@ -70,7 +77,7 @@ export class QueueStateRepository {
         WHERE workspace_id = $1 AND id = $2`,
       [workspaceId, id],
     );
-    await client.query(resendSql, [workspaceId, id, delayMs]);
+    await client.query(resendSql, [workspaceId, id, delayMs, this.ttlMs]);
   }
 
   /** Withdraws the right to give a result, and tells the tool processes to stop the call. */

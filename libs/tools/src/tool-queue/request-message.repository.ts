@@ -1,10 +1,8 @@
 import { insertMessagesSql, TOOL_QUEUES } from '#platform';
 
-import { REQUEST_TTL_MS } from './queue-message.js';
-
 /**
  * INSERT of the requests for calls. `calls` is what follows FROM and names the calls `c` (id, epoch, attempt, name, runtime, args,
- * key, allow_edit, admin_required, delay) and their jobs `j`. A message's id says which attempt it asks for, so that asking twice
+ * key, allow_edit, admin_required, ttl in ms, delay) and their jobs `j`. A message's id says which attempt it asks for, so that asking twice
  * leaves one message. Returns a row per message sent.
  */
 export function insertRequestsSql(calls: string): string {
@@ -13,7 +11,7 @@ export function insertRequestsSql(calls: string): string {
         'type', 'function_request', 'correlation_id', c.id, 'session_id', j.thread_id, 'workspace_id', j.workspace_id,
         'job_id', j.id, 'principal_id', j.principal, 'tool_name', c.name, 'arguments', c.args,
         'metadata', jsonb_build_object('model', j.model, 'idempotency_key', c.key, 'allow_edit', c.allow_edit,
-          'admin_required', c.admin_required, 'ttl_ms', ${REQUEST_TTL_MS}),
+          'admin_required', c.admin_required, 'ttl_ms', c.ttl),
         'streaming', true, 'reply_to', '${TOOL_QUEUES.results}', 'exec_epoch', c.epoch, 'attempt', c.attempt,
         'timestamp', (extract(epoch FROM clock_timestamp()) * 1000)::bigint) AS data
       FROM ${calls}) m`);

@@ -5,7 +5,7 @@ import { toStorableText } from '#platform';
 
 import type { HeldCall } from '../interrupts/held-calls.repository.js';
 import { LateResponses } from './late-responses.js';
-import { REQUEST_TTL_MS, type ToolProgressMessage, type ToolResponse } from './queue-message.js';
+import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { toSettlement } from './to-settlement.js';
@@ -41,7 +41,7 @@ export class ResultApplier {
     const fate = await this.amender.amend(workspaceId, jobId, async (held): Promise<Applied> => {
       const call = await this.settler.find(held, id);
       if (call === null) return 'unknown';
-      const state = await this.states.find(held, id, REQUEST_TTL_MS);
+      const state = await this.states.find(held, id);
       return message.type === 'tool_response'
         ? this.respond(held, { call, state, response: message })
         : this.progress(held, { call, state, arrived: { message, ageMs } });

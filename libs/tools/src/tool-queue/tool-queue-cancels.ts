@@ -3,7 +3,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { JobAmender } from '#jobs';
 import { BUS, type Bus } from '#platform';
 
-import { REQUEST_TTL_MS } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
 import { QueueStateRepository } from './queue-state.repository.js';
 
@@ -38,7 +37,7 @@ export class ToolQueueCancels {
     const done = await this.amender.amend(workspaceId, jobId, async (held): Promise<CancelState> => {
       const call = await this.settler.find(held, toolCallId);
       if (call?.executor !== 'queue') return 'not_found';
-      const state = await this.states.find(held, toolCallId, REQUEST_TTL_MS);
+      const state = await this.states.find(held, toolCallId);
       if (state === null || !held.isOpen) return 'settled';
       if (state.cancelRequested) return 'stopping';
       if (!state.isTaken) {

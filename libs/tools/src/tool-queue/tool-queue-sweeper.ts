@@ -7,7 +7,6 @@ import type { HeldCall } from '../interrupts/held-calls.repository.js';
 import { executionError } from '../validate-arguments.js';
 import type { DeadLetter, DeadReason } from './dead-letter.js';
 import { type DueCall, DueCallsRepository } from './due-calls.repository.js';
-import { REQUEST_TTL_MS } from './queue-message.js';
 import { type QueueEnd, QueueSettler } from './queue-settler.js';
 import { type QueueState, QueueStateRepository } from './queue-state.repository.js';
 import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
@@ -82,7 +81,7 @@ export class ToolQueueSweeper {
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {
     await this.amender.amend(workspaceId, jobId, async (held) => {
       const call = await this.settler.find(held, id);
-      const state = await this.states.find(held, id, REQUEST_TTL_MS);
+      const state = await this.states.find(held, id);
       if (call === null || state === null || !held.isOpen) return;
       await this.decide({ held, call, state });
     });
@@ -94,7 +93,7 @@ export class ToolQueueSweeper {
     if (state.cancelRequested) {
       if (state.isOverdue) await this.settler.stopped(held, call, { started: true });
     } else if (state.isLost) await this.lost(due);
-    else if (state.isLate) await this.giveUp(due, notTaken(call.name), 'not_taken');
+    else if (state.isLate) await this.giveUp(due, notTaken(call.name, this.states.ttlMs), 'not_taken');
     else if (!state.isTaken) {
       await this.states.sendAgain(held, call.id);
       this.telemetry.resent.inc({ why: 'request lost' });
@@ -131,8 +130,8 @@ export class ToolQueueSweeper {
   }
 }
 
-function notTaken(name: string): QueueEnd {
-  const message = executionError(name, `it was not started within ${REQUEST_TTL_MS} ms`);
+function notTaken(name: string, ttlMs: number): QueueEnd {
+  const message = executionError(name, `it was not started within ${ttlMs} ms`);
   return { status: 'timed_out', failure: { phase: 'timeout', message }, started: false };
 }
 
