@@ -32,11 +32,17 @@ const questionsSql = `(SELECT json_agg(json_build_object('id', i.id, 'nodeRun', 
       'key', i.request->>'key', 'status', i.status, 'outcome', i.outcome))
      FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'human_input' AND i.request ? 'nodeRun')`;
 
+/** The row of a node run that is at work was written before its rounds: what it has used so far is on them. */
+const tokens = (
+  column: string,
+) => `CASE WHEN n.finished_at IS NOT NULL THEN n.${column} ELSE (SELECT coalesce(sum(r.${column}), 0)
+      FROM round r WHERE r.workspace_id = n.workspace_id AND r.job_id = n.job_id AND r.node_run = n.ordinal) END`;
+
 /** One statement, so that nothing in it disagrees. */
 const storedSql = `SELECT (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', n.path,
       'iteration', n.iteration, 'type', n.type, 'label', n.label, 'status', n.status, 'input', n.input, 'output', n.output,
-      'handles', n.handles, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', n.prompt_tokens,
-      'completionTokens', n.completion_tokens, 'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')})
+      'handles', n.handles, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', ${tokens('prompt_tokens')},
+      'completionTokens', ${tokens('completion_tokens')}, 'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')})
       ORDER BY n.ordinal) FROM node_run n WHERE n.workspace_id = $1 AND n.job_id = $2) AS runs,
   ${questionsSql} AS questions`;
 
