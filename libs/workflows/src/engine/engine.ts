@@ -117,10 +117,12 @@ export class Engine {
     this.say({ type: 'store', run: run.row });
   }
 
+  /** A node did its work. */
   complete(run: LiveRun, settlement: Settlement): void {
     this.close(run, completed(run.row, settlement));
   }
 
+  /** A node failed; what that means, its mode and its edges say. */
   fail(run: LiveRun, failure: NodeFailed): void {
     this.close(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
   }
@@ -153,6 +155,12 @@ export class Engine {
     this.places.isHeld = false;
   }
 
+  /** An earlier life had no numbers left, and died while it said so. */
+  haltIfCut(unfinished: Iterable<LiveRun>): void {
+    if (this.rows.left > 0) return;
+    for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;
+  }
+
   /** A node run gets its number. False: there are no more. */
   private begin(run: LiveRun): boolean {
     if (run.row.ordinal > 0) return true;
@@ -160,12 +168,6 @@ export class Engine {
     if (row === null) return false;
     run.row = row;
     return true;
-  }
-
-  /** An earlier life had no numbers left, and died while it said so. */
-  haltIfCut(unfinished: Iterable<LiveRun>): void {
-    if (this.rows.left > 0) return;
-    for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;
   }
 
   private close(run: LiveRun, row: NodeRunRow): void {

@@ -93,6 +93,35 @@ describe('a run after a crash (format §13)', () => {
     ]);
   });
 
+  const child = graphOf({ nodes: { x: agent, y: agent }, edges: ['start -> x', 'x -> y'] });
+  const sub = { type: 'subflow', subflowId: 'c', inputMappings: { input: '{{input}}' } };
+  const subflows = new Map([['c', child]]);
+
+  it('does not go into what a failure has ended', () => {
+    const graph = graphOf({ nodes: { sub, a: agent }, edges: ['start -> sub', 'start -> a'] });
+    const first = new Simulation(planOf(graph, { subflows })).start();
+    first.settle('start', 'go');
+    first.settle('sf:sub|start', 'inside');
+    first.settle('a', { fail: 'broken' });
+    const cut = first.writes.findIndex(({ status }) => status === 'error') + 1;
+    const again = new Simulation(first.run.plan, {}, first.rows(cut)).start();
+    expect(again.handedOut).toEqual([]);
+    expect(again.result).toEqual(first.result);
+    expect(again.writes.map((row) => [row.nodeId, row.status])).toEqual([
+      ['sub', 'cancelled'],
+      ['sf:sub|x', 'cancelled'],
+    ]);
+  });
+
+  it('hands out in the order in which it was begun', () => {
+    const graph = graphOf({ nodes: { one: sub, two: sub }, edges: ['start -> one', 'start -> two'] });
+    const first = new Simulation(planOf(graph, { subflows })).start();
+    first.settle('start', 'go');
+    first.settle('sf:two|start', 'done');
+    first.settle('sf:one|start', 'done');
+    expect(revived(first).handedOut).toEqual(['sf:two|x', 'sf:one|x']);
+  });
+
   const loop = { type: 'whileLoop', conditionPrompt: 'more?', maxIterations: 3, includePreviousOutputs: false };
   const looping = graphOf({
     nodes: { loop, a: agent, b: agent, after: agent },
@@ -117,6 +146,13 @@ describe('a run after a crash (format §13)', () => {
     expect(revived(first).of('decide')).toMatchObject([{ iteration: 1, current: 'go', outputs: [] }]);
   });
 
+  it('asks nothing of a loop that had decided to end', () => {
+    const first = new Simulation(planOf(looping)).start();
+    while (!first.working.includes('after')) first.step();
+    expect(revived(first).handedOut).toEqual(['after']);
+    expect(revived(first).of('decide')).toEqual([]);
+  });
+
   it('says again what it said at its end', () => {
     const first = new Simulation(planOf(looping), { decide: () => true }).start().finish();
     const again = revived(first);
@@ -124,10 +160,8 @@ describe('a run after a crash (format §13)', () => {
   });
 
   it('does not go through a subflow again that has finished', () => {
-    const child = graphOf({ nodes: { x: agent }, edges: ['start -> x'] });
-    const sub = { type: 'subflow', subflowId: 'c', inputMappings: { input: '{{input}}' } };
     const graph = graphOf({ nodes: { sub, after: agent }, edges: ['start -> sub', 'sub -> after'] });
-    const first = new Simulation(planOf(graph, { subflows: new Map([['c', child]]) })).start();
+    const first = new Simulation(planOf(graph, { subflows })).start();
     while (!first.working.includes('after')) first.step();
     expect(revived(first).commands).toMatchObject([{ type: 'run', isNew: false, run: { nodeId: 'after' } }]);
   });

@@ -135,7 +135,6 @@ export class Scope implements Home {
   }
 
   private readonly endWave = (): void => {
-    if (this.isOver) return;
     for (const run of this.wave) {
       const { node, row } = run;
       this.remember(run);
