@@ -26,21 +26,15 @@ export class NodeQuestions {
     for (const question of stored) this.known.set(keyOf(question), question);
   }
 
-  /** How a question stands; undefined: it was not asked yet. */
-  find(nodeRun: number, key: string): StoredQuestion | undefined {
-    return this.known.get(keyOf({ nodeRun, key }));
-  }
-
-  /** The open requests of a node run. */
-  openOf(nodeRun: number): readonly string[] {
-    const own = [...this.known.values()].filter((question) => question.nodeRun === nodeRun);
-    return own.filter(({ status }) => status === 'open').map(({ id }) => id);
+  /** All that were asked by a node run, oldest first. */
+  of(nodeRun: number): readonly StoredQuestion[] {
+    return [...this.known.values()].filter((question) => question.nodeRun === nodeRun);
   }
 
   /** The answer, or the request that is open. A new one goes with the run's next commit. */
   ask(asker: Asker, question: Question, now: number): PersonAnswer {
     const { ordinal: nodeRun } = asker.row;
-    const known = this.find(nodeRun, question.key);
+    const known = this.known.get(keyOf({ nodeRun, key: question.key }));
     if (known !== undefined) return answerOf(known, question);
     const interrupt = toInterrupt(this.run.job, { asker, question, now });
     this.run.append({ rows: [openInterruptRow(this.run.job, interrupt)], events: [interruptOpened(interrupt)] });

@@ -8,7 +8,7 @@ import type { RunEvent } from '../engine/run-event.js';
 import type { RunPlan } from '../engine/run-plan.js';
 import { mapItems } from '../nodes/map-items.js';
 import { NodeFailure, type NodePorts, type ScopeView } from '../nodes/node-executor.js';
-import { nextRetryMs, withRetries } from '../nodes/retry-policy.js';
+import { nextRetryMs, withRetries as withStory } from '../nodes/retry-policy.js';
 import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
 import { locateNode } from './locate-node.js';
 import type { NodeServices } from './node-services.js';
@@ -81,7 +81,7 @@ export class NodeWork {
     const earlier: NodeError[] = [];
     for (;;) {
       try {
-        return await withinTime(timeoutMs, signal, attempt);
+        return withRetries(await withinTime(timeoutMs, signal, attempt), earlier.length);
       } catch (thrown) {
         if (this.stopsRun(thrown)) throw thrown;
         signal.throwIfAborted();
@@ -89,7 +89,7 @@ export class NodeWork {
         const retries = earlier.length;
         const delayMs = nextRetryMs(errorHandling, { error, isFinal: isFinalFailure(thrown), retries });
         if (delayMs === null) {
-          const told = withRetries(error, errorHandling, earlier);
+          const told = withStory(error, errorHandling, earlier);
           return { event: { type: 'failed', key: row, error: told, extra: retries === 0 ? {} : { retries } } };
         }
         earlier.push(error);
@@ -102,6 +102,14 @@ export class NodeWork {
     if (this.run.signal.aborted || thrown instanceof LeaseLost || thrown instanceof Draining) return true;
     return thrown instanceof ConversationFailed && thrown.endsJob;
   }
+}
+
+/** A node that did its work in the end says how often it was tried again. */
+function withRetries(report: Report, retries: number): Report {
+  const { event } = report;
+  if (retries === 0 || event.type !== 'settled') return report;
+  const { settlement } = event;
+  return { event: { ...event, settlement: { ...settlement, extra: { ...settlement.extra, retries } } } };
 }
 
 function waitingFor(key: NodeKey, interruptIds: readonly string[]): Report {

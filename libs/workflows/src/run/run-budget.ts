@@ -4,15 +4,29 @@ import type { StopPolicy } from '../definition/document.js';
 import type { PersonAnswer } from '../nodes/node-executor.js';
 import type { NodeQuestions } from './node-questions.js';
 
-/** What a run may use before a person is asked whether it goes on. Each yes grants as much again. */
-export class RunBudget {
-  /** How often more was granted. */
-  grants = 0;
+type Kind = 'steps' | 'tokens' | 'time';
 
+/** A limit that is reached. */
+export interface UsedUp {
+  readonly kind: Kind;
+  readonly used: number;
+}
+
+const units: Readonly<Record<Kind, string>> = { steps: 'steps', tokens: 'tokens', time: 'ms of work' };
+
+/** Questions about the budget belong to no node run. */
+const NO_NODE = 0;
+
+/**
+ * What a run may use before a person is asked whether it goes on. Each yes grants as much again, from what was used by then:
+ * that is the number in the question's key.
+ */
+export class RunBudget {
   constructor(
     private readonly policy: StopPolicy,
     private readonly run: JobRun,
-    private readonly clock: {
+    private readonly terms: {
+      readonly questions: NodeQuestions;
       /** Ms that earlier leases worked; waiting is not counted. */
       readonly workedMs: number;
       /** Since when this one works. */
@@ -21,49 +35,69 @@ export class RunBudget {
     },
   ) {}
 
-  /** Which limit of the runner's is used up, as people read it; null: none. Steps are counted by the engine. */
-  get usedUp(): string | null {
-    const { maxTokens, maxDurationMs } = this.policy;
+  /** Nodes that may be executed, what was granted included; null: as many as there are. */
+  get maxSteps(): number | null {
+    return this.granted('steps');
+  }
+
+  /** Which limit of the runner's is reached; null: none. Steps are counted by the engine. */
+  get usedUp(): UsedUp | null {
     const { promptTokens, completionTokens } = this.run.totals;
-    const times = this.grants + 1;
-    if (maxTokens !== undefined && promptTokens + completionTokens >= maxTokens * times)
-      return `${maxTokens * times} tokens`;
-    const worked = this.clock.workedMs + this.clock.now() - this.clock.enteredAt;
-    if (maxDurationMs !== undefined && worked >= maxDurationMs * times) return `${maxDurationMs * times} ms of work`;
-    return null;
+    const { workedMs, enteredAt, now } = this.terms;
+    const all: readonly UsedUp[] = [
+      { kind: 'tokens', used: promptTokens + completionTokens },
+      { kind: 'time', used: workedMs + now() - enteredAt },
+    ];
+    return all.find(({ kind, used }) => used >= (this.granted(kind) ?? Infinity)) ?? null;
   }
 
   /** Asks whether it may go on; what is answered already counts. */
-  ask(questions: NodeQuestions, about: { readonly workflowName: string; readonly limit: string }): PersonAnswer {
-    const row = { ordinal: 0, nodeId: '', path: [], label: about.workflowName, input: '' };
-    const view = { workflowName: about.workflowName, sessionId: this.run.job.threadId ?? this.run.job.jobId };
-    return questions.ask(
+  ask(workflowName: string, { kind, used }: UsedUp): PersonAnswer {
+    const asked = this.questionsOf(kind).find(({ isApproved }) => !isApproved);
+    const row = { ordinal: NO_NODE, nodeId: '', path: [], label: workflowName, input: '' };
+    const view = { workflowName, sessionId: this.run.job.threadId ?? this.run.job.jobId };
+    const more = `${this.amountOf(kind) ?? 0} ${units[kind]}`;
+    return this.terms.questions.ask(
       { row, view },
       {
-        key: budgetKey(this.grants + 1),
+        key: asked?.key ?? `${kind}@${used}`,
         mode: 'approval',
-        title: `"${about.workflowName}" has used up its budget`,
-        prompt: `It has used ${about.limit}. May it use as much again?`,
+        title: `"${workflowName}" has used up its budget`,
+        prompt: `${this.tell({ kind, used })} May it use ${more} more?`,
         options: [
           { id: 'continue', label: 'Continue', action: 'approve' },
           { id: 'stop', label: 'Stop', action: 'reject' },
         ],
         defaultAction: 'reject',
       },
-      this.clock.now(),
+      this.terms.now(),
     );
   }
-}
 
-/** The question that comes before grant `n`. */
-export function budgetKey(n: number): string {
-  return `budget@${n}`;
-}
+  /** As people read it. */
+  tell({ kind, used }: UsedUp): string {
+    return `It has used ${used} of ${this.granted(kind) ?? used} ${units[kind]}.`;
+  }
 
-/** How often more was granted by now. */
-export function grantsIn(questions: NodeQuestions): number {
-  for (let n = 1; ; n++) {
-    const asked = questions.find(0, budgetKey(n));
-    if (asked?.status !== 'resolved' || asked.outcome?.outcome !== 'approve') return n - 1;
+  private granted(kind: Kind): number | null {
+    const amount = this.amountOf(kind);
+    if (amount === null) return null;
+    const approved = this.questionsOf(kind).filter(({ isApproved }) => isApproved);
+    return amount + Math.max(0, ...approved.map(({ used }) => used));
+  }
+
+  private amountOf(kind: Kind): number | null {
+    const { maxSteps, maxTokens, maxDurationMs } = this.policy;
+    const amounts = { steps: maxSteps, tokens: maxTokens, time: maxDurationMs };
+    return amounts[kind] ?? null;
+  }
+
+  private questionsOf(kind: Kind) {
+    const all = this.terms.questions.of(NO_NODE).filter(({ key }) => key.startsWith(`${kind}@`));
+    return all.map(({ key, status, outcome }) => ({
+      key,
+      used: Number(key.slice(kind.length + 1)),
+      isApproved: status === 'resolved' && outcome?.outcome === 'approve',
+    }));
   }
 }

@@ -20,8 +20,8 @@ export class RunPlanLoader {
 
   constructor(private readonly definitions: DefinitionsRepository) {}
 
-  /** `grants`: how often the budget was raised by as much again. Throws `workflow_gone`, `workflow_not_runnable`. */
-  async planFor({ job }: JobRun, input: WorkflowInput, grants: number): Promise<RunPlan> {
+  /** Throws `workflow_gone`, `workflow_not_runnable`. */
+  async planFor({ job }: JobRun, input: WorkflowInput): Promise<RunPlan> {
     const { workspaceId, workflowId, workflowVersion } = job;
     if (workflowId === null || workflowVersion === null) throw definitionGone();
     const pins = [{ id: workflowId, version: workflowVersion }, ...Object.values(input.subflows)];
@@ -32,7 +32,6 @@ export class RunPlanLoader {
       return graph;
     };
     const graph = graphAt({ id: workflowId, version: workflowVersion });
-    const { maxSteps } = graph.stopPolicy;
     return {
       graph,
       subflows: new Map(Object.entries(input.subflows).map(([id, pin]) => [id, graphAt(pin)])),
@@ -40,7 +39,7 @@ export class RunPlanLoader {
       sessionId: job.threadId ?? job.jobId,
       history: input.history,
       attachments: input.attachments,
-      maxSteps: maxSteps === undefined ? null : maxSteps * (grants + 1),
+      maxSteps: graph.stopPolicy.maxSteps ?? null,
       ...(input.resumeFrom === undefined ? {} : { resumeFrom: input.resumeFrom }),
     };
   }

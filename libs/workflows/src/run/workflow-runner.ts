@@ -10,7 +10,7 @@ import { locateNode } from './locate-node.js';
 import { NodeRunWriter } from './node-run-writer.js';
 import type { StoredQuestion } from './node-runs.repository.js';
 import { type Assignment, NodeWork, type Report } from './node-work.js';
-import type { RunBudget } from './run-budget.js';
+import type { RunBudget, UsedUp } from './run-budget.js';
 import { RunningNode, type RunScope } from './running-node.js';
 
 /** How a lease's work on a workflow came to rest. */
@@ -53,8 +53,8 @@ export class WorkflowRunner {
   private wake: (() => void) | undefined;
   private result: RunResult | undefined;
   private isReleased = false;
-  /** The limit that is used up, as people read it: nothing is begun until more is granted. */
-  private exhausted: string | null = null;
+  /** The limit that is reached: nothing is begun until more is granted. */
+  private exhausted: UsedUp | null = null;
   /** How often an answer may have come. */
   private answers = 0;
   /** What given up nodes had open is being closed. */
@@ -90,9 +90,9 @@ export class WorkflowRunner {
   private async reachRest(): Promise<RunnerRest> {
     const { engine, scope } = this.parts;
     for (;;) {
+      this.watchBudget(); // before anything follows from what has happened
       for (const event of this.events.splice(0)) this.obey(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result };
-      this.watchBudget();
       if (this.works.size === 0) {
         if (this.isReleased || scope.run.draining) return { type: 'released' };
         const asked = this.askForMore();
@@ -141,7 +141,7 @@ export class WorkflowRunner {
         return;
       }
       case 'exhausted':
-        this.exhausted ??= `${command.maxSteps} steps`;
+        this.exhausted ??= { kind: 'steps', used: command.maxSteps };
         return;
       case 'end':
         this.result = command.result;
@@ -240,7 +240,11 @@ export class WorkflowRunner {
     const { run, conversations, questions } = this.parts.scope;
     if (this.result !== undefined || run.signal.aborted) return;
     try {
-      await conversations.close(ordinal, questions.openOf(ordinal));
+      const open = questions.of(ordinal).filter(({ status }) => status === 'open');
+      await conversations.close(
+        ordinal,
+        open.map(({ id }) => id),
+      );
     } catch (thrown) {
       this.fail(thrown);
     }
@@ -254,12 +258,11 @@ export class WorkflowRunner {
 
   /** For whom it waits; null: it was told to end. Asked at rest only: what is at work may be the last of it. */
   private askForMore(): readonly string[] | null {
-    const { budget, plan, scope } = this.parts;
-    const limit = this.exhausted;
-    if (limit === null) return [];
-    const answer = budget.ask(scope.questions, { workflowName: plan.graph.name, limit });
+    const { budget, plan } = this.parts;
+    if (this.exhausted === null) return [];
+    const answer = budget.ask(plan.graph.name, this.exhausted);
     if (answer.type === 'waiting') return answer.interruptIds;
-    const message = `The budget of this workflow is used up: ${limit}`;
+    const message = `The budget of this workflow is used up. ${budget.tell(this.exhausted)}`;
     this.events.push({ type: 'stopped', code: 'budget_exceeded', message });
     return null;
   }

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { NodeConversations } from '#chat';
 import type { JobHandler, JobOutcome, JobRun } from '#jobs';
 import { Config } from '#platform';
+import type { ClientSide } from '#tools';
 
 import type { RunResult } from '../engine/run-command.js';
 import { WorkflowRun } from '../engine/workflow-run.js';
@@ -11,7 +12,7 @@ import { finalContent } from './final-content.js';
 import { NodeQuestions } from './node-questions.js';
 import { NodeRunsRepository } from './node-runs.repository.js';
 import { NodeServices } from './node-services.js';
-import { grantsIn, RunBudget } from './run-budget.js';
+import { RunBudget } from './run-budget.js';
 import { RunFacts } from './run-facts.js';
 import { RunPlanLoader } from './run-plan-loader.js';
 import type { RunScope } from './running-node.js';
@@ -42,18 +43,22 @@ export class WorkflowHandler implements JobHandler {
     this.enteredAt.set(run, enteredAt);
     const [stored, conversations] = await Promise.all([
       isFirstLook ? { nodeRuns: [], questions: [] } : this.stored.load(run.job),
-      this.conversations.open(run, { toolPins }),
+      this.conversations.open(run, { toolPins, ...this.clientOf(run) }),
     ]);
     const questions = new NodeQuestions(run);
     questions.load(stored.questions);
-    const grants = grantsIn(questions);
-    const plan = await this.plans.planFor(run, input, grants);
+    const pinned = await this.plans.planFor(run, input);
     const facts = new RunFacts(now);
     facts.load(stored.nodeRuns);
     if (run.contentLength > 0) facts.loseContent();
     const scope: RunScope = { run, conversations, questions, services: this.services, facts };
-    const budget = new RunBudget(plan.graph.stopPolicy, run, { workedMs: this.workedMs(run), enteredAt, now });
-    budget.grants = grants;
+    const budget = new RunBudget(pinned.graph.stopPolicy, run, {
+      questions,
+      workedMs: this.workedMs(run),
+      enteredAt,
+      now,
+    });
+    const plan = { ...pinned, maxSteps: budget.maxSteps };
     const engine = new WorkflowRun(plan, stored.nodeRuns);
     const reread = () => this.stored.questions(run.job);
     const rest = await new WorkflowRunner({ engine, scope, plan, budget, reread }).drive();
@@ -82,6 +87,12 @@ export class WorkflowHandler implements JobHandler {
     if (content !== null) return content;
     await run.commit();
     return this.stored.contentOf(run.job);
+  }
+
+  /** Tools that run at clients are left to any client of whoever started the job. */
+  private clientOf({ job }: JobRun): { readonly client?: ClientSide } {
+    const mayServe = this.config.values.FEATURE_CLIENT_TOOLS && job.createdBy !== null;
+    return mayServe ? { client: { deviceId: null, tools: {} } } : {};
   }
 
   private workedMs({ job }: JobRun): number {
