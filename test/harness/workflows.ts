@@ -35,7 +35,7 @@ export function sketch(
 }
 
 /** Saves and publishes a definition. */
-export async function publish({ app }: TestEngine, owner: MemberPrincipal, definition: object): Promise<Workflow> {
+export async function publish({ app }: Pick<TestEngine, 'app'>, owner: MemberPrincipal, definition: object): Promise<Workflow> {
   const workflows = app.get(WorkflowsService);
   const { id } = await workflows.save(owner, { id: null, definition, expectedVersion: null });
   return (await workflows.publish(owner, id)).workflow;
@@ -53,7 +53,7 @@ export interface WorkflowWish {
 
 /** Starts what is published; gives the job's id. */
 export async function startWorkflow(
-  { app }: TestEngine,
+  { app }: Pick<TestEngine, 'app'>,
   principal: MemberPrincipal,
   { workflow, prompt, thread, history = [] }: WorkflowWish,
 ): Promise<string> {

@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../harness/eventually.js';
+import { createGate, textChunk, textReply } from '../harness/scripted-reply.js';
+import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const plus = { type: 'transform', expression: 'text + "+"' };
+const limited = (stopPolicy: object) => ({ meta: { execution: { stopPolicy } } });
+const open = (jobId: string) => stage.rows(`SELECT 1 FROM interrupt WHERE job_id = $1 AND status = 'open'`, [jobId]);
+
+describe('the budget of a run', () => {
+  const three = { a: plus, b: plus, c: plus };
+  const chain = ['start -> a', 'a -> b', 'b -> c'];
+
+  it('is asked about when as many nodes were run as were granted, and each yes grants as many again', async () => {
+    const jobId = await stage.run(three, chain, limited({ maxSteps: 2 }));
+    const [first] = await stage.waits(jobId);
+    expect(first).toMatchObject({ kind: 'human_input', nodeId: '' });
+    expect(first?.request).toMatchObject({
+      prompt: 'It has used 2 of 2 steps. May it use 2 steps more?',
+      options: [expect.objectContaining({ id: 'continue' }), expect.objectContaining({ id: 'stop' })],
+    });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'completed' });
+    await stage.answer(first, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Hello+++' });
+    expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual(['start', 'a', 'b', 'c']);
+    expect(await stage.rows('SELECT status FROM interrupt WHERE job_id = $1', [jobId])).toEqual([
+      { status: 'resolved' },
+    ]);
+  });
+
+  it('ends a run as failed that is given no more', async () => {
+    const jobId = await stage.run(three, chain, limited({ maxSteps: 2 }));
+    await stage.answer((await stage.waits(jobId))[0], { action: 'reject' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+  });
+
+  it('ends a run as failed about which nobody says anything', async () => {
+    const jobId = await stage.run(three, chain, limited({ maxSteps: 2 }));
+    await stage.waits(jobId);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+  });
+
+  it('counts tokens, and asks again when those granted are used too', async () => {
+    const words = ['One.', 'Two.', 'Three.'];
+    for (const word of words) stage.says(`Say ${word}`, textReply([word])); // 18 tokens each
+    const nodes = Object.fromEntries(words.map((word, i) => [`n${i}`, agent(`Say ${word}`)]));
+    const jobId = await stage.run(nodes, ['start -> n0', 'n0 -> n1', 'n1 -> n2'], limited({ maxTokens: 10 }));
+    const [first] = await stage.waits(jobId);
+    expect(first?.request).toMatchObject({ prompt: 'It has used 18 of 10 tokens. May it use 10 tokens more?' });
+    await stage.answer(first, { action: 'approve' });
+    const second = await eventually('it asks again', async () =>
+      (await stage.waits(jobId)).find(({ id }) => id !== first?.id),
+    );
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', n0: 'completed', n1: 'completed' });
+    await stage.answer(second, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Three.' });
+  });
+
+  it('is not asked about when the run is over anyway', async () => {
+    stage.says('Say it.', textReply(['It.']));
+    const jobId = await stage.run({ a: agent('Say it.') }, ['start -> a'], limited({ maxTokens: 1 }));
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It.' });
+    expect(await open(jobId)).toEqual([]);
+  });
+
+  it('counts the time it works, and begins nothing once that is over', async () => {
+    stage.says('Take your time.', textReply(['Done.'], { delayMs: 60 }));
+    const nodes = { a: agent('Take your time.'), b: plus };
+    const jobId = await stage.run(nodes, ['start -> a', 'a -> b'], limited({ maxDurationMs: 50 }));
+    const [asked] = await stage.waits(jobId);
+    expect(asked?.request).toMatchObject({ prompt: expect.stringMatching(/^It has used \d+ of 50 ms of work\. /) });
+    await stage.answer(asked, { action: 'reject' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'completed' });
+  });
+});
+
+describe('a workflow that is cancelled', () => {
+  it('while it works: its model calls are aborted, what it has shown stays, all of it is over', async () => {
+    const gate = createGate();
+    stage.says('Go on and on.', { body: [textChunk('So far'), gate], end: 'hang' });
+    const jobId = await stage.run({ a: agent('Go on and on.') }, ['start -> a']);
+    await eventually('something is shown', async () => {
+      const [shown] = await stage.eventsOf(jobId, 'text-delta');
+      return shown;
+    });
+    expect(await stage.stop(jobId)).toBe('aborted');
+    const request = stage.requests('Go on and on.').at(-1);
+    await request?.settled;
+    expect(request?.aborted).toBe(true);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', content: 'So far' });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'cancelled' });
+  });
+
+  it('while it waits: its requests are closed with it', async () => {
+    const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, b: plus };
+    const jobId = await stage.run(nodes, ['start -> ok', 'ok -> b']);
+    const asked = (await stage.waitsAt(jobId)).get('ok');
+    expect(await stage.stop(jobId)).toBe('aborted');
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled' });
+    expect(await open(jobId)).toEqual([]);
+    await expect(stage.answer(asked, { action: 'approve' })).rejects.toMatchObject({ code: 'already_answered' });
+  });
+
+  it('while one node waits and another works: nothing of it stays open', async () => {
+    stage.says('Never end.', { body: [], end: 'hang' });
+    const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, a: agent('Never end.') };
+    const jobId = await stage.run(nodes, ['start -> ok', 'start -> a']);
+    await stage.asks(jobId, 1);
+    expect(await stage.stop(jobId)).toBe('aborted');
+    expect(await open(jobId)).toEqual([]);
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', ok: 'cancelled', a: 'cancelled' });
+    expect((await stage.eventsOf(jobId)).at(-1)?.type).toBe('job-finished');
+  });
+});

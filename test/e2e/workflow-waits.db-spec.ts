@@ -1,0 +1,175 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+});
+afterEach(() => {
+  stage.ran.length = 0;
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const output = { type: 'output', format: 'text' };
+const say = (text: string) => ({ ...output, template: `${text}: {{input}}` });
+const hitl = (mode: string, more: object = {}) => ({ hitl: { enabled: true, mode, ...more } });
+
+describe('an approval node', () => {
+  const nodes = { ok: { type: 'approval', prompt: 'Send it?' }, yes: say('Yes'), no: say('No'), late: say('Late') };
+  const edges = ['start -> ok', 'ok.output -> yes', 'ok.rejected -> no', 'ok.timeout -> late'];
+
+  it.each([
+    ['hands its input on when it is approved', { action: 'approve' }, 'Yes: Hello'],
+    ['hands on what was made of it', { action: 'modify', data: 'Good day' }, 'Yes: Good day'],
+    ['leads elsewhere when it is refused', { action: 'reject' }, 'No: Hello'],
+  ])('%s', async (_, answer, content) => {
+    const jobId = await stage.run(nodes, edges);
+    await stage.answer((await stage.waitsAt(jobId)).get('ok'), answer);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+  });
+
+  it('takes its own way when nobody answers in time', async () => {
+    const jobId = await stage.run(nodes, edges);
+    await stage.waits(jobId);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Late: Hello' });
+    expect(await stage.rows('SELECT status FROM interrupt WHERE job_id = $1', [jobId])).toEqual([
+      { status: 'expired' },
+    ]);
+  });
+});
+
+describe('an input node', () => {
+  const schema = { type: 'object', required: ['size'], properties: { size: { type: 'integer' } } };
+  const nodes = { form: { type: 'input', prompt: 'Which size?', schema }, out: say('Out') };
+
+  it('hands on the form, and takes only one that is filled in right', async () => {
+    const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
+    const asked = (await stage.waitsAt(jobId)).get('form');
+    expect(asked?.request).toMatchObject({ mode: 'input', inputSchema: schema });
+    await expect(stage.answer(asked, { action: 'submit', data: { size: 'big' } })).rejects.toMatchObject({
+      code: 'invalid_input',
+    });
+    await stage.answer(asked, { action: 'submit', data: { size: 42 } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":42}' });
+  });
+
+  it('fails when nobody answers and nothing leads on', async () => {
+    const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
+    await stage.waits(jobId);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { message: 'HITL: Request timed out' } });
+  });
+});
+
+describe('a person who does not answer in time', () => {
+  it.each([
+    ['counts as a refusal', {}, 'No: Hello'],
+    ['counts as a yes, where the node says so', { defaultAction: 'approve' }, 'Yes: Drafted.'],
+    ['is passed over, where the node says so', { defaultAction: 'skip' }, 'Yes: Hello'],
+  ])('%s', async (_, more, content) => {
+    if (content.endsWith('Drafted.')) stage.says('Draft it.', textReply(['Drafted.']));
+    const nodes = {
+      a: agent('Draft it.', hitl('approval', { timeout: 60_000, ...more })),
+      yes: say('Yes'),
+      no: say('No'),
+    };
+    const jobId = await stage.run(nodes, ['start -> a', 'a.output -> yes', 'a.rejected -> no']);
+    const asked = (await stage.waitsAt(jobId)).get('a');
+    expect((asked?.expiresAt ?? 0) - Date.now()).toBeLessThanOrEqual(60_000);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+    await expect(stage.answer(asked, { action: 'approve' })).rejects.toMatchObject({ code: 'expired' });
+  });
+});
+
+describe('a wait node', () => {
+  it('holds no worker until its time has come', async () => {
+    const nodes = { pause: { type: 'wait', durationMs: 3_600_000 }, out: say('Out') };
+    const jobId = await stage.run(nodes, ['start -> pause', 'pause -> out']);
+    expect([...(await stage.waitsAt(jobId)).keys()]).toEqual(['pause']);
+    expect(await stage.rows('SELECT lease_owner FROM job WHERE id = $1', [jobId])).toEqual([{ lease_owner: null }]);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
+  });
+
+  it('passes at once when its time is over already', async () => {
+    const nodes = { pause: { type: 'wait', until: '2020-01-01T00:00:00Z' }, out: say('Out') };
+    const jobId = await stage.run(nodes, ['start -> pause', 'pause -> out']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
+    expect(await stage.eventsOf(jobId, 'job-waiting')).toEqual([]);
+  });
+
+  it('goes on with what comes with its event, and elsewhere when none comes', async () => {
+    const nodes = {
+      pause: { type: 'wait', event: 'order {{input}}', timeout: 60_000 },
+      out: say('Out'),
+      late: say('Late'),
+    };
+    const edges = ['start -> pause', 'pause.output -> out', 'pause.timeout -> late'];
+    const jobId = await stage.run(nodes, edges, { prompt: '7' });
+    const asked = (await stage.waitsAt(jobId)).get('pause');
+    expect(asked?.title).toContain('order 7');
+    await stage.answer(asked, { action: 'submit', data: { paid: true } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"paid":true}' });
+    const late = await stage.run(nodes, edges, { prompt: '8' });
+    await stage.waits(late);
+    await stage.expire(late);
+    await stage.timers();
+    expect(await stage.ended(late)).toMatchObject({ status: 'completed', content: 'Late: 8' });
+  });
+});
+
+describe('an agent node whose call waits', () => {
+  const call = (name: string, args = '{"to":"Bob"}') => toolCallReply([{ id: `c_${name}`, name, arguments: args }]);
+
+  it('goes on with an approved call, without asking its model again', async () => {
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    stage.says('Mail.', call('send'), textReply(['Sent.']));
+    const jobId = await stage.run({ mail: agent('Mail.', { tools: ['send'] }) }, ['start -> mail']);
+    const asked = (await stage.waitsAt(jobId)).get('mail');
+    expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send', nodeId: 'mail' });
+    expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', mail: 'waiting' });
+    await stage.answer(asked, { decision: 'approve', argumentsHash: hashOf(asked?.request) });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Sent.' });
+    expect(stage.requests('Mail.')).toHaveLength(2);
+    expect(stage.ran).toEqual([['send', { to: 'Bob' }]]);
+    expect(stage.asked('Mail.').at(-1)).toContainEqual({ role: 'tool', tool_call_id: 'c_send', content: 'send done' });
+  });
+
+  it('reads of a call that was refused, and goes on', async () => {
+    stage.says('Mail too.', call('send'), textReply(['Not sent.']));
+    const jobId = await stage.run({ mail: agent('Mail too.', { tools: ['send'] }) }, ['start -> mail']);
+    const asked = (await stage.waitsAt(jobId)).get('mail');
+    await stage.answer(asked, { decision: 'deny', argumentsHash: hashOf(asked?.request) });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Not sent.' });
+    expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([{ status: 'denied' }]);
+  });
+
+  it('asks for more iterations where it is told to', async () => {
+    stage.says('Search.', call('look_up'), call('look_up'));
+    const data = { tools: ['look_up'], maxToolIterations: 1, onMaxToolIterations: 'hitl' };
+    const jobId = await stage.run({ find: agent('Search.', data) }, ['start -> find']);
+    const asked = (await stage.waitsAt(jobId)).get('find');
+    expect(asked?.request).toMatchObject({ id: expect.stringMatching(/^hitl-tool-limit-find-\d+$/), mode: 'approval' });
+    await stage.answer(asked, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({
+      status: 'completed',
+      content: 'Warning: Maximum tool iterations (1) reached again after HITL approval. Last content: ',
+    });
+  });
+});
+
+function hashOf(request: unknown): unknown {
+  return typeof request === 'object' && request !== null && 'argumentsHash' in request ? request.argumentsHash : null;
+}
