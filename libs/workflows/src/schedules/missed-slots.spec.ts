@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { parseCron } from './cron.js';
+import { type MissedPolicy, planSlots } from './missed-slots.js';
+
+const hourly = { cron: parseCron('0 * * * *'), timeZone: 'UTC' };
+const at = (time: string) => Date.parse(`2026-03-02T${time}Z`);
+const plan = (missed: MissedPolicy, now: number, from = at('09:00')) => {
+  const { start, skip, next } = planSlots(hourly, { from, now, missed });
+  const hours = (instants: readonly number[]) => instants.map((instant) => new Date(instant).getUTCHours());
+  return { start: hours(start), skip: hours(skip), next: hours(next === null ? [] : [next]) };
+};
+
+describe('what becomes of slots', () => {
+  it.each<[MissedPolicy]>([['skip'], ['once'], ['all']])('%s: one that is on time starts a job', (missed) => {
+    expect(plan(missed, at('09:00:59'))).toEqual({ start: [9], skip: [], next: [10] });
+  });
+
+  it.each<[MissedPolicy, object]>([
+    ['skip', { start: [], skip: [9, 10, 11], next: [12] }],
+    ['once', { start: [11], skip: [9, 10], next: [12] }],
+    ['all', { start: [9, 10, 11], skip: [], next: [12] }],
+  ])('%s: those that were missed', (missed, expected) => {
+    expect(plan(missed, at('11:30'))).toEqual(expected);
+  });
+
+  it.each<[MissedPolicy, object]>([
+    ['skip', { start: [11], skip: [9, 10], next: [12] }],
+    ['once', { start: [11], skip: [9, 10], next: [12] }],
+    ['all', { start: [9, 10, 11], skip: [], next: [12] }],
+  ])('%s: those that were missed before one that is on time', (missed, expected) => {
+    expect(plan(missed, at('11:00:30'))).toEqual(expected);
+  });
+
+  it('are the last 24 of however many', () => {
+    const from = at('09:00') - 1_000 * 24 * 3_600_000;
+    expect(plan('all', at('08:30'), from).start).toEqual([...Array.from({ length: 24 }, (_, i) => (i + 9) % 24)]);
+    expect(plan('once', at('08:30'), from)).toMatchObject({ start: [8], skip: { length: 23 } });
+  });
+
+  it('are none before the first', () => {
+    expect(plan('all', at('08:59'))).toEqual({ start: [], skip: [], next: [9] });
+  });
+});

@@ -1,0 +1,49 @@
+import { type Rhythm, slotsAfter, slotsWithin } from './slots.js';
+
+/**
+ * What becomes of slots that nobody was there for: `skip` none of them starts a job, `once` the last one does, `all` each does,
+ * of the last 24.
+ */
+export type MissedPolicy = 'skip' | 'once' | 'all';
+
+/** A slot is missed when nothing looked at it for so long. */
+const missedAfterMs = 60_000;
+
+/** Of one look, however many were missed. */
+const mostSlots = 24;
+
+export interface SlotPlan {
+  /** Those that start a job now, in order. */
+  readonly start: readonly number[];
+  /** Those that were missed for good; of many, the last ones. */
+  readonly skip: readonly number[];
+  /** The next one that comes; null: none. */
+  readonly next: number | null;
+}
+
+/** What to do at `now` about a schedule whose first slot that was not looked at yet is `from`. Pure. */
+export function planSlots(
+  rhythm: Rhythm,
+  { from, now, missed }: { readonly from: number; readonly now: number; readonly missed: MissedPolicy },
+): SlotPlan {
+  const slots = slotsWithin(rhythm, { from, to: now }, mostSlots);
+  const [next = null] = slotsAfter(rhythm, now, 1);
+  const kept = Math.min(howMany(slots.at(-1), { now, missed }), slots.length);
+  const first = slots.length - kept;
+  return { start: slots.slice(first), skip: slots.slice(0, first), next };
+}
+
+function howMany(
+  last: number | undefined,
+  { now, missed }: { readonly now: number; readonly missed: MissedPolicy },
+): number {
+  if (last === undefined) return 0;
+  switch (missed) {
+    case 'skip':
+      return now - last > missedAfterMs ? 0 : 1;
+    case 'once':
+      return 1;
+    case 'all':
+      return mostSlots;
+  }
+}
