@@ -5,7 +5,8 @@ import { newId, type Prisma, type PrismaTransaction } from '#platform';
 export interface AdminChange {
   /** `<noun>-<what happened>`, as events are named. */
   readonly action: string;
-  readonly subjectType: 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'Workspace';
+  readonly subjectType:
+    'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'WorkflowSchedule' | 'Workspace';
   readonly subjectId: string;
   /** Never a secret. */
   readonly details: Prisma.InputJsonObject;

@@ -14,6 +14,11 @@ import { NodeRunsRepository } from './run/node-runs.repository.js';
 import { NodeServices } from './run/node-services.js';
 import { RunPlanLoader } from './run/run-plan-loader.js';
 import { WorkflowHandler } from './run/workflow.handler.js';
+import { DueSchedulesRepository } from './schedules/due-schedules.repository.js';
+import { ScheduleTimers } from './schedules/schedule-timers.js';
+import { ScheduledStarts } from './schedules/scheduled-starts.js';
+import { SchedulesRepository } from './schedules/schedules.repository.js';
+import { SchedulesService } from './schedules/schedules.service.js';
 import { RerunWorkflowService } from './start/rerun-workflow.service.js';
 import { StartWorkflowService } from './start/start-workflow.service.js';
 import { WorkflowLaunch } from './start/workflow-launch.js';
@@ -26,6 +31,7 @@ import { WorkflowStateReader } from './state/workflow-state-reader.js';
 
 const definitions = [DefinitionChecks, DefinitionsRepository, WorkflowsRepository, WorkflowsService];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
+const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
 const starts = [NodeRunsRepository, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
 const states = [
   HitlRequestsRepository,
@@ -38,8 +44,8 @@ const states = [
 /** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
 @Module({
   imports: [ChatModule, JobsModule, ModelsModule, ToolsModule],
-  providers: [...definitions, ...runs, ...starts, ...states],
-  exports: [...definitions, ...starts, ...states],
+  providers: [...definitions, ...runs, ...schedules, ...starts, ...states],
+  exports: [...definitions, ...schedules, ...starts, ...states],
 })
 export class WorkflowsModule implements OnModuleInit {
   constructor(

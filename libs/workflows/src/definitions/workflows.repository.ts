@@ -108,7 +108,9 @@ export class WorkflowsRepository {
     await tx.workflow.updateMany({ where: { AND: [readable(scope), { id: workflowId }] }, data });
   }
 
+  /** Its schedules are gone for good. */
   async remove(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
+    await tx.workflowSchedule.deleteMany({ where: { workflowId: id, workflow: { is: readable(scope) } } });
     await tx.workflow.updateMany({ where: { AND: [readable(scope), { id }] }, data: { deletedAt: new Date() } });
   }
 

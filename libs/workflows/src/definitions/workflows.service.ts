@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, type Action, assertCan, type MemberPrincipal, type Page, type PageRequest, scopeOf } from '#auth';
+import {
+  abilityOf,
+  type Action,
+  assertCan,
+  type MemberPrincipal,
+  type Page,
+  type PageRequest,
+  type Principal,
+  scopeOf,
+} from '#auth';
 import { newId, PrismaService, type PrismaTransaction } from '#platform';
 import { lockWorkspace, recordChange } from '#tools';
 
@@ -51,7 +60,7 @@ export class WorkflowsService {
   }
 
   /** By our id or a client's. Throws `not_found`, also for a deleted one. */
-  async get(principal: MemberPrincipal, ref: string): Promise<Workflow> {
+  async get(principal: Principal, ref: string): Promise<Workflow> {
     return this.prisma.withWorkspace(principal, (tx) => this.find(tx, principal, ref));
   }
 
@@ -78,7 +87,7 @@ export class WorkflowsService {
 
   /** One version with its text, as it was given. Throws `not_found`. */
   async version(
-    principal: MemberPrincipal,
+    principal: Principal,
     ref: string,
     number: number,
   ): Promise<WorkflowVersion & { readonly text: string }> {
@@ -227,7 +236,7 @@ export class WorkflowsService {
     if (!result.isValid) throw workflowInvalid(result.errors);
   }
 
-  private async find(tx: PrismaTransaction, principal: MemberPrincipal, ref: string): Promise<Workflow> {
+  private async find(tx: PrismaTransaction, principal: Principal, ref: string): Promise<Workflow> {
     const workflow = await this.workflows.find(tx, scopeOf(principal), ref);
     if (workflow === null) throw workflowNotFound();
     return workflow;
@@ -235,7 +244,7 @@ export class WorkflowsService {
 
   private async findVersion(
     tx: PrismaTransaction,
-    principal: MemberPrincipal,
+    principal: Principal,
     wanted: { readonly id: string; readonly number: number },
   ): Promise<WorkflowVersion & { readonly text: string }> {
     const version = await this.workflows.version(tx, scopeOf(principal), wanted);

@@ -1,8 +1,11 @@
 import { entryTooLong, promptTooLong, tooManyEntries } from './start.errors.js';
 import type { StartWorkflow } from './start-workflow.js';
 
+/** Of what a workflow is told, in UTF-16 units. */
+export const longestPrompt = 12_000;
+
 /** What a start may bring along, in UTF-16 units and entries. */
-const most = { prompt: 12_000, attachments: 20, history: 200, historyEntry: 8_000 } as const;
+const most = { prompt: longestPrompt, attachments: 20, history: 200, historyEntry: 8_000 } as const;
 
 /** Throws `too_large`. */
 export function assertFits({ prompt, attachments, history }: StartWorkflow): void {

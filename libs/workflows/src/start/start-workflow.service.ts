@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
+import { abilityOf, assertCan, type MemberPrincipal, type Principal, systemPrincipal } from '#auth';
 import type { StartedJob } from '#jobs';
 import { newId, toStorableText } from '#platform';
 
@@ -20,6 +20,9 @@ import type { WorkflowInput } from './workflow-input.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
 const longestTitle = 80;
+
+/** What a start without a person says. */
+export type UnattendedStart = Pick<StartWorkflow, 'workflowRef' | 'prompt' | 'idempotency'>;
 
 type Version = WorkflowVersion & { readonly text: string };
 
@@ -41,6 +44,23 @@ export class StartWorkflowService {
   async start(principal: MemberPrincipal, request: StartWorkflow): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
+    return this.accept(principal, request);
+  }
+
+  /**
+   * Accepts a job that nobody's request began: it acts for Nightshift itself and belongs to no thread. The caller answers for
+   * its being wanted. Throws as `start`.
+   */
+  startUnattended(workspaceId: string, wish: UnattendedStart): Promise<StartedJob> {
+    return this.accept(systemPrincipal(workspaceId), {
+      ...{ version: null, threadRef: null, createThread: false, messageClientId: null, history: [], attachments: [] },
+      ...{ whenBusy: null, providerKey: null, known: {}, resumeFrom: null },
+      ...wish,
+    });
+  }
+
+  private async accept(principal: Principal, request: StartWorkflow): Promise<StartedJob> {
+    const { workspaceId } = principal;
     assertFits(request);
     const { idempotency } = request;
     const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
@@ -67,7 +87,7 @@ export class StartWorkflowService {
   }
 
   private async find(
-    principal: MemberPrincipal,
+    principal: Principal,
     { workflowRef, version }: StartWorkflow,
   ): Promise<{ readonly workflow: Workflow; readonly version: Version }> {
     const workflow = await this.workflows.get(principal, workflowRef);

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { MemberPrincipal, Role } from '#auth';
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
+import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import { publish, sketch } from '../../../../test/harness/workflows.js';
+import { WorkflowsService } from '../definitions/workflows.service.js';
+import { StartWorkflowService } from '../start/start-workflow.service.js';
+import type { WorkflowSchedule } from './schedule.js';
+import { ScheduleTimers } from './schedule-timers.js';
+import { SchedulesService } from './schedules.service.js';
+
+const env = { MODEL_BASE_URL: 'http://127.0.0.1:9/v1' };
+const echo = (name: string) => sketch({ out: { type: 'output', format: 'text' } }, ['start -> out'], { name });
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let engine: TestEngine;
+/** Another worker over the same tables. */
+let other: TestEngine;
+let here: Record<Role, MemberPrincipal>;
+let workflowRef: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  engine = await startTestEngine(database, env, false);
+  other = await startTestEngine(database, env, false);
+});
+beforeEach(async () => {
+  here = await identities.workspaceOf(newId());
+  ({ id: workflowRef } = await publish(engine, here.owner, echo('Echo')));
+});
+afterAll(async () => {
+  await other.close();
+  await engine.close();
+  identities.auth.close();
+  await database.close();
+});
+
+const service = () => engine.app.get(SchedulesService);
+const schedule = (change: object = {}, who = here.admin): Promise<WorkflowSchedule> =>
+  service().save(who, {
+    ...{ id: null, workflowRef, cron: '0 * * * *', timeZone: 'UTC', missed: 'all', prompt: 'Hello', enabled: true },
+    ...change,
+  });
+const sql = <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+  database.postgres.withWorkspaceSql(here.owner.workspaceId, async (client) => {
+    const { rows } = await client.query<Row & Record<string, unknown>>(text, [...values]);
+    return rows;
+  });
+/** The database's clock cannot be turned: the schedule is turned back instead, to a full hour `hours` ago. */
+const turnBack = ({ id }: WorkflowSchedule, hours: number) =>
+  sql(
+    `UPDATE workflow_schedule SET next_slot_at = date_trunc('hour', clock_timestamp()) - $2 * interval '1 hour' WHERE id = $1`,
+    [id, hours],
+  );
+const look = (...engines: readonly TestEngine[]) =>
+  Promise.all(engines.map(({ app }) => app.get(ScheduleTimers).look()));
+const jobs = () =>
+  sql<{ id: string; principal: string; created_by: string | null; input: { prompt: string } }>(
+    'SELECT id, principal, created_by, workflow_version, input, idempotency_key FROM job ORDER BY created_at, id',
+  );
+const unattended = () => ({ workflowRef, prompt: 'Hi', idempotency: null });
+const statuses = async ({ id }: WorkflowSchedule) =>
+  (await service().slots(here.viewer, id, 200)).map(({ status }) => status).toReversed();
+
+describe('a schedule', () => {
+  it('starts a job of what is published, which acts for Nightshift and belongs to nobody', async () => {
+    const saved = await schedule();
+    await look(engine);
+    expect(await jobs()).toEqual([]);
+    await turnBack(saved, 0);
+    await look(engine);
+    const [job] = await jobs();
+    expect(job).toMatchObject({
+      principal: 'system',
+      created_by: null,
+      workflow_version: 1,
+      input: { prompt: 'Hello' },
+    });
+    const [slot] = await service().slots(here.viewer, saved.id, 5);
+    expect(slot).toMatchObject({ status: 'started', jobId: job?.id, error: null });
+    expect((slot?.slotAt ?? 1) % 3_600_000).toBe(0);
+    const { nextSlotAt } = await service().get(here.viewer, saved.id);
+    expect((nextSlotAt ?? 0) - (slot?.slotAt ?? 0)).toBe(3_600_000);
+    await look(engine);
+    expect(await jobs()).toHaveLength(1);
+  });
+
+  it('starts one job for each slot, with two workers at it all the time', async () => {
+    const saved = await Promise.all(Array.from({ length: 5 }, () => schedule()));
+    for (const each of saved) await turnBack(each, 9);
+    await look(engine, other, engine, other);
+    await look(engine, other);
+    const started = await jobs();
+    expect(started).toHaveLength(50);
+    const slots = await sql<{ job_id: string }>('SELECT job_id FROM scheduled_slot');
+    expect(new Set(slots.map(({ job_id: id }) => id))).toEqual(new Set(started.map(({ id }) => id)));
+  });
+
+  it('starts no second job for a slot whose worker died behind the start', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await look(engine);
+    await sql(`UPDATE scheduled_slot SET status = 'due', job_id = NULL, try_at = clock_timestamp()`);
+    await schedule({ id: saved.id, prompt: 'Something else' });
+    await look(other);
+    const [job, ...more] = await jobs();
+    expect(more).toEqual([]);
+    expect(await service().slots(here.viewer, saved.id, 5)).toMatchObject([{ status: 'started', jobId: job?.id }]);
+  });
+
+  it('does with slots that were missed what it says', async () => {
+    const all = await schedule({ missed: 'all' });
+    const once = await schedule({ missed: 'once' });
+    // Half an hour past, whatever the time is now: nobody is on time.
+    const minute = (new Date().getUTCMinutes() + 30) % 60;
+    const skip = await schedule({ missed: 'skip', cron: `${minute} * * * *` });
+    for (const each of [all, once, skip]) await turnBack(each, 3);
+    await look(engine);
+    expect(await statuses(all)).toEqual(['started', 'started', 'started', 'started']);
+    expect(await statuses(once)).toEqual(['skipped', 'skipped', 'skipped', 'started']);
+    expect(new Set(await statuses(skip))).toEqual(new Set(['skipped']));
+    expect(await jobs()).toHaveLength(5);
+  });
+
+  it('makes up for a month with 24 jobs, and comes again in an hour', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 30 * 24);
+    await look(engine);
+    expect(await jobs()).toHaveLength(24);
+    const { nextSlotAt } = await service().get(here.viewer, saved.id);
+    expect(nextSlotAt).toBeGreaterThan(Date.now());
+  });
+
+  it('starts nothing while it is disabled, and nothing of that time afterwards', async () => {
+    const saved = await schedule();
+    await service().setEnabled(here.admin, saved.id, false);
+    await turnBack(saved, 5);
+    await look(engine);
+    expect(await service().setEnabled(here.admin, saved.id, true)).toMatchObject({ enabled: true });
+    await look(engine);
+    expect([await jobs(), await statuses(saved)]).toEqual([[], []]);
+  });
+
+  /** The only place of the workspace is taken by another job. */
+  const takeAllRoom = async () => {
+    await engine.app.get(StartWorkflowService).startUnattended(here.owner.workspaceId, unattended());
+    await sql('UPDATE workspace SET max_jobs = 1');
+  };
+
+  it('starts nothing any more of a slot that was due when it was disabled', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await takeAllRoom();
+    await look(engine);
+    expect(await service().slots(here.viewer, saved.id, 5)).toMatchObject([
+      { status: 'due', error: { code: 'job_limit_reached' } },
+    ]);
+    await service().setEnabled(here.admin, saved.id, false);
+    expect(await statuses(saved)).toEqual(['skipped']);
+  });
+
+  it('waits for room, for an hour', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 1);
+    await takeAllRoom();
+    await look(engine);
+    await look(engine);
+    expect(await statuses(saved)).toEqual(['due', 'due']);
+    const again = `UPDATE scheduled_slot SET try_at = clock_timestamp(), planned_at = clock_timestamp() - $1::interval`;
+    await sql(`${again} WHERE slot_at = (SELECT min(slot_at) FROM scheduled_slot)`, ['2 hours']);
+    await look(engine);
+    expect(await statuses(saved)).toEqual(['failed', 'due']);
+    await sql('UPDATE workspace SET max_jobs = 2');
+    await sql(`${again} WHERE status = 'due'`, ['30 minutes']);
+    await look(engine);
+    expect(await statuses(saved)).toEqual(['failed', 'started']);
+  });
+
+  it('tells why a slot started none, and goes on with the next', async () => {
+    const { id } = await engine.app
+      .get(WorkflowsService)
+      .save(here.owner, { id: null, definition: echo('Draft'), expectedVersion: null });
+    const saved = await schedule({ workflowRef: id });
+    await turnBack(saved, 0);
+    await look(engine);
+    const expected = { status: 'failed', jobId: null, error: { code: 'workflow_not_published' } };
+    expect(await service().slots(here.viewer, saved.id, 5)).toMatchObject([expected]);
+    await engine.app.get(WorkflowsService).publish(here.owner, id);
+    await turnBack(saved, 1);
+    await look(engine);
+    expect(await statuses(saved)).toEqual(['started', 'failed']);
+  });
+
+  it('is gone with its workflow, and so are its starts', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await engine.app.get(WorkflowsService).remove(here.admin, workflowRef);
+    await look(engine);
+    expect(await jobs()).toEqual([]);
+    await expect(service().get(here.admin, saved.id)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await sql('SELECT 1 FROM workflow_schedule')).toEqual([]);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['was removed', () => identities.auth.members.remove(here.owner, here.admin.userId)],
+    [
+      'may not manage workflows any more',
+      () => identities.auth.members.changeRole(here.owner, { userId: here.admin.userId, role: 'member' }),
+    ],
+  ])('stops when whoever set it %s, until somebody else enables it', async (_what, revoke) => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await revoke();
+    await look(engine);
+    expect(await jobs()).toEqual([]);
+    expect(await statuses(saved)).toEqual(['skipped']);
+    const stopped = { enabled: false, stoppedBecause: 'right_lost', nextSlotAt: null };
+    expect(await service().get(here.viewer, saved.id)).toMatchObject(stopped);
+    const audited = `SELECT actor FROM audit_entry WHERE action = 'schedule-stopped'`;
+    expect(await sql(audited)).toEqual([{ actor: 'system' }]);
+    const enabled = { enabled: true, stoppedBecause: null, savedBy: here.owner.id };
+    expect(await service().setEnabled(here.owner, saved.id, true)).toMatchObject(enabled);
+    await turnBack(saved, 0);
+    await sql('DELETE FROM scheduled_slot');
+    await look(engine);
+    expect(await jobs()).toHaveLength(1);
+  });
+
+  it('stops when its time zone is known no more', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await sql(`UPDATE workflow_schedule SET time_zone = 'Mars/Phobos'`);
+    await look(engine);
+    expect(await service().get(here.viewer, saved.id)).toMatchObject({ stoppedBecause: 'time_zone_unknown' });
+    expect(await jobs()).toEqual([]);
+  });
+
+  it('remembers its last 200 slots', async () => {
+    const saved = await schedule({ missed: 'once' });
+    const old = `INSERT INTO scheduled_slot (workspace_id, schedule_id, slot_at, status)
+      SELECT $1, $2, clock_timestamp() - n * interval '1 day', 'skipped' FROM generate_series(1, 300) AS n`;
+    await sql(old, [here.owner.workspaceId, saved.id]);
+    await turnBack(saved, 0);
+    await look(engine);
+    expect(await sql('SELECT count(*)::int AS n FROM scheduled_slot')).toEqual([{ n: 200 }]);
+  });
+});
+
+describe('an unattended start', () => {
+  it('has no thread, and no person behind it', async () => {
+    const { workspaceId } = here.owner;
+    const { threadId } = await engine.app.get(StartWorkflowService).startUnattended(workspaceId, unattended());
+    expect([threadId, (await jobs())[0]?.created_by]).toEqual([null, null]);
+  });
+});

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, asSubject, PrincipalsRepository } from '#auth';
+import { AppError } from '#platform';
+
+import { StartWorkflowService } from '../start/start-workflow.service.js';
+import { DueSchedulesRepository, type DueStart, type SlotRef } from './due-schedules.repository.js';
+
+/** What is full or away now is tried again, for an hour. */
+const passing: ReadonlySet<string> = new Set(['job_limit_reached', 'start_in_flight', 'unavailable']);
+const tryAgainMs = 30_000;
+const giveUpMs = 3_600_000;
+
+/** Starts the jobs of slots. One slot starts one job, however many workers try it, and however often. */
+@Injectable()
+export class ScheduledStarts {
+  constructor(
+    private readonly due: DueSchedulesRepository,
+    private readonly principals: PrincipalsRepository,
+    private readonly starts: StartWorkflowService,
+  ) {}
+
+  /** Does nothing for a slot that is not due any more. Whoever set the schedule must still be entitled to it. */
+  async start(slot: SlotRef): Promise<void> {
+    const due = await this.due.read(slot);
+    if (due === null) return;
+    if (!(await this.isEntitled(slot.workspaceId, due.savedBy))) {
+      await this.due.stop(slot, 'right_lost');
+      return;
+    }
+    try {
+      const { jobId } = await this.startJob(slot, due);
+      await this.due.settle(slot, { jobId });
+    } catch (error) {
+      await this.refused(slot, { error, isLate: due.ageMs > giveUpMs });
+      if (!(error instanceof AppError)) throw error;
+    }
+  }
+
+  private startJob(slot: SlotRef, { workflowId, prompt }: DueStart) {
+    // The key belongs to the slot alone: the job is the same also when the schedule was changed between two tries.
+    const key = `schedule:${slot.scheduleId}:${new Date(slot.slotAt).toISOString()}`;
+    const requestHash = createHash('sha256').update(key).digest('hex');
+    return this.starts.startUnattended(slot.workspaceId, {
+      workflowRef: workflowId,
+      prompt,
+      idempotency: { key, requestHash },
+    });
+  }
+
+  private async refused(
+    slot: SlotRef,
+    { error, isLate }: { readonly error: unknown; readonly isLate: boolean },
+  ): Promise<void> {
+    const isKnown = error instanceof AppError;
+    const shown = isKnown
+      ? { code: error.code, message: error.message }
+      : { code: 'internal', message: 'The job could not be started' };
+    const isPassing = !isKnown || passing.has(error.code);
+    if (isPassing && !isLate) await this.due.putOff(slot, { error: shown, delayMs: tryAgainMs });
+    else await this.due.settle(slot, { error: shown });
+  }
+
+  private async isEntitled(workspaceId: string, principalId: string): Promise<boolean> {
+    const principal = await this.principals.find(workspaceId, principalId);
+    return principal !== null && abilityOf(principal).can('manage', asSubject('Workflow', { workspaceId }));
+  }
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { MemberPrincipal, Role } from '#auth';
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
+import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import { publish, sketch } from '../../../../test/harness/workflows.js';
+import type { WorkflowSchedule } from './schedule.js';
+import { SchedulesService } from './schedules.service.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let engine: TestEngine;
+let here: Record<Role, MemberPrincipal>;
+let workflowRef: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  identities = openTestIdentities(database);
+  engine = await startTestEngine(database, { MODEL_BASE_URL: 'http://127.0.0.1:9/v1' }, false);
+});
+beforeEach(async () => {
+  here = await identities.workspaceOf(newId());
+  ({ id: workflowRef } = await publish(engine, here.owner, named('Echo')));
+});
+afterAll(async () => {
+  await engine.close();
+  identities.auth.close();
+  await database.close();
+});
+
+const named = (name: string) => sketch({ out: { type: 'output', format: 'text' } }, ['start -> out'], { name });
+const service = () => engine.app.get(SchedulesService);
+const save = (change: object = {}, who = here.admin): Promise<WorkflowSchedule> =>
+  service().save(who, {
+    ...{ id: null, workflowRef, cron: '30 7 * * 1-5', timeZone: 'Europe/Berlin', missed: 'once', prompt: 'Hello' },
+    ...{ enabled: true, ...change },
+  });
+
+describe('the schedules of a workspace', () => {
+  it('are set by those who may manage workflows, and seen by all', async () => {
+    for (const who of [here.member, here.viewer])
+      await expect(save({}, who)).rejects.toMatchObject({ code: 'forbidden' });
+    const saved = await save();
+    expect(saved).toMatchObject({ workflowId: workflowRef, createdBy: here.admin.id, savedBy: here.admin.id });
+    expect(await service().get(here.viewer, saved.id)).toEqual(saved);
+    for (const change of [service().setEnabled(here.member, saved.id, false), service().remove(here.member, saved.id)])
+      await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('are nothing to other workspaces', async () => {
+    const { id } = await save();
+    const { owner: stranger } = await identities.workspaceOf(newId());
+    const absent = { code: 'not_found' };
+    await expect(service().get(stranger, id)).rejects.toMatchObject(absent);
+    await expect(save({ id }, stranger)).rejects.toMatchObject(absent);
+    await expect(service().setEnabled(stranger, id, false)).rejects.toMatchObject(absent);
+    await expect(service().remove(stranger, id)).rejects.toMatchObject(absent);
+    expect(await service().slots(stranger, id, 5)).toEqual([]);
+    expect((await service().list(stranger, null, { first: 5 })).items).toEqual([]);
+  });
+
+  it('come when they say', async () => {
+    const saved = await save();
+    const slots = service().nextSlots(saved, 6);
+    expect([slots[0], slots.length]).toEqual([saved.nextSlotAt, 6]);
+    const shown = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
+    expect(new Set(slots.map((slot) => shown.format(slot)))).toEqual(new Set(['07:30']));
+    const disabled = await service().setEnabled(here.owner, saved.id, false);
+    expect(disabled).toMatchObject({ enabled: false, nextSlotAt: null, savedBy: here.owner.id });
+    expect(service().nextSlots(disabled, 6)).toEqual([]);
+  });
+
+  it('are changed, listed by workflow, and removed', async () => {
+    const { id: otherWorkflow } = await publish(engine, here.owner, named('Other'));
+    const first = await save();
+    const second = await save({ workflowRef: otherWorkflow });
+    const changed = await save({ id: first.id, cron: '0 0 1 * *', prompt: 'Bye' });
+    expect(changed).toMatchObject({ id: first.id, cron: '0 0 1 * *', prompt: 'Bye' });
+    await expect(save({ id: first.id, workflowRef: otherWorkflow })).rejects.toMatchObject({ code: 'not_found' });
+    const idsOf = async (ref: string | null, page = { first: 5 }) =>
+      (await service().list(here.viewer, ref, page)).items.map(({ id }) => id);
+    expect(await idsOf(null)).toEqual([second.id, first.id]);
+    expect(await idsOf(workflowRef)).toEqual([first.id]);
+    expect(await service().list(here.viewer, null, { first: 1 })).toMatchObject({ hasMore: true });
+    await service().remove(here.admin, second.id);
+    expect(await idsOf(null)).toEqual([first.id]);
+  });
+
+  it.each<[object, object]>([
+    [{ cron: '* * * *' }, { code: 'bad_request', field: 'cron' }],
+    [{ cron: '0 0 30 2 *' }, { code: 'bad_request', field: 'cron', message: 'cron: never comes' }],
+    [{ timeZone: 'Mars/Phobos' }, { code: 'bad_request', field: 'timeZone' }],
+    [{ prompt: ' ' }, { code: 'bad_request', field: 'prompt' }],
+    [{ prompt: 'x'.repeat(12_001) }, { code: 'too_large', field: 'prompt' }],
+    [{ workflowRef: newId() }, { code: 'not_found' }],
+    [{ id: newId() }, { code: 'not_found' }],
+    [{ id: 'none' }, { code: 'not_found' }],
+  ])('refuse %j', async (change, expected) => {
+    await expect(save(change)).rejects.toMatchObject(expected);
+  });
+
+  it('are 200 at most', async () => {
+    await database.postgres.withWorkspaceSql(here.owner.workspaceId, (client) =>
+      client.query(
+        `INSERT INTO workflow_schedule (workspace_id, id, workflow_id, cron, time_zone, missed, prompt, enabled, created_by, saved_by)
+         SELECT $1, gen_random_uuid(), $2, '0 0 * * *', 'UTC', 'once', 'x', false, 'user:x', 'user:x' FROM generate_series(1, 200)`,
+        [here.owner.workspaceId, workflowRef],
+      ),
+    );
+    await expect(save()).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('are audited', async () => {
+    const { id } = await save();
+    await service().setEnabled(here.admin, id, false);
+    await service().remove(here.owner, id);
+    const rows = await database.postgres.withWorkspaceSql(here.owner.workspaceId, async (client) => {
+      const found = `SELECT actor, action FROM audit_entry WHERE subject_id = $1 ORDER BY at, id`;
+      return (await client.query<{ actor: string; action: string }>(found, [id])).rows;
+    });
+    expect(rows).toEqual([
+      { actor: here.admin.id, action: 'schedule-created' },
+      { actor: here.admin.id, action: 'schedule-disabled' },
+      { actor: here.owner.id, action: 'schedule-removed' },
+    ]);
+  });
+});
