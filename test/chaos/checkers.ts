@@ -60,7 +60,7 @@ interface TextRow {
   readonly length: number;
 }
 
-/** What a viewer has put together from the deltas that were not withdrawn is what the rounds hold. */
+/** What a viewer has put together from the deltas that were not withdrawn is what the rounds hold, but for those of nodes. */
 export const checkText: Check = async (database) => {
   const jobs = await rows<TextRow>(
     database,
@@ -68,9 +68,9 @@ export const checkText: Check = async (database) => {
        (SELECT json_agg(json_build_object('type', e.type, 'body', e.body) ORDER BY e.seq) FROM job_event e
          WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id) AS events,
        coalesce((SELECT string_agg(r.text, '' ORDER BY r.number) FROM round r
-         WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id), '') AS text,
+         WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.node_run IS NULL), '') AS text,
        coalesce((SELECT string_agg(r.reasoning, '' ORDER BY r.number) FROM round r
-         WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id), '') AS reasoning
+         WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.node_run IS NULL), '') AS reasoning
        FROM job j WHERE j.finished_at IS NOT NULL AND NOT j.deltas_trimmed`,
   );
   return jobs.flatMap(({ id, events, text, reasoning, length }) => {

@@ -35,7 +35,8 @@ export class Stage {
     return this.people.owner;
   }
 
-  static async open(database?: TestDatabase): Promise<Stage> {
+  /** `env`: more settings of the door. */
+  static async open(database?: TestDatabase, env: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const own = database ?? (await createTestDatabase());
     const model = await ScriptedModel.start();
     const ledger = await ToolLedger.start();
@@ -45,7 +46,7 @@ export class Stage {
     await own.postgres.withWorkspaceSql(people.owner.workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
     );
-    const door = await startTestEngine(own, { ...settingsOf(model), BUS: 'postgres' }, false);
+    const door = await startTestEngine(own, { ...settingsOf(model), BUS: 'postgres', ...env }, false);
     return new Stage(own, model, ledger, door, people);
   }
 
@@ -117,6 +118,11 @@ export class Stage {
       const open = await this.door.app.get(InterruptsService).list(this.owner, query, { limit: 100, reverse: true });
       return open.length === count ? open : undefined;
     });
+  }
+
+  /** What the owner answers. */
+  async answer({ id }: Pick<Interrupt, 'id'>, answer: object): Promise<void> {
+    await this.door.app.get(InterruptsService).decide(this.owner, id, answer);
   }
 
   /** Another viewer, from `after` on. */

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { askedWithLosses, type Ends, leftWithLoss, type Losses, LostStories } from './lost-stories.js';
+import { agent, call, NodeScripts, say } from './node-scripts.js';
+import { Stage } from './stage.js';
+import { hasEnded, output } from './workflow-stories.js';
+
+/** Each with what it is lost in. */
+const losses: Losses = {
+  'an answer of an agent': {
+    nodes: { a: agent('stream') },
+    edges: ['start -> a'],
+    unheard: ['stream 1'],
+    before: (viewer) => viewer.saw('text-delta'),
+  },
+  'the second round of an agent': {
+    nodes: { a: agent('pay', { tools: ['charge'] }), out: { ...output, template: 'Paid: {{input}}' } },
+    edges: ['start -> a', 'a -> out'],
+    unheard: ['pay 2'],
+  },
+  'a call of an agent that may run once': {
+    nodes: { a: agent('note', { tools: ['post_note'] }), out: { ...output, template: 'Noted: {{input}}' } },
+    edges: ['start -> a', 'a -> out'],
+    calls: 1,
+    // Nobody knows, and the model is told so.
+    but: (left) => ({ ...left, calls: [{ name: 'post_note', node: 'a', status: 'interrupted', result: null }] }),
+  },
+  'a choice of a router': {
+    nodes: { r: { type: 'router', model: 'scripted', prompt: 'choose' }, left: output, right: output },
+    edges: ['start -> r', 'r.left -> left', 'r.right -> right'],
+    unheard: ['choose 1'],
+  },
+  'two of four branches': {
+    nodes: {
+      p: {
+        ...{ type: 'parallel', model: 'scripted', prompt: 'merge them' },
+        branches: ['one', 'two', 'three', 'four'].map((id) => ({ id, label: id, prompt: `branch ${id}` })),
+      },
+      out: { ...output, sources: ['p:one', 'p:two', 'p:three', 'p:four', 'p'] },
+    },
+    edges: ['start -> p', 'p.merged -> out'],
+    unheard: ['branch two 1', 'branch three 1'],
+    before: (viewer) => viewer.saw('branch-finished', 2),
+  },
+  'a merge of branches': {
+    nodes: {
+      p: {
+        ...{ type: 'parallel', model: 'scripted', prompt: 'merge both' },
+        branches: ['five', 'six'].map((id) => ({ id, label: id, prompt: `branch ${id}` })),
+      },
+      out: output,
+    },
+    edges: ['start -> p', 'p.merged -> out'],
+    unheard: ['merge both 1'],
+  },
+  'a synthesis': {
+    nodes: {
+      a: agent('first source'),
+      b: agent('second source'),
+      out: {
+        ...output,
+        mode: 'synthesis',
+        sources: ['a', 'b'],
+        synthesis: { prompt: 'synthesize', model: 'scripted' },
+      },
+    },
+    edges: ['start -> a', 'start -> b', 'a -> out', 'b -> out'],
+    unheard: ['synthesize 1'],
+    before: (viewer) => hasEnded(viewer, 'a', 'b'),
+  },
+  'one of two agents that run at once': {
+    nodes: { a: agent('quick'), b: agent('slow'), out: output },
+    edges: ['start -> a', 'start -> b', 'a -> out', 'b -> out'],
+    unheard: ['slow 1'],
+    before: (viewer) => hasEnded(viewer, 'a'),
+  },
+};
+
+describe('a worker that is killed while models answer it', () => {
+  let stage: Stage;
+  let calm: Ends;
+  let lost: Ends;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    const scripts = new NodeScripts(stage.model);
+    scripts.says('stream', say('Half of it, ', 'and the rest.'));
+    scripts.says('pay', call('charge', { to: 'ada' }), say('It is paid.'));
+    scripts.says('note', call('post_note', { to: 'ada' }), say('It is noted.'));
+    scripts.says('choose', call('select_route', { route_id: 'right', reasoning: 'It is.' }));
+    for (const id of ['one', 'two', 'three', 'four', 'five', 'six']) scripts.says(`branch ${id}`, say(`The ${id}.`));
+    for (const line of ['merge them', 'merge both', 'synthesize', 'first source', 'second source', 'quick', 'slow'])
+      scripts.says(line, say('This is ', `${line}.`));
+    ({ calm, lost } = await new LostStories(stage, scripts, losses).tell());
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  it.each(Object.entries(losses))('in %s leaves a job that ends as without that', (name, loss) => {
+    expect(lost.left[name]).toEqual(leftWithLoss(loss, calm.left[name]));
+  });
+
+  it('has models be asked again for nothing but what it did not hear', () => {
+    expect(lost.asked).toEqual(askedWithLosses(losses, calm));
+  });
+
+  it('makes no call twice', () => {
+    const callsOf = (name: string) =>
+      stage.ledger.calls.filter(({ key }) => key.startsWith(lost.viewers[name]?.jobId ?? '')).map(({ tool }) => tool);
+    expect(callsOf('the second round of an agent')).toEqual(['charge']);
+    expect(callsOf('a call of an agent that may run once')).toEqual(['post_note']);
+  });
+
+  it('leaves logs that every viewer has seen from 1 to N', async () => {
+    expect(await stage.problems()).toEqual([]);
+  });
+});
