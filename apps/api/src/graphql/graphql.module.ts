@@ -40,6 +40,7 @@ import { WorkspaceToolsResolver } from '../tools/workspace-tools.resolver.js';
 import { JobWorkflowResolver } from '../workflows/job-workflow.resolver.js';
 import { JobDiagramResolver, WorkflowDiagramResolver } from '../workflows/workflow-diagrams.resolver.js';
 import { WorkflowMutationsResolver } from '../workflows/workflow-mutations.resolver.js';
+import { WorkflowSchedulesResolver } from '../workflows/workflow-schedules.resolver.js';
 import { WorkflowStartsResolver } from '../workflows/workflow-starts.resolver.js';
 import { WorkflowsResolver, WorkflowVersionFieldsResolver } from '../workflows/workflows.resolver.js';
 import { MembersResolver } from '../workspaces/members.resolver.js';
@@ -98,6 +99,7 @@ export const graphqlResolvers = [
   ToolsResolver,
   WorkflowDiagramResolver,
   WorkflowMutationsResolver,
+  WorkflowSchedulesResolver,
   WorkflowStartsResolver,
   WorkflowVersionFieldsResolver,
   WorkflowsResolver,

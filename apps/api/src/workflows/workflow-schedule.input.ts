@@ -1,0 +1,52 @@
+import { Field, ID, InputType } from '@nestjs/graphql';
+
+import type { MissedPolicy } from '#workflows';
+
+import { MissedSlotsEnum } from './workflow-schedule.enums.js';
+
+@InputType({ description: 'A schedule to save.' })
+export class SaveWorkflowScheduleInput {
+  @Field(() => ID, { nullable: true, description: 'The schedule; absent: a new one.' })
+  id?: string | null;
+
+  @Field(() => ID, { description: "The workflow: our id, or its document's own. It stays the same." })
+  workflowId!: string;
+
+  @Field(() => String, {
+    description: 'Minute, hour, day of month, month, day of week, as in crontab(5): `30 7 * * MON-FRI`.',
+  })
+  cron!: string;
+
+  @Field(() => String, {
+    defaultValue: 'UTC',
+    description: 'Whose clocks count: a name of the time zone database, such as `Europe/Berlin`.',
+  })
+  timeZone!: string;
+
+  @Field(() => MissedSlotsEnum, {
+    defaultValue: 'once',
+    description: 'What becomes of slots that nobody was there for.',
+  })
+  missed!: MissedPolicy;
+
+  @Field(() => String, { description: 'What its jobs are told. 1 to 12,000 characters.' })
+  prompt!: string;
+
+  @Field(() => Boolean, { defaultValue: true, description: 'Whether it starts jobs.' })
+  enabled!: boolean;
+}
+
+@InputType({ description: 'A schedule to enable or disable.' })
+export class SetWorkflowScheduleEnabledInput {
+  @Field(() => ID, { description: 'The schedule.' })
+  id!: string;
+
+  @Field(() => Boolean, { description: 'Whether it starts jobs: from the next slot on.' })
+  enabled!: boolean;
+}
+
+@InputType({ description: 'A schedule to remove.' })
+export class RemoveWorkflowScheduleInput {
+  @Field(() => ID, { description: 'The schedule.' })
+  id!: string;
+}

@@ -1,0 +1,116 @@
+import { Args, Context, ID, Int, Mutation, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { AppError } from '#platform';
+import { type ScheduledSlot, SchedulesService, type WorkflowSchedule } from '#workflows';
+
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import { ForwardPageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { listCost, pageCost } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { orNull } from '../graphql/or-null.js';
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  RemoveWorkflowScheduleInput,
+  SaveWorkflowScheduleInput,
+  SetWorkflowScheduleEnabledInput,
+} from './workflow-schedule.input.js';
+import {
+  ScheduledSlotModel,
+  WorkflowScheduleConnection,
+  WorkflowScheduleModel,
+  WorkflowSchedulePayload,
+} from './workflow-schedule.model.js';
+
+const kind = 'workflowSchedules';
+const mostNextSlots = 24;
+const mostSlots = 200;
+
+/** Shows and changes when workflows run by themselves. */
+@Resolver(() => WorkflowScheduleModel)
+export class WorkflowSchedulesResolver {
+  constructor(private readonly schedules: SchedulesService) {}
+
+  @Query(() => WorkflowScheduleConnection, {
+    name: kind,
+    description: 'The schedules of the workspace, newest first.',
+    complexity: pageCost,
+  })
+  async list(
+    @Args('workflowId', { type: () => ID, nullable: true, description: 'Those of one workflow only.' })
+    workflowId: string | null,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<WorkflowSchedule>> {
+    const page = await this.schedules.list(member, workflowId ?? null, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @Query(() => WorkflowScheduleModel, { nullable: true, description: 'One of them; null when there is none.' })
+  workflowSchedule(
+    @Args('id', { type: () => ID, description: 'Our id of it.' }) id: string,
+    @Context() { member }: GraphqlContext,
+  ): Promise<WorkflowSchedule | null> {
+    return orNull(this.schedules.get(member, id));
+  }
+
+  @ResolveField(() => [DateTime], { description: 'When it comes next; empty while it is disabled.' })
+  nextSlots(
+    @Parent() schedule: WorkflowSchedule,
+    @Args('count', { type: () => Int, defaultValue: 5, description: 'How many: 1 to 24.' }) count: number,
+  ): readonly number[] {
+    return this.schedules.nextSlots(schedule, within(count, mostNextSlots));
+  }
+
+  @ResolveField(() => [ScheduledSlotModel], {
+    description: 'What became of its last slots, newest first. The last 200 are remembered.',
+    complexity: listCost(10),
+  })
+  slots(
+    @Parent() { id }: WorkflowSchedule,
+    @Args('count', { type: () => Int, defaultValue: 10, description: 'How many: 1 to 200.' }) count: number,
+    @Context() { member }: GraphqlContext,
+  ): Promise<readonly ScheduledSlot[]> {
+    return this.schedules.slots(member, id, within(count, mostSlots));
+  }
+
+  @Mutation(() => WorkflowSchedulePayload, {
+    description: 'Makes a schedule, or replaces one. For those who may manage workflows.',
+  })
+  saveWorkflowSchedule(
+    @Args('input', { type: () => SaveWorkflowScheduleInput, description: 'The schedule.' })
+    { id = null, workflowId: workflowRef, ...terms }: SaveWorkflowScheduleInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ schedule: await this.schedules.save(member, { id, workflowRef, ...terms }) }));
+  }
+
+  @Mutation(() => WorkflowSchedulePayload, {
+    description: 'Lets a schedule start jobs from its next slot on, or no more. For those who may manage workflows.',
+  })
+  setWorkflowScheduleEnabled(
+    @Args('input', { type: () => SetWorkflowScheduleEnabledInput, description: 'Which one.' })
+    { id, enabled }: SetWorkflowScheduleEnabledInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ schedule: await this.schedules.setEnabled(member, id, enabled) }));
+  }
+
+  @Mutation(() => WorkflowSchedulePayload, {
+    description: 'Removes a schedule; its jobs go on. For those who may manage workflows.',
+  })
+  removeWorkflowSchedule(
+    @Args('input', { type: () => RemoveWorkflowScheduleInput, description: 'Which one.' })
+    { id }: RemoveWorkflowScheduleInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ schedule: await this.schedules.remove(member, id) }));
+  }
+}
+
+function within(count: number, most: number): number {
+  if (count < 1 || count > most)
+    throw new AppError({ code: 'bad_request', message: `count must be 1 to ${most}`, field: 'count' });
+  return count;
+}
