@@ -48,7 +48,9 @@ export class RunningNode implements NodePorts {
     this.job = scope.run.job;
   }
 
+  /** What has been done so far is on disk before a model is asked: no crash has it asked again. */
   async converse(request: Conversing): Promise<Conversed> {
+    await this.scope.run.commit();
     const { branch, signal, ...asked } = request;
     const isContent = this.options.isContent && branch === undefined;
     const view = this.viewOf(branch ?? null, { isShown: asked.isShown, isContent, signal });
