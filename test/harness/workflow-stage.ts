@@ -5,7 +5,7 @@ import { type ApprovalStage, openApprovalStage } from './approval-stage.js';
 import { eventually } from './eventually.js';
 import type { RecordedRequest } from './scripted-model.js';
 import type { Reply } from './scripted-reply.js';
-import { publish, sketch, type SketchedNode, startWorkflow } from './workflows.js';
+import { publish, republish, sketch, type SketchedNode, startWorkflow } from './workflows.js';
 
 /** A node run as it is stored. */
 export interface StoredNodeRun {
@@ -28,7 +28,7 @@ export interface RunWishes {
   readonly history?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
 }
 
-/** A stage whose jobs are workflows, with a model that answers each node by its own script. */
+/** A stage whose jobs are workflows of the member, who also answers, with a model that answers each node by its own script. */
 export interface WorkflowStage extends ApprovalStage {
   /** The replies for whoever has this text as a line of its own in what it says to the model first: its prompt. */
   says(line: string, ...replies: readonly Reply[]): void;
@@ -41,6 +41,8 @@ export interface WorkflowStage extends ApprovalStage {
   run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], wishes?: RunWishes): Promise<string>;
   /** Publishes what other workflows name. Gives its id. */
   publish(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object): Promise<string>;
+  /** Publishes another version of it. */
+  republish(id: string, nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[]): Promise<void>;
   /** In the order in which they were begun. A node run inside of loops and maps is named `<node>@<pass>.<pass>`. */
   runsOf(jobId: string): Promise<readonly StoredNodeRun[]>;
   outputsOf(jobId: string): Promise<Readonly<Record<string, string | null>>>;
@@ -105,7 +107,7 @@ function linesOf(request: RecordedRequest): readonly string[] {
   return told.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));
 }
 
-function startsOf({ engine, people: { owner } }: ApprovalStage) {
+function startsOf({ engine, people: { owner, member } }: ApprovalStage) {
   let names = 0;
   const publishOne = (nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta: object = {}) => {
     names += 1;
@@ -113,9 +115,13 @@ function startsOf({ engine, people: { owner } }: ApprovalStage) {
   };
   return {
     publish: async (...definition: Parameters<typeof publishOne>) => (await publishOne(...definition)).id,
+    republish: (...[id, nodes, edges]: Parameters<WorkflowStage['republish']>) => {
+      const definition = sketch(nodes, edges, { name: 'republished' });
+      return republish(engine, owner, { id, definition });
+    },
     run: async (...[nodes, edges, { prompt = 'Hello', meta, ...rest } = {}]: Parameters<WorkflowStage['run']>) => {
       const workflow = await publishOne(nodes, edges, meta);
-      return startWorkflow(engine, owner, { workflow, prompt, ...rest });
+      return startWorkflow(engine, member, { workflow, prompt, ...rest });
     },
   };
 }
@@ -139,27 +145,27 @@ function rowsOf(stage: ApprovalStage) {
 
 function actsOf(stage: ApprovalStage) {
   const { app } = stage.engine;
-  const { owner } = stage.people;
+  const { member } = stage.people;
   return {
     asks: (jobId: string, count: number) =>
       eventually(`the job asks ${count} times`, async () => {
         const page = { limit: 50, reverse: true };
         const open = await app
           .get(InterruptsRepository)
-          .listInScope(scopeOf(owner), { jobId, statuses: ['open'] }, page);
+          .listInScope(scopeOf(member), { jobId, statuses: ['open'] }, page);
         return open.length === count ? open : undefined;
       }),
     waitsAt: async (jobId: string) => new Map((await stage.waits(jobId)).map((one) => [one.nodeId ?? '', one])),
     answer: async (interrupt: Interrupt | undefined, answer: object) => {
       if (interrupt === undefined) throw new Error('nobody asked that');
-      await stage.decide(owner, interrupt, answer);
+      await stage.decide(member, interrupt, answer);
     },
     expire: async (jobId: string) => {
       await stage.rows(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE job_id = $1`, [
         jobId,
       ]);
     },
-    stop: (jobId: string) => app.get(JobStopper).stop(scopeOf(owner), jobId),
+    stop: (jobId: string) => app.get(JobStopper).stop(scopeOf(member), jobId),
     loseLease: async (jobId: string) => {
       await stage.rows(
         `UPDATE job SET lease_until = clock_timestamp() - interval '1 s', lease_epoch = lease_epoch + 1 WHERE id = $1`,

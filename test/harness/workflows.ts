@@ -34,11 +34,22 @@ export function sketch(
   };
 }
 
+type Serving = Pick<TestEngine, 'app'>;
+
 /** Saves and publishes a definition. */
-export async function publish({ app }: Pick<TestEngine, 'app'>, owner: MemberPrincipal, definition: object): Promise<Workflow> {
-  const workflows = app.get(WorkflowsService);
-  const { id } = await workflows.save(owner, { id: null, definition, expectedVersion: null });
-  return (await workflows.publish(owner, id)).workflow;
+export async function publish({ app }: Serving, owner: MemberPrincipal, definition: object): Promise<Workflow> {
+  const { id } = await app.get(WorkflowsService).save(owner, { id: null, definition, expectedVersion: null });
+  return (await app.get(WorkflowsService).publish(owner, id)).workflow;
+}
+
+/** Publishes another version of what there is. */
+export async function republish(
+  { app }: Serving,
+  owner: MemberPrincipal,
+  next: { readonly id: string; readonly definition: object },
+): Promise<void> {
+  await app.get(WorkflowsService).save(owner, { ...next, expectedVersion: null });
+  await app.get(WorkflowsService).publish(owner, next.id);
 }
 
 /** What is told to a workflow. */
@@ -53,7 +64,7 @@ export interface WorkflowWish {
 
 /** Starts what is published; gives the job's id. */
 export async function startWorkflow(
-  { app }: Pick<TestEngine, 'app'>,
+  { app }: Serving,
   principal: MemberPrincipal,
   { workflow, prompt, thread, history = [] }: WorkflowWish,
 ): Promise<string> {

@@ -1,0 +1,173 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { SnapshotRepository } from '#jobs';
+
+import { eventually } from '../harness/eventually.js';
+import { createGate, errorReply, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { agent, openWorkflowStage, type StoredEvent, type WorkflowStage } from '../harness/workflow-stage.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const output = { type: 'output', format: 'text' };
+const snapshot = (jobId: string) =>
+  stage.engine.app.get(SnapshotRepository).read(stage.people.owner.workspaceId, jobId);
+const deltas = (events: readonly StoredEvent[]) =>
+  events.filter(({ type }) => type === 'text-delta').map(({ body }) => [body['nodeId'], body['offset'], body['text']]);
+/** What a viewer shows who has followed from the start. */
+function shown(events: readonly StoredEvent[]): string {
+  return events.reduce((text, { type, body }) => {
+    if (type === 'round-restarted') return text.slice(0, Number(body['contentLength']));
+    return type === 'text-delta' && 'offset' in body ? text + String(body['text']) : text;
+  }, '');
+}
+describe('the content of a workflow', () => {
+  it('is what its only leaf streams, once', async () => {
+    stage.says('Answer.', textReply(['The ', 'answer.']));
+    const jobId = await stage.run({ a: agent('Answer.') }, ['start -> a']);
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', attempt: 0 });
+    expect(deltas(await stage.eventsOf(jobId))).toEqual([['a', 0, 'The answer.']]);
+    expect((await stage.eventsOf(jobId)).at(-1)?.body).toMatchObject({ content_length: 11, status: 'completed' });
+  });
+
+  it('holds nothing of what nodes before the leaf say', async () => {
+    stage.says('Draft.', textReply(['A draft.']));
+    stage.says('Finish.', textReply(['Finished.']));
+    const jobId = await stage.run({ a: agent('Draft.'), b: agent('Finish.') }, ['start -> a', 'a -> b']);
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'Finished.', attempt: 0 });
+    expect(deltas(await stage.eventsOf(jobId))).toEqual([
+      ['a', undefined, 'A draft.'],
+      ['b', 0, 'Finished.'],
+    ]);
+  });
+
+  it('is what all leaves stream while it runs, and the final output in the end', async () => {
+    const gate = createGate();
+    stage.says('First.', textReply(['One.']));
+    stage.says('Second.', { ...textReply(['Two.']), before: gate });
+    const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
+    await eventually('the first has said all', async () =>
+      (await snapshot(jobId))?.content === 'One.' ? true : undefined,
+    );
+    gate.open();
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'Two.', attempt: 1 });
+    const events = await stage.eventsOf(jobId);
+    expect(shown(events)).toBe('Two.');
+    expect(events.at(-1)?.body).toMatchObject({ content_length: 4 });
+  });
+
+  it('is put together by an output node, which says it in one go', async () => {
+    stage.says('Draft.', textReply(['A draft.']));
+    const nodes = { a: agent('Draft.'), out: { ...output, sources: ['a'], introText: 'Here:' } };
+    const jobId = await stage.run(nodes, ['start -> a', 'a -> out']);
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'Here:\n\nA draft.', attempt: 0 });
+  });
+
+  it('withdraws what a leaf has shown that fails in the middle, and shows what it says then', async () => {
+    const broken = { body: [textChunk('Half of ')], end: 'destroy' } as const;
+    stage.says('Answer.', broken, textReply(['The whole.']));
+    const retry = { errorHandling: { retry: { maxRetries: 1, baseDelay: 1 } } };
+    const jobId = await stage.run({ a: agent('Answer.', retry) }, ['start -> a']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'The whole.' });
+    expect(shown(await stage.eventsOf(jobId))).toBe('The whole.');
+  });
+
+  it('keeps what was shown of a run that fails', async () => {
+    stage.says('First.', textReply(['One.']));
+    stage.says('Second.', errorReply(400));
+    const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
+    const { status, content } = await stage.ended(jobId);
+    expect([status, content]).toEqual(['failed', shown(await stage.eventsOf(jobId))]);
+  });
+
+  it('is what a later chat in its thread reads of it, and nothing else of its nodes', async () => {
+    const call = toolCallReply([{ id: 'c', name: 'look_up', arguments: '{"to":"x"}' }]);
+    stage.says('Draft.', call, textReply(['A draft.']));
+    stage.says('Finish.', textReply(['Finished.']));
+    const nodes = { a: agent('Draft.', { tools: ['look_up'] }), b: agent('Finish.') };
+    const jobId = await stage.run(nodes, ['start -> a', 'a -> b'], { thread: 'of a draft', prompt: 'Write.' });
+    await stage.ended(jobId);
+    stage.model.enqueue(textReply(['You are welcome.']));
+    const thanks = { messages: [{ role: 'user', content: 'Thanks.' }] } as const;
+    const chat = await stage.ask([], { ...thanks, threadRef: 'of a draft', createThread: false });
+    await stage.ended(chat.jobId);
+    expect(stage.model.requests.at(-1)?.json['messages']).toEqual([
+      { role: 'user', content: 'Write.' },
+      { role: 'assistant', content: 'Finished.' },
+      { role: 'user', content: 'Thanks.' },
+    ]);
+  });
+
+  it('is known to agents as what was said before, without being said twice', async () => {
+    stage.says('Answer.', textReply(['Fine.']));
+    const history = [
+      { role: 'user', content: 'Hi.' },
+      { role: 'assistant', content: 'Hello.' },
+    ] as const;
+    const jobId = await stage.run({ a: agent('Answer.') }, ['start -> a'], { prompt: 'How are you?', history });
+    await stage.ended(jobId);
+    expect(stage.asked('Answer.').at(-1)).toEqual([
+      { role: 'system', content: 'Answer.\n\nContext from previous agents:\n[start]: How are you?' },
+      ...history,
+      { role: 'user', content: 'How are you?' },
+    ]);
+  });
+});
+
+describe('the events of a workflow', () => {
+  it('tell a small run in its order', async () => {
+    stage.says('Answer.', textReply(['Fine.']));
+    const jobId = await stage.run({ a: agent('Answer.'), out: { ...output, sources: ['a'] } }, [
+      'start -> a',
+      'a -> out',
+    ]);
+    await stage.ended(jobId);
+    const events = await stage.eventsOf(jobId);
+    const place = (nodeId: string, type: string, ordinal: number) => ({
+      ...{ nodeRunId: `${jobId}:${ordinal}`, nodeId, label: nodeId, type, path: [] },
+    });
+    const usage = { promptTokens: 11, completionTokens: 7, totalTokens: 18 };
+    expect(events.map(({ type, body }) => [type, body])).toEqual([
+      ['job-queued', expect.objectContaining({ kind: 'workflow' })],
+      ['job-started', expect.objectContaining({ epoch: 1 })],
+      ['node-started', place('start', 'start', 1)],
+      ['node-finished', { ...place('start', 'start', 1), status: 'completed', output: 'Hello' }],
+      ['node-started', place('a', 'agent', 2)],
+      ['round-started', { round: 1, model: 'scripted', nodeId: 'a' }],
+      ['text-delta', { round: 1, nodeId: 'a', text: 'Fine.' }],
+      ['round-finished', expect.objectContaining({ round: 1, finishReason: 'stop', usage })],
+      ['node-finished', { ...place('a', 'agent', 2), status: 'completed', output: 'Fine.', tokenCount: 18 }],
+      ['node-started', place('out', 'output', 3)],
+      ['node-finished', { ...place('out', 'output', 3), status: 'completed', output: 'Fine.' }],
+      ['text-delta', { round: 2, offset: 0, text: 'Fine.' }],
+      ['job-finished', expect.objectContaining({ status: 'completed', content_length: 5, usage })],
+    ]);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
+  });
+
+  it('tell of each node run once, however often its job waits', async () => {
+    const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, too: { type: 'approval', prompt: 'And this?' } };
+    const jobId = await stage.run(nodes, ['start -> ok', 'ok -> too']);
+    for (const node of ['ok', 'too']) {
+      const asked = await eventually(`${node} asks`, async () => (await stage.waitsAt(jobId)).get(node));
+      await stage.answer(asked, { action: 'approve' });
+    }
+    await stage.ended(jobId);
+    const told = (await stage.eventsOf(jobId, 'node-started', 'node-finished')).map(
+      ({ type, body }) => `${type} ${String(body['nodeId'])}`,
+    );
+    expect(told).toEqual([
+      ...['node-started start', 'node-finished start', 'node-started ok', 'node-finished ok'],
+      ...['node-started too', 'node-finished too'],
+    ]);
+  });
+});
