@@ -182,6 +182,25 @@ describe('two people who are asked at once', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'A.\n\nB.' });
     expect(await stage.eventsOf(jobId, 'job-started')).toHaveLength(1);
   });
+
+  it('are asked once, although the job looked at its answers before it went to wait', async () => {
+    const gate = createGate();
+    stage.says('Do B.', { ...textReply(['B.']), before: gate });
+    const nodes = { a: { type: 'approval', prompt: 'A?' }, b: agent('Do B.'), c: { type: 'approval', prompt: 'C?' } };
+    const out = { ...output, sources: ['a', 'b', 'c'] };
+    const edges = ['start -> a', 'start -> b', 'start -> c', 'a -> out', 'b -> out', 'c -> out'];
+    const asked = stage.requests('Do B.').length;
+    const jobId = await stage.run({ ...nodes, out }, edges);
+    const [first, second] = await stage.asks(jobId, 2);
+    await stage.answer(first, { action: 'modify', data: 'A.' });
+    await expectStatus(jobId, 'a', 'completed');
+    gate.open();
+    expect([...(await stage.waitsAt(jobId)).values()]).toMatchObject([{ id: second?.id }]);
+    await stage.answer(second, { action: 'modify', data: 'C.' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'A.\n\nB.\n\nC.' });
+    expect(stage.requests('Do B.')).toHaveLength(asked + 1);
+    expect(await asks(jobId)).toEqual([{ n: '2' }]);
+  });
 });
 
 async function expectStatus(jobId: string, node: string, status: string): Promise<void> {
