@@ -2,6 +2,7 @@ import type { JobEvent } from '#jobs';
 
 import type { TestDatabase } from '../harness/database.js';
 import { type Check, rows, type Seen } from './check.js';
+import { checkNodeRuns } from './node-run-checkers.js';
 import { isOnce, remoteTools } from './remote-tools.js';
 import { checkDecisions, checkRequests } from './request-checkers.js';
 import type { LedgerEntry } from './tool-ledger.js';
@@ -10,7 +11,7 @@ import type { LedgerEntry } from './tool-ledger.js';
 export async function problemsOf(database: TestDatabase, seen: Seen): Promise<string[]> {
   const checks: Check[] = [
     ...[checkLiveness, checkLog, checkText, checkEffects, checkFence, checkView],
-    ...[checkRequests, checkDecisions],
+    ...[checkRequests, checkDecisions, checkNodeRuns],
   ];
   return (await Promise.all(checks.map((check) => check(database, seen)))).flat();
 }

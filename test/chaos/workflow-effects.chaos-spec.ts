@@ -4,10 +4,10 @@ import { eventually } from '../harness/eventually.js';
 import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
 import { createGate, type Gate } from '../harness/scripted-reply.js';
 import type { SketchedNode } from '../harness/workflows.js';
-import { type Ends, leftWithLoss, type Loss, type Losses, LostStories } from './lost-stories.js';
+import { type Ends, leftWithLoss, type Losses, LostStories } from './lost-stories.js';
 import { agent, NodeScripts, say } from './node-scripts.js';
 import { Stage } from './stage.js';
-import { askedAt, output } from './workflow-stories.js';
+import { askedAt, type Left, output } from './workflow-stories.js';
 
 const privateHosts = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
 
@@ -29,17 +29,13 @@ describe('a worker that is killed while nodes do something outside', () => {
     edges: ['start -> a', 'a -> out'],
   });
   const tool = (toolId: string): SketchedNode => ({ type: 'tool', toolId, config: { to: 'ada' } });
-  const asks =
-    (what: string): Loss['before'] =>
-    () =>
-      eventually(`${what} is asked for`, () => (isHeld(what) ? true : undefined));
+  const asks = (what: string) => () => eventually(`${what} is asked for`, () => (isHeld(what) ? true : undefined));
+  // Once in peace, and once more.
   const isHeld = (path: string) => target.requests.filter((request) => request.path === path).length >= 2;
-  const withRequest =
-    (outcome: string): Loss['but'] =>
-    (left) => ({
-      ...left,
-      requests: [{ node: 'a', kind: 'unknown_outcome', status: 'resolved', outcome }],
-    });
+  const withRequest = (outcome: string) => (left: Left) => ({
+    ...left,
+    requests: [{ node: 'a', kind: 'unknown_outcome', status: 'resolved', outcome }],
+  });
   const toLosses = () =>
     ({
       look_up: { ...only(tool('look_up')), calls: 1 },
