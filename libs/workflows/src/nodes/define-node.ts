@@ -19,5 +19,6 @@ export function defineNode<T extends NodeType>({ type, isPure, run }: NodeDefini
     // The registry goes by the type, and the graph has read the data by it.
     isPure: (node) => isPure?.(node.data as GraphNodeOf<T>['data']) ?? false,
     run: async (context) => run(context as ContextOf<T>), // likewise
+    runNow: (context) => run(context as ContextOf<T>), // likewise
   };
 }

@@ -14,7 +14,8 @@ export function evaluate(expression: string, { input, view }: Pick<NodeContext, 
   const answer = compiled.evaluate({
     input: textOrJson(input),
     text: input,
-    outputs: Object.fromEntries(view.outputs),
+    // All of a run's outputs are many, and most expressions name none of them.
+    outputs: expression.includes('outputs') ? Object.fromEntries(view.outputs) : {},
     inputs: Object.fromEntries(view.inputs),
   });
   if (!answer.ok) throw refusal(`The expression ${answer.problem}`);

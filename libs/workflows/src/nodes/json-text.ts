@@ -12,6 +12,7 @@ export function jsonText(value: unknown): string {
 
 /** The value that a text is JSON of; a text that is none is a text. */
 export function textOrJson(text: string): unknown {
+  if (!/^\s*["[{\dtfn-]/.test(text)) return text; // most texts are none, and failing to read them is dear
   try {
     const value: unknown = JSON.parse(text);
     return value;

@@ -160,6 +160,8 @@ export interface NodeExecutor {
   /** Nothing outside learns of it: it may be run again, and is written once, when it has ended. */
   isPure(node: GraphNode): boolean;
   run(context: NodeContext): Promise<NodeOutcome>;
+  /** The same, for pure nodes: what they give is there at once. */
+  runNow?(context: NodeContext): NodeOutcome | Promise<NodeOutcome>;
 }
 
 /** A node that could not do its work. */

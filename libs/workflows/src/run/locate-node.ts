@@ -7,8 +7,23 @@ export interface LocatedNode {
   readonly graph: WorkflowGraph;
 }
 
-/** Finds a node by its id as reported. Throws for one that the plan does not have. */
-export function locateNode(plan: RunPlan, nodeId: string): LocatedNode {
+/** The nodes of a plan by their ids as reported: a loop asks for the same ones again and again. */
+export class PlanNodes {
+  private readonly found = new Map<string, LocatedNode>();
+
+  constructor(private readonly plan: RunPlan) {}
+
+  /** Throws for one that the plan does not have. */
+  find(nodeId: string): LocatedNode {
+    const known = this.found.get(nodeId);
+    if (known !== undefined) return known;
+    const located = locateNode(this.plan, nodeId);
+    this.found.set(nodeId, located);
+    return located;
+  }
+}
+
+function locateNode(plan: RunPlan, nodeId: string): LocatedNode {
   let { graph } = plan;
   let id = nodeId;
   for (let step = enter(plan, graph, id); step !== null; step = enter(plan, graph, id)) ({ graph, id } = step);

@@ -5,12 +5,11 @@ import { systemClock } from '#platform';
 import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { DecideCommand } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
-import type { RunPlan } from '../engine/run-plan.js';
 import { mapItems } from '../nodes/map-items.js';
-import { NodeFailure, type NodePorts, type ScopeView } from '../nodes/node-executor.js';
+import { NodeFailure, type NodeOutcome, type NodePorts, type ScopeView } from '../nodes/node-executor.js';
 import { nextRetryMs, withRetries as withStory } from '../nodes/retry-policy.js';
 import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
-import { locateNode } from './locate-node.js';
+import type { PlanNodes } from './locate-node.js';
 import type { NodeServices } from './node-services.js';
 
 /** One piece of work for one node run. */
@@ -25,33 +24,49 @@ export interface Assignment {
 export type Report =
   { readonly event: RunEvent } | { readonly event: RunEvent; readonly interruptIds: readonly string[] };
 
+type Finished = Extract<NodeOutcome, { type: 'finished' }>;
+
 /** Does what the engine asks for: executes nodes, asks the conditions of loops, lists the items of maps. */
 export class NodeWork {
   constructor(
-    private readonly plan: RunPlan,
+    private readonly nodes: PlanNodes,
     private readonly run: JobRun,
     private readonly services: NodeServices,
   ) {}
 
   isPure({ nodeId }: NodeKey): boolean {
-    const { node } = locateNode(this.plan, nodeId);
+    const { node } = this.nodes.find(nodeId);
     return this.services.registry.executorOf(node.type).isPure(node);
   }
 
+  /**
+   * What a pure node gives: it waits for nothing, so there is nothing to be waited for. Null: it failed, or its executor takes its
+   * time, and it is to be executed like any other.
+   */
+  executeNow({ row, view, ports, signal }: Assignment): RunEvent | null {
+    const { node, graph } = this.nodes.find(row.nodeId);
+    const executor = this.services.registry.executorOf(node.type);
+    try {
+      const outcome = executor.runNow?.({ node, graph, run: row, input: row.input, view, ports, signal });
+      if (outcome === undefined || outcome instanceof Promise || outcome.type === 'waiting') return null;
+      return settled(row, outcome);
+    } catch {
+      return null;
+    }
+  }
+
   execute({ row, view, ports, signal }: Assignment): Promise<Report> {
-    const { node, graph } = locateNode(this.plan, row.nodeId);
+    const { node, graph } = this.nodes.find(row.nodeId);
     const executor = this.services.registry.executorOf(node.type);
     return this.tryAgain(row, signal, async (own) => {
       const outcome = await executor.run({ node, graph, run: row, input: row.input, view, ports, signal: own });
       if (outcome.type === 'waiting') return waitingFor(row, outcome.interruptIds);
-      const { output, handles, handOn, extra } = outcome;
-      const settlement = { output, handles, handOn, ...(extra === undefined ? {} : { extra }) };
-      return { event: { type: 'settled', key: row, settlement } };
+      return { event: settled(row, outcome) };
     });
   }
 
   decide({ row, ports, signal }: Assignment, { iteration, current, outputs }: DecideCommand): Promise<Report> {
-    const { node } = locateNode(this.plan, row.nodeId);
+    const { node } = this.nodes.find(row.nodeId);
     if (node.type !== 'whileLoop') throw new Error(`${row.nodeId} is no loop`);
     return this.tryAgain(row, signal, async (own) => {
       const state = { iteration, current, outputs };
@@ -62,7 +77,7 @@ export class NodeWork {
   }
 
   list({ row, view, signal }: Assignment): Promise<Report> {
-    const { node } = locateNode(this.plan, row.nodeId);
+    const { node } = this.nodes.find(row.nodeId);
     if (node.type !== 'map') throw new Error(`${row.nodeId} is no map`);
     return this.tryAgain(row, signal, () => {
       const items = mapItems(node.data.items, { input: row.input, view });
@@ -76,7 +91,7 @@ export class NodeWork {
     signal: AbortSignal,
     attempt: (signal: AbortSignal) => Promise<Report>,
   ): Promise<Report> {
-    const { node } = locateNode(this.plan, row.nodeId);
+    const { node } = this.nodes.find(row.nodeId);
     const { errorHandling, timeoutMs } = node.data;
     const earlier: NodeError[] = [];
     for (;;) {
@@ -110,6 +125,11 @@ function withRetries(report: Report, retries: number): Report {
   if (retries === 0 || event.type !== 'settled') return report;
   const { settlement } = event;
   return { event: { ...event, settlement: { ...settlement, extra: { ...settlement.extra, retries } } } };
+}
+
+function settled(key: NodeKey, { output, handles, handOn, extra }: Finished): RunEvent {
+  const settlement = { output, handles, handOn, ...(extra === undefined ? {} : { extra }) };
+  return { type: 'settled', key, settlement };
 }
 
 function waitingFor(key: NodeKey, interruptIds: readonly string[]): Report {

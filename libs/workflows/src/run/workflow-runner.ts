@@ -6,7 +6,7 @@ import type { RunCommand, RunResult } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
 import type { RunPlan } from '../engine/run-plan.js';
 import type { WorkflowRun } from '../engine/workflow-run.js';
-import { locateNode } from './locate-node.js';
+import { PlanNodes } from './locate-node.js';
 import { NodeRunWriter } from './node-run-writer.js';
 import type { StoredQuestion } from './node-runs.repository.js';
 import { type Assignment, NodeWork, type Report } from './node-work.js';
@@ -28,6 +28,9 @@ interface Work {
   readonly done: Promise<void>;
 }
 
+/** So many pure nodes take about 10 ms. */
+const turnsAtOnce = 100;
+
 /** What one lease's run of a workflow is made of. */
 export interface RunnerParts {
   readonly engine: WorkflowRun;
@@ -43,6 +46,7 @@ export interface RunnerParts {
  * Nodes that work at once share the run of the job; nothing is decided here.
  */
 export class WorkflowRunner {
+  private readonly nodes: PlanNodes;
   private readonly work: NodeWork;
   private readonly writer: NodeRunWriter;
   /** By ordinal. */
@@ -55,6 +59,8 @@ export class WorkflowRunner {
   private isReleased = false;
   /** The limit that is reached: nothing is begun until more is granted. */
   private exhausted: UsedUp | null = null;
+  /** Since it began, without anything outside. */
+  private turns = 0;
   /** How often an answer may have come. */
   private answers = 0;
   /** What given up nodes had open is being closed. */
@@ -62,7 +68,8 @@ export class WorkflowRunner {
 
   constructor(private readonly parts: RunnerParts) {
     const { plan, scope } = parts;
-    this.work = new NodeWork(plan, scope.run, scope.services);
+    this.nodes = new PlanNodes(plan);
+    this.work = new NodeWork(this.nodes, scope.run, scope.services);
     this.writer = new NodeRunWriter(scope);
   }
 
@@ -93,7 +100,7 @@ export class WorkflowRunner {
       this.watchBudget(); // before anything follows from what has happened
       for (const event of this.events.splice(0)) this.obey(engine.handle(event));
       if (this.result !== undefined) return { type: 'ended', result: this.result };
-      if (this.works.size === 0) {
+      if (this.works.size === 0 && this.events.length === 0) {
         if (this.isReleased || scope.run.draining) return { type: 'released' };
         const asked = this.askForMore();
         if (asked !== null && engine.resting) return { type: 'waiting', interruptIds: this.awaited(asked) };
@@ -149,8 +156,24 @@ export class WorkflowRunner {
   }
 
   private begin(row: NodeRunRow, isNew: boolean): void {
-    this.writer.begin(row, isNew && !this.work.isPure(row));
+    const isPure = this.work.isPure(row);
+    this.writer.begin(row, isNew && !isPure);
+    if (!this.mayBegin() || (isPure && this.executeNow(row))) return;
     this.assign(row, (assignment) => this.work.execute(assignment));
+  }
+
+  /** Once it may not, it leaves. */
+  private mayBegin(): boolean {
+    const { run } = this.parts.scope;
+    this.isReleased ||= run.draining || run.signal.aborted;
+    return !this.isReleased;
+  }
+
+  /** False: it has to be executed like any other. */
+  private executeNow(row: NodeRunRow): boolean {
+    const event = this.work.executeNow(this.assignmentOf(row, this.parts.scope.run.signal));
+    if (event !== null) this.events.push(event);
+    return event !== null;
   }
 
   private store(row: NodeRunRow): void {
@@ -159,19 +182,11 @@ export class WorkflowRunner {
   }
 
   private assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
-    const { engine, scope } = this.parts;
-    const { run } = scope;
-    if (run.draining || run.signal.aborted) {
-      this.isReleased = true;
-      return;
-    }
-    const view = engine.viewOf(row);
-    if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
+    if (!this.mayBegin()) return;
     const controller = new AbortController();
     const { signal } = controller;
-    const ports = new RunningNode(scope, row, view, { signal, isContent: this.isContent(row) });
     this.waiting.delete(row.ordinal);
-    const done = work({ row, view, ports, signal }).then(
+    const done = work(this.assignmentOf(row, signal)).then(
       (report) => {
         this.finish(row, controller, report);
       },
@@ -182,6 +197,14 @@ export class WorkflowRunner {
       },
     );
     this.works.set(row.ordinal, { name: nameOf(row), answers: this.answers, controller, done });
+  }
+
+  private assignmentOf(row: NodeRunRow, signal: AbortSignal): Assignment {
+    const { engine, scope } = this.parts;
+    const view = engine.viewOf(row);
+    if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
+    const ports = new RunningNode(scope, row, view, { signal, isContent: this.isContent(row) });
+    return { row, view, ports, signal };
   }
 
   private finish(row: NodeRunRow, { signal }: AbortController, report: Report): void {
@@ -268,11 +291,17 @@ export class WorkflowRunner {
   }
 
   private async nextEvents(): Promise<void> {
-    if (this.events.length > 0) return;
+    if (this.events.length > 0) return this.giveWay();
     await new Promise<void>((resolve) => {
       this.wake = resolve;
     });
     this.wake = undefined;
+  }
+
+  /** Nodes that wait for nothing follow each other for as long as there are any; others in this process have their turn too. */
+  private async giveWay(): Promise<void> {
+    this.turns += 1;
+    if (this.turns % turnsAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Nothing of it outlives the lease. */
@@ -285,7 +314,7 @@ export class WorkflowRunner {
   /** Whether what the node says is the job's own output: a leaf of the top. */
   private isContent({ nodeId, path, iteration }: NodeRunRow): boolean {
     if (path.length > 0 || iteration.length > 0) return false;
-    const { graph, node } = locateNode(this.parts.plan, nodeId);
+    const { graph, node } = this.nodes.find(nodeId);
     return graph.leaves.has(node.id);
   }
 }
