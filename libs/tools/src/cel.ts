@@ -1,6 +1,6 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
-import { RE2JS } from 're2js';
 
+import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
 import { runWithin } from './run-within.js';
 
 /** What an expression may name and call. */
@@ -31,7 +31,10 @@ const CALLS: ReadonlySet<string> = new Set([
   ...['lowerAscii', 'upperAscii', 'trim', 'matchesRe2', 'int', 'uint', 'double', 'string', 'bool', 'dyn', 'type'],
 ]);
 
-const patterns = new Map<string, RE2JS>();
+/** Of the patterns of an expression together; see `patternSize`. Compiling them is no part of the time that it has. */
+const mostOfPatterns = 2_000;
+
+const patterns = new Map<string, LinearPattern>();
 
 /** An environment with the limits and the linear patterns of this system, and no variables yet. */
 export function celEnvironment(): Environment {
@@ -47,6 +50,7 @@ export function compileCel(source: string, { environment, calls = [], noun }: Ce
   try {
     const program = environment.parse(source);
     const called = callsOf(program.ast);
+    if (sizeOfPatterns(called) > mostOfPatterns) return refused('has patterns in matchesRe2() that are too large');
     const problem = called.map((call) => problemOf(call, calls, noun)).find((found) => found !== null);
     if (problem !== undefined) return refused(problem);
     const { valid, type, error } = program.check();
@@ -103,6 +107,11 @@ function nodesIn(value: unknown): readonly ASTNode[] {
   return typeof value === 'object' && value !== null && 'op' in value ? [value as ASTNode] : [];
 }
 
+function sizeOfPatterns(called: readonly Call[]): number {
+  const literals = called.flatMap(({ name, args: [pattern] }) => (name === 'matchesRe2' ? [pattern?.args] : []));
+  return literals.reduce<number>((sum, text) => sum + (typeof text === 'string' ? patternSize(text) : 0), 0);
+}
+
 function problemOf({ name, args }: Call, extra: readonly string[], noun: string): string | null {
   if (name === 'matches') return 'uses matches(), which can take for ever: use matchesRe2()';
   if (!CALLS.has(name) && !extra.includes(name)) return `uses ${name.slice(0, 50)}(), which ${noun} do not have`;
@@ -117,8 +126,8 @@ function problemOf({ name, args }: Call, extra: readonly string[], noun: string)
   }
 }
 
-function linear(pattern: string): RE2JS {
-  return remember(patterns, pattern, (text) => RE2JS.compile(text));
+function linear(pattern: string): LinearPattern {
+  return remember(patterns, pattern, (text) => linearPattern(text, 're2'));
 }
 
 /** Nothing in the expression language can be trusted to look at a clock. */

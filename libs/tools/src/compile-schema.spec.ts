@@ -96,13 +96,58 @@ describe('compileSchema', () => {
     expect(check([...items, { b: [7], a: 7 }])).toEqual(['must NOT have duplicate items']);
   });
 
+  it.each<[string, object]>([
+    ['patterns that are small until they are compiled', object({ a: { pattern: 'a{1000}'.repeat(30_000) } })],
+    ['many patterns', object(many(501, (n) => ({ pattern: `^a${n}$` })))],
+    ['patterns that are large together', object(many(40, (n) => ({ pattern: `^a{300}${n}$` })))],
+    ['many parts', object(many(2_000, () => ({ type: 'string', title: 'a' })))],
+    ['long lists of names', { dependentRequired: { a: Array.from({ length: 4_000 }, (_, n) => `a${n}`) } }],
+    ['parts behind data', object({ a: { enum: [many(5_000, () => ({}))] }, b: { $ref: '#/properties/a/enum/0/p0' } })],
+  ])('refuses %s', (_, schema) => {
+    expect(() => compileSchema({ type: 'object', ...schema })).toThrow(/The JSON Schema cannot be used: (?:its|it|a)/);
+  });
+
+  it('compiles once what is referred to from many places', () => {
+    const $defs = { wide: object(many(400, () => ({ type: 'string' }))) };
+    const check = compileSchema({ $defs, allOf: Array.from({ length: 1_000 }, () => ref('wide')) });
+    expect(check({ p1: 1 })).toEqual(['"p1" must be string']);
+  });
+
+  it('compiles alternatives by the hundred', () => {
+    const check = compileSchema({ oneOf: Array.from({ length: 800 }, (_, n) => object({ a: { const: n } })) });
+    expect(check({ a: 799 })).toEqual([]);
+  });
+
+  it.each<[string, object, unknown]>([
+    ['alternatives', { anyOf: Array.from({ length: 2_000 }, () => ({ type: 'string' })) }, 1],
+    ['allowed values', { enum: Array.from({ length: 20_000 }, (_, n) => `value${n}`) }, 'x'],
+    ['patterns of names', { patternProperties: many(400, () => ({})) }, many(400, () => 1)],
+  ])('stops checking many %s against many values', (_, items, value) => {
+    const check = compileSchema(object({ list: { type: 'array', items } }));
+    expect(check({ list: [value] }).length).toBeLessThan(6);
+    expect(check({ list: Array.from({ length: 50_000 }, () => value) })).toEqual([TOO_MUCH]);
+  });
+
+  it('stops a recursive schema that checks everything twice on each level', () => {
+    const check = compileSchema(object({ a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } }));
+    expect(check(JSON.parse(`${'{"a":'.repeat(5)}1${'}'.repeat(5)}`))).toEqual(['"a.a.a.a.a" must be object']);
+    expect(check(JSON.parse(`${'{"a":'.repeat(60)}1${'}'.repeat(60)}`))).toEqual([TOO_MUCH]);
+  });
+
   it('gives up on references that multiply', () => {
     const levels = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [`l${i + 1}`, { allOf: [ref(`l${i}`), ref(`l${i}`)] }]),
     );
     const check = compileSchema({ $defs: { l0: { type: 'string' }, ...levels }, ...ref('l40') });
-    expect(check('x')).toEqual(['the value cannot be checked against its schema']);
+    expect(check('x')).toEqual([TOO_MUCH]);
   });
 });
+
+const TOO_MUCH = 'the value cannot be checked against its schema';
+
+/** Members `p0`, `p1` … */
+function many(count: number, make: (n: number) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, make(n)]));
+}
 
 const ref = (name: string) => ({ $ref: `#/$defs/${name}` });

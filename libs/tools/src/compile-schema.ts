@@ -1,8 +1,8 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
 
 import { canonicalJson } from './canonical-json.js';
+import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
 import { runWithin } from './run-within.js';
 import type { JsonSchema } from './tool.js';
 import { invalidSchema } from './tools.errors.js';
@@ -13,13 +13,18 @@ export type SchemaCheck = (value: unknown) => readonly string[];
 const MAX_SCHEMA_LENGTH = 262_144;
 const MAX_COMPILED = 200;
 const SHOWN_PROBLEMS = 5;
-const LONGEST_CHECK_MS = 250;
-
-// Patterns of strangers run on a linear engine. ajv tells compiled patterns apart by toString(), which RE2JS gives as the
-// pattern's own text; a wrapper without one would make all patterns of a schema share the first.
-const linearPattern = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateRegExp(pattern)), {
-  code: 're2',
-});
+/** How long a check may take: for a small value, and for each 200 members and characters more. */
+const CHECK_MS = 250;
+const SIZE_PER_MS = 200;
+/** Nothing larger gets more time. */
+const MOST_COUNTED = 100_000;
+/** A schema's length times the size of a value, below which a check needs no watch: a watch costs more than such a check. */
+const MOST_UNWATCHED = 1_000_000;
+/** Code is generated for each part of a schema; a thousand properties with a type and a description have 3,000. */
+const MOST_PARTS = 5_000;
+const MOST_PATTERNS = 500;
+/** Of all patterns of a schema together; see `patternSize`. */
+const MOST_PATTERNS_SIZE = 10_000;
 
 const OPTIONS: Options = {
   strict: false,
@@ -28,12 +33,14 @@ const OPTIONS: Options = {
   validateFormats: false,
   strictNumbers: true,
   logger: false,
-  code: { regExp: linearPattern },
+  // What is referred to is compiled once, and not again wherever it is referred to.
+  inlineRefs: false,
 };
 
 /**
  * Compiles a JSON Schema: draft-07 when its `$schema` says so, else 2020-12. Nothing is ever fetched: a `$ref` must point
- * inside the schema. Throws `invalid_schema`. Compiled schemas are kept by their text, the least recently used one goes first.
+ * inside the schema. What compiling costs is linear in the schema's size, which is bounded. Throws `invalid_schema`. Compiled schemas
+ * are kept by their text, the least recently used one goes first.
  */
 export function compileSchema(schema: JsonSchema): SchemaCheck {
   const known = byObject.get(schema);
@@ -49,7 +56,7 @@ const compiled = new Map<string, SchemaCheck>();
 
 function compileText(schema: JsonSchema): SchemaCheck {
   const key = textOf(schema);
-  const check = compiled.get(key) ?? compile(schema);
+  const check = compiled.get(key) ?? compile(schema, key.length);
   compiled.delete(key);
   compiled.set(key, check);
   for (const oldest of compiled.keys()) {
@@ -70,12 +77,14 @@ function textOf(schema: JsonSchema): string {
   return text;
 }
 
-function compile(schema: JsonSchema): SchemaCheck {
+function compile(schema: JsonSchema, length: number): SchemaCheck {
   const { $schema, ...rest } = schema;
   if (isAsync(rest)) throw invalidSchema('it is asynchronous ($async)');
+  if (partsOf(rest) > MOST_PARTS) throw invalidSchema(`it has more than ${MOST_PARTS} parts`);
   const Dialect = typeof $schema === 'string' && $schema.includes('draft-07') ? Ajv : Ajv2020;
   // An instance of its own for each schema: ajv remembers every schema and id it was given, so a shared one leaks and clashes.
-  const ajv = withLinearUniqueItems(new Dialect({ ...OPTIONS, validateSchema: false }));
+  const patterns = new SchemaPatterns();
+  const ajv = withLinearUniqueItems(new Dialect({ ...optionsWith(patterns), validateSchema: false }));
   let validate: ValidateFunction;
   try {
     void checkerOf(Dialect).validateSchema(rest, true);
@@ -83,23 +92,81 @@ function compile(schema: JsonSchema): SchemaCheck {
   } catch (error) {
     throw invalidSchema(error instanceof Error ? error.message : 'it does not compile');
   }
-  // References multiply what a small schema costs on a small value; all else is linear in both.
-  const isBounded = !JSON.stringify(rest).includes('Ref"') && !JSON.stringify(rest).includes('"$ref"');
-  return (value) => problemsOf(validate, value, isBounded);
+  // References multiply what a small schema costs on a small value; all else is linear in both, and in their patterns.
+  const isMultiplied = /(?:Ref|"\$ref)"/.test(JSON.stringify(rest));
+  const most = isMultiplied ? 0 : MOST_UNWATCHED / (length + patterns.size);
+  return (value) => {
+    const size = sizeOf(value);
+    return problemsOf(validate, value, size <= most ? null : CHECK_MS + size / SIZE_PER_MS);
+  };
+}
+
+/** Optimised, the code of nested alternatives takes time that grows with the square of their number. */
+function optionsWith({ regExp }: SchemaPatterns): Options {
+  return { ...OPTIONS, code: { regExp, optimize: false } };
+}
+
+/** Everything in a schema, but for lists of mere data, each of which counts as one. */
+function partsOf(schema: unknown): number {
+  if (!isObject(schema)) return 1;
+  const values = Object.entries(schema);
+  // Long lists of names (`dependentRequired`) take time that grows with the square of their length.
+  const more = Array.isArray(schema) && !schema.some(isObject) ? schema.length ** 2 / 1_000 : 0;
+  return values.reduce((sum, [name, value]) => sum + (isData(name, value) ? 1 : partsOf(value)), 1 + more);
+}
+
+function isData(name: string, value: unknown): boolean {
+  return (name === 'enum' || name === 'required') && Array.isArray(value) && !value.some(isObject);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** How many members and characters a value has; counts no more than `MOST_COUNTED`. */
+function sizeOf(value: unknown): number {
+  let size = 0;
+  const left: unknown[] = [value];
+  while (left.length > 0 && size < MOST_COUNTED) {
+    const next = left.pop();
+    size += typeof next === 'string' ? next.length + 1 : 1;
+    if (isObject(next)) for (const member of Object.values(next)) left.push(member);
+  }
+  return Math.min(size, MOST_COUNTED);
+}
+
+/** The patterns of one schema, each compiled once for a linear engine. */
+class SchemaPatterns {
+  size = 0;
+  private readonly known = new Map<string, LinearPattern>();
+  // ajv tells compiled patterns apart by toString(), which RE2JS gives as the pattern's own text; a wrapper without one would make
+  // all patterns of a schema share the first.
+  readonly regExp = Object.assign((pattern: string) => this.known.get(pattern) ?? this.compile(pattern), {
+    code: 're2',
+  });
+
+  private compile(pattern: string): LinearPattern {
+    this.size += patternSize(pattern);
+    if (this.known.size === MOST_PATTERNS || this.size > MOST_PATTERNS_SIZE)
+      throw new Error('its patterns are too many, or too large together');
+    const made = linearPattern(pattern, 'javascript');
+    this.known.set(pattern, made);
+    return made;
+  }
 }
 
 const checkers = new Map<typeof Ajv | typeof Ajv2020, Ajv | Ajv2020>();
 
 /** Checks whether a schema is one, and remembers none. The schema of schemas takes 20 times as long to compile as any other. */
 function checkerOf(Dialect: typeof Ajv | typeof Ajv2020): Ajv | Ajv2020 {
-  const checker = checkers.get(Dialect) ?? withLinearUniqueItems(new Dialect(OPTIONS));
+  const checker = checkers.get(Dialect) ?? withLinearUniqueItems(new Dialect(optionsWith(new SchemaPatterns())));
   checkers.set(Dialect, checker);
   return checker;
 }
 
 /** A word of ajv's own: such a schema answers with a promise, and a promise is no "valid". */
 function isAsync(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return false;
+  if (!isObject(schema)) return false;
   return Object.hasOwn(schema, '$async') || Object.values(schema).some(isAsync);
 }
 
@@ -118,15 +185,23 @@ function withLinearUniqueItems(ajv: Ajv | Ajv2020): Ajv | Ajv2020 {
   });
 }
 
-function problemsOf(validate: ValidateFunction, value: unknown, isBounded: boolean): readonly string[] {
+function problemsOf(validate: ValidateFunction, value: unknown, withinMs: number | null): readonly string[] {
+  const problems = new Set<string>();
+  const check = (): void => {
+    const answer: unknown = validate(value);
+    if (answer === true) return;
+    for (const error of validate.errors ?? []) {
+      problems.add(describe(error));
+      if (problems.size === SHOWN_PROBLEMS) return;
+    }
+  };
   try {
-    const answer = isBounded ? validate(value) : runWithin(LONGEST_CHECK_MS, () => validate(value));
-    if (answer === true) return [];
+    if (withinMs === null) check();
+    else runWithin(Math.ceil(withinMs), check);
+    return [...problems];
   } catch {
     return ['the value cannot be checked against its schema']; // a schema that refers to itself without end, or takes too long
   }
-  const problems = [...new Set((validate.errors ?? []).map(describe))];
-  return problems.slice(0, SHOWN_PROBLEMS);
 }
 
 function describe(error: ErrorObject): string {

@@ -80,6 +80,8 @@ describe('a condition that does not compile', () => {
     ['b"e30=".json().a', /json\(\)/],
     ['arguments.note.matchesRe2(arguments.note)', /literal pattern/],
     ['arguments.note.matchesRe2("(?=a)")', /RE2 does not know/],
+    [`arguments.note.matchesRe2("${'a{1000}'.repeat(3)}")`, /too large/],
+    [`${'arguments.note.matchesRe2("a{900}") && '.repeat(3)}true`, /too large/],
     ['arguments.amount >', /cannot be read/],
     ['', /cannot be read/],
     ['environment == "x"', /Unknown variable: environment/],
