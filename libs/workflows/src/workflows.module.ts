@@ -7,6 +7,7 @@ import { ToolsModule } from '#tools';
 
 import { DefinitionChecks } from './definitions/definition-checks.js';
 import { DefinitionsRepository } from './definitions/definitions.repository.js';
+import { VersionsInUse } from './definitions/versions-in-use.js';
 import { WorkflowsRepository } from './definitions/workflows.repository.js';
 import { WorkflowsService } from './definitions/workflows.service.js';
 import { MemoryRepository } from './run/memory.repository.js';
@@ -19,6 +20,7 @@ import { ScheduleTimers } from './schedules/schedule-timers.js';
 import { ScheduledStarts } from './schedules/scheduled-starts.js';
 import { SchedulesRepository } from './schedules/schedules.repository.js';
 import { SchedulesService } from './schedules/schedules.service.js';
+import { ReadyVersions } from './start/ready-versions.js';
 import { RerunWorkflowService } from './start/rerun-workflow.service.js';
 import { StartWorkflowService } from './start/start-workflow.service.js';
 import { WorkflowLaunch } from './start/workflow-launch.js';
@@ -29,10 +31,10 @@ import { ShownNodeRunsRepository } from './state/shown-node-runs.repository.js';
 import { WorkflowDiagrams } from './state/workflow-diagrams.js';
 import { WorkflowStateReader } from './state/workflow-state-reader.js';
 
-const definitions = [DefinitionChecks, DefinitionsRepository, WorkflowsRepository, WorkflowsService];
+const definitions = [DefinitionChecks, DefinitionsRepository, VersionsInUse, WorkflowsRepository, WorkflowsService];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
 const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
-const starts = [NodeRunsRepository, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
+const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
 const states = [
   HitlRequestsRepository,
   RunStateRepository,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, Postgres } from '#platform';
+import { isId, Postgres, systemClock, toStorableText, WorkspaceBatches } from '#platform';
 
 /** A definition as it is stored: JSON text. */
 export interface StoredDefinition {
@@ -9,6 +9,38 @@ export interface StoredDefinition {
   readonly definition: string;
   readonly hash: string;
 }
+
+/** A version to be started, without what it says. Instants in ms since the epoch. */
+export interface StartableVersion {
+  readonly id: string;
+  readonly draftHash: string;
+  readonly updatedAt: number;
+  readonly version: number;
+  readonly hash: string;
+  readonly createdAt: number;
+}
+
+/** What there is of it. Without a version: none is published; without a hash: there is no such version. */
+type Startable =
+  | StartableVersion
+  | { readonly id: string; readonly version: null }
+  | (Pick<StartableVersion, 'id' | 'version'> & { readonly hash: null });
+
+/** Which workflow, by our id or a client's. Version null: what is published. */
+interface StartRef {
+  readonly ref: string;
+  readonly version: number | null;
+}
+
+const millis = (column: string) => `round(extract(epoch FROM ${column}) * 1000)::float8`;
+
+const startableSql = `SELECT w.i, f.id, f.draft_hash AS "draftHash", ${millis('f.updated_at')} AS "updatedAt",
+       coalesce(w.version, f.published_version) AS version, v.hash, ${millis('v.created_at')} AS "createdAt"
+  FROM json_to_recordset($2::json) AS w(i int, ref text, id uuid, version int)
+ CROSS JOIN LATERAL (SELECT * FROM workflow f WHERE f.workspace_id = $1 AND f.deleted_at IS NULL
+    AND (f.id = w.id OR f.client_id = w.ref) ORDER BY f.id = w.id DESC NULLS LAST LIMIT 1) f
+  LEFT JOIN workflow_version v ON v.workspace_id = $1 AND v.workflow_id = f.id
+   AND v.number = coalesce(w.version, f.published_version)`;
 
 const pinnedSql = `SELECT v.workflow_id AS id, v.number AS version, v.definition, v.hash
   FROM unnest($2::uuid[], $3::int[]) AS w(id, version)
@@ -27,7 +59,19 @@ const publishedSql = `SELECT w.ref, f.id, v.number AS version, v.definition, v.h
  */
 @Injectable()
 export class DefinitionsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  private readonly starts: WorkspaceBatches<StartRef, Startable | null>;
+
+  constructor(private readonly postgres: Postgres) {
+    this.starts = new WorkspaceBatches((workspaceId, refs) => this.findStartable(workspaceId, refs), systemClock, {
+      tickMs: 0,
+      maxBatch: 200,
+    });
+  }
+
+  /** Null: no such workflow, or a deleted one. However many ask at once, it is one statement. */
+  startable(workspaceId: string, ref: StartRef): Promise<Startable | null> {
+    return this.starts.submit(workspaceId, ref);
+  }
 
   /** What these versions hold, those that do not exist left out. */
   async pinned(
@@ -49,5 +93,21 @@ export class DefinitionsRepository {
       values: [workspaceId, JSON.stringify(wanted)],
     });
     return new Map(rows.map(({ ref, ...definition }) => [ref, definition]));
+  }
+
+  private async findStartable(workspaceId: string, refs: readonly StartRef[]): Promise<(Startable | null)[]> {
+    const wanted = refs.map(({ ref, version }, i) => ({
+      i,
+      ref: toStorableText(ref),
+      id: isId(ref) ? ref : null,
+      version,
+    }));
+    const rows = await this.postgres.readInWorkspace<Startable & { readonly i: number }>(workspaceId, {
+      name: 'startable-workflows',
+      text: startableSql,
+      values: [workspaceId, JSON.stringify(wanted)],
+    });
+    const found = new Map(rows.map(({ i, ...startable }) => [i, startable]));
+    return refs.map((_, i) => found.get(i) ?? null);
   }
 }

@@ -5,17 +5,15 @@ import type { StartedJob } from '#jobs';
 import { newId, toStorableText } from '#platform';
 
 import { contentHash } from '../definition/content-hash.js';
-import { toGraph, type WorkflowGraph } from '../definition/graph.js';
-import { type CheckedDefinition, DefinitionChecks } from '../definitions/definition-checks.js';
-import { readDefinition, toJson } from '../definitions/read-definition.js';
-import type { Workflow, WorkflowVersion } from '../definitions/workflow.js';
-import { workflowInvalid, workflowNotPublished } from '../definitions/workflows.errors.js';
-import { WorkflowsService } from '../definitions/workflows.service.js';
+import { DefinitionsRepository, type StartableVersion } from '../definitions/definitions.repository.js';
+import { toJson } from '../definitions/read-definition.js';
+import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
+import { workflowNotFound, workflowNotPublished, workflowVersionNotFound } from '../definitions/workflows.errors.js';
 import { assertFits } from './assert-fits.js';
+import { type ReadyVersion, ReadyVersions } from './ready-versions.js';
 import { workflowPayloadMismatch, workflowStale, workflowVersionMismatch } from './start.errors.js';
 import type { KnownDefinition, StartWorkflow } from './start-workflow.js';
 import { fromKnownRun } from './to-resume-from.js';
-import { asksModels, toolsOf } from './tools-of.js';
 import type { WorkflowInput } from './workflow-input.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
@@ -24,14 +22,13 @@ const longestTitle = 80;
 /** What a start without a person says. */
 export type UnattendedStart = Pick<StartWorkflow, 'workflowRef' | 'prompt' | 'idempotency'>;
 
-type Version = WorkflowVersion & { readonly text: string };
-
 /** Accepts workflow jobs for the doors: finds what runs, checks that it can, pins it, and hands over to the job starter. */
 @Injectable()
 export class StartWorkflowService {
   constructor(
-    private readonly workflows: WorkflowsService,
-    private readonly checks: DefinitionChecks,
+    private readonly definitions: DefinitionsRepository,
+    private readonly versions: VersionsInUse,
+    private readonly ready: ReadyVersions,
     private readonly launch: WorkflowLaunch,
   ) {}
 
@@ -65,69 +62,64 @@ export class StartWorkflowService {
     const { idempotency } = request;
     const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
     if (replayed !== null) return replayed;
-    const { workflow, version } = await this.find(principal, request);
-    const { json } = readDefinition(version.text);
-    assertKnown(request.known, { workflow, version, json });
-    const checked = await this.checks.look(workspaceId, json, { strict: false });
-    const { document, result } = checked;
-    if (document === null || !result.isValid) throw workflowInvalid(result.errors);
-    const graph = toGraph(document);
-    const input = toInput(request, { graph, checked });
+    const found = await this.find(principal, request);
+    const version = await this.read(workspaceId, found);
+    assertKnown(request.known, found, version.json);
+    const ready = await this.ready.check(workspaceId, version);
     return this.launch.start(principal, {
-      workflow: { id: workflow.id, version: version.number },
-      input,
+      workflow: { id: found.id, version: found.version },
+      input: toInput(request, ready),
       thread: toThread(request),
       messageClientId: request.messageClientId,
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       idempotency,
       retryOf: null,
-      asksModels: [graph, ...graphsOf(checked)].some(asksModels),
+      asksModels: ready.asksModels,
       providerKey: request.providerKey,
     });
   }
 
-  private async find(
-    principal: Principal,
-    { workflowRef, version }: StartWorkflow,
-  ): Promise<{ readonly workflow: Workflow; readonly version: Version }> {
-    const workflow = await this.workflows.get(principal, workflowRef);
-    const number = version ?? workflow.publishedVersion;
-    if (number === null) throw workflowNotPublished();
-    return { workflow, version: await this.workflows.version(principal, workflow.id, number) };
+  private async find(principal: Principal, { workflowRef: ref, version }: StartWorkflow): Promise<StartableVersion> {
+    const { workspaceId } = principal;
+    assertCan(abilityOf(principal), { action: 'read', subject: 'Workflow', row: { workspaceId } });
+    const found = await this.definitions.startable(workspaceId, { ref, version });
+    if (found === null) throw workflowNotFound();
+    if (found.version === null) throw workflowNotPublished();
+    if (found.hash === null) throw workflowVersionNotFound();
+    return found;
+  }
+
+  private async read(workspaceId: string, { id, version }: StartableVersion): Promise<VersionInUse> {
+    const [read] = await this.versions.load(workspaceId, [{ id, version }]);
+    if (read === undefined) throw workflowVersionNotFound();
+    return read;
   }
 }
 
 function toInput(
   { prompt, history, attachments, resumeFrom }: StartWorkflow,
-  { graph, checked }: { readonly graph: WorkflowGraph; readonly checked: CheckedDefinition },
+  { graph, subflows, toolPins }: ReadyVersion,
 ): WorkflowInput {
-  const names = new Set([graph, ...graphsOf(checked)].flatMap((each) => [...toolsOf(each)]));
-  const tools = checked.tools.list().filter(({ name }) => names.has('*') || names.has(name));
   return {
     prompt,
     history,
     attachments,
-    subflows: Object.fromEntries([...checked.subflows].map(([ref, { id, version }]) => [ref, { id, version }])),
-    toolPins: Object.fromEntries(tools.map(({ name, version }) => [name, version])),
+    subflows,
+    toolPins,
     ...(resumeFrom === null ? {} : { resumeFrom: fromKnownRun(graph, resumeFrom) }),
   };
-}
-
-/** Of the subflows. One with faults of its own was refused together with the workflow. */
-function graphsOf({ subflows }: CheckedDefinition): readonly WorkflowGraph[] {
-  return [...subflows.values()].map(({ document }) => toGraph(document));
 }
 
 /** Throws when the client's copy is not what would run. */
 function assertKnown(
   { updatedAt, version, definition }: KnownDefinition,
-  found: { readonly workflow: Workflow; readonly version: Version; readonly json: unknown },
+  present: StartableVersion,
+  json: unknown,
 ): void {
-  const { workflow, version: present, json } = found;
   // Where the draft says what was published, what was published is as new as the draft.
-  const newest = workflow.draftHash === present.hash ? workflow.updatedAt : present.createdAt;
+  const newest = present.draftHash === present.hash ? present.updatedAt : present.createdAt;
   if (updatedAt !== undefined && updatedAt > newest) throw workflowStale();
-  if (version !== undefined && !isVersion(version, { number: present.number, json })) throw workflowVersionMismatch();
+  if (version !== undefined && !isVersion(version, { number: present.version, json })) throw workflowVersionMismatch();
   if (definition !== undefined && contentHash(toJson(definition).json) !== present.hash)
     throw workflowPayloadMismatch();
 }

@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+
+import { ToolCatalog, type WorkspaceTools } from '#tools';
+
+import { toGraph, type WorkflowGraph } from '../definition/graph.js';
+import { type CheckedDefinition, DefinitionChecks } from '../definitions/definition-checks.js';
+import type { VersionInUse } from '../definitions/versions-in-use.js';
+import { workflowInvalid } from '../definitions/workflows.errors.js';
+import { asksModels, toolsOf } from './tools-of.js';
+import type { WorkflowInput } from './workflow-input.js';
+
+/** A version that can be run in its workspace as it is now, and what it is pinned to. */
+export interface ReadyVersion extends Pick<WorkflowInput, 'subflows' | 'toolPins'> {
+  readonly graph: WorkflowGraph;
+  readonly asksModels: boolean;
+}
+
+interface Kept {
+  tools: WorkspaceTools;
+  /** What the tools were. */
+  readonly toolNames: string;
+  readonly ready: ReadyVersion;
+}
+
+/** Holds versions against their workspace before they are started; the same one, among the same tools, once. */
+@Injectable()
+export class ReadyVersions {
+  private readonly kept = new WeakMap<VersionInUse, Kept>();
+
+  constructor(
+    private readonly checks: DefinitionChecks,
+    private readonly catalog: ToolCatalog,
+  ) {}
+
+  /** Throws `workflow_invalid` with the issues. */
+  async check(workspaceId: string, version: VersionInUse): Promise<ReadyVersion> {
+    const kept = this.kept.get(version);
+    if (kept !== undefined && isAmong(await this.catalog.of(workspaceId), kept)) return kept.ready;
+    const checked = await this.checks.look(workspaceId, version.json, { strict: false });
+    const { document, result, subflows, tools } = checked;
+    if (document === null || !result.isValid) throw workflowInvalid(result.errors);
+    const ready = toReady(version.graph, checked);
+    // What subflows are published may be another thing any moment.
+    if (subflows.size === 0) this.kept.set(version, { tools, toolNames: namesOf(tools), ready });
+    return ready;
+  }
+}
+
+function isAmong(tools: WorkspaceTools, kept: Kept): boolean {
+  if (kept.tools === tools) return true;
+  if (namesOf(tools) !== kept.toolNames) return false;
+  kept.tools = tools;
+  return true;
+}
+
+function namesOf(tools: WorkspaceTools): string {
+  return JSON.stringify(tools.list().map(({ name, version }) => [name, version]));
+}
+
+function toReady(graph: WorkflowGraph, { subflows, tools }: CheckedDefinition): ReadyVersion {
+  // One with faults of its own was refused together with the workflow.
+  const graphs = [graph, ...[...subflows.values()].map(({ document }) => toGraph(document))];
+  const names = new Set(graphs.flatMap((each) => [...toolsOf(each)]));
+  const used = tools.list().filter(({ name }) => names.has('*') || names.has(name));
+  return {
+    graph,
+    subflows: Object.fromEntries([...subflows].map(([ref, { id, version }]) => [ref, { id, version }])),
+    toolPins: Object.fromEntries(used.map(({ name, version }) => [name, version])),
+    asksModels: graphs.some(asksModels),
+  };
+}
