@@ -134,21 +134,35 @@ describe('a call in the isolated queue', () => {
     ]);
   });
 
-  it.each(['block', 'require_approval'] as const)('is denied when the policy has come to say %s', async (action) => {
-    const sent = await queue.sendOne('once');
+  const setPolicy = async ({ workspaceId }: SentCall, action: 'block' | 'require_approval') => {
     const policy = parseApprovalPolicy({ rules: [{ match: 'once', action }] });
-    const { workspaceId } = sent;
     await queue.platform.postgres.withWorkspaceSql(workspaceId, (client) =>
       client.query(
         `INSERT INTO approval_policy (workspace_id, version, policy, created_by) VALUES ($1, 1, $2, 'user:a')`,
         [workspaceId, policy],
       ),
     );
+  };
+
+  it('is denied when the policy has come to block it', async () => {
+    const sent = await queue.sendOne('once');
+    await setPolicy(sent, 'block');
     worker().start();
     expect(ids(await queue.reached(sent, 'denied'))).toEqual(['denied', 'Tool "once" is not registered on server.']);
     expect(await queue.rows('SELECT approval, started_at FROM tool_call WHERE id = $1', [sent.id])).toEqual([
       { approval: 'withdrawn', started_at: null },
     ]);
+  });
+
+  it("goes back to its job when the policy has come to ask for approval, and is nobody else's any more", async () => {
+    const sent = await queue.sendOne('once');
+    await setPolicy(sent, 'require_approval');
+    worker().start();
+    expect(await queue.reached(sent, 'pending')).toMatchObject({ exec_epoch: 2, exec_attempts: 0, taken: false });
+    expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
+    const row = await queue.rows('SELECT executor, started_at, error FROM tool_call WHERE id = $1', [sent.id]);
+    expect(row).toEqual([{ executor: 'worker', started_at: null, error: null }]);
+    expect((await typesOf(sent)).slice(-2)).toEqual(['tool-call-updated', 'job-requeued']);
   });
 
   it("is denied when the request's own policy does not let it run", async () => {

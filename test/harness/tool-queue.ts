@@ -183,7 +183,8 @@ export function progressOf(sent: SentCall, seq: number, epoch = 1): ToolProgress
   };
 }
 
-function watchedTool(effect: ToolEffect, handled: Handling[]): Tool {
+/** The tool of a test tool queue that is named by this effect. */
+export function watchedTool(effect: ToolEffect, handled: Handling[]): Tool {
   return defineTool({
     name: effect,
     description: `does what the test says, ${effect}`,

@@ -9,7 +9,8 @@ import { type ToolCallStatus, toolCallStatuses } from './tool-call.js';
  *                                                            └──▶ interrupted ──▶ pending | completed | error, by a decision
  *
  * A call that may be called again goes back: to `awaiting_approval` when the policy has become stricter, to `awaiting_client`
- * when its client was lost. What is settled never changes, except `interrupted` by a recorded decision; the table
+ * when its client was lost. One that was sent to the isolated queue and not begun there goes back to `pending` when it has come
+ * to need approval: its job asks. What is settled never changes, except `interrupted` by a recorded decision; the table
  * `tool_call` has a trigger that says the same.
  */
 export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallStatus[]>> = {
@@ -17,6 +18,7 @@ export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallSta
   awaiting_approval: ['awaiting_client', 'running', 'denied', 'cancelled', 'error'],
   awaiting_client: ['running', 'completed', 'error', 'timed_out', 'skipped', 'denied', 'cancelled'],
   running: [
+    'pending',
     'awaiting_approval',
     'awaiting_client',
     'completed',

@@ -15,7 +15,7 @@ import type { ClaimedCall } from './exec-claims.repository.js';
 import type { ToolResponse } from './queue-message.js';
 
 /** How a call ended here, before it is put into a message. */
-export type CallAnswer = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started'>;
+export type CallAnswer = Pick<ToolResponse, 'status' | 'result' | 'error' | 'started' | 'needs_approval'>;
 
 /** What the process that runs a call holds in its hands. */
 export interface CallControls {
@@ -61,8 +61,9 @@ export class CallExecution {
     const tool = (await this.catalog.of(workspaceId)).find(name) ?? null;
     const answer = await this.gate.ask(call, tool);
     if (answer === null) return null;
-    // Here nobody can be asked any more: what has come to need approval is not run.
-    if (answer.type !== 'run') return refused(notRegistered(name), 'approval');
+    if (answer.type === 'refuse') return refused(notRegistered(name), 'approval');
+    // Its job asks for it: it knows what there is to show.
+    if (answer.type === 'ask') return { ...refused(notRegistered(name), 'approval'), needs_approval: true };
     if (tool?.enabled !== true) return refused(notRegistered(name), 'execution');
     return toolVersion === null || tool.version === toolVersion ? tool : refused(toolChanged(name), 'approval');
   }

@@ -73,6 +73,8 @@ const toolResponse = z.object({
   attempt: whole,
   /** Whether the tool's handler was entered; false: it surely did nothing. */
   started: z.boolean(),
+  /** It was not run because it needs approval by now: whoever does not know this word denies it, as the status says. */
+  needs_approval: z.boolean().optional(),
 });
 
 export type FunctionRequest = z.infer<typeof functionRequest>;

@@ -48,6 +48,13 @@ export class QueueSettler {
     crashpoint('in-tool-result');
   }
 
+  /** For a call that was not begun and needs approval by now: its job looks at it like at a new one, and asks. */
+  async giveBack(held: HeldJob, call: HeldCall): Promise<void> {
+    await this.states.giveBack(held, call.id);
+    held.append(callUpdated({ ...call, status: 'pending' }));
+    held.requeue('a call needs approval');
+  }
+
   /** For a call that was stopped: nobody can tell what a `once` call did unless it surely was not begun. */
   stopped(held: HeldJob, call: HeldCall, { started }: { readonly started: boolean }): Promise<void> {
     const end: Settlement =

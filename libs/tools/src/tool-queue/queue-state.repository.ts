@@ -80,6 +80,17 @@ export class QueueStateRepository {
     await client.query(resendSql, [workspaceId, id, delayMs, this.ttlMs]);
   }
 
+  /** Takes a call out of the queue as if it had never been sent; nothing that anybody still says of it counts. */
+  async giveBack({ client, workspaceId }: HeldJob, id: string): Promise<void> {
+    await client.query(
+      `UPDATE tool_call SET status = 'pending', executor = 'worker', exec_epoch = exec_epoch + 1, exec_owner = NULL,
+              exec_until = NULL, exec_attempts = 0, queued_at = NULL, started_at = NULL, started_epoch = NULL,
+              executed_arguments = NULL
+        WHERE workspace_id = $1 AND id = $2 AND status = 'running' AND executor = 'queue'`,
+      [workspaceId, id],
+    );
+  }
+
   /** Withdraws the right to give a result, and tells the tool processes to stop the call. */
   async withdraw({ client, workspaceId, jobId }: HeldJob, id: string, issuedBy: string): Promise<void> {
     await client.query(

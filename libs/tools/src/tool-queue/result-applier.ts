@@ -58,7 +58,9 @@ export class ResultApplier {
     if (stands === 'none') await this.late.take(held, call, response);
     else if (held.isOpen) {
       const settlement = stands === 'withdrawn' ? null : toSettlement(call, response);
-      if (settlement === null) await this.settler.stopped(held, call, response);
+      const goesBack = settlement !== null && response.needs_approval === true && !response.started;
+      if (goesBack) await this.settler.giveBack(held, call);
+      else if (settlement === null) await this.settler.stopped(held, call, response);
       else await this.settler.settle(held, call, settlement);
     }
     return 'done';
