@@ -72,11 +72,11 @@ describe('an input node', () => {
 
 describe('a person who does not answer in time', () => {
   it.each([
-    ['counts as a refusal', {}, 'No: Hello'],
-    ['counts as a yes, where the node says so', { defaultAction: 'approve' }, 'Yes: Drafted.'],
-    ['is passed over, where the node says so', { defaultAction: 'skip' }, 'Yes: Hello'],
-  ])('%s', async (_, more, content) => {
-    if (content.endsWith('Drafted.')) stage.says('Draft it.', textReply(['Drafted.']));
+    ['counts as a refusal', {}, ['reject', 'No: Hello']],
+    ['counts as a yes, where the node says so', { defaultAction: 'approve' }, ['approve', 'Yes: Drafted.']],
+    ['is passed over, where the node says so', { defaultAction: 'skip' }, ['skip', 'Yes: Hello']],
+  ])('%s', async (_, more, [outcome, content]) => {
+    if (outcome === 'approve') stage.says('Draft it.', textReply(['Drafted.']));
     const nodes = {
       a: agent('Draft it.', hitl('approval', { timeout: 60_000, ...more })),
       yes: say('Yes'),
@@ -88,6 +88,8 @@ describe('a person who does not answer in time', () => {
     await stage.expire(jobId);
     await stage.timers();
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
+    const [resolved] = await stage.eventsOf(jobId, 'interrupt-resolved');
+    expect(resolved?.body).toMatchObject({ interruptId: asked?.id, outcome });
     await expect(stage.answer(asked, { action: 'approve' })).rejects.toMatchObject({ code: 'expired' });
   });
 });

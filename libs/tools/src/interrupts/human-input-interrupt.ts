@@ -15,6 +15,8 @@ export interface HumanInputRequest {
   readonly inputSchema?: JsonSchema;
   /** The actions that are offered; absent: all of them. */
   readonly actions?: readonly HumanInputAction[];
+  /** What it counts as when nobody answers in time; absent: as the request's `expireAction` says. */
+  readonly defaultAction?: 'approve' | 'reject' | 'skip' | 'timeout';
 }
 
 /** A question that a call puts to a person. */

@@ -67,14 +67,15 @@ export class HumanInputs implements DueHandler, OnModuleInit {
     });
   }
 
-  /** Nobody answered: as if it had been refused, or skipped where the request says so. */
+  /** Nobody answered: as if it had been refused, or what the request says. */
   async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
     const skips = held.interrupt.expireAction === 'skip';
+    const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);
     const settlement: Settlement = skips
       ? { status: 'skipped', failure: { phase: 'approval', message: PERSON_SKIPPED_TEXT } }
       : { status: 'denied', failure: { phase: 'approval', message: PERSON_SILENT_TEXT } };
     await this.settleCall(held, { settlement, by: null });
-    return { status: 'expired', outcome: { outcome: skips ? 'skip' : 'reject' }, by: null };
+    return { status: 'expired', outcome: { outcome: defaultAction }, by: null };
   }
 
   /** A question of a workflow is about no call: its node reads the outcome. */
