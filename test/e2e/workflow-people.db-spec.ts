@@ -199,6 +199,7 @@ describe('two people who are asked at once', () => {
     await stage.answer(second, { action: 'modify', data: 'C.' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'A.\n\nB.\n\nC.' });
     expect(stage.requests('Do B.')).toHaveLength(asked + 1);
+    expect(await stage.eventsOf(jobId, 'job-started')).toHaveLength(2);
     expect(await asks(jobId)).toEqual([{ n: '2' }]);
   });
 });
