@@ -29,9 +29,9 @@ export class JobRead {
   /** Throws `bad_request` and `not_found`. */
   async status(principal: Principal, jobId: string, query: StatusQuery): Promise<StatusReply> {
     const snapshot = await this.snapshot(principal, jobId);
-    const status = toStatus(snapshot, query);
-    if (snapshot.kind !== 'workflow') return status;
-    return { ...status, workflow_state: await this.workflows.read(principal.workspaceId, snapshot.jobId) };
+    const isWorkflow = snapshot.kind === 'workflow';
+    const state = isWorkflow ? await this.workflows.read(principal.workspaceId, snapshot.jobId) : null;
+    return toStatus(snapshot, { query, state });
   }
 
   /** The job that the principal's key has started. Throws `bad_request`, `not_found`. */

@@ -11,12 +11,13 @@ import { nativeEncoder } from '../streams/native-encoder.js';
 import { or3Encoder } from '../streams/or3-encoder.js';
 import type { StreamEncoder } from '../streams/stream-encoder.js';
 import { JobAccess } from './job-access.js';
-import { toStatusQuery } from './to-status.js';
+import { type StatusQuery, toStatusQuery } from './to-status.js';
 
 /** Where a stream begins, and in which words. */
 interface Start {
   readonly cursor: number | undefined;
   readonly encoder: StreamEncoder;
+  readonly statesFrom: number | null;
 }
 
 /** Opens streams of jobs for the REST door. */
@@ -45,23 +46,28 @@ export class JobStream {
       response.type('text/event-stream').end();
       return;
     }
-    const { workspaceId, id: jobId, createdBy } = job;
+    const { workspaceId, id: jobId, kind, createdBy } = job;
     const start = isOr3 ? await this.or3Start(job, cursor, request.query) : nativeStart(cursor);
-    await this.streams.serve({ principal, workspaceId, jobId, createdBy, ...start }, response);
+    await this.streams.serve({ principal, workspaceId, jobId, kind, createdBy, ...start }, response);
   }
 
   /** A client that comes back with a number has no snapshot to build on, so the job is read as it is now. */
   private async or3Start(job: Job, cursor: number | undefined, query: Request['query']): Promise<Start> {
-    if (cursor === undefined) return { cursor, encoder: or3Encoder({ query: toStatusQuery(query) }) };
+    if (cursor === undefined) return or3FromSnapshot(toStatusQuery(query));
     const base = await this.snapshots.read(job.workspaceId, job.id);
     // Of an ended job there is nothing to follow: all of it again is the short way to its end.
-    if (base === null || base.ended) return { cursor: undefined, encoder: or3Encoder({ query: {} }) };
-    return { cursor, encoder: or3Encoder({ query: {}, base }) };
+    if (base === null || base.ended) return or3FromSnapshot({});
+    // What the client knows of the job lags behind `base` until it has the events up to it.
+    return { cursor, encoder: or3Encoder({ query: {}, base }), statesFrom: base.seq };
   }
 }
 
+function or3FromSnapshot(query: StatusQuery): Start {
+  return { cursor: undefined, encoder: or3Encoder({ query }), statesFrom: 0 };
+}
+
 function nativeStart(cursor: number | undefined): Start {
-  return { cursor, encoder: nativeEncoder(() => systemClock.now()) };
+  return { cursor, encoder: nativeEncoder(() => systemClock.now()), statesFrom: null };
 }
 
 function toFormat(value: unknown): 'native' | 'or3' {

@@ -29,7 +29,7 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
 }
 
 function texts(query: Record<string, string>) {
-  const { content, content_delta, content_reset } = toStatus(snapshot(), toStatusQuery(query));
+  const { content, content_delta, content_reset } = toStatus(snapshot(), { query: toStatusQuery(query) });
   return { content, content_delta, content_reset };
 }
 
@@ -62,12 +62,14 @@ describe('the text of a status', () => {
   });
 
   it('obeys the same rules for reasoning, by its own offset', () => {
-    expect(toStatus(snapshot(), toStatusQuery({ reasoning_offset: '5' }))).toMatchObject({
+    expect(toStatus(snapshot(), { query: toStatusQuery({ reasoning_offset: '5' }) })).toMatchObject({
       content: 'Hello 👋 there',
       reasoning_delta: 'ing',
       reasoning_length: 8,
     });
-    expect(toStatus(snapshot(), toStatusQuery({ reasoning_offset: '9' }))).toMatchObject({ reasoning_reset: true });
+    expect(toStatus(snapshot(), { query: toStatusQuery({ reasoning_offset: '9' }) })).toMatchObject({
+      reasoning_reset: true,
+    });
   });
 
   it('always brings a reader who follows the rules to the whole text, never through half a character', () => {
@@ -79,7 +81,7 @@ describe('the text of a status', () => {
         let attempt = '';
         for (const { text: content, attempt: now, wrong } of steps) {
           const offset = String(wrong ?? known.length);
-          const reply = toStatus(snapshot({ content, attempt: now }), toStatusQuery({ offset, attempt }));
+          const reply = toStatus(snapshot({ content, attempt: now }), { query: toStatusQuery({ offset, attempt }) });
           expect(reply.content_length).toBe(content.length);
           expect(reply.content === undefined).not.toBe(reply.content_delta === undefined);
           const held = content.slice(0, Number(offset));

@@ -11,7 +11,7 @@ export interface StatusQuery {
 
 export type WireStatus = 'streaming' | 'complete' | 'error' | 'aborted';
 
-/** A job on the wire, without its texts. */
+/** A job on the wire, without its texts and the state of its workflow. */
 export interface StatusHead {
   readonly id: string;
   readonly status: WireStatus;
@@ -28,8 +28,6 @@ export interface StatusHead {
   readonly completedAt: number | null;
   readonly error: string | null;
   readonly tool_calls: readonly ToolCallItem[];
-  /** Of workflow jobs, where it was read. */
-  readonly workflow_state: WorkflowState | null;
   readonly content_length: number;
   readonly reasoning_length: number;
 }
@@ -44,7 +42,15 @@ export interface StatusTexts {
   readonly reasoning_reset?: true;
 }
 
-export type StatusReply = StatusHead & StatusTexts;
+export type StatusReply = StatusHead & StatusTexts & { readonly workflow_state: WorkflowState | null };
+
+/** What a status is made for. */
+export interface StatusTerms {
+  /** What the reader has; absent: nothing. */
+  readonly query?: StatusQuery;
+  /** Of a workflow job; absent or null: it is none. */
+  readonly state?: WorkflowState | null;
+}
 
 const wireStatuses: Readonly<Record<JobStatus, WireStatus>> = {
   queued: 'streaming',
@@ -72,13 +78,14 @@ export function toStatusQuery(query: Readonly<Record<string, unknown>>): StatusQ
   };
 }
 
-/** A snapshot as the status door shows it to somebody who has `query` already. Pure. */
-export function toStatus(snapshot: JobSnapshot, query: StatusQuery = {}): StatusReply {
+/** A snapshot as the status door shows it. Pure. */
+export function toStatus(snapshot: JobSnapshot, { query = {}, state = null }: StatusTerms = {}): StatusReply {
   const { attempt } = snapshot;
   const content = missingPart(snapshot.content, { attempt, has: query.offset, hasAttempt: query.attempt });
   const reasoning = missingPart(snapshot.reasoning, { attempt, has: query.reasoningOffset, hasAttempt: query.attempt });
   return {
     ...toStatusHead(snapshot),
+    workflow_state: state,
     ...(content.full === undefined ? {} : { content: content.full }),
     ...(content.delta === undefined ? {} : { content_delta: content.delta }),
     ...(content.reset === undefined ? {} : { content_reset: content.reset }),
@@ -104,7 +111,6 @@ export function toStatusHead(snapshot: JobSnapshot): StatusHead {
     completedAt: snapshot.completedAt,
     error: snapshot.status === 'failed' ? (snapshot.error?.message ?? 'Job failed') : null,
     tool_calls: snapshot.calls.map(toItem),
-    workflow_state: null,
     content_length: snapshot.content.length,
     reasoning_length: snapshot.reasoning.length,
   };

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { EventFeed } from '#jobs';
 import { Config, LOGGER, type Logger, systemClock } from '#platform';
 
+import { type FeedRequest, JobFeeds } from './job-feeds.js';
 import { JobViewer } from './job-viewer.js';
 import { OpenStreams } from './open-streams.js';
 import { SseWriter } from './sse-writer.js';
@@ -13,10 +13,8 @@ import type { StreamEncoder } from './stream-encoder.js';
 import { ViewerAccess } from './viewer-access.js';
 
 /** Who watches what, from where on and in which words. The right to read the job has been checked. */
-export interface StreamRequest {
+export interface StreamRequest extends FeedRequest {
   readonly principal: Principal;
-  readonly workspaceId: string;
-  readonly jobId: string;
   readonly createdBy: string | null;
   readonly cursor: number | undefined;
   readonly encoder: StreamEncoder;
@@ -28,7 +26,7 @@ const pingMs = 15_000;
 @Injectable()
 export class JobStreams {
   constructor(
-    private readonly feed: EventFeed,
+    private readonly feeds: JobFeeds,
     private readonly access: ViewerAccess,
     private readonly open: OpenStreams,
     private readonly config: Config,
@@ -56,7 +54,8 @@ export class JobStreams {
         () => undefined,
       );
     });
-    const viewer = new JobViewer({ ...request, writer, access, feed: this.feed, logger: this.logger });
+    const { feed, close } = this.feeds.open(request);
+    const viewer = new JobViewer({ ...request, writer, access, feed, logger: this.logger });
     response.once('close', () => {
       viewer.dispose();
     });
@@ -65,6 +64,7 @@ export class JobStreams {
       writer.open();
       await viewer.run();
     } finally {
+      close();
       access.stop();
       seat.leave();
     }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { EventFeed, FeedItem, FollowOptions } from '#jobs';
+import type { FeedItem, FollowOptions } from '#jobs';
 import { createLogger } from '#platform';
 
 import { JobViewer } from './job-viewer.js';
 import type { CloseReason } from './open-streams.js';
 import type { SseWriter } from './sse-writer.js';
+import type { ViewedItem } from './viewed-item.js';
 import type { LostReason } from './viewer-access.js';
 
 /** A feed of numbered events: what it gives after each cursor is the test's to say. */
@@ -41,15 +42,15 @@ function scene(options: {
     },
   };
   const encoder = {
-    encode: (item: FeedItem) => {
+    encode: (item: ViewedItem) => {
       const after = item.type === 'events' ? (item.events[0]?.seq ?? 0) : 0;
       return { text: String(after), after, needsSnapshot: after === 99 };
     },
   };
   const viewer = new JobViewer({
     ...{ workspaceId: 'w', jobId: 'j', cursor: undefined, encoder },
-    // Stand-ins for what the viewer calls of each.
-    feed: feed as unknown as EventFeed,
+    feed,
+    // A stand-in for what the viewer calls of it.
     writer: writer as unknown as SseWriter,
     access: { check: options.check ?? (() => Promise.resolve(null)) },
     logger: createLogger({ level: 'silent' }),

@@ -1,10 +1,10 @@
-import type { EventFeed } from '#jobs';
 import type { Logger } from '#platform';
 
 import type { CloseReason } from './open-streams.js';
 import { sseFrame } from './sse-frame.js';
 import type { SseWriter } from './sse-writer.js';
 import type { StreamEncoder } from './stream-encoder.js';
+import type { JobFeed } from './viewed-item.js';
 import type { AccessWatch } from './viewer-access.js';
 
 export interface JobViewerParts {
@@ -15,7 +15,7 @@ export interface JobViewerParts {
   readonly encoder: StreamEncoder;
   readonly writer: SseWriter;
   readonly access: Pick<AccessWatch, 'check'>;
-  readonly feed: EventFeed;
+  readonly feed: JobFeed;
   readonly logger: Logger;
 }
 

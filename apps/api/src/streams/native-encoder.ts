@@ -1,8 +1,10 @@
-import type { FeedItem, JobEvent, JobSnapshot } from '#jobs';
+import type { JobEvent, JobSnapshot } from '#jobs';
+import type { WorkflowState } from '#workflows';
 
 import { toStatus, withOutput } from '../jobs/to-status.js';
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
+import type { ViewedItem } from './viewed-item.js';
 
 // Viewers of a job share its events, so each is written out once, however many watch.
 const frames = new WeakMap<JobEvent, string>();
@@ -10,13 +12,16 @@ const frames = new WeakMap<JobEvent, string>();
 /** The stream of section 5: every event under its own name, snapshots where the log cannot answer. `now` stamps snapshots. */
 export function nativeEncoder(now: () => number): StreamEncoder {
   return {
-    encode: (item: FeedItem): EncodedItem => {
+    encode: (item: ViewedItem): EncodedItem => {
+      // Its clients follow a workflow by its events.
+      if (item.type === 'workflow-state') return { text: '', after: item.after, needsSnapshot: false };
       if (item.type === 'events') {
         const text = item.events.map(eventFrame).join('');
         return { text, after: item.events.at(-1)?.seq ?? 0, needsSnapshot: false };
       }
-      const { snapshot, reset } = item;
-      return { text: snapshotFrame(snapshot, { reset, at: now() }), after: snapshot.seq, needsSnapshot: false };
+      const { snapshot, reset, state } = item;
+      const text = snapshotFrame(snapshot, { reset, at: now(), state: state ?? null });
+      return { text, after: snapshot.seq, needsSnapshot: false };
     },
   };
 }
@@ -35,7 +40,13 @@ function bodyOf(event: JobEvent): object {
   return isCall ? { ...event.body, call: withOutput(event.body.call) } : event.body;
 }
 
-function snapshotFrame(snapshot: JobSnapshot, { reset, at }: { readonly reset: boolean; readonly at: number }): string {
+interface SnapshotFacts {
+  readonly reset: boolean;
+  readonly at: number;
+  readonly state: WorkflowState | null;
+}
+
+function snapshotFrame(snapshot: JobSnapshot, { reset, at, state }: SnapshotFacts): string {
   const { seq, jobId, attempt } = snapshot;
   // As in `interrupt-opened`, where JSON leaves out what a request is not about.
   const interrupts = snapshot.interrupts.map(({ id, callId, nodeId, ...shown }) => ({
@@ -47,6 +58,6 @@ function snapshotFrame(snapshot: JobSnapshot, { reset, at }: { readonly reset: b
   return sseFrame({
     id: seq,
     event: 'snapshot',
-    data: { seq, jobId, at, attempt, reset, status: toStatus(snapshot), interrupts },
+    data: { seq, jobId, at, attempt, reset, status: toStatus(snapshot, { state }), interrupts },
   });
 }

@@ -1,16 +1,9 @@
-import {
-  type FeedItem,
-  isDelta,
-  isTerminal,
-  type JobEvent,
-  type JobSnapshot,
-  statusAfter,
-  type ToolCallItem,
-} from '#jobs';
+import { isDelta, isTerminal, type JobEvent, type JobSnapshot, statusAfter, type ToolCallItem } from '#jobs';
 
 import {
   type StatusHead,
   type StatusQuery,
+  type StatusReply,
   type StatusTexts,
   toItem,
   toStatus,
@@ -20,6 +13,7 @@ import {
 } from '../jobs/to-status.js';
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
+import type { StateItem, ViewedItem } from './viewed-item.js';
 
 interface Call {
   readonly round: number;
@@ -35,45 +29,70 @@ interface State {
 
 /**
  * The stream as OR3 chat clients read it: `snapshot`, then `delta` for text and `status` for everything else, at the end one
- * `status` with the whole text. `query`: what the client says it has. `base`: for a client that comes back with an event
- * number and gets no snapshot first. Remembers the job without its texts.
+ * `status` with the whole text. In a workflow a `status` comes with each new state, and tells of all that has happened since
+ * the last one. `query`: what the client says it has. `base`: for a client that comes back with an event number and gets no
+ * snapshot first. Remembers the job without its texts.
  */
-export function or3Encoder({
-  query,
-  base,
-}: {
-  readonly query: StatusQuery;
-  readonly base?: JobSnapshot;
-}): StreamEncoder {
-  let state = base === undefined ? undefined : toState(base);
-  let shown: 'nothing' | 'texts' = base === undefined ? 'nothing' : 'texts';
-  const takeSnapshot = ({ snapshot, reset }: Extract<FeedItem, { type: 'snapshot' }>): EncodedItem => {
-    const attemptBefore = state?.head.attempt;
-    state = toState(snapshot);
-    const isFirst = shown === 'nothing';
-    shown = 'texts';
-    const withdrew = reset || (attemptBefore !== undefined && attemptBefore !== snapshot.attempt);
-    const text = isFirst
-      ? frame(snapshot.seq, 'snapshot', toStatus(snapshot, query))
-      : frame(snapshot.seq, reset ? 'snapshot' : 'status', { ...toStatus(snapshot), ...(withdrew ? resetMarks : {}) });
-    const end = isFirst && snapshot.ended ? frame(snapshot.seq, 'status', toStatus(snapshot)) : '';
-    return { text: text + end, after: snapshot.seq, needsSnapshot: false };
-  };
-  const takeEvents = (events: readonly JobEvent[]): EncodedItem => {
+export function or3Encoder(terms: { readonly query: StatusQuery; readonly base?: JobSnapshot }): StreamEncoder {
+  return new Or3Encoder(terms);
+}
+
+class Or3Encoder implements StreamEncoder {
+  private readonly query: StatusQuery;
+  private state: State | undefined;
+
+  constructor({ query, base }: { readonly query: StatusQuery; readonly base?: JobSnapshot }) {
+    this.query = query;
+    this.state = base === undefined ? undefined : toState(base);
+  }
+
+  encode(item: ViewedItem): EncodedItem {
+    switch (item.type) {
+      case 'snapshot':
+        return this.takeSnapshot(item);
+      case 'events':
+        return this.takeEvents(item.events);
+      case 'workflow-state':
+        return this.takeState(item);
+    }
+  }
+
+  private takeSnapshot({ snapshot, reset, state }: Extract<ViewedItem, { type: 'snapshot' }>): EncodedItem {
+    const before = this.state;
+    this.state = toState(snapshot);
+    const whole = toStatus(snapshot, { state: state ?? null });
+    const encoded = (text: string): EncodedItem => ({ text, after: snapshot.seq, needsSnapshot: false });
+    if (before === undefined) {
+      const first = frame(snapshot.seq, 'snapshot', toStatus(snapshot, { query: this.query, state: state ?? null }));
+      return encoded(snapshot.ended ? first + frame(snapshot.seq, 'status', whole) : first);
+    }
+    const marks = reset || before.head.attempt !== snapshot.attempt ? resetMarks : {};
+    return encoded(frame(snapshot.seq, reset ? 'snapshot' : 'status', { ...whole, ...marks }));
+  }
+
+  private takeEvents(events: readonly JobEvent[]): EncodedItem {
     let text = '';
     let after = 0;
     for (const event of events) {
-      if (state === undefined) throw new Error('events came before anything they could follow');
       // Withdrawn text, and the whole text at the end, are read again rather than remembered for every viewer.
       if (event.type === 'round-restarted' || event.type === 'job-finished')
         return { text, after, needsSnapshot: true };
-      state = fold(state, event);
-      text += eventFrame(state, event);
+      this.state = fold(this.known, event);
+      text += eventFrame(this.state, event);
       after = event.seq;
     }
     return { text, after, needsSnapshot: false };
-  };
-  return { encode: (item) => (item.type === 'snapshot' ? takeSnapshot(item) : takeEvents(item.events)) };
+  }
+
+  private takeState({ state, after }: StateItem): EncodedItem {
+    const status = { ...this.known.head, seq: after, chunksReceived: after, workflow_state: state };
+    return { text: frame(after, 'status', status), after, needsSnapshot: false };
+  }
+
+  private get known(): State {
+    if (this.state === undefined) throw new Error('something came before anything it could follow');
+    return this.state;
+  }
 }
 
 const resetMarks: StatusTexts = { content_reset: true, reasoning_reset: true };
@@ -122,18 +141,23 @@ function foldCalls(calls: readonly Call[], event: JobEvent): readonly Call[] {
 }
 
 function eventFrame({ head }: State, event: JobEvent): string {
+  const isWorkflow = head.kind === 'workflow';
   // How far a call is, these clients have no word for: a whole status twice a second would tell them nothing.
   if (event.type === 'tool-progress') return '';
-  if (!isDelta(event)) return frame(event.seq, 'status', head);
+  if (!isDelta(event)) return isWorkflow ? '' : frame(event.seq, 'status', { ...head, workflow_state: null });
   const { text, offset } = event.body;
   // Text of a node is part of the state of the workflow, not of the content that deltas add to.
   if (offset === undefined) return '';
   return frame(event.seq, 'delta', {
     ...head,
+    ...(isWorkflow ? {} : { workflow_state: null }),
     ...(event.type === 'text-delta' ? { content_delta: text } : { reasoning_delta: text }),
   });
 }
 
-function frame(id: number, event: 'snapshot' | 'delta' | 'status', status: StatusHead & StatusTexts): string {
+/** Without a state there is nothing new of it. */
+type ShownStatus = StatusHead & StatusTexts & Partial<Pick<StatusReply, 'workflow_state'>>;
+
+function frame(id: number, event: 'snapshot' | 'delta' | 'status', status: ShownStatus): string {
   return sseFrame({ id, data: { event, status } });
 }

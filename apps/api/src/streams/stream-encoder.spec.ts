@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createParser } from 'eventsource-parser';
 
 import type { JobEvent, JobSnapshot, NewJobEvent } from '#jobs';
+import type { WorkflowState } from '#workflows';
 
 import { nativeEncoder } from './native-encoder.js';
 import { or3Encoder } from './or3-encoder.js';
@@ -41,6 +42,11 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
     interrupts: [],
     ...change,
   };
+}
+
+/** The encoders look at nothing in it. */
+function stateOf(version: number): WorkflowState {
+  return { type: 'workflow-execution', version } as WorkflowState;
 }
 
 interface Frame {
@@ -100,6 +106,18 @@ describe('the native encoder', () => {
       { interruptId, ...shown, callId: 'call_1' },
       { interruptId, ...shown, nodeId: 'n' },
     ]);
+  });
+
+  it('shows the state of a workflow in snapshots only', () => {
+    const item = {
+      type: 'snapshot',
+      snapshot: snapshot({ kind: 'workflow' }),
+      reset: false,
+      state: stateOf(3),
+    } as const;
+    const [frame] = framesOf(encoder.encode(item).text);
+    expect(frame?.data['status']).toMatchObject({ workflow_state: { version: 3 } });
+    expect(encoder.encode({ type: 'workflow-state', state: stateOf(4), after: 4 }).text).toBe('');
   });
 
   it('writes an event out once for all its viewers', () => {
@@ -228,5 +246,52 @@ describe('the or3 encoder', () => {
     const encoder = or3Encoder({ query: {}, base: snapshot() });
     const frames = framesOf(encoder.encode({ type: 'snapshot', snapshot: snapshot({ seq: 9 }), reset: true }).text);
     expect(shown(frames)).toMatchObject([{ event: 'snapshot', status: { content: 'ab', content_reset: true } }]);
+  });
+});
+
+describe('the or3 encoder of a workflow', () => {
+  const begin = () => {
+    const encoder = or3Encoder({ query: {} });
+    const item = {
+      type: 'snapshot',
+      snapshot: snapshot({ kind: 'workflow' }),
+      reset: false,
+      state: stateOf(3),
+    } as const;
+    return { encoder, first: framesOf(encoder.encode(item).text) };
+  };
+  const place = { nodeRunId: 'j:1', nodeId: 'n', label: 'N', type: 'agent', path: [] };
+
+  it('begins with the state', () => {
+    expect(begin().first).toMatchObject([
+      { data: { event: 'snapshot', status: { content: 'ab', workflow_state: { version: 3 } } } },
+    ]);
+  });
+
+  it('sends text at once and everything else with the next state, under the number that the client then has', () => {
+    const { encoder } = begin();
+    const started = event(4, { type: 'node-started', body: place });
+    const waiting = event(6, { type: 'job-waiting', body: { interruptIds: ['i'] } });
+    const events = framesOf(encoder.encode({ type: 'events', events: [started, text(5, 2, 'cd'), waiting] }).text);
+    expect(events).toMatchObject([{ id: '5', data: { event: 'delta', status: { content_delta: 'cd' } } }]);
+    expect(events[0]?.data['status']).not.toHaveProperty('workflow_state');
+    const encoded = encoder.encode({ type: 'workflow-state', state: stateOf(8), after: 6 });
+    expect([encoded.after, encoded.needsSnapshot]).toEqual([6, false]);
+    const [frame] = framesOf(encoded.text);
+    expect(frame).toMatchObject({
+      id: '6',
+      data: { event: 'status', status: { seq: 6, job_status: 'waiting', workflow_state: { version: 8 } } },
+    });
+    expect(frame?.data['status']).not.toHaveProperty('content');
+  });
+
+  it('ends with the whole text and the whole state', () => {
+    const { encoder } = begin();
+    expect(encoder.encode({ type: 'events', events: [event(4, finished)] }).needsSnapshot).toBe(true);
+    const end = snapshot({ kind: 'workflow', seq: 4, status: 'completed', ended: true, content: 'abcd' });
+    const { text: said } = encoder.encode({ type: 'snapshot', snapshot: end, reset: false, state: stateOf(4) });
+    expect(framesOf(said)).toMatchObject([
+      { data: { event: 'status', status: { content: 'abcd', workflow_state: { version: 4 } } } },
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-import type { FeedItem } from '#jobs';
+import type { ViewedItem } from './viewed-item.js';
 
 /** A piece of a stream, ready to be written. */
 export interface EncodedItem {
@@ -9,7 +9,7 @@ export interface EncodedItem {
   readonly needsSnapshot: boolean;
 }
 
-/** Turns what the feed gives into the text of one viewer's stream. One for each viewer; pure but for what it remembers. */
+/** Turns what a feed gives into the text of one viewer's stream. One for each viewer; pure but for what it remembers. */
 export interface StreamEncoder {
-  encode(item: FeedItem): EncodedItem;
+  encode(item: ViewedItem): EncodedItem;
 }

@@ -1,15 +1,17 @@
 import { Module } from '@nestjs/common';
 
 import { JobsModule } from '#jobs';
+import { WorkflowsModule } from '#workflows';
 
+import { JobFeeds } from './job-feeds.js';
 import { JobStreams } from './job-streams.js';
 import { OpenStreams } from './open-streams.js';
 import { ViewerAccess } from './viewer-access.js';
 
 /** What all live streams have in common, SSE and GraphQL alike. */
 @Module({
-  imports: [JobsModule],
-  providers: [JobStreams, OpenStreams, ViewerAccess],
+  imports: [JobsModule, WorkflowsModule],
+  providers: [JobFeeds, JobStreams, OpenStreams, ViewerAccess],
   exports: [JobStreams, OpenStreams, ViewerAccess],
 })
 export class StreamsModule {}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { FeedItem, FollowOptions } from '#jobs';
+import { ManualClock } from '#platform';
+import type { WorkflowState } from '#workflows';
+
+import { SharedState, stateIntervalMs } from './shared-state.js';
+import type { ViewedItem } from './viewed-item.js';
+import { WorkflowFeed } from './workflow-feed.js';
+
+type Fact = { readonly snapshot: number } | { readonly event: number };
+
+/** A job whose log the test writes, and a viewer of it. */
+function scene({ statesFrom = 0, version = 0 }: { readonly statesFrom?: number | null; version?: number } = {}) {
+  const clock = new ManualClock();
+  const facts: Fact[] = [];
+  let wake = Promise.withResolvers<undefined>();
+  const said: string[] = [];
+  const say = async (...more: Fact[]) => {
+    facts.push(...more);
+    version = Math.max(version, ...more.map((fact) => ('event' in fact ? fact.event : fact.snapshot)));
+    wake.resolve(undefined);
+    await settled();
+  };
+  const events = {
+    async *follow({ signal }: FollowOptions): AsyncGenerator<FeedItem, void, undefined> {
+      const gone = new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      while (!signal.aborted) {
+        const fact = facts.shift();
+        if (fact !== undefined) yield toItem(fact);
+        else {
+          wake = Promise.withResolvers();
+          await Promise.race([wake.promise, gone]);
+        }
+      }
+    },
+  };
+  const read = () => Promise.resolve({ version } as WorkflowState); // only the version is looked at
+  const feed = new WorkflowFeed({ events, state: new SharedState({ read, clock }), clock, statesFrom });
+  const abort = new AbortController();
+  /** Until `enough` says so. */
+  const watch = async (after?: number, enough: (item: ViewedItem) => boolean = () => false) => {
+    for await (const item of feed.follow({ workspaceId: 'w', jobId: 'j', after, signal: abort.signal })) {
+      said.push(toText(item));
+      if (enough(item)) return;
+    }
+  };
+  const pass = async (ms: number) => {
+    clock.advance(ms);
+    await settled();
+  };
+  return { said, say, watch, pass, abort };
+}
+
+const settled = () => new Promise(setImmediate);
+
+/** What is looked at of it. */
+function toItem(fact: Fact): FeedItem {
+  const item =
+    'event' in fact
+      ? { type: 'events', events: [{ seq: fact.event }] }
+      : { type: 'snapshot', snapshot: { seq: fact.snapshot }, reset: false };
+  return item as unknown as FeedItem;
+}
+
+function toText(item: ViewedItem): string {
+  switch (item.type) {
+    case 'events':
+      return `event ${item.events[0]?.seq ?? 0}`;
+    case 'snapshot':
+      return `snapshot ${item.snapshot.seq} with ${item.state?.version ?? 'nothing'}`;
+    case 'workflow-state':
+      return `state ${item.state.version} after ${item.after}`;
+  }
+}
+
+describe('WorkflowFeed', () => {
+  it('gives snapshots with the state', async () => {
+    const { said, say, watch, abort } = scene();
+    const watching = watch();
+    await say({ snapshot: 3 });
+    expect(said).toEqual(['snapshot 3 with 3']);
+    abort.abort();
+    await watching;
+  });
+
+  it('gives events at once, and the state for all of them when the interval is over', async () => {
+    const { said, say, watch, pass, abort } = scene();
+    const watching = watch();
+    await say({ snapshot: 3 });
+    await say({ event: 4 });
+    await pass(stateIntervalMs - 1);
+    await say({ event: 5 });
+    expect(said.slice(1)).toEqual(['event 4', 'event 5']);
+    await pass(1);
+    expect(said.slice(3)).toEqual(['state 5 after 5']);
+    await pass(10 * stateIntervalMs);
+    expect(said).toHaveLength(4);
+    abort.abort();
+    await watching;
+  });
+
+  it('gives states with snapshots only where no more is wanted', async () => {
+    const { said, say, watch, pass, abort } = scene({ statesFrom: null });
+    const watching = watch();
+    await say({ snapshot: 3 });
+    await say({ event: 4 });
+    await pass(10 * stateIntervalMs);
+    expect(said).toEqual(['snapshot 3 with 3', 'event 4']);
+    abort.abort();
+    await watching;
+  });
+
+  it('gives the state to somebody who comes back, once the events are there that the state knows', async () => {
+    const { said, say, watch, pass, abort } = scene({ statesFrom: 5 });
+    const watching = watch(3);
+    await say({ event: 4 });
+    await pass(stateIntervalMs);
+    expect(said).toEqual(['event 4']);
+    await say({ event: 5 });
+    expect(said).toEqual(['event 4', 'event 5', 'state 5 after 5']);
+    abort.abort();
+    await watching;
+  });
+
+  it('gives the state to somebody who comes back although nothing has happened', async () => {
+    const { said, say, watch, abort } = scene({ statesFrom: 5, version: 6 });
+    const watching = watch(5);
+    await say();
+    expect(said).toEqual(['state 6 after 5']);
+    abort.abort();
+    await watching;
+  });
+
+  it('lets a viewer leave between two events, and go on from where it was', async () => {
+    const { said, say, watch, pass, abort } = scene();
+    const watching = watch(undefined, ({ type }) => type === 'workflow-state');
+    await say({ snapshot: 3 });
+    await say({ event: 4 });
+    await pass(stateIntervalMs);
+    await watching;
+    const again = watch(4);
+    await say({ event: 5 });
+    await pass(stateIntervalMs);
+    expect(said).toEqual(['snapshot 3 with 3', 'event 4', 'state 4 after 4', 'event 5', 'state 5 after 5']);
+    abort.abort();
+    await again;
+  });
+});
