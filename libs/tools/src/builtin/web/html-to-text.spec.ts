@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 
 import { htmlToText } from './html-to-text.js';
+import { TextWriter } from './text-writer.js';
 
 const text = async (html: string) => (await htmlToText(html, 'https://a.test/dir/page')).text;
 
@@ -48,7 +49,26 @@ describe('htmlToText', () => {
     expect(await text('<header>top</header><main>short</main>')).toBe('top\n\nshort');
   });
 
+  it('takes the first part that there is something to read in, however they stand inside each other', async () => {
+    const long = 'word '.repeat(60).trim();
+    const inside = `<article>a<article>b</article><article>${long}</article></article><article>${long} c</article>`;
+    expect(await text(`top${inside}bottom`)).toBe(long);
+    expect(await text(`top<main>${' <article>a</article>'.repeat(3)}<p>${long}</main>bottom`)).toBe(
+      `a\n\na\n\na\n\n${long}`,
+    );
+    expect(await text(`top<article><pre>${' '.repeat(300)}</pre></article>`)).toBe('top');
+  });
+
+  it('puts a text together once, however many parts of it could be the main one', async () => {
+    const since = jest.spyOn(TextWriter.prototype, 'since');
+    await text(`${'<article>'.repeat(400)}${'<a href=x></a>'.repeat(1_000)}x${'</article>'.repeat(400)}`);
+    await text(`${'<article>'.repeat(400)}${'x'.repeat(300)}${'</article>'.repeat(400)}`);
+    expect(since).toHaveBeenCalledTimes(2);
+    since.mockRestore();
+  });
+
   it.each([
+    ['items of lists inside each other', `${'<ul>'.repeat(490)}${'<li>x</li>'.repeat(190_000)}`],
     ['elements inside each other', '<div>'.repeat(200_000)],
     ['lists inside each other', '<ul><li>x'.repeat(100_000)],
     ['links inside each other', '<a href=x>'.repeat(100_000)],

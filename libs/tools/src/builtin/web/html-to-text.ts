@@ -60,18 +60,25 @@ interface Element {
   readonly name: string;
   readonly link: (OpenLink & { readonly url: string }) | null;
   readonly isSkipped: boolean;
-  /** Numbers of an ordered list. */
+  /** Of a list its items, of a row its cells. */
   items: number;
+  /** Where it begins in the text, and how much could be read before it. */
   readonly from: number;
+  readonly read: number;
 }
+
+/** What a step asks for by kind, innermost last: looking through all that is open would take as long as the page is deep. */
+type Kind = 'list' | 'item' | 'row';
+const KINDS = new Map<string, Kind>([['ul', 'list'], ['ol', 'list'], ['li', 'item'], ['tr', 'row']]); // prettier-ignore
 
 class PageReader {
   private readonly writer = new TextWriter();
   private readonly elements: Element[] = [];
+  private readonly opened: Readonly<Record<Kind, Element[]>> = { list: [], item: [], row: [] };
   private skipped = 0;
   private preformatted = 0;
   private title = '';
-  private main = '';
+  private main: { readonly from: number; readonly to: number } | null = null;
   private depth = 0;
 
   constructor(private readonly url: string) {}
@@ -89,7 +96,9 @@ class PageReader {
     if (this.skipped === 0) this.begin(name);
     const target = name === 'a' && this.skipped === 0 ? linkTarget(attributes['href'], this.url) : null;
     const link = target === null ? null : { ...this.writer.openLink(), url: target };
-    this.elements.push({ name, link, isSkipped, items: 0, from: this.writer.mark });
+    const element = { name, link, isSkipped, items: 0, from: this.writer.mark, read: this.writer.length };
+    this.elements.push(element);
+    this.sameKind(name)?.push(element);
   }
 
   text(text: string): void {
@@ -105,17 +114,18 @@ class PageReader {
     const element = this.elements.at(-1);
     if (element?.name !== name) return; // the parser closes what is open, innermost first
     this.elements.pop();
+    this.sameKind(name)?.pop();
     if (element.isSkipped) this.skipped--;
     if (name === 'pre') this.preformatted--;
     if (element.link !== null) this.writer.closeLink(element.link, element.link.url);
-    if ((name === 'main' || name === 'article') && this.main.length < SHORTEST_MAIN) {
-      this.main = this.writer.since(element.from, this.writer.mark);
-    }
+    const isMain = (name === 'main' || name === 'article') && this.writer.length - element.read >= SHORTEST_MAIN;
+    if (isMain) this.main ??= { from: element.from, to: this.writer.mark };
     if (this.skipped === 0) this.separate(name);
   }
 
   page(): ReadablePage {
-    const text = this.main.length < SHORTEST_MAIN ? this.writer.toString() : this.main;
+    const main = this.main === null ? '' : this.writer.since(this.main.from, this.main.to);
+    const text = main.length < SHORTEST_MAIN ? this.writer.toString() : main;
     return { title: this.title.replace(/\s+/g, ' ').trim(), text };
   }
 
@@ -127,16 +137,13 @@ class PageReader {
   }
 
   private separate(name: string): void {
-    if (PARAGRAPHS.has(name) && !(name === 'ul' || name === 'ol' ? this.isInItem() : false)) this.writer.break(2);
+    const isInner = KINDS.get(name) === 'list' && this.opened.item.length > 0;
+    if (PARAGRAPHS.has(name) && !isInner) this.writer.break(2);
     else if (PARAGRAPHS.has(name) || LINES.has(name)) this.writer.break(1);
   }
 
-  private isInItem(): boolean {
-    return this.elements.some(({ name }) => name === 'li');
-  }
-
   private nextItem(): string {
-    const lists = this.elements.filter(({ name }) => name === 'ul' || name === 'ol');
+    const { list: lists } = this.opened;
     const list = lists.at(-1);
     const indent = '  '.repeat(Math.min(Math.max(lists.length - 1, 0), 10));
     if (list?.name !== 'ol') return `${indent}- `;
@@ -145,9 +152,14 @@ class PageReader {
   }
 
   private nextCell(): number {
-    const row = this.elements.findLast(({ name }) => name === 'tr');
+    const row = this.opened.row.at(-1);
     if (row === undefined) return 1;
     return ++row.items;
+  }
+
+  private sameKind(name: string): Element[] | null {
+    const kind = KINDS.get(name);
+    return kind === undefined ? null : this.opened[kind];
   }
 }
 

@@ -20,6 +20,11 @@ export class TextWriter {
     return this.pieces.length;
   }
 
+  /** How much there is to read so far. */
+  get length(): number {
+    return this.read;
+  }
+
   text(text: string): void {
     const words = text.replace(/[\s\u00a0]+/g, ' ');
     const inner = words.trim();
