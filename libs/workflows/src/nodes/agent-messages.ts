@@ -19,7 +19,7 @@ export async function agentMessages(context: ContextOf<'agent'>, input: string):
 }
 
 function systemText({ label, data }: ContextOf<'agent'>['node'], blocks: readonly string[]): string {
-  const prompt = data.prompt.trim() === '' ? `You are a helpful assistant named "${label}".` : data.prompt;
+  const prompt = data.prompt.trim() === '' ? `You are a helpful assistant named ${label}.` : data.prompt;
   return blocks.length === 0 ? prompt : `${prompt}\n\nContext from previous agents:\n${blocks.join('\n\n')}`;
 }
 

@@ -33,7 +33,7 @@ describe('what an agent reads', () => {
 
   it('is a sentence with its label when it has no prompt, and no context when nobody said anything', async () => {
     const { record } = await runNode({ ...agent, data: { model: 'm', label: 'Editor', prompt: ' ' }, models });
-    expect(record.texts()).toEqual(['You are a helpful assistant named "Editor".', 'hello']);
+    expect(record.texts()).toEqual(['You are a helpful assistant named Editor.', 'hello']);
   });
 
   it.each([

@@ -27,8 +27,8 @@ function question(data: object, state: LoopState, reply = ''): LoopQuestion & { 
 
 describe('the condition of a loop', () => {
   it.each([
-    [first, 'condition@1', 'Until it shines.\n\nCurrent iteration: 1\nInitial input: draft'],
-    [third, 'condition@3', 'Until it shines.\n\nCurrent iteration: 3\nLast output: better'],
+    [first, 'condition@1', 'Until it shines.\n\nCurrent iteration: 0\nInitial input: draft'],
+    [third, 'condition@3', 'Until it shines.\n\nCurrent iteration: 2\nLast output: better'],
   ])('is put to a model', async (state, branch, text) => {
     const asked = question({ conditionPrompt: 'Until it shines.', conditionModel: 'm' }, state);
     await new LoopCondition().decide(asked);

@@ -44,6 +44,7 @@ export class LoopCondition {
   }
 }
 
+/** The iterations made so far are what definitions count by. */
 async function askModel({ node, state, ports, signal }: LoopQuestion): Promise<LoopAnswer> {
   const { conditionPrompt, conditionModel } = node.data;
   const label = state.outputs.length === 0 ? 'Initial input:' : 'Last output:';
@@ -55,7 +56,7 @@ async function askModel({ node, state, ports, signal }: LoopQuestion): Promise<L
       { role: 'system', content: 'You control a loop. Answer only "continue" or "done".' },
       {
         role: 'user',
-        content: `${conditionPrompt}\n\nCurrent iteration: ${state.iteration}\n${label} ${state.current}`,
+        content: `${conditionPrompt}\n\nCurrent iteration: ${state.outputs.length}\n${label} ${state.current}`,
       },
     ],
     tools: [],

@@ -77,13 +77,16 @@ function sourceBlocks({ node, graph, view, input }: ContextOf<'output'>): string
 function labelOf({ nodes }: ContextOf<'output'>['graph'], source: string): string {
   const direct = nodes.get(source);
   if (direct !== undefined) return direct.label;
+  let label = source;
   for (let at = source.indexOf(':'); at >= 0; at = source.indexOf(':', at + 1)) {
     const node = nodes.get(source.slice(0, at));
-    const branch =
-      node?.type === 'parallel' ? node.data.branches.find(({ id }) => id === source.slice(at + 1)) : undefined;
-    if (node !== undefined && branch !== undefined) return `${node.label} → ${branch.label}`;
+    if (node?.type !== 'parallel') continue;
+    const branchId = source.slice(at + 1);
+    const branch = node.data.branches.find(({ id }) => id === branchId);
+    if (branch !== undefined) return `${node.label} → ${branch.label}`;
+    label = `${node.label} → ${branchId}`;
   }
-  return source;
+  return label;
 }
 
 function finish({ node, view, ports }: ContextOf<'output'>, text: string): NodeOutcome {
