@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * A call of a model, as either side makes it. What a document says is written in angle brackets; the words around it in calls of
+ * routers, loops and merges are each side's own, and only what is in brackets is kept of them.
+ */
+export interface ModelCall {
+  readonly kind: 'text' | 'route' | 'condition' | 'merge';
+  readonly model: string;
+  /** `role: text` each. */
+  readonly messages: readonly string[];
+  readonly temperature: number | null;
+  readonly maxTokens: number | null;
+  /** By name; of a router's call the ids of its routes. */
+  readonly tools: readonly string[];
+}
+
+/** A call before it is made comparable. */
+export interface RawCall extends Omit<ModelCall, 'kind' | 'messages' | 'tools'> {
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools: readonly { readonly function: { readonly name: string; readonly parameters?: unknown } }[];
+}
+
+export interface ModelReply {
+  readonly text: string;
+  readonly calls?: readonly { readonly name: string; readonly arguments: string }[];
+  readonly fail?: { readonly message: string; readonly status: number };
+}
+
+export interface PersonReply {
+  readonly action: 'approve' | 'reject' | 'submit' | 'modify' | 'skip' | 'custom';
+  readonly data?: string | Record<string, unknown>;
+}
+
+/** All that is outside of a workflow; both sides run in the same one. */
+export interface World {
+  readonly reply: (call: ModelCall) => ModelReply | Promise<ModelReply>;
+  readonly tools?: Readonly<Record<string, (args: unknown) => string>> | undefined;
+  /** What a person says to a node's request; each is asked with the output that is to be reviewed. */
+  readonly person?: (nodeId: string, output: string | undefined) => PersonReply;
+  /** By id; a definition may name these. */
+  readonly subflows?: Readonly<Record<string, object>>;
+  readonly input?: string;
+}
+
+/** What became of a definition. */
+export interface Played {
+  readonly success: boolean;
+  readonly order: readonly string[];
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly finalOutput: string;
+  readonly session: readonly string[];
+  readonly error: string | null;
+  /** Nodes as they were begun, those inside of loops and subflows included; the same one in a row counts once. */
+  readonly begun: readonly string[];
+  readonly calls: readonly ModelCall[];
+  readonly asked: readonly { readonly nodeId: string; readonly input: string; readonly workflowName: string }[];
+}
+
+export const DEFAULT_MODEL = 'test/default';
+export const PROMPT = '<hello>';
+
+export function toCall({ messages, tools, ...rest }: RawCall): ModelCall {
+  const [system = '', ...others] = messages.map(({ content }) => (typeof content === 'string' ? content : ''));
+  const routes = tools.find(({ function: { name } }) => name === 'select_route');
+  if (routes !== undefined) {
+    const said = [`system: ${bracketed(system).toSorted().join('')}`, `user: ${others.join('')}`];
+    return { kind: 'route', messages: said, tools: routeIds(routes.function.parameters), ...rest };
+  }
+  if (rest.maxTokens === 10) {
+    const [text = ''] = others;
+    const state = /current iteration: *\d+|initial input|last output/gi;
+    const said = [...(text.match(state) ?? []), ...bracketed(text)].map((word) => word.toLowerCase());
+    return { kind: 'condition', messages: said, tools: [], ...rest };
+  }
+  if (system.startsWith('<merge')) {
+    return { kind: 'merge', messages: [system, ...bracketed(others.join(''))], tools: [], ...rest };
+  }
+  const names = tools.map(({ function: { name } }) => name).toSorted();
+  return { kind: 'text', messages: messages.map(toSaid), tools: names, ...rest };
+}
+
+function bracketed(text: string): readonly string[] {
+  return [...new Set(text.match(/<[^<>]*>/g))];
+}
+
+function routeIds(parameters: unknown): readonly string[] {
+  // The schema that both sides send.
+  return (parameters as { properties: { route_id: { enum: string[] } } }).properties.route_id.enum;
+}
+
+/** Results of tools come as texts of the system there, and the calls before them as a text of the assistant. */
+function toSaid(message: RawCall['messages'][number], index: number): string {
+  const text = toText(message);
+  const result = index === 0 ? null : /^system: \[Tool Result: [^\]]*\]\n(.*)$/s.exec(text);
+  if (result !== null) return `tool: ${result[1] ?? ''}`;
+  return text.replace('assistant: [Calling tools...]', 'assistant: ');
+}
+
+export function toText({ role, content }: RawCall['messages'][number]): string {
+  return `${role}: ${typeof content === 'string' ? content : content === null ? '' : JSON.stringify(content)}`;
+}
+
+/** A number that depends on nothing but what it is about. */
+export function chance(of: number, ...about: readonly unknown[]): number {
+  return createHash('sha1').update(JSON.stringify(about)).digest().readUInt32BE() % of;
+}
+
+/** A text that depends on nothing but what it is about. */
+export function textAbout(...about: readonly unknown[]): string {
+  return `<${createHash('sha1').update(JSON.stringify(about)).digest('hex').slice(0, 6)}>`;
+}
+
+/** There, a node that is tried again is begun again. */
+export function withoutRepeats(nodeIds: readonly string[]): readonly string[] {
+  return nodeIds.filter((nodeId, index) => nodeId !== nodeIds[index - 1]);
+}
