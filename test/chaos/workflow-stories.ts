@@ -53,15 +53,25 @@ export function publishStory(stage: Stage, { nodes, edges, id }: Omit<Story, 'pr
   return publish(stage.door, stage.owner, sketch(nodes, edges, meta));
 }
 
-/** Publishes and starts it, and watches it from its first event on. */
-export async function tell(stage: Stage, { prompt = 'Hello', ...story }: Story): Promise<Viewer> {
+/** Publishes and starts it. Gives the id of its job. */
+export async function start(stage: Stage, { prompt = 'Hello', ...story }: Story): Promise<string> {
   const workflow = await publishStory(stage, story);
-  return stage.watch(await startWorkflow(stage.door, stage.owner, { workflow, prompt }));
+  return startWorkflow(stage.door, stage.owner, { workflow, prompt });
+}
+
+/** Starts it, and watches it from its first event on. */
+export async function tell(stage: Stage, story: Story): Promise<Viewer> {
+  return stage.watch(await start(stage, story));
+}
+
+/** What is left of a job, once it has ended. */
+export async function leftOf(stage: Stage, { jobId, ended }: Viewer): Promise<Left> {
+  await ended;
+  return leftBy(stage, jobId);
 }
 
 /** What is left of a job that has ended. */
-export async function leftOf(stage: Stage, { jobId, ended }: Viewer): Promise<Left> {
-  await ended;
+export async function leftBy(stage: Stage, jobId: string): Promise<Left> {
   const rowsOf = async <Row extends object>(sql: string) =>
     (await stage.database.postgres.engine.query<Row>(sql, [jobId])).rows;
   const { status, content } = await stage.snapshot(jobId);

@@ -1,4 +1,4 @@
-import type { Timer } from '#platform';
+import { crashpoint, type Timer } from '#platform';
 
 import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js';
 import type { Delta } from '../events/job-event.js';
@@ -319,6 +319,7 @@ export class JobRun {
 
   private readonly countWrite = (): undefined => {
     this.writes += 1;
+    crashpoint('after-commit');
   };
 
   private readonly loseTo = (error: unknown): void => {

@@ -1,5 +1,6 @@
 import type { JobConversations } from '#chat';
 import type { JobRun } from '#jobs';
+import { crashpoint } from '#platform';
 import { projectResult } from '#tools';
 
 import type { NodeRunRow } from '../engine/node-run.js';
@@ -91,12 +92,14 @@ export class RunningNode implements NodePorts {
     const isRead = method === 'GET' || method === 'HEAD';
     await run.commit();
     run.assertValid();
+    crashpoint('before-node-request');
     const answer = await services.fetch.request({
       ...{ method, url, hosts, signal: this.options.signal },
       headers: isRead ? headers : { 'idempotency-key': `${this.job.jobId}:${this.row.ordinal}`, ...headers },
       ...(body === null ? {} : { body }),
       limits: { firstByteMs: null, idleMs: null, totalMs: timeoutMs, maxRedirects: isRead ? 3 : 0 },
     });
+    crashpoint('after-node-request');
     return {
       status: answer.status,
       text: services.redactor.of(this.job.workspaceId).redact(new TextDecoder().decode(answer.body)),

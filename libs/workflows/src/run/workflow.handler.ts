@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { NodeConversations } from '#chat';
 import type { JobHandler, JobOutcome, JobRun } from '#jobs';
-import { Config } from '#platform';
+import { Config, crashpoint } from '#platform';
 import type { ClientSide } from '#tools';
 
 import type { RunResult } from '../engine/run-command.js';
@@ -77,6 +77,7 @@ export class WorkflowHandler implements JobHandler {
       return { status: 'failed', code, message };
     }
     const isShown = (await this.contentOf(run, facts)) === finalOutput;
+    crashpoint('before-final-output');
     const round = conversations.takeRound();
     run.append(finalContent(run, { text: finalOutput, round, isShown, startedAt: now() }));
     return { status: 'completed', reason: 'stop' };
