@@ -159,9 +159,16 @@ describe('workflow jobs', () => {
   it('are started so often a minute, and no more', async () => {
     await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     const variables = { input: { workflowId: 'w-1', prompt: 'Hi' } };
-    for (let i = 0; i < 5; i++) await run(member, START, variables);
+    const started: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      const { startWorkflow } = await run(member, START, variables);
+      started.push((startWorkflow as { jobId: string }).jobId);
+    }
     const { errors } = await ask(api, START, { key: people.member.key, variables });
     expect(errors[0]?.extensions['code']).toBe('RATE_LIMITED');
+    const retry = 'mutation($input: RetryJobInput!) { retryJob(input: $input) { jobId } }';
+    const again = await ask(api, retry, { key: people.member.key, variables: { input: { jobId: started[0] } } });
+    expect(again.errors[0]?.extensions['code']).toBe('RATE_LIMITED');
   });
 
   it('show their node runs in pages, cut for a screen, and each one whole', async () => {
@@ -191,8 +198,15 @@ describe('workflow jobs', () => {
     expect(rest).toMatchObject({ job: { nodeRuns: { nodes: [{ ordinal: 3, status: 'SKIPPED' }] } } });
     const one = `query($jobId: ID!) { nodeRun(jobId: $jobId, ordinal: 2) { output isCut } none: nodeRun(jobId: $jobId, ordinal: 9) { output } }`;
     expect(await run(viewer, one, { jobId })).toEqual({ nodeRun: { output: long, isCut: false }, none: null });
+    const whole = 'query($id: ID!) { job(id: $id) { workflowState } }';
+    expect(await run(viewer, whole, { id: jobId })).toMatchObject({
+      job: {
+        workflowState: { executionState: 'error', failedNodeId: 'writer', nodeStates: { end: { status: 'skipped' } } },
+      },
+    });
     const stranger = graphqlMember(api, (await api.people.workspaceOf(`others-${newId()}`)).owner.key);
     expect(await run(stranger, one, { jobId })).toEqual({ nodeRun: null, none: null });
+    expect(await run(stranger, whole, { id: jobId })).toEqual({ job: null });
   });
 
   it('are run again from a node', async () => {

@@ -7,6 +7,7 @@ import { isId } from '#platform';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload, type UserError } from '../graphql/user-error.model.js';
+import { limitedStart } from '../limits/limited-start.js';
 import { StartLimiter } from '../limits/start-limiter.js';
 import { fromStartChatInput, toIdempotency } from './from-start-chat-input.js';
 import { JobModel } from './job.model.js';
@@ -34,7 +35,9 @@ export class JobMutationsResolver {
     @Args('input', { type: () => StartChatInput, description: 'What to answer.' }) input: StartChatInput,
     @Context() { member }: GraphqlContext,
   ): Promise<StartPayload> {
-    return toPayload(() => this.limited(member.id, () => this.chat.start(member, fromStartChatInput(input))));
+    return toPayload(() =>
+      limitedStart(this.limiter, member.id, () => this.chat.start(member, fromStartChatInput(input))),
+    );
   }
 
   @Mutation(() => StartJobPayload, { description: "Asks a failed or cancelled job's question again, as a new job." })
@@ -45,7 +48,7 @@ export class JobMutationsResolver {
     return toPayload(() => {
       if (!isId(input.jobId)) throw jobNotFound();
       const idempotency = toIdempotency(input.idempotencyKey, input);
-      return this.limited(member.id, () => this.retries.retry(member, input.jobId, idempotency));
+      return this.retries.retry(member, input.jobId, idempotency);
     });
   }
 
@@ -68,12 +71,5 @@ export class JobMutationsResolver {
   @ResolveField(() => JobModel, { nullable: true, description: 'The whole job; costs a read.' })
   job({ jobId }: StartPayload, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
     return jobId === undefined ? null : loaders.jobs.load(jobId);
-  }
-
-  private async limited(principal: string, start: () => Promise<StartedJob>): Promise<StartedJob> {
-    this.limiter.take(principal);
-    const started = await start();
-    if (started.replayed) this.limiter.giveBack(principal);
-    return started;
   }
 }

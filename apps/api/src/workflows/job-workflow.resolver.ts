@@ -2,22 +2,37 @@ import { Args, Context, ID, Int, Parent, Query, ResolveField, Resolver } from '@
 
 import type { Job } from '#jobs';
 import { isId } from '#platform';
-import { type NodeRun, ShownNodeRunsRepository } from '#workflows';
+import { type NodeRun, ShownNodeRunsRepository, type WorkflowState, WorkflowStateReader } from '#workflows';
 
 import { positionOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import { PageArgs } from '../graphql/connections/page.args.js';
 import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { Json } from '../graphql/scalars/json.scalar.js';
 import { JobModel } from '../jobs/job.model.js';
 import { NodeRunConnection, NodeRunModel } from './node-run.model.js';
 
 const kind = 'nodeRuns';
+/** It is read by itself, for one job at a time. */
+const stateCost = 100;
 
 /** What a workflow job shows of its nodes. */
 @Resolver(() => JobModel)
 export class JobWorkflowResolver {
-  constructor(private readonly nodeRuns: ShownNodeRunsRepository) {}
+  constructor(
+    private readonly nodeRuns: ShownNodeRunsRepository,
+    private readonly states: WorkflowStateReader,
+  ) {}
+
+  @ResolveField(() => Json, {
+    nullable: true,
+    description: 'Of a workflow job: its state in the words of the OR3 protocol, whole; texts cut for a screen.',
+    complexity: stateCost,
+  })
+  workflowState(@Parent() { workspaceId, id, kind }: Job): Promise<WorkflowState | null> | null {
+    return kind === 'workflow' ? this.states.read(workspaceId, id) : null;
+  }
 
   @ResolveField(() => NodeRunConnection, {
     name: kind,

@@ -1,12 +1,12 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
-import type { StartedJob } from '#jobs';
 import { RerunWorkflowService, StartWorkflowService } from '#workflows';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { toIdempotency } from '../jobs/from-start-chat-input.js';
 import { StartJobPayload } from '../jobs/job-payloads.model.js';
+import { limitedStart } from '../limits/limited-start.js';
 import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
 import { fromStartWorkflowInput } from './from-start-workflow-input.js';
 import { RerunFromNodeInput, StartWorkflowInput } from './workflow.input.js';
@@ -27,7 +27,9 @@ export class WorkflowStartsResolver {
     @Args('input', { type: () => StartWorkflowInput, description: 'What to run.' }) input: StartWorkflowInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(() => this.limited(member.id, () => this.starts.start(member, fromStartWorkflowInput(input))));
+    return toPayload(() =>
+      limitedStart(this.limiter, member.id, () => this.starts.start(member, fromStartWorkflowInput(input))),
+    );
   }
 
   @Mutation(() => StartJobPayload, {
@@ -42,14 +44,7 @@ export class WorkflowStartsResolver {
     return toPayload(() => {
       const idempotency = toIdempotency(input.idempotencyKey, input);
       const rerun = { jobId, nodeId, editedInput, idempotency };
-      return this.limited(member.id, () => this.reruns.rerunFromNode(member, rerun));
+      return limitedStart(this.limiter, member.id, () => this.reruns.rerunFromNode(member, rerun));
     });
-  }
-
-  private async limited(principal: string, start: () => Promise<StartedJob>): Promise<StartedJob> {
-    this.limiter.take(principal);
-    const started = await start();
-    if (started.replayed) this.limiter.giveBack(principal);
-    return started;
   }
 }
