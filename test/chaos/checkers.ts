@@ -1,6 +1,7 @@
 import type { JobEvent } from '#jobs';
 
 import type { TestDatabase } from '../harness/database.js';
+import { everyEvent } from '../harness/every-event.js';
 import { type Check, rows, type Seen } from './check.js';
 import { checkNodeRuns } from './node-run-checkers.js';
 import { isOnce, remoteTools } from './remote-tools.js';
@@ -44,7 +45,7 @@ export const checkLog: Check = async (database) => {
     database,
     `SELECT j.id, format('%s events, numbers %s to %s of %s, %s ends', count(e.seq), min(e.seq), max(e.seq), j.last_seq,
               count(*) FILTER (WHERE e.type = 'job-finished')) AS found
-       FROM job j LEFT JOIN job_event e ON e.workspace_id = j.workspace_id AND e.job_id = j.id
+       FROM job j LEFT JOIN ${everyEvent} e ON e.workspace_id = j.workspace_id AND e.job_id = j.id
       GROUP BY j.workspace_id, j.id
      HAVING (NOT j.deltas_trimmed AND count(e.seq) <> j.last_seq) OR min(e.seq) <> 1 OR max(e.seq) <> j.last_seq
          OR count(*) FILTER (WHERE e.type = 'job-finished') <> CASE WHEN j.finished_at IS NULL THEN 0 ELSE 1 END
@@ -66,7 +67,7 @@ export const checkText: Check = async (database) => {
   const jobs = await rows<TextRow>(
     database,
     `SELECT j.id, j.content_length AS length,
-       (SELECT json_agg(json_build_object('type', e.type, 'body', e.body) ORDER BY e.seq) FROM job_event e
+       (SELECT json_agg(json_build_object('type', e.type, 'body', e.body) ORDER BY e.seq) FROM ${everyEvent} e
          WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id) AS events,
        coalesce((SELECT string_agg(r.text, '' ORDER BY r.number) FROM round r
          WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.node_run IS NULL), '') AS text,
@@ -167,7 +168,7 @@ export const checkFence: Check = async (database) => {
 export const checkView: Check = async (database, { viewers }) => {
   const log = await rows<{ id: string; seqs: number[]; types: string[] }>(
     database,
-    'SELECT job_id AS id, array_agg(seq ORDER BY seq) AS seqs, array_agg(type ORDER BY seq) AS types FROM job_event GROUP BY 1',
+    `SELECT job_id AS id, array_agg(seq ORDER BY seq) AS seqs, array_agg(type ORDER BY seq) AS types FROM ${everyEvent} e GROUP BY 1`,
   );
   const byJob = new Map(log.map(({ id, seqs, types }) => [id, seqs.map((seq, i) => `${seq} ${types[i] ?? ''}`)]));
   return viewers.flatMap(({ jobId, after, events, snapshots }) => {

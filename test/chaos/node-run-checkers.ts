@@ -1,4 +1,5 @@
 import type { TestDatabase } from '../harness/database.js';
+import { everyEvent } from '../harness/every-event.js';
 import { type Check, rows } from './check.js';
 
 /** A node run, what was told of it, and the rounds that were held for it. */
@@ -31,7 +32,7 @@ const runsSql = `SELECT n.job_id AS "jobId", n.ordinal, n.node_id AS "nodeId", n
     LATERAL (SELECT coalesce(array_agg(seq ORDER BY seq) FILTER (WHERE type = 'node-started'), '{}') AS started,
         coalesce(array_agg(seq ORDER BY seq) FILTER (WHERE type = 'node-finished'), '{}') AS finished,
         coalesce(array_agg(body->>'status' ORDER BY seq) FILTER (WHERE type = 'node-finished'), '{}') AS told
-       FROM job_event WHERE workspace_id = n.workspace_id AND job_id = n.job_id AND type IN ('node-started', 'node-finished')
+       FROM ${everyEvent} x WHERE workspace_id = n.workspace_id AND job_id = n.job_id AND type IN ('node-started', 'node-finished')
         AND body->>'nodeRunId' = n.job_id || ':' || n.ordinal) e,
     LATERAL (SELECT coalesce(sum(r.prompt_tokens + r.completion_tokens), 0)::int AS used, max(b.seq) AS last
        FROM round r LEFT JOIN LATERAL (SELECT max(seq) AS seq FROM job_event WHERE workspace_id = r.workspace_id

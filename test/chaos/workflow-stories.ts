@@ -4,6 +4,7 @@ import { InterruptsService } from '#tools';
 import type { Workflow } from '#workflows';
 
 import { eventually } from '../harness/eventually.js';
+import { everyEvent } from '../harness/every-event.js';
 import { publish, sketch, type SketchedNode, startWorkflow } from '../harness/workflows.js';
 import type { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
@@ -44,7 +45,7 @@ const roundsSql = `SELECT n.node_id AS node, n.iteration, r.branch, r.text, r.pa
    WHERE r.job_id = $1 ORDER BY n.node_id, n.iteration, r.branch, r.number`;
 const memoriesSql = `SELECT text, metadata->>'nodeId' AS node FROM workflow_memory WHERE starts_with(node_run_key, $1::text) ORDER BY node`;
 const endsSql = `SELECT n.node_id || '@' || array_to_string(n.iteration, '.') AS run, count(e.seq)::int AS n FROM node_run n
-    LEFT JOIN job_event e ON e.job_id = n.job_id AND e.type = 'node-finished' AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal
+    LEFT JOIN ${everyEvent} e ON e.job_id = n.job_id AND e.type = 'node-finished' AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal
    WHERE n.job_id = $1 GROUP BY 1`;
 
 /** Publishes it; each time it is a workflow of its own. */

@@ -5,6 +5,7 @@ import type { MemberPrincipal } from '#auth';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { startTestEngine, type TestEngine } from '../harness/engine.js';
 import { eventually } from '../harness/eventually.js';
+import { everyEvent } from '../harness/every-event.js';
 import { openTestIdentities } from '../harness/identities.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -56,7 +57,7 @@ const runsOf = (jobId: string) =>
   );
 
 const typesOf = async (jobId: string) =>
-  (await sql<{ type: string }>('SELECT type FROM job_event WHERE job_id = $1 ORDER BY seq', [jobId])).map(
+  (await sql<{ type: string }>(`SELECT type FROM ${everyEvent} e WHERE job_id = $1 ORDER BY seq`, [jobId])).map(
     ({ type }) => type,
   );
 

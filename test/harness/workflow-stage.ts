@@ -3,6 +3,7 @@ import { type Interrupt, InterruptsRepository, JobStopper, type StopState, Worke
 
 import { type ApprovalStage, openApprovalStage } from './approval-stage.js';
 import { eventually } from './eventually.js';
+import { everyEvent } from './every-event.js';
 import type { RecordedRequest } from './scripted-model.js';
 import type { Reply } from './scripted-reply.js';
 import { publish, republish, sketch, type SketchedNode, startWorkflow } from './workflows.js';
@@ -128,7 +129,7 @@ function startsOf({ engine, people: { owner, member } }: ApprovalStage) {
 
 const runsSql = `SELECT node_id || CASE WHEN iteration = '{}' THEN '' ELSE '@' || array_to_string(iteration, '.') END AS node,
   status, output FROM node_run WHERE job_id = $1 ORDER BY ordinal`;
-const eventsSql = `SELECT seq, type, body FROM job_event WHERE job_id = $1 AND (cardinality($2::text[]) = 0 OR type = ANY($2))
+const eventsSql = `SELECT seq, type, body FROM ${everyEvent} e WHERE job_id = $1 AND (cardinality($2::text[]) = 0 OR type = ANY($2))
   ORDER BY seq`;
 
 function rowsOf(stage: ApprovalStage) {

@@ -1,6 +1,7 @@
 import type { TerminalStatus } from '../job.lifecycle.js';
 import { type CommitPart, partChecks, partClauses, partParameters, type PartRow, partsOf } from './commit-part.js';
 import { type NewJobEvent } from './job-event.js';
+import { toLogRows } from './packed-events.js';
 
 /** How a write moves its job besides appending. */
 export type JobMove =
@@ -86,9 +87,9 @@ up AS (
    WHERE j.workspace_id = m.workspace_id AND j.id = m.id AND j.lease_epoch = m.epoch AND j.status = 'running'
   RETURNING j.workspace_id, j.id, j.lease_epoch, j.thread_id, j.created_by, j.last_seq - m.n AS base, m.i),
 logged AS (
-  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
-  SELECT up.workspace_id, up.id, up.base + e.o, up.lease_epoch, e.a, e.t, e.b, clock_timestamp()
-    FROM json_to_recordset($3::json) AS e(i int, o int, a int, t text, b jsonb) JOIN up USING (i))`;
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, events, at)
+  SELECT up.workspace_id, up.id, up.base + e.o, up.lease_epoch, e.a, e.t, e.b, e.c, clock_timestamp()
+    FROM json_to_recordset($3::json) AS e(i int, o int, a int, t text, b jsonb, c int) JOIN up USING (i))`;
 
 const firstPartParameter = 4;
 
@@ -134,9 +135,13 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
     restarts: write.counts.restarts,
     content: write.counts.contentLength,
   }));
-  const events = writes.flatMap((write, i) =>
-    write.events.map(({ type, body }, index) => ({ i, o: index + 1, a: write.attempt, t: type, b: body })),
-  );
+  const events = writes.flatMap((write, i) => {
+    let o = 0;
+    return toLogRows(write.events).map(({ type, body, events: c }) => {
+      o += c;
+      return { i, o, a: write.attempt, t: type, b: body, c };
+    });
+  });
   const rows = writes.flatMap((write) => write.rows);
   const parts = partParameters(partsOf(rows), rows);
   return [JSON.stringify(jobs), jobTimeoutMs, JSON.stringify(events), ...parts];

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Postgres, systemClock, WorkspaceBatches } from '#platform';
 
-import type { JobEvent, NewJobEvent } from './job-event.js';
+import type { JobEvent } from './job-event.js';
+import { eventsOf, type StoredLogRow } from './packed-events.js';
 
 /** Where a reader of one job stands. */
 export interface Cursor {
@@ -17,16 +18,11 @@ export const feedPage = 500;
 /** Most cursors in one statement. */
 const maxTogether = 200;
 
-interface EventRow {
+interface EventRow extends StoredLogRow {
   readonly i: number;
-  readonly seq: number;
-  readonly attempt: number;
-  readonly type: string;
-  readonly body: unknown;
-  readonly at: number;
 }
 
-const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, (extract(epoch FROM e.at) * 1000)::float8 AS at
+const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
        LATERAL (SELECT * FROM job_event x WHERE x.workspace_id = $1 AND x.job_id = w."jobId" AND x.seq > w.after
                  ORDER BY x.seq LIMIT ${feedPage}) e
@@ -54,7 +50,7 @@ export class FeedRepository {
     const rows = await this.postgres.readInWorkspace<Distance>(workspaceId, {
       name: 'feed-measure',
       text: `SELECT j.last_seq AS "lastSeq", j.status IN ('completed', 'failed', 'cancelled') AS ended,
-                    count(e.seq)::int AS kept, coalesce(sum(pg_column_size(e.body)), 0)::int AS bytes
+                    coalesce(sum(least(e.events, e.seq - $3)), 0)::int AS kept, coalesce(sum(pg_column_size(e.body)), 0)::int AS bytes
                FROM job j LEFT JOIN job_event e ON e.workspace_id = j.workspace_id AND e.job_id = j.id AND e.seq > $3
               WHERE j.workspace_id = $1 AND j.id = $2 GROUP BY 1, 2`,
       values: [workspaceId, jobId, after],
@@ -70,8 +66,11 @@ export class FeedRepository {
       values: [workspaceId, JSON.stringify(wanted)],
     });
     const found = cursors.map((): JobEvent[] => []);
-    for (const row of rows) found[row.i]?.push(toJobEvent(row, cursors[row.i]?.jobId ?? ''));
-    return found;
+    for (const { i, ...row } of rows) {
+      const cursor = cursors[i];
+      if (cursor !== undefined) found[i]?.push(...eventsOf(row, cursor));
+    }
+    return found.map((events) => events.slice(0, feedPage));
   }
 }
 
@@ -81,10 +80,4 @@ export interface Distance {
   /** Events after the cursor that are still kept. */
   readonly kept: number;
   readonly bytes: number;
-}
-
-function toJobEvent(row: EventRow, jobId: string): JobEvent {
-  // The log is written from NewJobEvent only, so type and body belong together.
-  const event = { type: row.type, body: row.body } as NewJobEvent;
-  return { ...event, seq: row.seq, jobId, at: Math.round(row.at), attempt: row.attempt };
 }

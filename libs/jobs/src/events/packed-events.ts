@@ -1,0 +1,68 @@
+import type { JobEvent, NewJobEvent } from './job-event.js';
+
+/** A row of the log as it is written. */
+export interface LogRow {
+  readonly type: string;
+  readonly body: unknown;
+  /** How many events it holds. */
+  readonly events: number;
+}
+
+/** A row of the log as it is read: `seq` is the number of its last event. */
+export interface StoredLogRow extends LogRow {
+  readonly seq: number;
+  readonly attempt: number;
+  /** Ms since the epoch. */
+  readonly at: number;
+}
+
+const packed = 'packed';
+
+/** Nobody looks for these by their kind, and a workflow of a thousand nodes has two thousand of them. */
+const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished']);
+
+/** Fewer stay rows of their own; more are several rows, so that nobody reads many to get a few. */
+const bounds = { fewest: 12, most: 64, outputLength: 1_024 } as const;
+
+/** The rows of one write's events: long successions of what nodes tell become one row. Pure. */
+export function toLogRows(events: readonly NewJobEvent[]): readonly LogRow[] {
+  if (events.length < bounds.fewest) return events.map(toRow);
+  const rows: LogRow[] = [];
+  for (let from = 0; from < events.length;) {
+    const some = events.slice(from, from + bounds.most);
+    const other = some.findIndex((event) => !isPackable(event));
+    const pack = other === -1 ? some : some.slice(0, other);
+    const taken = pack.length >= bounds.fewest ? [toPack(pack)] : some.slice(0, pack.length + 1).map(toRow);
+    rows.push(...taken);
+    from += taken.reduce((sum, row) => sum + row.events, 0);
+  }
+  return rows;
+}
+
+/** The events of a row behind `after`, in order. */
+export function eventsOf(
+  row: StoredLogRow,
+  { jobId, after }: { readonly jobId: string; readonly after: number },
+): readonly JobEvent[] {
+  const { seq: last, attempt, at, events } = row;
+  const stamp = { jobId, at: Math.round(at), attempt };
+  // The log is written from NewJobEvent only, so type and body belong together.
+  if (row.type !== packed) return [{ ...({ type: row.type, body: row.body } as NewJobEvent), seq: last, ...stamp }];
+  const all = row.body as readonly (readonly [string, unknown])[]; // so does a pack
+  return all.flatMap(([type, body], i): readonly JobEvent[] => {
+    const seq = last - events + i + 1;
+    return seq <= after ? [] : [{ ...({ type, body } as NewJobEvent), seq, ...stamp }]; // as above
+  });
+}
+
+function isPackable({ type, body }: NewJobEvent): boolean {
+  return packable.has(type) && (!('output' in body) || body.output.length <= bounds.outputLength);
+}
+
+function toPack(events: readonly NewJobEvent[]): LogRow {
+  return { type: packed, body: events.map(({ type, body }) => [type, body]), events: events.length };
+}
+
+function toRow({ type, body }: NewJobEvent): LogRow {
+  return { type, body, events: 1 };
+}
