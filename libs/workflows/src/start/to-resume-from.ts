@@ -60,8 +60,12 @@ export function fromNodeRuns(
   };
 }
 
-/** What finished nodes led to, and did not get done, besides what runs again anyway. */
-function pendingBeside(graph: WorkflowGraph, nodeId: string, finished: readonly FinishedNode[]): readonly string[] {
+/** What finished nodes led to, and did not get done, besides what runs again anyway. Pure. */
+export function pendingBeside(
+  graph: WorkflowGraph,
+  nodeId: string,
+  finished: readonly Pick<FinishedNode, 'nodeId' | 'handles'>[],
+): readonly string[] {
   const again = reachableFrom([nodeId], graph.outgoing);
   const done = new Set(finished.map((node) => node.nodeId));
   const taken = finished.flatMap(

@@ -1,20 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { buildWorkflowState } from './build-workflow-state.js';
+import { workflowDocument } from '../../../../test/harness/workflow-documents.js';
+import { toGraph } from '../definition/graph.js';
+import { readDocument } from '../definitions/read-definition.js';
+import { buildWorkflowState as build } from './build-workflow-state.js';
 import type { RunState, ShownQuestion, ShownRun } from './run-state.repository.js';
 
 const run = (nodeId: string, change: Partial<ShownRun> = {}): ShownRun => ({
   ...{ ordinal: 1, nodeId, path: [], iteration: [], type: 'agent', label: nodeId, status: 'completed' },
   ...{ output: `of ${nodeId}`, outputBytes: null, extra: {}, error: null, tokens: 0, model: null },
+  ...{ input: null, inputBytes: null, handles: null, outputs: null },
   ...{ startedAt: 1, finishedAt: 2 },
   ...change,
 });
 const state = (change: Partial<RunState> = {}): RunState => ({
   ...{ status: 'running', seq: 7, workflowId: 'w', workflowName: 'x', error: null, createdAt: 1_000, finishedAt: null },
   ...{ promptTokens: 3, completionTokens: 4, runs: [], questions: [], calls: [], isInterrupted: false },
+  ...{ workflowVersion: 1, session: null, told: [], streamed: [], spoken: [] },
   input: { prompt: 'Hi', history: [], attachments: [], subflows: {}, toolPins: {} },
   ...change,
 });
+const buildWorkflowState = (of: RunState) => build(of, null);
 const question: ShownQuestion = {
   ...{ id: 'i-1', nodeId: 'a', status: 'open', request: { id: 'hitl_1', mode: 'approval' }, outcome: null },
   ...{ decidedBy: null, decidedAt: null, createdAt: 5, expiresAt: 9 },
@@ -72,5 +78,148 @@ describe('the state of a workflow', () => {
         response: { requestId: 'i-2', action: 'approve', respondedBy: 'user:u', respondedAt: 8 },
       },
     });
+  });
+});
+
+const told = (branch: string, change: Partial<RunState['told'][number]> = {}) => ({
+  ...{ nodeId: 'p', branch, label: branch.toUpperCase(), status: null, text: '', bytes: 0 },
+  ...change,
+});
+const streamed = (text: string, branch: string | null, round = 1) => ({
+  ...{ nodeId: branch === null ? 'a' : 'p', branch, round, text, bytes: text.length },
+});
+const spoken = (nodeId: string, ordinal: number, change: Partial<RunState['spoken'][number]> = {}) => ({
+  ...{ nodeId, ordinal, path: [], isReused: false, text: `of ${nodeId}`, bytes: 4 },
+  ...change,
+});
+
+describe('what is at work', () => {
+  const active = { status: 'active', output: null, finishedAt: null } as const;
+
+  it('shows what it says, of its newest conversation', () => {
+    const live = [streamed('rejected', null, 1), streamed('Dear', null, 2)];
+    const { nodeStates } = buildWorkflowState(state({ runs: [run('a', active)], streamed: live }));
+    expect(nodeStates['a']).toMatchObject({ status: 'active', output: '', streamingText: 'Dear' });
+    const ended = buildWorkflowState(state({ runs: [run('a')], streamed: live }));
+    expect(ended.nodeStates['a']).not.toHaveProperty('streamingText');
+  });
+
+  it('shows its branches as they are declared: at work, answered, failed', () => {
+    const branches = [
+      told('l'),
+      told('m', { status: 'completed', text: 'done', bytes: 4 }),
+      told('r', { status: 'error' }),
+    ];
+    const shown = { type: 'parallel', told: branches, streamed: [streamed('so f', 'l')] } as const;
+    const of = (status: 'active' | 'waiting' | 'cancelled') =>
+      buildWorkflowState(state({ ...shown, runs: [run('p', { ...active, status, type: 'parallel' })] })).branches;
+    expect(of('active')).toEqual({
+      'p:l': { id: 'l', label: 'L', status: 'active', output: '', streamingText: 'so f', toolCalls: [] },
+      'p:m': { id: 'm', label: 'M', status: 'completed', output: 'done', streamingText: '', toolCalls: [] },
+      'p:r': { id: 'r', label: 'R', status: 'error', output: '', streamingText: '', toolCalls: [] },
+    });
+    expect([of('waiting')['p:l']?.status, of('cancelled')['p:l']?.status]).toEqual(['waiting', 'skipped']);
+  });
+
+  it('is skipped once the job has ended without it', () => {
+    const { nodeStates, currentNodeId } = buildWorkflowState(
+      state({ status: 'cancelled', runs: [run('a', { ...active, status: 'waiting' })] }),
+    );
+    expect([nodeStates['a']?.status, currentNodeId]).toEqual(['skipped', null]);
+  });
+});
+
+describe('the conversation of a workflow', () => {
+  const text = ({ sessionMessages }: ReturnType<typeof build>) => sessionMessages.map(({ content }) => content);
+
+  it('has what agents said in loops, when the loop was done, and nothing of maps and of what was taken over', () => {
+    const runs = [
+      run('loop', { ordinal: 1, type: 'whileLoop' }),
+      run('a', { ordinal: 2 }),
+      run('map', { type: 'map' }),
+    ];
+    const said = [
+      spoken('a', 2),
+      spoken('in', 3, { path: ['loop'], text: 'first' }),
+      spoken('in', 4, { path: ['loop'], text: 'second' }),
+      spoken('item', 5, { path: ['map'] }),
+      spoken('old', 6, { isReused: true }),
+    ];
+    expect(text(buildWorkflowState(state({ runs, spoken: said })))).toEqual([
+      'Hi',
+      'first',
+      'second',
+      'of a',
+      'of old',
+    ]);
+    const session = [{ role: 'user', content: 'before' }] as const;
+    const again = buildWorkflowState(state({ runs, spoken: said, session }));
+    expect(text(again)).toEqual(['before', 'first', 'second', 'of a']);
+  });
+
+  it('ends with what came out, once', () => {
+    const runs = [run('a'), run('end', { type: 'output' })];
+    const ended = state({ status: 'completed', runs, spoken: [spoken('a', 1)] });
+    expect(text(buildWorkflowState(ended))).toEqual(['Hi', 'of a', 'of end']);
+    expect(text(buildWorkflowState({ ...ended, runs: [run('a')] }))).toEqual(['Hi', 'of a']);
+  });
+});
+
+describe('from where a run can go on', () => {
+  const graph = toGraph(
+    readDocument(
+      JSON.stringify(
+        workflowDocument(
+          { name: 'x' },
+          [{ id: 'a' }, { id: 'b' }, { id: 'after' }, { id: 'beside' }],
+          [...['start -> a', 'start -> b', 'a -> after', 'b -> beside']],
+        ),
+      ),
+    ),
+  );
+  const start = run('start', { type: 'start', handles: ['output'] });
+  const read = { input: 'what it read', inputBytes: 12 };
+  const skipped = [
+    run('after', { status: 'skipped', output: null }),
+    run('beside', { status: 'skipped', output: null }),
+  ];
+
+  it('is the node that failed, with what had been reached beside it', () => {
+    const failed = run('a', { ...read, status: 'error', handles: [], output: '' });
+    const runs = [start, failed, run('b', { handles: ['output'] }), ...skipped];
+    const ended = state({ status: 'failed', runs, spoken: [spoken('b', 3)] });
+    expect(build(ended, graph).resumeState).toEqual({
+      ...{ startNodeId: 'a', lastActiveNodeId: 'b', resumeInput: 'what it read', pendingNodes: ['beside'] },
+      ...{ executionOrder: ['start', 'b'], nodeOutputs: { start: 'of start', b: 'of b' } },
+      sessionMessages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'of b' },
+      ],
+    });
+  });
+
+  it('is what was at work last when it was stopped, whatever its row says', () => {
+    for (const status of ['active', 'waiting', 'cancelled'] as const) {
+      const runs = [start, run('a', { status }), run('b', { ...read, status })];
+      expect(build(state({ status: 'cancelled', runs }), graph)).toMatchObject({
+        failedNodeId: null,
+        resumeState: { startNodeId: 'b', resumeInput: 'what it read', pendingNodes: ['a'], executionOrder: ['start'] },
+      });
+    }
+  });
+
+  it('passes over a failure that the run went on from', () => {
+    const passed = run('a', { status: 'error', handles: ['error'], output: '' });
+    const runs = [start, passed, run('b', { status: 'cancelled' })];
+    expect(build(state({ status: 'failed', runs }), graph)).toMatchObject({
+      failedNodeId: null,
+      resumeState: { startNodeId: 'b', executionOrder: ['start', 'a'] },
+    });
+  });
+
+  it('is nowhere before anything was begun, while it runs, and when it is complete', () => {
+    expect(build(state({ status: 'cancelled' }), graph).resumeState).toBeNull();
+    expect(build(state({ runs: [start] }), graph).resumeState).toBeNull();
+    expect(build(state({ status: 'completed', runs: [start] }), graph).resumeState).toBeNull();
   });
 });

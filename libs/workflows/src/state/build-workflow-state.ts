@@ -1,54 +1,52 @@
 import { isTerminal, type ToolCallItem } from '#jobs';
-import type { ChatMessage } from '#models';
 import { projectResult, type ToolCallStatus, toToolCallItem } from '#tools';
 
+import type { WorkflowGraph } from '../definition/graph.js';
 import { isFinished } from '../engine/node-run.js';
-import { toWorkflowInput, type WorkflowInput } from '../start/workflow-input.js';
+import { toWorkflowInput } from '../start/workflow-input.js';
+import { branchesOf, toldByNode } from './branches-of.js';
+import { failedRun, resumeStateOf } from './resume-state-of.js';
 import type { RunState, ShownRun } from './run-state.repository.js';
+import { closedWith, sessionOf } from './session-of.js';
+import { isAtWork, isOnTop, outputOf } from './shown-text.js';
 import { toHitlRequests } from './to-hitl-requests.js';
-import {
-  toNodeState,
-  type WorkflowBranchState,
-  type WorkflowNodeState,
-  type WorkflowResult,
-  type WorkflowResumeState,
-  type WorkflowState,
-} from './workflow-state.js';
+import { toNodeState, type WorkflowNodeState, type WorkflowResult, type WorkflowState } from './workflow-state.js';
 
-/** The snapshot that clients of the OR3 protocol read, made from rows. Pure. */
-export function buildWorkflowState(state: RunState): WorkflowState {
+/** The snapshot that clients of the OR3 protocol read, made from rows. `graph`: needed where `needsGraph` says so. Pure. */
+export function buildWorkflowState(state: RunState, graph: WorkflowGraph | null): WorkflowState {
   const { runs } = state;
-  const input = toWorkflowInput(state.input);
-  const top = runs.filter(({ path, iteration }) => path.length === 0 && iteration.length === 0);
+  const { prompt, attachments } = toWorkflowInput(state.input);
+  const top = runs.filter(isOnTop);
   const done = top.filter(({ status }) => status === 'completed' || status === 'error');
   const begun = top.filter(({ status }) => status !== 'skipped' && status !== 'pending');
-  const nodeOutputs = toRecord(done.map((run) => [run.nodeId, textOf(run)]));
-  const executionOrder = done.map(({ nodeId }) => nodeId);
   const last = state.status === 'completed' ? done.at(-1) : undefined;
-  const failedNodeId = failedIn(state, top);
+  const finalOutput = last === undefined ? '' : outputOf(last);
+  const failedNodeId = failedRun(state, graph)?.nodeId ?? null;
+  const told = toldByNode(state);
   const calls = Map.groupBy(state.calls, ({ nodeRun }) => nodeRun);
-  const shared = {
-    nodeOutputs,
-    executionOrder,
-    lastActiveNodeId: begun.at(-1)?.nodeId ?? null,
-    sessionMessages: sessionOf(input, top),
-  };
+  const callsOf = (run: ShownRun, branch: string | null): readonly ToolCallItem[] =>
+    (calls.get(run.ordinal) ?? []).filter((call) => call.branch === branch).map(toItem);
   return {
     type: 'workflow-execution',
     workflowId: state.workflowId,
     workflowName: state.workflowName ?? '',
-    prompt: input.prompt,
-    ...(input.attachments.length === 0 ? {} : { attachments: input.attachments }),
+    prompt,
+    ...(attachments.length === 0 ? {} : { attachments }),
     executionState: executionStateOf(state),
-    nodeStates: toRecord(runs.map((run) => [run.nodeId, nodeStateOf(run, callsOf(calls, run, null))])),
-    ...shared,
-    currentNodeId: isTerminal(state.status) ? null : (runs.findLast((run) => !isFinished(run.status))?.nodeId ?? null),
+    nodeStates: toRecord(runs.map((run) => [run.nodeId, nodeStateOf(run, state, callsOf(run, null))])),
+    nodeOutputs: toRecord(done.map((run) => [run.nodeId, outputOf(run)])),
+    executionOrder: done.map(({ nodeId }) => nodeId),
+    lastActiveNodeId: begun.at(-1)?.nodeId ?? null,
+    sessionMessages: closedWith(sessionOf(state), finalOutput),
+    currentNodeId: runs.findLast((run) => isAtWork(run, state))?.nodeId ?? null,
     finalNodeId: last?.nodeId ?? null,
-    branches: toRecord(runs.flatMap((run) => branchesOf(calls, run))),
+    branches: toRecord(
+      runs.flatMap((run) => (run.type === 'parallel' ? branchesOf(run, { state, told, graph, callsOf }) : [])),
+    ),
     hitlRequests: toHitlRequests(state),
-    finalOutput: last === undefined ? '' : textOf(last),
+    finalOutput,
     failedNodeId,
-    resumeState: resumeStateOf(failedNodeId, { ...shared, top }),
+    resumeState: resumeStateOf(state, graph),
     version: state.seq,
     result: resultOf(state, failedNodeId),
   };
@@ -57,10 +55,6 @@ export function buildWorkflowState(state: RunState): WorkflowState {
 /** Ids come from documents: no name of theirs reaches a prototype. */
 function toRecord<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
   return Object.fromEntries(entries);
-}
-
-function textOf({ output, outputBytes }: ShownRun): string {
-  return projectResult(output ?? '', 'ui', outputBytes ?? undefined);
 }
 
 function executionStateOf({ status, isInterrupted }: RunState): WorkflowState['executionState'] {
@@ -78,13 +72,15 @@ function executionStateOf({ status, isInterrupted }: RunState): WorkflowState['e
   }
 }
 
-function nodeStateOf(run: ShownRun, toolCalls: readonly ToolCallItem[]): WorkflowNodeState {
+function nodeStateOf(run: ShownRun, state: RunState, toolCalls: readonly ToolCallItem[]): WorkflowNodeState {
   const { status, label, type, model, error, startedAt, finishedAt, tokens, extra, iteration } = run;
+  const streamingText = streamingTextOf(run, state);
   return {
-    status: toNodeState(status),
+    status: toNodeState(isTerminal(state.status) && !isFinished(status) ? 'cancelled' : status),
     label,
     type,
-    output: textOf(run),
+    output: outputOf(run),
+    ...(streamingText === undefined ? {} : { streamingText }),
     ...(model === null ? {} : { modelId: model }),
     ...(error === null ? {} : { error: error.message }),
     ...(startedAt === null ? {} : { startedAt }),
@@ -96,66 +92,16 @@ function nodeStateOf(run: ShownRun, toolCalls: readonly ToolCallItem[]): Workflo
   };
 }
 
-/** By the ordinals of node runs. */
-type CallsByRun = ReadonlyMap<number, RunState['calls']>;
-
-function callsOf(calls: CallsByRun, run: ShownRun, branch: string | null): readonly ToolCallItem[] {
-  return (calls.get(run.ordinal) ?? [])
-    .filter((call) => call.branch === branch)
-    .map((call) => {
-      const item = toToolCallItem({ ...call, status: call.status as ToolCallStatus }); // the table's CHECK allows no other
-      return item.result === undefined ? item : { ...item, output: item.result };
-    });
+/** Of its newest conversation: what a person rejected is not said any more. Branches have their own. */
+function streamingTextOf(run: ShownRun, state: RunState): string | undefined {
+  if (run.type === 'parallel' || !isAtWork(run, state)) return undefined;
+  const newest = state.streamed.findLast(({ nodeId }) => nodeId === run.nodeId);
+  return newest === undefined ? undefined : projectResult(newest.text, 'ui', newest.bytes);
 }
 
-/** What the branches of a parallel node have said, by `<node>:<branch>`. */
-function branchesOf(calls: CallsByRun, run: ShownRun): readonly (readonly [string, WorkflowBranchState])[] {
-  const own = `${run.nodeId.slice(run.nodeId.lastIndexOf('|') + 1)}:`; // outputs have the ids of the document
-  return Object.entries(run.extra.outputs ?? {}).flatMap(([name, output]) => {
-    if (!name.startsWith(own)) return [];
-    const id = name.slice(own.length);
-    const shown = {
-      id,
-      label: id,
-      status: 'completed',
-      output: projectResult(output, 'ui'),
-      streamingText: '',
-    } as const;
-    return [[`${run.nodeId}:${id}`, { ...shown, toolCalls: callsOf(calls, run, id) }] as const];
-  });
-}
-
-/** The conversation as agents had it: what came before, what the user said, what they said themselves. */
-function sessionOf(input: WorkflowInput, top: readonly ShownRun[]): readonly ChatMessage[] {
-  const said = top.filter(({ type, status }) => type === 'agent' && status === 'completed');
-  return [
-    ...input.history,
-    { role: 'user', content: input.prompt },
-    ...said.map((run) => ({ role: 'assistant', content: textOf(run) }) as const),
-  ];
-}
-
-function failedIn(state: RunState, top: readonly ShownRun[]): string | null {
-  if (state.status !== 'failed') return null;
-  return top.findLast(({ status }) => status === 'error')?.nodeId ?? null;
-}
-
-function resumeStateOf(
-  startNodeId: string | null,
-  known: Omit<WorkflowResumeState, 'startNodeId' | 'resumeInput' | 'pendingNodes'> & {
-    readonly top: readonly ShownRun[];
-  },
-): WorkflowResumeState | null {
-  if (startNodeId === null) return null;
-  const { top, nodeOutputs, executionOrder, ...shared } = known;
-  return {
-    ...shared,
-    startNodeId,
-    nodeOutputs: toRecord(Object.entries(nodeOutputs).filter(([id]) => id !== startNodeId)),
-    executionOrder: executionOrder.filter((id) => id !== startNodeId),
-    resumeInput: null,
-    pendingNodes: top.filter(({ status }) => status === 'cancelled').map(({ nodeId }) => nodeId),
-  };
+function toItem(call: RunState['calls'][number]): ToolCallItem {
+  const item = toToolCallItem({ ...call, status: call.status as ToolCallStatus }); // the table's CHECK allows no other
+  return item.result === undefined ? item : { ...item, output: item.result };
 }
 
 function resultOf(state: RunState, failedNodeId: string | null): WorkflowResult | null {

@@ -1,9 +1,39 @@
 import { Injectable } from '@nestjs/common';
 
 import type { JobStatus, SnapshotCall } from '#jobs';
+import type { ChatMessage } from '#models';
 import { Postgres } from '#platform';
 
 import type { NodeError, NodeExtra, NodeRunStatus } from '../engine/node-run.js';
+
+/** The beginning of a text, and how long the whole of it is in UTF-8. */
+export interface CutText {
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/** What viewers were told of a branch last; `status`: null while it is at work. */
+export interface ToldBranch extends CutText {
+  readonly nodeId: string;
+  readonly branch: string;
+  readonly label: string;
+  readonly status: 'completed' | 'error' | null;
+}
+
+/** What a node at work has said so far in one of its conversations; `round`: the newest one. */
+export interface Streamed extends CutText {
+  readonly nodeId: string;
+  readonly branch: string | null;
+  readonly round: number;
+}
+
+/** What an agent has said in the conversation, in whichever pass of a loop. */
+export interface Spoken extends CutText {
+  readonly ordinal: number;
+  readonly nodeId: string;
+  readonly path: readonly string[];
+  readonly isReused: boolean;
+}
 
 /** A node run as it is shown; instants in ms since the epoch. */
 export interface ShownRun {
@@ -18,7 +48,13 @@ export interface ShownRun {
   readonly output: string | null;
   /** Of the whole of it, in UTF-8. */
   readonly outputBytes: number | null;
-  readonly extra: NodeExtra;
+  /** Of jobs that ended without success: the beginning of what it read. */
+  readonly input: string | null;
+  readonly inputBytes: number | null;
+  readonly handles: readonly string[] | null;
+  readonly extra: Omit<NodeExtra, 'outputs'>;
+  /** Of parallel nodes: what branches gave, by `<node>:<branch>`. */
+  readonly outputs: Readonly<Record<string, CutText>> | null;
   readonly error: NodeError | null;
   readonly tokens: number;
   readonly model: string | null;
@@ -47,6 +83,7 @@ export interface RunState {
   readonly status: JobStatus;
   readonly seq: number;
   readonly workflowId: string | null;
+  readonly workflowVersion: number | null;
   readonly workflowName: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly createdAt: number;
@@ -54,15 +91,22 @@ export interface RunState {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly input: unknown;
+  /** The conversation that the run took over; null: it began with its history and prompt. */
+  readonly session: readonly ChatMessage[] | null;
   /** The newest run of each node, in the order in which nodes were first begun. */
   readonly runs: readonly ShownRun[];
   readonly questions: readonly ShownQuestion[];
   readonly calls: readonly (SnapshotCall & { readonly nodeRun: number; readonly branch: string | null })[];
+  /** Of branches of the newest runs, in the order in which they were begun. */
+  readonly told: readonly ToldBranch[];
+  readonly streamed: readonly Streamed[];
+  /** The newest ones, oldest first. */
+  readonly spoken: readonly Spoken[];
   /** A call whose outcome nobody knows is open. */
   readonly isInterrupted: boolean;
 }
 
-type Listed = 'runs' | 'questions' | 'calls';
+type Listed = 'runs' | 'questions' | 'calls' | 'told' | 'streamed' | 'spoken';
 /** An empty list comes as null. */
 type Row = Omit<RunState, Listed> & { readonly [K in Listed]: RunState[K] | null };
 
@@ -72,6 +116,37 @@ const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::floa
 const shownCharacters = 8_388_608;
 const longestShown = 32_769;
 const mostCalls = 2_000;
+const mostSpoken = 200;
+
+/**
+ * What nodes at work have said is in the log only, behind where they were begun: text of rounds that were not withdrawn. What
+ * runs inside of others is shown by itself.
+ */
+const liveSql = `begun AS (
+  SELECT n.node_id, coalesce((SELECT max(e.seq) FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2
+      AND e.type = 'node-started' AND e.body->>'nodeId' = n.node_id), 0) AS since
+    FROM latest n JOIN job j ON j.workspace_id = $1 AND j.id = $2
+   WHERE n.status IN ('active', 'waiting') AND n.type NOT IN ('whileLoop', 'map', 'subflow')
+     AND j.status IN ('queued', 'running', 'waiting')),
+at_work AS (
+  SELECT b.*, (SELECT e.body->>'model' FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.seq > b.since
+      AND e.type = 'round-started' AND e.body->>'nodeId' = b.node_id ORDER BY e.seq DESC LIMIT 1) AS model FROM begun b),
+withdrawn AS (
+  SELECT e.body->>'round' AS round, max(e.seq) AS seq FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2
+     AND e.seq > (SELECT min(since) FROM begun) AND e.type = 'round-restarted' GROUP BY 1),
+streamed AS (
+  SELECT w.node_id, e.body->>'branchId' AS branch, max((e.body->>'round')::int) AS round,
+      string_agg(e.body->>'text', '' ORDER BY (e.body->>'round')::int, e.seq) AS text
+    FROM begun w JOIN job_event e ON e.workspace_id = $1 AND e.job_id = $2 AND e.seq > w.since AND e.body->>'nodeId' = w.node_id
+    LEFT JOIN withdrawn x ON x.round = e.body->>'round'
+   WHERE e.type = 'text-delta' AND (x.seq IS NULL OR e.seq > x.seq) GROUP BY 1, 2),
+told AS (
+  SELECT DISTINCT ON (e.body->>'nodeId', e.body->>'branchId') e.body, n.most,
+      min(e.seq) OVER (PARTITION BY e.body->>'nodeId', e.body->>'branchId') AS first
+    FROM job_event e JOIN sized n ON n.node_id = e.body->>'nodeId' LEFT JOIN begun w ON w.node_id = n.node_id
+   WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('branch-started', 'branch-finished')
+     AND n.type = 'parallel' AND e.seq > coalesce(w.since, 0)
+   ORDER BY e.body->>'nodeId', e.body->>'branchId', e.seq DESC)`;
 
 const stateSql = `WITH latest AS (
   SELECT DISTINCT ON (n.node_id) n.*, min(n.ordinal) OVER (PARTITION BY n.node_id) AS first FROM node_run n
@@ -81,16 +156,25 @@ calls AS (
   SELECT c.*, r.node_run, r.branch FROM round r JOIN tool_call c
       ON c.workspace_id = r.workspace_id AND c.job_id = r.job_id AND c.round = r.number
    WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.node_run IS NOT NULL
-   ORDER BY c.round DESC, c.ordinal DESC LIMIT ${mostCalls})
+   ORDER BY c.round DESC, c.ordinal DESC LIMIT ${mostCalls}),
+${liveSql},
+spoken AS (
+  SELECT n.ordinal, n.node_id, n.path, n.output, n.extra FROM node_run n
+   WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.type = 'agent' AND n.status = 'completed' AND n.output <> ''
+     AND NOT n.extra ? 'note' AND n.node_id NOT LIKE 'sf:%' ORDER BY n.ordinal DESC LIMIT ${mostSpoken})
 SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "workflowName",
   CASE WHEN j.status = 'failed' THEN j.error END AS error, ${millis('j.created_at')} AS "createdAt",
   ${millis('j.finished_at')} AS "finishedAt", j.prompt_tokens AS "promptTokens", j.completion_tokens AS "completionTokens",
-  j.input - 'resumeFrom' AS input,
+  j.workflow_version AS "workflowVersion", j.input - 'resumeFrom' AS input, j.input #> '{resumeFrom,session}' AS session,
   (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', n.path, 'iteration', n.iteration,
       'type', n.type, 'label', n.label, 'status', n.status, 'output', left(n.output, n.most),
-      'outputBytes', octet_length(n.output), 'extra', n.extra, 'error', n.error,
-      'tokens', n.prompt_tokens + n.completion_tokens, 'model', (SELECT r.model FROM round r WHERE r.workspace_id = $1
+      'outputBytes', octet_length(n.output), 'handles', n.handles, 'extra', n.extra - 'outputs', 'error', n.error,
+      'input', CASE WHEN j.status IN ('failed', 'cancelled') THEN left(n.input, n.most) END, 'inputBytes', octet_length(n.input),
+      'outputs', CASE WHEN n.type = 'parallel' THEN (SELECT json_object_agg(o.key, json_build_object('text', left(o.value, n.most),
+          'bytes', octet_length(o.value))) FROM jsonb_each_text(n.extra->'outputs') o) END,
+      'tokens', n.prompt_tokens + n.completion_tokens, 'model', coalesce((SELECT r.model FROM round r WHERE r.workspace_id = $1
           AND r.job_id = $2 AND r.node_run = n.ordinal ORDER BY r.number DESC LIMIT 1),
+          (SELECT w.model FROM at_work w WHERE w.node_id = n.node_id)),
       'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')}) ORDER BY n.first) FROM sized n) AS runs,
   (SELECT json_agg(json_build_object('id', i.id, 'nodeId', i.node_id, 'status', i.status, 'request', i.request,
       'outcome', i.outcome, 'decidedBy', i.decided_by, 'decidedAt', ${millis('i.decided_at')},
@@ -99,6 +183,14 @@ SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "wo
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
       'arguments', c.arguments, 'status', c.status, 'result', left(c.result, ${longestShown}), 'error', c.error,
       'nodeRun', c.node_run, 'branch', c.branch) ORDER BY c.round, c.ordinal) FROM calls c) AS calls,
+  (SELECT json_agg(json_build_object('nodeId', t.body->>'nodeId', 'branch', t.body->>'branchId', 'label', t.body->>'label',
+      'status', t.body->>'status', 'text', left(coalesce(t.body->>'output', ''), t.most),
+      'bytes', octet_length(coalesce(t.body->>'output', ''))) ORDER BY t.first) FROM told t) AS told,
+  (SELECT json_agg(json_build_object('nodeId', s.node_id, 'branch', s.branch, 'round', s.round,
+      'text', left(s.text, ${longestShown}), 'bytes', octet_length(s.text)) ORDER BY s.round) FROM streamed s) AS streamed,
+  (SELECT json_agg(json_build_object('ordinal', s.ordinal, 'nodeId', s.node_id, 'path', s.path,
+      'isReused', coalesce((s.extra->>'isReused')::boolean, false), 'text', left(s.output, ${longestShown}),
+      'bytes', octet_length(s.output)) ORDER BY s.ordinal) FROM spoken s) AS spoken,
   EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open'
              AND i.kind = 'unknown_outcome') AS "isInterrupted"
   FROM job j LEFT JOIN workflow f ON f.workspace_id = j.workspace_id AND f.id = j.workflow_id
@@ -114,6 +206,14 @@ export class RunStateRepository {
     const statement = { name: 'workflow-state', text: stateSql, values: [workspaceId, jobId] };
     const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
     if (row === undefined) return null;
-    return { ...row, runs: row.runs ?? [], questions: row.questions ?? [], calls: row.calls ?? [] };
+    return {
+      ...row,
+      runs: row.runs ?? [],
+      questions: row.questions ?? [],
+      calls: row.calls ?? [],
+      told: row.told ?? [],
+      streamed: row.streamed ?? [],
+      spoken: row.spoken ?? [],
+    };
   }
 }

@@ -1,17 +1,36 @@
 import { Injectable } from '@nestjs/common';
 
+import { toGraph, type WorkflowGraph } from '../definition/graph.js';
+import { DefinitionsRepository } from '../definitions/definitions.repository.js';
+import { readDocument } from '../definitions/read-definition.js';
+import { hasUntoldBranches } from './branches-of.js';
 import { buildWorkflowState } from './build-workflow-state.js';
-import { RunStateRepository } from './run-state.repository.js';
+import { type RunState, RunStateRepository } from './run-state.repository.js';
 import type { WorkflowState } from './workflow-state.js';
 
 /** Shows workflow jobs in the words of the OR3 protocol. */
 @Injectable()
 export class WorkflowStateReader {
-  constructor(private readonly states: RunStateRepository) {}
+  constructor(
+    private readonly states: RunStateRepository,
+    private readonly definitions: DefinitionsRepository,
+  ) {}
 
   /** The caller has checked the right to read. Null: no such workflow job in the workspace. */
   async read(workspaceId: string, jobId: string): Promise<WorkflowState | null> {
     const state = await this.states.read(workspaceId, jobId);
-    return state === null ? null : buildWorkflowState(state);
+    if (state === null) return null;
+    return buildWorkflowState(state, needsGraph(state) ? await this.graphOf(workspaceId, state) : null);
   }
+
+  private async graphOf(workspaceId: string, { workflowId, workflowVersion }: RunState): Promise<WorkflowGraph | null> {
+    if (workflowId === null || workflowVersion === null) return null;
+    const [stored] = await this.definitions.pinned(workspaceId, [{ id: workflowId, version: workflowVersion }]);
+    return stored === undefined ? null : toGraph(readDocument(stored.definition));
+  }
+}
+
+/** What its rows alone do not say: what would have come next, and the labels of branches that ran in an earlier job. */
+function needsGraph(state: RunState): boolean {
+  return state.status === 'failed' || state.status === 'cancelled' || hasUntoldBranches(state);
 }

@@ -12,6 +12,8 @@ export interface WorkflowNodeState {
   readonly type: string;
   readonly modelId?: string;
   readonly output: string;
+  /** What it has said so far, while it is at work. */
+  readonly streamingText?: string;
   readonly error?: string;
   readonly startedAt?: number;
   readonly finishedAt?: number;
@@ -31,7 +33,7 @@ export interface WorkflowBranchState {
   readonly toolCalls: readonly ToolCallItem[];
 }
 
-/** From where a run that failed can go on: what `resumeFrom` of a start takes. */
+/** From where a run that failed or was stopped can go on: what `resumeFrom` of a start takes. */
 export interface WorkflowResumeState {
   readonly startNodeId: string;
   readonly nodeOutputs: Readonly<Record<string, string>>;

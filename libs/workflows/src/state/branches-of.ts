@@ -1,0 +1,76 @@
+import type { ToolCallItem } from '#jobs';
+import { projectResult } from '#tools';
+
+import type { WorkflowGraph } from '../definition/graph.js';
+import type { CutText, RunState, ShownRun, ToldBranch } from './run-state.repository.js';
+import { isAtWork } from './shown-text.js';
+import type { WorkflowBranchState } from './workflow-state.js';
+
+/** What viewers were told of branches, by the ids of nodes as they are reported. */
+type ToldByNode = ReadonlyMap<string, readonly ToldBranch[]>;
+
+export function toldByNode({ told }: Pick<RunState, 'told'>): ToldByNode {
+  return Map.groupBy(told, ({ nodeId }) => nodeId);
+}
+
+/** What the branches of parallel nodes are made from. */
+export interface BranchFacts {
+  readonly state: RunState;
+  readonly told: ToldByNode;
+  /** Of the workflow itself; null: all labels were told. */
+  readonly graph: WorkflowGraph | null;
+  readonly callsOf: (run: ShownRun, branch: string) => readonly ToolCallItem[];
+}
+
+/** Whether viewers were told nothing of a branch that has answered: its node was taken over from an earlier run. */
+export function hasUntoldBranches(state: Pick<RunState, 'runs' | 'told'>): boolean {
+  const told = toldByNode(state);
+  return state.runs.some((run) => {
+    const known = new Set(told.get(run.nodeId)?.map(({ branch }) => branch));
+    return [...answersOf(run).keys()].some((id) => !known.has(id));
+  });
+}
+
+/** The branches of a parallel node, those at work and those that failed too, by `<node>:<branch>`. Pure. */
+export function branchesOf(run: ShownRun, facts: BranchFacts): readonly (readonly [string, WorkflowBranchState])[] {
+  const { state, graph, callsOf } = facts;
+  const told = new Map(facts.told.get(run.nodeId)?.map((one) => [one.branch, one]));
+  const answers = answersOf(run);
+  return [...new Set([...told.keys(), ...answers.keys()])].map((id) => {
+    const answer = answers.get(id) ?? told.get(id);
+    const status = answers.has(id) ? 'completed' : (told.get(id)?.status ?? statusWithin(run, state));
+    const streamed = state.streamed.find(({ nodeId, branch }) => nodeId === run.nodeId && branch === id);
+    const isOver = status === 'completed' || status === 'error';
+    const branch: WorkflowBranchState = {
+      id,
+      label: told.get(id)?.label ?? labelIn(graph, run.nodeId, id) ?? id,
+      status,
+      output: toText(answer),
+      streamingText: isOver ? '' : toText(streamed),
+      toolCalls: callsOf(run, id),
+    };
+    return [`${run.nodeId}:${id}`, branch];
+  });
+}
+
+/** Of a branch that has not ended. */
+function statusWithin(run: ShownRun, state: RunState): 'active' | 'waiting' | 'skipped' {
+  if (!isAtWork(run, state)) return 'skipped';
+  return run.status === 'waiting' ? 'waiting' : 'active';
+}
+
+/** What branches gave, by their own ids: outputs have the id of the node in its document. */
+function answersOf({ nodeId, outputs }: ShownRun): ReadonlyMap<string, CutText> {
+  const own = `${nodeId.slice(nodeId.lastIndexOf('|') + 1)}:`;
+  const entries = Object.entries(outputs ?? {}).filter(([name]) => name.startsWith(own));
+  return new Map(entries.map(([name, output]) => [name.slice(own.length), output]));
+}
+
+function labelIn(graph: WorkflowGraph | null, nodeId: string, branchId: string): string | undefined {
+  const node = graph?.nodes.get(nodeId);
+  return node?.type === 'parallel' ? node.data.branches.find(({ id }) => id === branchId)?.label : undefined;
+}
+
+function toText(cut: CutText | undefined): string {
+  return cut === undefined ? '' : projectResult(cut.text, 'ui', cut.bytes);
+}

@@ -1,0 +1,33 @@
+import type { ChatMessage } from '#models';
+import { projectResult } from '#tools';
+
+import { toWorkflowInput } from '../start/workflow-input.js';
+import type { RunState, Spoken } from './run-state.repository.js';
+
+/**
+ * The conversation as agents had it: what came before, what the user said, what they said themselves, also in the passes of
+ * loops. `except`: a node that will speak again. Pure.
+ */
+export function sessionOf(state: RunState, except: string | null = null): readonly ChatMessage[] {
+  const { history, prompt } = toWorkflowInput(state.input);
+  const places = new Map(state.runs.map((run) => [run.nodeId, run]));
+  const isHeard = ({ nodeId, path, isReused }: Spoken): boolean =>
+    nodeId !== except &&
+    !(isReused && state.session !== null) &&
+    path.every((around) => places.get(around)?.type === 'whileLoop');
+  // What was said in a loop is heard when the loop is done.
+  const placeOf = ({ ordinal, path: [around] }: Spoken): number =>
+    around === undefined ? ordinal : (places.get(around)?.ordinal ?? ordinal);
+  const heard = state.spoken.filter(isHeard).sort((a, b) => placeOf(a) - placeOf(b) || a.ordinal - b.ordinal);
+  return [
+    ...(state.session ?? [...history, { role: 'user', content: prompt }]),
+    ...heard.map(({ text, bytes }) => ({ role: 'assistant', content: projectResult(text, 'ui', bytes) }) as const),
+  ];
+}
+
+/** A conversation ends with what came out of it. Pure. */
+export function closedWith(session: readonly ChatMessage[], finalOutput: string): readonly ChatMessage[] {
+  const last = session.at(-1);
+  const isSaid = last?.role === 'assistant' && last.content === finalOutput;
+  return finalOutput === '' || isSaid ? session : [...session, { role: 'assistant', content: finalOutput }];
+}
