@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
+import { apart } from '../harness/every-event.js';
 import { textReply } from '../harness/scripted-reply.js';
 import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 import { problemsOf } from './checkers.js';
@@ -34,6 +35,7 @@ beforeAll(async () => {
   ]);
   await stage.waits(waiting);
   await damage(
+    ...apart,
     ...tables.map((table) => `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`),
     'GRANT SELECT ON ALL TABLES IN SCHEMA public TO PUBLIC',
   );
@@ -180,7 +182,6 @@ describe('the checkers of node runs', () => {
 
   it('find a node that ran twice', async () => {
     await damage(
-      'DROP INDEX node_run_workspace_id_job_id_node_id_iteration_key',
       `INSERT INTO node_run SELECT (n).* FROM (SELECT jsonb_populate_record(node_run, '{"ordinal": 15}') AS n FROM node_run
         WHERE ${nodeRun('bad')}) copy`,
     );

@@ -15,36 +15,77 @@ export interface NodeRunFacts {
   readonly completionTokens: number;
 }
 
-type Row = readonly [workspaceId: string, jobId: string, ordinal: number, body: object];
+type Row = readonly [
+  workspaceId: string,
+  jobId: string,
+  ordinal: number,
+  nodeId: string,
+  path: readonly string[],
+  iteration: readonly number[],
+  type: string,
+  label: string,
+  status: string,
+  input: string,
+  output: string | null,
+  handles: readonly string[] | null,
+  handOn: string,
+  extra: object,
+  error: object | null,
+  promptTokens: number,
+  completionTokens: number,
+  startedAt: number | null,
+  finishedAt: number | null,
+];
 
+/** A merge, since the writer of a job is alone: an insert that minds conflicts would log each row twice. */
 const nodeRuns: CommitPart<Row> = {
   name: 'node_runs',
   columns: [
     ['workspace_id', 'uuid'],
     ['job_id', 'uuid'],
     ['ordinal', 'int'],
-    ['body', 'json'],
+    ['node_id', 'text'],
+    ['path', 'text[]'],
+    ['iteration', 'int[]'],
+    ['type', 'text'],
+    ['label', 'text'],
+    ['status', 'text'],
+    ['input', 'text'],
+    ['output', 'text'],
+    ['handles', 'text[]'],
+    ['hand_on', 'text'],
+    ['extra', 'jsonb'],
+    ['error', 'jsonb'],
+    ['prompt_tokens', 'int'],
+    ['completion_tokens', 'int'],
+    ['started_at', 'float8'],
+    ['finished_at', 'float8'],
   ],
-  sql: (
-    rows,
-  ) => `INSERT INTO node_run (workspace_id, job_id, ordinal, node_id, path, iteration, type, label, status, input,
-    output, handles, hand_on, extra, error, prompt_tokens, completion_tokens, epoch, started_at, finished_at)
-  SELECT r.workspace_id, r.job_id, r.ordinal, b."nodeId", b.path, b.iteration, b.type, b.label, b.status, b.input,
-    b.output, b.handles, b."handOn", b.extra, b.error, b."promptTokens", b."completionTokens", up.lease_epoch,
-    to_timestamp(b."startedAt" / 1000), to_timestamp(b."finishedAt" / 1000)
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id,
-      json_to_record(r.body) AS b("nodeId" text, path text[], iteration int[], type text, label text, status text, input text,
-        output text, handles text[], "handOn" text, extra jsonb, error jsonb, "promptTokens" int, "completionTokens" int,
-        "startedAt" float8, "finishedAt" float8)
-  ON CONFLICT (workspace_id, job_id, ordinal) DO UPDATE SET status = excluded.status, input = excluded.input,
-    output = excluded.output, handles = excluded.handles, hand_on = excluded.hand_on, extra = excluded.extra,
-    error = excluded.error, prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
-    epoch = excluded.epoch, finished_at = excluded.finished_at
+  sql: (rows) => `MERGE INTO node_run n
+  USING (SELECT r.*, up.lease_epoch FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id) r
+     ON n.workspace_id = r.workspace_id AND n.job_id = r.job_id AND n.ordinal = r.ordinal
+  WHEN MATCHED THEN UPDATE SET status = r.status, input = r.input, output = r.output, handles = r.handles,
+    hand_on = r.hand_on, extra = r.extra, error = r.error, prompt_tokens = r.prompt_tokens,
+    completion_tokens = r.completion_tokens, epoch = r.lease_epoch, finished_at = to_timestamp(r.finished_at / 1000)
+  WHEN NOT MATCHED THEN INSERT (workspace_id, job_id, ordinal, node_id, path, iteration, type, label, status, input, output,
+    handles, hand_on, extra, error, prompt_tokens, completion_tokens, epoch, started_at, finished_at)
+  VALUES (r.workspace_id, r.job_id, r.ordinal, r.node_id, r.path, r.iteration, r.type, r.label, r.status, r.input, r.output,
+    r.handles, r.hand_on, r.extra, r.error, r.prompt_tokens, r.completion_tokens, r.lease_epoch,
+    to_timestamp(r.started_at / 1000), to_timestamp(r.finished_at / 1000))
   RETURNING 1`,
 };
 
 /** A node run as it now stands; of several that wait for one write the last one counts. */
-export function nodeRunRow(job: JobRef, row: NodeRunRow, facts: NodeRunFacts): PartRow {
-  const { ordinal, ...body } = row;
-  return partRow(nodeRuns, [job.workspaceId, job.jobId, ordinal, { ...body, ...facts }], String(ordinal));
+export function nodeRunRow({ workspaceId, jobId }: JobRef, row: NodeRunRow, facts: NodeRunFacts): PartRow {
+  const { ordinal, nodeId, path, iteration, type, label, status, input, output, handles, handOn, extra, error } = row;
+  const { promptTokens, completionTokens, startedAt, finishedAt } = facts;
+  return partRow(
+    nodeRuns,
+    [
+      ...([workspaceId, jobId, ordinal, nodeId, path, iteration, type, label, status] as const),
+      ...([input, output, handles, handOn, extra, error] as const),
+      ...([promptTokens, completionTokens, startedAt, finishedAt] as const),
+    ],
+    String(ordinal),
+  );
 }
