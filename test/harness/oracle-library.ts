@@ -56,13 +56,11 @@ function providerOf(world: World, calls: ModelCall[]): LLMProvider {
   return {
     getModelCapabilities: () => Promise.resolve(null),
     chat: async (model, messages, { temperature, maxTokens, tools = [] } = {}) => {
-      const call = toCall({
-        ...{ model, messages, tools },
-        temperature: temperature ?? null,
-        maxTokens: maxTokens ?? null,
-      });
+      const limits = { temperature: temperature ?? null, maxTokens: maxTokens ?? null };
+      const raw = { model, messages: [...messages], tools, ...limits };
+      const call = toCall(raw);
       calls.push(call);
-      const { text, calls: asked = [], fail } = await world.reply(call);
+      const { text, calls: asked = [], fail } = await world.reply(call, raw);
       if (fail !== undefined) throw Object.assign(new Error(fail.message), { status: fail.status });
       return {
         content: text,

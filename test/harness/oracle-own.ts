@@ -7,14 +7,21 @@ import type { LoopCall, LoopReply } from '../../libs/chat/src/loop/loop-step.js'
 import { unknownTool } from '../../libs/chat/src/nodes/node-loops.service.js';
 import { parseDocument } from '../../libs/workflows/src/definition/document.js';
 import { toGraph, type WorkflowGraph } from '../../libs/workflows/src/definition/graph.js';
-import type { NodeRunRow } from '../../libs/workflows/src/engine/node-run.js';
+import type { NodeKey, NodeRunRow } from '../../libs/workflows/src/engine/node-run.js';
 import type { RunCommand, RunResult } from '../../libs/workflows/src/engine/run-command.js';
 import type { RunEvent } from '../../libs/workflows/src/engine/run-event.js';
 import type { RunPlan } from '../../libs/workflows/src/engine/run-plan.js';
 import { WorkflowRun } from '../../libs/workflows/src/engine/workflow-run.js';
 import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-registry.js';
 import { LoopCondition } from '../../libs/workflows/src/nodes/loop-condition.js';
-import type { Conversed, Conversing, NodePorts, ScopeView } from '../../libs/workflows/src/nodes/node-executor.js';
+import type {
+  Conversed,
+  Conversing,
+  NodePorts,
+  PersonAnswer,
+  Question,
+  ScopeView,
+} from '../../libs/workflows/src/nodes/node-executor.js';
 import { PlanNodes } from '../../libs/workflows/src/run/locate-node.js';
 import type { NodeServices } from '../../libs/workflows/src/run/node-services.js';
 import { type Assignment, NodeWork, type Report } from '../../libs/workflows/src/run/node-work.js';
@@ -48,7 +55,9 @@ class OwnRun {
   private readonly calls: ModelCall[] = [];
   private readonly begun: string[] = [];
   private readonly asked: Played['asked'][number][] = [];
+  private readonly answers = new Map<string, Omit<Extract<PersonAnswer, { type: 'answered' }>, 'type'>>();
   private readonly events: RunEvent[] = [];
+  private readonly works = new Map<string, AbortController>();
   private result: RunResult | null = null;
   private wake: () => void = () => undefined;
 
@@ -94,6 +103,7 @@ class OwnRun {
       if (command.type === 'decide') this.assign(command.run, (assignment) => this.work.decide(assignment, command));
       if (command.type === 'store' && command.run.status === 'active' && command.run.extra.iterations === undefined)
         this.begun.push(command.run.nodeId);
+      if (command.type === 'cancel') for (const key of command.keys) this.works.get(nameOf(key))?.abort();
       if (command.type === 'end') this.result = command.result;
     }
   }
@@ -106,7 +116,9 @@ class OwnRun {
   private assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
     const view = this.run.viewOf(row);
     if (view === undefined) throw new Error(`not at work: ${row.nodeId}`);
-    const { signal } = this.controller;
+    const controller = new AbortController();
+    this.works.set(nameOf(row), controller);
+    const signal = AbortSignal.any([controller.signal, this.controller.signal]);
     void work({ row, view, ports: this.portsOf(row, view), signal }).then(
       ({ event }) => {
         this.events.push(event);
@@ -120,17 +132,25 @@ class OwnRun {
     const unexpected = (): Promise<never> => Promise.reject(new Error('not of the library'));
     return {
       converse: (request) => this.converse(request),
-      ask: ({ output }) => {
-        this.asked.push({ nodeId: row.nodeId, input: row.input, workflowName: view.workflowName });
-        const { action, data } = this.world.person?.(row.nodeId, output) ?? { action: 'approve' };
-        return Promise.resolve({ type: 'answered', action, data });
-      },
+      ask: (question) => Promise.resolve({ type: 'answered', ...this.ask(row, view, question) }),
       ...{ callTool: unexpected, toolSchema: unexpected, remember: unexpected, recall: unexpected, fetch: unexpected },
       ...{ waitFor: unexpected, warn: () => undefined },
       ...{ branchStarted: () => undefined, branchFinished: () => undefined },
       modelTakes: () => Promise.resolve(false),
       now: () => new ManualClock().now(),
     };
+  }
+
+  /** Asks once for each node run and key, however often the node is run. */
+  private ask(row: NodeRunRow, { workflowName }: ScopeView, { key, output }: Question) {
+    const name = `${nameOf(row)} ${key}`;
+    const known = this.answers.get(name);
+    if (known !== undefined) return known;
+    this.asked.push({ nodeId: row.nodeId, input: row.input, workflowName });
+    const { action, data } = this.world.person?.(row.nodeId, output) ?? { action: 'approve' };
+    const answer = { action, data };
+    this.answers.set(name, answer);
+    return answer;
   }
 
   /** The loop that all conversations are held by; only that nothing of it is stored. */
@@ -167,18 +187,17 @@ class OwnRun {
     return { results };
   }
 
-  private readonly model: Model = { stream: (request) => this.stream(request) };
+  private readonly model: Model = { stream: (request, signal) => this.stream(request, signal) };
 
-  private async *stream({
-    model,
-    messages,
-    tools = [],
-    parameters,
-  }: ModelRequest): AsyncGenerator<readonly ModelPart[]> {
+  private async *stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelPart[]> {
+    const { model, messages, tools = [], parameters } = request;
     const { temperature = null, max_tokens: maxTokens = null } = parameters ?? {};
-    const call = toCall({ model, messages, tools, temperature: numberOf(temperature), maxTokens: numberOf(maxTokens) });
+    const most = { temperature: numberOf(temperature), maxTokens: numberOf(maxTokens) };
+    const raw = { model, messages, tools, ...most };
+    const call = toCall(raw);
     this.calls.push(call);
-    const { text, calls = [], fail } = await this.world.reply(call);
+    const { text, calls = [], fail } = await this.world.reply(call, raw);
+    signal.throwIfAborted();
     if (fail !== undefined) {
       throw new ModelError({ ...fail, code: 'model_error', retryable: false, afterFirstByte: false });
     }
@@ -197,6 +216,10 @@ const limits = {
   maxOutputBytes: 1_000_000,
   maxRestartsPerRound: 0,
 } as const;
+
+function nameOf({ nodeId, iteration }: NodeKey): string {
+  return JSON.stringify([nodeId, iteration]);
+}
 
 function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;

@@ -34,7 +34,8 @@ export interface PersonReply {
 
 /** All that is outside of a workflow; both sides run in the same one. */
 export interface World {
-  readonly reply: (call: ModelCall) => ModelReply | Promise<ModelReply>;
+  /** `raw`: as it was made. */
+  readonly reply: (call: ModelCall, raw: RawCall) => ModelReply | Promise<ModelReply>;
   readonly tools?: Readonly<Record<string, (args: unknown) => string>> | undefined;
   /** What a person says to a node's request; each is asked with the output that is to be reviewed. */
   readonly person?: (nodeId: string, output: string | undefined) => PersonReply;
