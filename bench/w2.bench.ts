@@ -1,8 +1,3 @@
-import type { INestApplicationContext } from '@nestjs/common';
-
-import type { MemberPrincipal } from '#auth';
-import { StartWorkflowService, WorkflowsService } from '#workflows';
-
 import { type Aim, atLeast, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
 import { CommitPerNode, type Waves } from './limits/commit-per-node.js';
 import { GroupCommittedNodes } from './limits/group-committed-nodes.js';
@@ -10,8 +5,11 @@ import { GroupCommittedStore } from './limits/group-committed-store.js';
 import { costColumns, type JobCosts, measureCosts } from './measure/job-costs.js';
 import { type JobDoor, load } from './measure/load.js';
 import { rounded } from './measure/statistics.js';
+import { measureScale } from './measure/workflow-scale.js';
 import { BenchPostgres } from './stack/bench-postgres.js';
-import { EngineDoor, type JobStart } from './stack/engine-door.js';
+import { EngineDoor } from './stack/engine-door.js';
+import { publishWorkflow } from './stack/publish-workflow.js';
+import { fanOut, sequence } from './stack/workflow-definitions.js';
 
 const WIDTHS = [1, 20];
 const FAN = 50;
@@ -44,7 +42,7 @@ export const w2: Bench = {
     for (const shape of shapes) {
       const perNode = await CommitPerNode.open(postgres.urls.owner, shape.waves);
       cleanUp.defer(() => perNode.close());
-      await engine.take((app, principal) => publish(app, principal, shape));
+      await engine.take((app, principal) => publishWorkflow(app, principal, shape.definition));
       const doors: readonly (readonly [string, JobDoor])[] = [
         ['a commit per node', perNode],
         ['group commit', new GroupCommittedNodes(store, shape.waves)],
@@ -60,7 +58,8 @@ export const w2: Bench = {
       }
       aims.push(...aimsOf(shape, (what, width) => costs.get(`${what} ${width}`)));
     }
-    return { rows, aims };
+    const scale = await measureScale(mode, postgres, engine);
+    return { rows: [...rows, ...scale.rows], aims: [...aims, ...scale.aims] };
   },
 };
 
@@ -81,34 +80,6 @@ async function measure(mode: BenchMode, { postgres, door, width, name }: Measure
   return measureCosts(door, shape, { postgres, pids: [process.pid], ...explain });
 }
 
-async function publish(app: INestApplicationContext, principal: MemberPrincipal, shape: Shape): Promise<JobStart> {
-  const workflows = app.get(WorkflowsService);
-  const { id } = await workflows.save(principal, { id: null, definition: shape.definition, expectedVersion: null });
-  await workflows.publish(principal, id);
-  return async (_, starter) => {
-    const { jobId } = await app.get(StartWorkflowService).start(starter, {
-      ...{
-        workflowRef: id,
-        version: null,
-        prompt: 'Hello',
-        threadRef: null,
-        createThread: false,
-        messageClientId: null,
-      },
-      ...{
-        history: [],
-        attachments: [],
-        whenBusy: null,
-        idempotency: null,
-        providerKey: null,
-        known: {},
-        resumeFrom: null,
-      },
-    });
-    return jobId;
-  };
-}
-
 function aimsOf({ name, waves }: Shape, costs: (what: string, width: number) => JobCosts | undefined): Aim[] {
   const [one, many, perNode] = [costs('w2', 1), costs('w2', 20), costs('a commit per node', 20)];
   if (one === undefined || many === undefined || perNode === undefined) return [];
@@ -126,37 +97,4 @@ function aimsOf({ name, waves }: Shape, costs: (what: string, width: number) => 
     atMost('write transactions per fan-out at 20 in flight', rounded(many.wal.writeTransactions / jobs), [8, '']),
     atMost('WAL per fan-out at 20 in flight', rounded(many.wal.walBytes / 1_024 / jobs), [24, 'KB']),
   ];
-}
-
-function sequence(nodes: number): object {
-  const inner = Array.from({ length: nodes - 2 }, (_, i) => transform(`n${i}`));
-  const ids = ['start', ...inner.map(({ id }) => id), 'out'];
-  const edges = ids.slice(1).map((target, i) => ({ id: `e${i}`, source: ids[i], target }));
-  return document('bench sequence', inner, edges);
-}
-
-function fanOut(width: number): object {
-  const inner = Array.from({ length: width }, (_, i) => transform(`n${i}`));
-  const edges = inner.flatMap(({ id }) => [
-    { id: `in-${id}`, source: 'start', target: id },
-    { id: `out-${id}`, source: id, target: 'out' },
-  ]);
-  return document('bench fan-out', inner, edges);
-}
-
-function transform(id: string) {
-  return { id, type: 'transform', position: { x: 0, y: 0 }, data: { label: id, expression: 'input' } };
-}
-
-function document(name: string, inner: readonly object[], edges: readonly object[]): object {
-  const position = { x: 0, y: 0 };
-  return {
-    meta: { version: '2.0.0', name },
-    nodes: [
-      { id: 'start', type: 'start', position, data: { label: 'Start' } },
-      ...inner,
-      { id: 'out', type: 'output', position, data: { label: 'Out', format: 'text' } },
-    ],
-    edges,
-  };
 }

@@ -19,7 +19,7 @@ export interface StoredLogRow extends LogRow {
 const packed = 'packed';
 
 /** Nobody looks for these by their kind, and a workflow of a thousand nodes has two thousand of them. */
-const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished']);
+const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished', 'loop-iteration']);
 
 /** Fewer stay rows of their own; more are several rows, so that nobody reads many to get a few. */
 const bounds = { fewest: 12, most: 64, outputLength: 1_024 } as const;
