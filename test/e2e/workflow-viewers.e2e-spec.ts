@@ -1,0 +1,275 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { EventFeed } from '#jobs';
+import { newId } from '#platform';
+import { WorkflowsService, type WorkflowState } from '#workflows';
+
+import { JobFeeds } from '../../apps/api/src/streams/job-feeds.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import type { EventStream, StreamFrame } from '../harness/event-stream.js';
+import { eventually } from '../harness/eventually.js';
+import { ask, connect } from '../harness/graphql.js';
+import { jobIdOf, type RestJobs, restJobs } from '../harness/rest-jobs.js';
+import { type RecordedRequest, ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, type Reply, textChunk, textReply } from '../harness/scripted-reply.js';
+import { type TestNode, workflowDocument } from '../harness/workflow-documents.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let people: Record<'owner' | 'admin' | 'member' | 'viewer', TestMember>;
+let jobs: RestJobs;
+/** By the prompt of who asks. */
+const replies = new Map<string, Reply>();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  model.answer((request) => [...replies].find(([prompt]) => promptOf(request).includes(prompt))?.[1]);
+  const env = { DELTA_FLUSH_MS: '5', SLOW_VIEWER_BYTES: '65536', STREAMS_PER_PRINCIPAL: '20' };
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', ...env } });
+});
+beforeEach(async () => {
+  replies.clear();
+  people = await api.people.workspaceOf(`viewers-${newId()}`);
+  jobs = restJobs(api, people.member.key);
+});
+afterEach(async () => {
+  model.assertDone();
+  const { app } = api.api;
+  await eventually('nothing is held for viewers', () =>
+    app.get(JobFeeds).size === 0 && app.get(EventFeed).tails === 0 ? true : undefined,
+  );
+});
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+function promptOf({ json }: RecordedRequest): string {
+  const [system] = json['messages'] as readonly { readonly content: string }[]; // what the client of models sends
+  return system?.content ?? '';
+}
+
+/** Says `before`, waits for the gate, and says `after`. */
+function gated(before: string, ...after: readonly string[]) {
+  const gate = createGate();
+  return { gate, reply: { body: [textChunk(before), gate, ...after.map(textChunk), ...textReply([]).body] } };
+}
+
+async function start(nodes: readonly TestNode[], edges: readonly string[]): Promise<string> {
+  const workflows = api.api.app.get(WorkflowsService);
+  const definition = workflowDocument({ name: 'x' }, nodes, edges);
+  const { id } = await workflows.import(people.member.principal, { definition, expectedVersion: null });
+  await workflows.publish(people.admin.principal, id);
+  const body = { workflowId: id, prompt: 'Dear Sir', threadId: newId(), messageId: newId() };
+  return jobIdOf(await api.call('POST', '/api/workflows/background', { key: people.member.key, body }));
+}
+
+const writer = { id: 'writer', data: { prompt: 'Write.' } };
+/** Its text is the content of the job. */
+const startWriter = () => start([writer], ['start -> writer']);
+
+interface Shown {
+  readonly content?: string;
+  readonly content_delta?: string;
+  readonly content_length: number;
+  readonly seq: number;
+  readonly status: string;
+  readonly workflow_state?: WorkflowState | null;
+}
+const shownIn = ({ data }: StreamFrame) => data['status'] as Shown; // the contract's shape
+const isShown = (holds: (state: WorkflowState) => boolean) => (frame: StreamFrame) => {
+  const state = shownIn(frame).workflow_state;
+  return state != null && holds(state);
+};
+
+/** Plays a stream as a client would; gives the text that it ends with. Fails where the stream does not fit together. */
+function play({ frames }: EventStream, has = ''): string {
+  let text = has;
+  let version = 0;
+  for (const frame of frames) {
+    const { content, content_delta: delta, content_length: length, workflow_state: state } = shownIn(frame);
+    text = content ?? text + (delta ?? '');
+    expect(text).toHaveLength(length);
+    // A frame of text says nothing of the state, every other has it whole.
+    expect(frame.data['event'] === 'delta').toBe(state == null);
+    expect(state?.version ?? version).toBeGreaterThanOrEqual(version);
+    version = state?.version ?? version;
+  }
+  return text;
+}
+
+describe('a viewer of a workflow that speaks OR3', () => {
+  it('sees branches by their labels while they speak, and what came of them', async () => {
+    const [left, right] = [gated('so fa', 'r'), gated('also', ' done')];
+    replies.set('Be left.', left.reply).set('Be right.', right.reply);
+    const branches = ['left', 'right'].map((id) => ({ id, label: `The ${id} one`, prompt: `Be ${id}.` }));
+    const data = { model: 'scripted', prompt: '', mergeEnabled: true, branches };
+    const jobId = await start([{ id: 'p', type: 'parallel', data }], ['start -> p']);
+    const stream = await jobs.watch(jobId, { query: '?format=or3' });
+    const speaks = ({ branches: { 'p:left': l, 'p:right': r } }: WorkflowState) =>
+      l?.streamingText === 'so fa' && r?.streamingText === 'also';
+    const speaking = await stream.until(isShown(speaks));
+    expect(shownIn(speaking).workflow_state).toMatchObject({
+      ...{
+        executionState: 'running',
+        currentNodeId: 'p',
+        nodeStates: { p: { status: 'active', modelId: 'scripted' } },
+      },
+      branches: {
+        'p:left': { id: 'left', label: 'The left one', status: 'active', output: '' },
+        'p:right': { id: 'right', label: 'The right one', status: 'active' },
+      },
+    });
+    left.gate.open();
+    await stream.until(isShown((state) => state.branches['p:left']?.status === 'completed'));
+    right.gate.open();
+    expect(await stream.over).toBe(true);
+    expect(play(stream)).toBe('## The left one\nso far\n\n## The right one\nalso done');
+    const last = stream.frames.at(-1);
+    expect(last === undefined ? undefined : shownIn(last)).toMatchObject({
+      status: 'complete',
+      workflow_state: {
+        executionState: 'completed',
+        branches: { 'p:left': { output: 'so far', streamingText: '' }, 'p:right': { output: 'also done' } },
+      },
+    });
+  });
+
+  it('goes on from the number it has, with the state as it is by then', async () => {
+    const { gate, reply } = gated('Dear', ' Madam');
+    replies.set('Write.', reply);
+    const jobId = await startWriter();
+    const before = await jobs.watch(jobId, { query: '?format=or3' });
+    await before.until(isShown(({ nodeStates }) => nodeStates['writer']?.streamingText === 'Dear'));
+    before.leave();
+    await before.over;
+    const has = play(before);
+    const { id = '' } = before.frames.at(-1) ?? {};
+    const stream = await jobs.watch(jobId, { query: '?format=or3', headers: { 'last-event-id': id } });
+    await stream.until(isShown(({ nodeStates }) => nodeStates['writer']?.streamingText === 'Dear'));
+    gate.open();
+    expect(await stream.over).toBe(true);
+    expect(stream.frames.every(({ data }) => data['event'] !== 'snapshot')).toBe(true);
+    expect(play(stream, has)).toBe('Dear Madam');
+  });
+
+  it('gets all of it when it comes after the end, and 204 when it has the end', async () => {
+    replies.set('Write.', textReply(['Yours ', 'truly']));
+    const jobId = await startWriter();
+    await jobs.ended(jobId);
+    const stream = await jobs.watch(jobId, { query: '?format=or3' });
+    expect(await stream.over).toBe(true);
+    expect(play(stream)).toBe('Yours truly');
+    const [first, last] = stream.frames.map(shownIn);
+    expect(first?.workflow_state).toEqual(last?.workflow_state);
+    expect(last?.workflow_state).toMatchObject({
+      ...{ executionState: 'completed', finalOutput: 'Yours truly', result: { success: true }, version: last?.seq },
+      sessionMessages: [
+        { role: 'user', content: 'Dear Sir' },
+        { role: 'assistant', content: 'Yours truly' },
+      ],
+    });
+    const headers = { 'last-event-id': String(last?.seq) };
+    expect((await jobs.watch(jobId, { query: '?format=or3', headers })).status).toBe(204);
+  });
+
+  it('holds up nobody while it reads nothing, and then catches up', async () => {
+    const pieces = Array.from({ length: 150 }, (_, i) => String(i % 10).repeat(20_000));
+    const { gate, reply } = gated('go', ...pieces);
+    replies.set('Write.', reply);
+    const jobId = await startWriter();
+    const watch = () => jobs.watch(jobId, { query: '?format=or3' });
+    const [slow, quick] = [await watch(), await watch()];
+    await Promise.all([slow, quick].map((stream) => stream.until(() => true)));
+    slow.pause();
+    gate.open();
+    expect(await quick.over).toBe(true);
+    slow.resume();
+    expect(await slow.over).toBe(true);
+    const text = `go${pieces.join('')}`;
+    expect([play(quick) === text, play(slow) === text]).toEqual([true, true]);
+    const states = [quick, slow]
+      .map(({ frames }) => frames.at(-1))
+      .map((frame) => frame && shownIn(frame).workflow_state);
+    expect(states).toEqual([states[0], states[0]]);
+    expect(states[0]).toMatchObject({ executionState: 'completed', resumeState: null });
+  });
+
+  it('learns where a run that was stopped can go on', async () => {
+    const { reply } = gated('Dear');
+    replies.set('Write.', reply);
+    const jobId = await startWriter();
+    const stream = await jobs.watch(jobId, { query: '?format=or3' });
+    await stream.until(isShown(({ nodeStates }) => nodeStates['writer']?.streamingText === 'Dear'));
+    await api.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key, body: {} });
+    expect(await stream.over).toBe(true);
+    const last = stream.frames.at(-1);
+    const state = last === undefined ? undefined : shownIn(last).workflow_state;
+    expect(state).toMatchObject({
+      ...{ executionState: 'stopped', currentNodeId: null, result: { success: false } },
+      nodeStates: { writer: { status: 'skipped' } },
+      resumeState: {
+        ...{ startNodeId: 'writer', resumeInput: 'Dear Sir', pendingNodes: [], executionOrder: ['start'] },
+        ...{ nodeOutputs: { start: 'Dear Sir' }, sessionMessages: [{ role: 'user', content: 'Dear Sir' }] },
+      },
+    });
+  });
+});
+
+describe('other viewers of a workflow', () => {
+  it('get the state with each snapshot of the stream', async () => {
+    const { gate, reply } = gated('Dear', ' Madam');
+    replies.set('Write.', reply);
+    const jobId = await startWriter();
+    await jobs.shows(jobId, 4);
+    const stream = await jobs.watch(jobId);
+    const first = await stream.until(() => true);
+    const { seq, workflow_state: state } = shownIn(first);
+    expect(first.event).toBe('snapshot');
+    expect(state).toMatchObject({ nodeStates: { writer: { status: 'active', streamingText: 'Dear' } } });
+    expect(state?.version).toBeGreaterThanOrEqual(seq);
+    gate.open();
+    expect(await stream.over).toBe(true);
+    expect(stream.frames.at(-1)).toMatchObject({ event: 'job-finished', data: { status: 'completed' } });
+  });
+
+  it('follow the events over graphql-ws, and read the state when they want it', async () => {
+    const { gate, reply } = gated('Dear', ' Madam');
+    replies.set('Write.', reply);
+    const jobId = await startWriter();
+    const read = async () => {
+      const query = 'query($id: ID!) { job(id: $id) { lastSeq workflowState } }';
+      const { data } = await ask(api, query, { key: people.viewer.key, variables: { id: jobId } });
+      return data?.['job'] as { readonly lastSeq: number; readonly workflowState: WorkflowState }; // asked for above
+    };
+    await jobs.shows(jobId, 4);
+    expect((await read()).workflowState).toMatchObject({ nodeStates: { writer: { streamingText: 'Dear' } } });
+    const watch = async (after?: number) => {
+      const client = connect(api, { apiKey: people.viewer.key });
+      const query =
+        'subscription($jobId: ID!, $after: Int) { jobEvents(jobId: $jobId, after: $after) { __typename ... on JobEventEntry { seq } } }';
+      const seen: { readonly __typename: string; readonly seq: number }[] = [];
+      for await (const { data } of client.iterate<{ jobEvents: (typeof seen)[number] }>({
+        query,
+        variables: { jobId, after },
+      }))
+        if (data) seen.push(data.jobEvents);
+      await client.dispose();
+      return seen;
+    };
+    const early = watch();
+    await eventually('somebody watches', () => (api.api.app.get(EventFeed).tails > 0 ? true : undefined));
+    gate.open();
+    const seen = await early;
+    expect(seen.at(-1)?.__typename).toBe('JobFinishedEvent');
+    const { lastSeq, workflowState } = await read();
+    expect(workflowState).toMatchObject({ executionState: 'completed', version: lastSeq });
+    // Who was away in the meantime is told the rest, and who comes late the whole.
+    expect(await watch(seen.at(-3)?.seq)).toEqual(seen.slice(-2));
+    expect(await watch()).toMatchObject([{ __typename: 'JobSnapshotEvent', seq: lastSeq }]);
+  });
+});
