@@ -25,7 +25,10 @@ const shapes: readonly Shape[] = [
   { name: 'fan-out', waves: [1, FAN, 1], definition: fanOut(FAN) },
 ];
 
-/** What a workflow costs beside its nodes' own work: trivial nodes, one after the other and side by side. */
+/**
+ * What a workflow costs beside its nodes' own work: trivial nodes, one after the other and side by side. What the floor of its log is:
+ * docs/adr/2026-11-22-cost-of-a-node.md.
+ */
 export const w2: Bench = {
   name: 'w2',
   about: 'workflows of trivial nodes (10 in a row; 1, 50, 1) through the engine and its writer, beside two limits',
