@@ -37,7 +37,7 @@ export async function runThere(document: object, world: World, more: ExecutionOp
     ...more,
   });
   const workflow = document as WorkflowData; // both read the same format
-  const result = await adapter.execute(workflow, { text: world.input ?? PROMPT }, listener(begun));
+  const result = await adapter.execute(workflow, { text: world.input ?? PROMPT }, listener(begun, world));
   const error = result.error as { message: string; code?: string; nodeId?: string } | undefined;
   return {
     success: result.success,
@@ -55,13 +55,14 @@ export async function runThere(document: object, world: World, more: ExecutionOp
 function providerOf(world: World, calls: ModelCall[]): LLMProvider {
   return {
     getModelCapabilities: () => Promise.resolve(null),
-    chat: async (model, messages, { temperature, maxTokens, tools = [] } = {}) => {
+    chat: async (model, messages, { temperature, maxTokens, tools = [], onToken } = {}) => {
       const limits = { temperature: temperature ?? null, maxTokens: maxTokens ?? null };
       const raw = { model, messages: [...messages], tools, ...limits };
       const call = toCall(raw);
       calls.push(call);
       const { text, calls: asked = [], fail } = await world.reply(call, raw);
       if (fail !== undefined) throw Object.assign(new Error(fail.message), { status: fail.status });
+      onToken?.(text);
       return {
         content: text,
         toolCalls: asked.map((one, index) => ({ id: `call_${index}`, type: 'function', function: one })),
@@ -99,12 +100,13 @@ function hitlOf({ person }: World, asked: HITLRequest[]): ExecutionOptions {
   };
 }
 
-function listener(begun: string[]): ExecutionCallbacks {
+function listener(begun: string[], { heard }: World): ExecutionCallbacks {
   return {
     onNodeStart: (nodeId) => begun.push(nodeId),
     onNodeFinish: () => undefined,
     onNodeError: () => undefined,
     onToken: () => undefined,
+    onWorkflowToken: (token) => heard?.(token),
   };
 }
 

@@ -39,6 +39,8 @@ export interface World {
   readonly tools?: Readonly<Record<string, (args: unknown) => string>> | undefined;
   /** What a person says to a node's request; each is asked with the output that is to be reviewed. */
   readonly person?: (nodeId: string, output: string | undefined) => PersonReply;
+  /** Told what counts as the workflow's own output there. */
+  readonly heard?: (text: string) => void;
   /** By id; a definition may name these. */
   readonly subflows?: Readonly<Record<string, object>>;
   readonly input?: string;

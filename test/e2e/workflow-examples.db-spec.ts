@@ -1,0 +1,146 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { Workflow } from '#workflows';
+
+import { type HttpTarget, startHttpTarget } from '../harness/http-target.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+import { publish, startWorkflow } from '../harness/workflows.js';
+
+let stage: WorkflowStage;
+let mail: HttpTarget;
+const played = new Set<string>();
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+  mail = await startHttpTarget((_, response) => response.end('{"id":"letter-1"}'));
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+  await mail.close();
+});
+
+const folder = 'examples/workflows';
+
+const published = new Map<string, Promise<Workflow>>();
+
+async function run(name: string, prompt: string): Promise<string> {
+  const { engine, people } = stage;
+  const workflow = await publishExample(name);
+  played.add(name);
+  return startWorkflow(engine, people.member, { workflow, prompt });
+}
+
+/** As it is shipped; only a host that is not there is another one. */
+function publishExample(name: string): Promise<Workflow> {
+  const text = readFileSync(`${folder}/${name}.json`, 'utf8').replace('https://mail.example.org', mail.url);
+  const definition = JSON.parse(text) as object; // an example is one
+  const workflow = published.get(name) ?? publish(stage.engine, stage.people.owner, definition);
+  published.set(name, workflow);
+  return workflow;
+}
+
+const say = (line: string, ...texts: readonly string[]) => {
+  stage.says(line, ...texts.map((text) => textReply([text])));
+};
+
+const improver = 'You improve texts towards the goal you are given.';
+const judge = 'You control a loop. Answer only "continue" or "done".';
+
+describe('an example', () => {
+  it('research-and-write comes to its article', async () => {
+    say('Collect the facts that answer the question. Write short bullet points.', '- It is blue.');
+    say('Write three clear paragraphs from the facts you are given.', 'The sky is blu.');
+    say('Correct mistakes and cut what is not needed. Reply with the text only.', 'The sky is blue.');
+    const jobId = await run('research-and-write', 'Why is the sky blue?');
+    expect(await stage.ended(jobId)).toMatchObject({
+      status: 'completed',
+      content: '# Article\n\nThe sky is blue.\n\n## Facts\n\n- It is blue.',
+    });
+  });
+
+  it('support-desk hands a request to whom its router names', async () => {
+    const args = { route_id: 'technical', reasoning: 'It broke.' };
+    const choice = { id: 'c1', name: 'select_route', arguments: JSON.stringify(args) };
+    stage.says('Rules:', toolCallReply([choice]));
+    say('Help with technical problems, step by step.', 'Turn it off and on.');
+    const jobId = await run('support-desk', 'It is broken.');
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(await stage.statusesOf(jobId)).toEqual({
+      ...{ start: 'completed', triage: 'completed', billing: 'skipped', technical: 'completed', other: 'skipped' },
+      reply: 'completed',
+    });
+    expect(stage.asked('Help with technical problems, step by step.')[0]?.at(-1)).toEqual({
+      role: 'user',
+      content: 'It is broken.',
+    });
+  });
+
+  it('refine-until-good improves a text until the judge is satisfied', async () => {
+    say(improver, 'Better.', 'Good.');
+    say(judge, 'continue', 'continue', 'done');
+    const jobId = await run('refine-until-good', 'Bad.');
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: expect.stringContaining('Good.') });
+    expect(await stage.outputsOf(jobId)).toMatchObject({
+      ...{ goal: 'No house style is known.', 'improve@1': 'Better.', 'improve@2': 'Good.', refine: 'Good.' },
+      brief: 'Goal: clear and short\n\nStyle:\nNo house style is known.\n\nText:\nBad.',
+    });
+  });
+
+  it('three-views merges three views, and has another example sum them up', async () => {
+    await publishExample('refine-until-good');
+    say('Say what is good about the proposal.', 'Fast.');
+    say('Say what could go wrong.', 'Loud.');
+    say('Say what it costs, in money and time.', 'Little.');
+    say('Merge the views into one balanced assessment. Name what they agree on first.', 'Fast, loud and cheap.');
+    say(improver, 'Do it.');
+    say(judge, 'continue', 'done');
+    const jobId = await run('three-views', 'A train.');
+    const { content, status } = await stage.ended(jobId);
+    expect(status).toBe('completed');
+    expect(JSON.parse(content)).toMatchObject({
+      result: expect.stringMatching(/Do it\.[^]*\n\nLoud\.$/),
+      metadata: { nodeChain: ['start', 'views', 'summary'] },
+    });
+    expect((await stage.outputsOf(jobId))['sf:summary|brief']).toContain('Goal: at most five sentences');
+  });
+
+  it('translate-each translates every line', async () => {
+    const translator = 'Translate the line into French. Reply with the translation only.';
+    say(translator, 'un', 'un');
+    const jobId = await run('translate-each', 'one\n\none');
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: expect.stringMatching(/un\nun$/) });
+  });
+
+  it('send-after-approval sends a letter once a person has let it pass', async () => {
+    say('Write a short, friendly letter for the occasion.', 'Dear Ada');
+    const jobId = await run('send-after-approval', 'A birthday');
+    for (const [node, answer] of [
+      ['draft', { action: 'modify', data: 'Dear Ada!' }],
+      ['recipient', { action: 'submit', data: { email: 'ada@example.org' } }],
+      ['consent', { action: 'approve' }],
+    ] as const) {
+      await stage.answer((await stage.waitsAt(jobId)).get(node), answer);
+    }
+    expect([...(await stage.waitsAt(jobId)).keys()]).toEqual(['pause']);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Sent as letter-1.' });
+    expect(mail.requests.map(({ method, path, body }) => [method, path, JSON.parse(body) as unknown])).toEqual([
+      ['POST', '/v1/letters', { to: 'ada@example.org', text: 'Dear Ada!' }],
+    ]);
+  });
+
+  it('is played here, whichever it is', () => {
+    expect([...played].toSorted()).toEqual(
+      readdirSync(folder)
+        .map((file) => file.replace('.json', ''))
+        .toSorted(),
+    );
+  });
+});
