@@ -51,17 +51,15 @@ it('runs a call that is taken within the time that was set, and none after it', 
 
 it('says in the request of a chat how long it may wait', async () => {
   const stage = await openApprovalStage(env);
-  stage.engine.app
-    .get(ToolRegistry)
-    .register(
-      defineTool({
-        name: 'dig',
-        description: 'd',
-        input: { type: 'object' },
-        isolation: 'queue',
-        execute: () => 'gold',
-      }),
-    );
+  stage.engine.app.get(ToolRegistry).register(
+    defineTool({
+      name: 'dig',
+      description: 'd',
+      input: { type: 'object' },
+      isolation: 'queue',
+      execute: () => 'gold',
+    }),
+  );
   stage.model.enqueue(toolCallReply([{ id: 'call_1', name: 'dig', arguments: '{}' }]));
   await stage.ask(['dig']);
   const request = await eventually('it is sent', async () => {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Postgres } from '#platform';
 
 import type { NewJobEvent } from '../events/job-event.js';
-import { showingTypes,type ShownTexts, shownTexts } from './shown-texts.js';
+import { showingTypes, type ShownTexts, shownTexts } from './shown-texts.js';
 
 /** What of an event says what is shown; text that is not content only says that its round is open. */
 const showsSql = `SELECT e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body
