@@ -18,7 +18,7 @@ export interface StoredLogRow extends LogRow {
 
 const packed = 'packed';
 
-/** Nobody looks for these by their kind, and a workflow of a thousand nodes has two thousand of them. */
+/** A workflow of a thousand nodes has two thousand of them. SQL that looks for one of these kinds has to look into packs as well. */
 const packable: ReadonlySet<string> = new Set(['node-started', 'node-finished', 'loop-iteration']);
 
 /** Fewer stay rows of their own; more are several rows, so that nobody reads many to get a few. */
