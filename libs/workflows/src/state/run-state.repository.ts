@@ -119,12 +119,14 @@ const mostCalls = 2_000;
 const mostSpoken = 200;
 
 /**
- * What nodes at work have said is in the log only, behind where they were begun: text of rounds that were not withdrawn. What
- * runs inside of others is shown by itself.
+ * What nodes at work have said is in the log only, behind where they were begun (the newest event first, by the index of such
+ * events: it may be one of many in a row): text of rounds that were not withdrawn. What runs inside of others is shown by itself.
  */
 const liveSql = `begun AS (
-  SELECT n.node_id, coalesce((SELECT max(e.seq) FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2
-      AND e.type = 'node-started' AND e.body->>'nodeId' = n.node_id), 0) AS since
+  SELECT n.node_id, coalesce((SELECT e.seq FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2
+      AND e.type IN ('node-started', 'packed') AND (e.body->>'nodeId' = n.node_id
+        OR e.body @> jsonb_build_array(jsonb_build_array('node-started', jsonb_build_object('nodeId', n.node_id))))
+      ORDER BY e.seq DESC LIMIT 1), 0) AS since
     FROM latest n JOIN job j ON j.workspace_id = $1 AND j.id = $2
    WHERE n.status IN ('active', 'waiting') AND n.type NOT IN ('whileLoop', 'map', 'subflow')
      AND j.status IN ('queued', 'running', 'waiting')),
