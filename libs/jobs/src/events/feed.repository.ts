@@ -22,10 +22,14 @@ interface EventRow extends StoredLogRow {
   readonly i: number;
 }
 
+// A row is read while those before it hold less than a page; of the first one only what lies behind the cursor counts.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
-       LATERAL (SELECT * FROM job_event x WHERE x.workspace_id = $1 AND x.job_id = w."jobId" AND x.seq > w.after
-                 ORDER BY x.seq LIMIT ${feedPage}) e
+       LATERAL (SELECT x.*, sum(least(x.events, x.seq - w.after)) OVER (ORDER BY x.seq ROWS UNBOUNDED PRECEDING)
+                         - least(x.events, x.seq - w.after) AS before
+                  FROM (SELECT * FROM job_event WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
+                         ORDER BY seq LIMIT ${feedPage}) x) e
+ WHERE e.before < ${feedPage}
  ORDER BY w.i, e.seq`;
 
 /** Reads logs for viewers, inside the workspace's own transaction: another tenant's log does not exist here. */

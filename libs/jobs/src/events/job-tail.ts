@@ -89,6 +89,8 @@ export class JobTail {
   }
 }
 
+/** About: what may be long is counted. */
 function lengthOf(event: JobEvent): number {
-  return event.type === 'text-delta' || event.type === 'reasoning-delta' ? event.body.text.length + 100 : 300;
+  if (event.type === 'text-delta' || event.type === 'reasoning-delta') return event.body.text.length + 100;
+  return event.type === 'node-finished' || event.type === 'branch-finished' ? event.body.output.length + 300 : 300;
 }

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
+import { EventLogRepository } from './event-log.repository.js';
+import { feedPage, FeedRepository } from './feed.repository.js';
+import type { NewJobEvent } from './job-event.js';
+
+const started = (i: number): NewJobEvent => ({
+  type: 'node-started',
+  body: { nodeRunId: `j:${i}`, nodeId: `n${i}`, label: 'N', type: 'transform', path: [] },
+});
+
+describe('a page of a log', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+  let jobId: string;
+
+  /** 1280 events in packs of 64, behind the one of the claim. */
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+    const [job] = await jobs.start(1);
+    const claimed = await jobs.claim(job?.jobId ?? '');
+    ({ jobId } = claimed);
+    const events = Array.from({ length: 1_280 }, (_, i) => started(i));
+    await jobs.app.get(EventLogRepository).commit([writeOf(claimed, 1, { events })]);
+  });
+  afterAll(async () => {
+    await jobs.close();
+    await database.close();
+  });
+
+  /** The numbers of the events behind `after`, and how many events their rows hold. */
+  const page = async (after: number) => {
+    const read = jest.spyOn(jobs.platform.postgres, 'readInWorkspace');
+    const events = await jobs.app.get(FeedRepository).readAfter(jobs.workspaceId, { jobId, after });
+    const rows = (await read.mock.results[0]?.value) as readonly { readonly events: number }[]; // what was asked for here
+    read.mockRestore();
+    return { seqs: events.map(({ seq }) => seq), loaded: rows.reduce((sum, row) => sum + row.events, 0) };
+  };
+
+  it.each([0, 2, 40, 64, 65, 66, 700])('is full of what follows %i, and loads little more', async (after) => {
+    const { seqs, loaded } = await page(after);
+    expect(seqs).toEqual(Array.from({ length: feedPage }, (_, i) => after + i + 1));
+    expect(loaded).toBeLessThan(feedPage + 2 * 64);
+  });
+
+  it('is what is left where that is less', async () => {
+    const [{ last }] = (await jobs.rows('SELECT last_seq AS last FROM job WHERE id = $1', [jobId])) as [
+      { last: number },
+    ]; // one job
+    const { seqs } = await page(last - 100);
+    expect(seqs).toEqual(Array.from({ length: 100 }, (_, i) => last - 99 + i));
+    expect((await page(last)).seqs).toEqual([]);
+  });
+});
