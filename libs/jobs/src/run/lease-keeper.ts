@@ -25,6 +25,8 @@ export interface LeaseKeeperOptions {
  */
 export class LeaseKeeper {
   private readonly held = new Map<string, Held>();
+  /** Workspaces whose answers are being looked for; true: to be looked for again behind it. */
+  private readonly looking = new Map<string, boolean>();
   private timer: Timer | undefined;
 
   constructor(
@@ -66,14 +68,20 @@ export class LeaseKeeper {
     return renewed.get(jobId);
   }
 
-  /** Requests of a workspace have changed: looks whether those were answered that somebody here waits for while he works. */
+  /**
+   * Requests of a workspace have changed: looks whether those were answered that somebody here waits for while he works. However
+   * many hints come during a look, it is repeated once. One that fails is made up for by the next renewal.
+   */
   async lookForAnswers(workspaceId: string): Promise<void> {
-    const waiting = this.runs().filter(
-      ({ job, onAnswered }) => job.workspaceId === workspaceId && onAnswered !== undefined,
-    );
-    if (waiting.length === 0) return;
-    const renewed = await this.repository.renew(waiting.map(({ job }) => job));
-    for (const run of waiting) run.noticeAnswers(renewed.get(run.job.jobId)?.answered ?? 0);
+    if (this.looking.has(workspaceId)) {
+      this.looking.set(workspaceId, true);
+      return;
+    }
+    do {
+      this.looking.set(workspaceId, false);
+      await this.lookOnce(workspaceId);
+    } while (this.looking.get(workspaceId) === true);
+    this.looking.delete(workspaceId);
   }
 
   /** False once the lease may be somebody else's, by the monotonic clock; also when no timer could say so yet. */
@@ -85,6 +93,20 @@ export class LeaseKeeper {
   stop(): void {
     this.timer?.cancel();
     this.timer = undefined;
+  }
+
+  private async lookOnce(workspaceId: string): Promise<void> {
+    const waiting = this.runs().filter(
+      ({ job, onAnswered }) => job.workspaceId === workspaceId && onAnswered !== undefined,
+    );
+    if (waiting.length === 0) return;
+    const jobIds = waiting.map(({ job }) => job.jobId);
+    try {
+      const answered = await this.repository.countAnswers(workspaceId, jobIds);
+      for (const run of waiting) run.noticeAnswers(answered.get(run.job.jobId) ?? 0);
+    } catch (error) {
+      this.options.logger.warn({ err: error, workspaceId }, 'looking for answers failed; the next renewal looks again');
+    }
   }
 
   private get grace(): number {

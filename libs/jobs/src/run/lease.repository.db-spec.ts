@@ -110,6 +110,18 @@ describe('a lease', () => {
     expect(await callStates(other.jobId)).toEqual(['once running']);
   });
 
+  it('is not renewed by a look for answers, which sees the workspace it is for', async () => {
+    const job = await jobs.claim(await startOne());
+    await jobs.rows(`UPDATE job SET answered = 3, lease_until = '2001-01-01' WHERE id = $1`, [job.jobId]);
+    expect(await leases.countAnswers(job.workspaceId, [job.jobId])).toEqual(new Map([[job.jobId, 3]]));
+    expect(await leases.countAnswers(newId(), [job.jobId])).toEqual(new Map());
+    const [row] = await jobs.rows<{ year: number }>(
+      'SELECT extract(year FROM lease_until)::int AS year FROM job WHERE id = $1',
+      [job.jobId],
+    );
+    expect(row?.year).toBe(2001);
+  });
+
   it('brings back that a cancel was asked for, and that the time is over', async () => {
     const job = await jobs.claim(await startOne());
     expect((await leases.renew([job])).get(job.jobId)).toEqual({

@@ -160,6 +160,16 @@ export class LeaseRepository {
     return new Map(rows.map(({ jobId, ...renewed }) => [jobId, renewed]));
   }
 
+  /** How often each of these jobs of a workspace was answered from outside by now. Renews nothing. */
+  async countAnswers(workspaceId: string, jobIds: readonly string[]): Promise<Map<string, number>> {
+    const { rows } = await this.postgres.engine.query<{ jobId: string; answered: number }>({
+      name: 'count-answers',
+      text: 'SELECT id AS "jobId", answered FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])',
+      values: [workspaceId, jobIds],
+    });
+    return new Map(rows.map(({ jobId, answered }) => [jobId, answered]));
+  }
+
   /** Up to `limit` claimable jobs, fair between workspaces; queued ones only if older than `minAgeMs`. */
   async findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
     const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({
