@@ -36,7 +36,7 @@ export interface DueStart {
 const remembered = 200;
 
 const dueSql = `SELECT workspace_id AS "workspaceId", id AS "scheduleId" FROM workflow_schedule
-  WHERE enabled AND next_slot_at <= clock_timestamp() ORDER BY next_slot_at LIMIT $1`;
+  WHERE enabled AND next_slot_at <= clock_timestamp() AND id <> ALL($2::uuid[]) ORDER BY next_slot_at LIMIT $1`;
 
 const toStartSql = `SELECT workspace_id AS "workspaceId", schedule_id AS "scheduleId",
        (extract(epoch FROM slot_at) * 1000)::float8 AS "slotAt"
@@ -84,12 +84,12 @@ const auditSql = `INSERT INTO audit_entry (workspace_id, id, at, actor, action, 
 export class DueSchedulesRepository {
   constructor(private readonly postgres: Postgres) {}
 
-  /** Those whose slot has come, the longest ago first. */
-  async findDue(limit: number): Promise<ScheduleRef[]> {
+  /** Those whose slot has come, the longest ago first, but for the schedules `without`. */
+  async findDue(limit: number, without: readonly string[]): Promise<ScheduleRef[]> {
     const { rows } = await this.postgres.engine.query<ScheduleRef>({
       name: 'due-schedules',
       text: dueSql,
-      values: [limit],
+      values: [limit, without],
     });
     return rows;
   }

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import type { MemberPrincipal, Role } from '#auth';
-import { newId } from '#platform';
+import { newId, systemClock } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
@@ -13,7 +13,7 @@ import type { WorkflowSchedule } from './schedule.js';
 import { ScheduleTimers } from './schedule-timers.js';
 import { SchedulesService } from './schedules.service.js';
 
-const env = { MODEL_BASE_URL: 'http://127.0.0.1:9/v1' };
+const env = { MODEL_BASE_URL: 'http://127.0.0.1:9/v1', LOG_LEVEL: 'silent' };
 const echo = (name: string) => sketch({ out: { type: 'output', format: 'text' } }, ['start -> out'], { name });
 
 let database: TestDatabase;
@@ -239,6 +239,31 @@ describe('a schedule', () => {
     await look(engine);
     expect(await service().get(here.viewer, saved.id)).toMatchObject({ stoppedBecause: 'time_zone_unknown' });
     expect(await jobs()).toEqual([]);
+  });
+
+  it('is not kept from its jobs by a hundred older ones that cannot be planned, which are tried again after a minute', async () => {
+    const saved = await schedule();
+    await turnBack(saved, 0);
+    await sql(
+      `INSERT INTO workflow_schedule SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(),
+         'cron', 'broken', 'next_slot_at', s.next_slot_at - interval '1 hour'))).* FROM workflow_schedule s, generate_series(1, 100)`,
+    );
+    const time = jest.spyOn(systemClock, 'monotonic').mockReturnValue(0);
+    try {
+      await look(engine);
+      expect(await jobs()).toEqual([]);
+      await look(engine);
+      expect(await jobs()).toHaveLength(1);
+      await sql(`UPDATE workflow_schedule SET cron = '0 * * * *' WHERE cron = 'broken'`);
+      await look(engine);
+      expect(await jobs()).toHaveLength(1);
+      time.mockReturnValue(60_000);
+      await look(engine);
+      expect((await jobs()).length).toBeGreaterThan(1);
+    } finally {
+      time.mockRestore();
+      await sql('DELETE FROM workflow_schedule');
+    }
   });
 
   it('remembers its last 200 slots', async () => {
