@@ -69,15 +69,19 @@ export class NodeView implements NodeCallingRun {
   }
 
   append(write: RunWrite): void {
+    this.count(write);
     this.run.append(this.toOwn(write));
   }
 
   commit(write: RunWrite = {}): Promise<void> {
+    this.count(write);
     return this.run.commit(this.toOwn(write));
   }
 
-  commitUnlessCancelled(write: RunWrite): Promise<void> {
-    return this.run.commitUnlessCancelled(this.toOwn(write));
+  /** What is refused is not counted: it is written again, as cancelled. */
+  async commitUnlessCancelled(write: RunWrite): Promise<void> {
+    await this.run.commitUnlessCancelled(this.toOwn(write));
+    this.count(write);
   }
 
   private get place() {
@@ -85,11 +89,13 @@ export class NodeView implements NodeCallingRun {
     return { nodeId, ...(branch === null ? {} : { branchId: branch }), isContent: this.options.isContent };
   }
 
+  private count({ counts }: RunWrite): void {
+    if (counts === undefined) return;
+    this.options.tally.addUsage(this.node.nodeRun, counts.promptTokens ?? 0, counts.completionTokens ?? 0);
+  }
+
   private toOwn(write: RunWrite): RunWrite {
-    const { events, counts } = write;
-    if (counts !== undefined) {
-      this.options.tally.addUsage(this.node.nodeRun, counts.promptTokens ?? 0, counts.completionTokens ?? 0);
-    }
+    const { events } = write;
     return events === undefined ? write : { ...write, events: events.map((event) => atNode(event, this.node.nodeId)) };
   }
 }
