@@ -6,7 +6,6 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
 import { type ClaimedJob, LeaseRepository } from '../run/lease.repository.js';
-import { JobStarter } from '../start/job-starter.js';
 import { CancelRepository } from './cancel.repository.js';
 
 describe('a cancel', () => {
@@ -191,32 +190,6 @@ describe('a cancel', () => {
       [job.jobId],
     );
     expect(end).toEqual({ length: 16, told: 16 });
-  });
-
-  it('of a workflow that was given back keeps what each of its open rounds had said, and counts the content', async () => {
-    const request = jobs.request({ kind: 'workflow' });
-    await jobs.app.get(JobStarter).start(request);
-    const job = await jobs.claim(request.jobId);
-    const said = (round: number, text: string, rest: { offset?: number; nodeId?: string }) =>
-      ({ type: 'text-delta', body: { round, text, ...rest } }) as const;
-    const events = [
-      said(1, 'ab', { offset: 0, nodeId: 'n' }),
-      said(2, 'cd', { offset: 2, nodeId: 'm' }),
-      said(3, 'aside', { nodeId: 'o' }),
-      { type: 'round-restarted', body: { round: 1, reason: 'x', contentLength: 0, reasoningLength: 0, nodeId: 'n' } },
-      said(2, 'cd', { offset: 0 }),
-      said(1, 'new', { offset: 2, nodeId: 'n' }),
-    ] as const;
-    await log.commit([writeOf(job, 1, { events, move: { to: 'queued' } })]);
-    expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
-    expect(await jobs.rows('SELECT number, text FROM round WHERE job_id = $1 ORDER BY number', [job.jobId])).toEqual([
-      { number: 1, text: 'new' },
-      { number: 2, text: 'cd' },
-      { number: 3, text: 'aside' },
-    ]);
-    expect(await jobs.rows('SELECT content_length AS length FROM job WHERE id = $1', [job.jobId])).toEqual([
-      { length: 5 },
-    ]);
   });
 
   it('that was asked for while its worker stopped ends the job once that has given it back', async () => {

@@ -4,7 +4,10 @@ import { Postgres, type SqlClient } from '#platform';
 
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
+import type { JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import { showingTypes, type ShownTexts, shownTexts } from '../snapshot/shown-texts.js';
+import { showsSql } from '../snapshot/shown-texts.repository.js';
 import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
 
 /** What a cancel did. */
@@ -26,6 +29,7 @@ export interface CancelOrder {
 interface LockedJob {
   readonly workspaceId: string;
   readonly jobId: string;
+  readonly kind: JobKind;
   readonly epoch: number;
   readonly status: JobStatus;
   readonly threadId: string | null;
@@ -42,42 +46,41 @@ interface LockedJob {
 
 interface OpenText {
   readonly round: number;
-  readonly isContent: boolean;
   readonly text: string;
   readonly reasoning: string;
 }
 
-const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", lease_epoch AS epoch, status, thread_id AS "threadId", last_seq AS "lastSeq",
+const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, status, thread_id AS "threadId", last_seq AS "lastSeq",
        content_length AS "contentLength", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        tool_calls AS "toolCalls", rounds, cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
   FROM job WHERE id = $1 FOR NO KEY UPDATE`;
 
-/**
- * What a worker had shown of rounds it could not finish: their deltas since they were last withdrawn. In a workflow, what
- * names no node was only shown again.
- */
+/** What a worker of a chat had shown of rounds it could not finish: their deltas since they were last withdrawn. */
 const openTextSql = `WITH ended AS (
   SELECT (b.body->>'round')::int AS round, max(b.seq) AS seq FROM job_event b
    WHERE b.workspace_id = $1 AND b.job_id = $2 AND b.type IN ('round-finished', 'round-restarted') GROUP BY 1),
 said AS (
-  SELECT e.seq, e.type, (e.body->>'round')::int AS round, e.body ? 'offset' AS is_content,
-         CASE WHEN j.kind = 'chat' OR e.body ? 'nodeId' THEN e.body->>'text' ELSE '' END AS text
-    FROM job_event e JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+  SELECT e.seq, e.type, (e.body->>'round')::int AS round, e.body->>'text' AS text FROM job_event e
    WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('text-delta', 'reasoning-delta'))
-SELECT s.round, bool_or(s.is_content) AS "isContent",
-       coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'text-delta'), '') AS text,
+SELECT s.round, coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'text-delta'), '') AS text,
        coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.type = 'reasoning-delta'), '') AS reasoning
   FROM said s LEFT JOIN ended ON ended.round = s.round
  WHERE s.seq > coalesce(ended.seq, 0)
    AND NOT EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.number = s.round)
  GROUP BY 1 ORDER BY 1`;
 
+/** Without a number it is a round of its own, behind all that were begun. */
 const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
     usage_estimated, epoch, started_at)
-  SELECT workspace_id, id, $2, model, $3, $4, 'interrupted', true, true, lease_epoch, clock_timestamp() FROM job WHERE id = $1`;
+  SELECT workspace_id, id, coalesce($2, 1 + greatest(0,
+      (SELECT max(number) FROM round WHERE workspace_id = job.workspace_id AND job_id = job.id),
+      (SELECT max((body->>'round')::int) FROM job_event
+        WHERE workspace_id = job.workspace_id AND job_id = job.id AND type = 'round-started'))),
+    CASE WHEN kind = 'workflow' THEN '' ELSE model END, $3, $4, 'interrupted', true, true, lease_epoch, clock_timestamp()
+  FROM job WHERE id = $1`;
 
-/** Closes what a locked job has open, and tells what became of each call and request; the event of its end comes after. */
+/** Closes what a locked job has open, and tells what became of each call, request and node; the event of its end comes after. */
 const closeSql = `WITH calls AS (
   UPDATE tool_call t SET status = CASE WHEN ${mayHaveRun} THEN 'interrupted' ELSE 'cancelled' END,
          error = CASE WHEN ${mayHaveRun} THEN '${JSON.stringify(unknownOutcome)}'::jsonb
@@ -94,10 +97,21 @@ asked AS (
    WHERE workspace_id = $1 AND job_id = $2 AND status = 'open'
   RETURNING id, jsonb_build_object('interruptId', id, 'outcome', 'cancelled',
     'decidedAt', round(extract(epoch FROM decided_at) * 1000)) AS body),
+nodes AS (
+  UPDATE node_run n SET status = 'cancelled', handles = '{}', finished_at = clock_timestamp(),
+         (prompt_tokens, completion_tokens) = (SELECT coalesce(sum(r.prompt_tokens), 0), coalesce(sum(r.completion_tokens), 0)
+            FROM round r WHERE r.workspace_id = n.workspace_id AND r.job_id = n.job_id AND r.node_run = n.ordinal)
+   WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.status IN ('pending', 'active', 'waiting')
+  RETURNING ordinal, jsonb_strip_nulls(jsonb_build_object('nodeRunId', job_id || ':' || ordinal, 'nodeId', node_id,
+    'label', label, 'type', type, 'path', path, 'iteration', iteration[cardinality(iteration)], 'status', status,
+    'output', '', 'tokenCount', nullif(prompt_tokens + completion_tokens, 0))) AS body),
 news AS (
   SELECT row_number() OVER (ORDER BY round, ordinal) AS o, 'tool-call-updated' AS type, body FROM calls
   UNION ALL
-  SELECT (SELECT count(*) FROM calls) + row_number() OVER (ORDER BY id), 'interrupt-resolved', body FROM asked),
+  SELECT (SELECT count(*) FROM calls) + row_number() OVER (ORDER BY id), 'interrupt-resolved', body FROM asked
+  UNION ALL
+  SELECT (SELECT count(*) FROM calls) + (SELECT count(*) FROM asked) + row_number() OVER (ORDER BY ordinal DESC),
+         'node-finished', body FROM nodes),
 up AS (
   UPDATE job SET last_seq = last_seq + (SELECT count(*)::int FROM news)
    WHERE workspace_id = $1 AND id = $2 RETURNING workspace_id, id, last_seq, lease_epoch, restarts),
@@ -184,8 +198,10 @@ export class CancelRepository {
 
   /** Gives the number of the job's last event. */
   private async end(client: SqlClient, job: LockedJob, end: JobEnd): Promise<number> {
-    const { workspaceId, jobId } = job;
-    const contentLength = job.contentLength + (await this.keepOpenText(client, jobId, workspaceId));
+    const { jobId } = job;
+    const contentLength = await (job.kind === 'workflow'
+      ? this.keepContent(client, job)
+      : this.keepOpenText(client, job));
     const event: NewJobEvent = jobFinished(end, { ...job, contentLength });
     const error = end.error === undefined ? null : JSON.stringify(end.error);
     const lastSeq = await this.close(client, job);
@@ -193,10 +209,20 @@ export class CancelRepository {
     return lastSeq + 1;
   }
 
-  /** What ends in the middle keeps what was shown of it, whoever ends it. Gives by how much the content grows, in UTF-16 units. */
-  private async keepOpenText(client: SqlClient, jobId: string, workspaceId: string): Promise<number> {
+  /** What ends in the middle keeps what was shown of it, whoever ends it. Gives the length of the content, in UTF-16 units. */
+  private async keepOpenText(client: SqlClient, { workspaceId, jobId, contentLength }: LockedJob): Promise<number> {
     const { rows } = await client.query<OpenText>(openTextSql, [workspaceId, jobId]);
     for (const { round, text, reasoning } of rows) await client.query(keepTextSql, [jobId, round, text, reasoning]);
-    return rows.reduce((sum, { text, isContent }) => sum + (isContent ? text.length : 0), 0);
+    return rows.reduce((sum, { text }) => sum + text.length, contentLength);
+  }
+
+  /** Rounds of a workflow belong to its nodes: what was shown as its content is kept as one of no node. */
+  private async keepContent(client: SqlClient, { workspaceId, jobId }: LockedJob): Promise<number> {
+    const { rows } = await client.query(showsSql, [workspaceId, jobId, showingTypes]);
+    const shown = shownTexts(rows as NewJobEvent[]); // the log is written from nothing else
+    const textOf = (pieces: ShownTexts['text']) => pieces.map((piece) => piece.text).join('');
+    const [text, reasoning] = [textOf(shown.text), textOf(shown.reasoning)];
+    if (text !== '' || reasoning !== '') await client.query(keepTextSql, [jobId, null, text, reasoning]);
+    return text.length;
   }
 }

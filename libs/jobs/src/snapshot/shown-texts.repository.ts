@@ -6,7 +6,7 @@ import type { NewJobEvent } from '../events/job-event.js';
 import { showingTypes, type ShownTexts, shownTexts } from './shown-texts.js';
 
 /** What of an event says what is shown; text that is not content only says that its round is open. */
-const showsSql = `SELECT e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body
+export const showsSql = `SELECT e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body
   FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = ANY($3) ORDER BY e.seq`;
 
 /** Reads what the log of an unfinished job shows. */

@@ -71,7 +71,7 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
 /**
  * One statement is one snapshot. In a chat one round is open at a time: its text is what its deltas since the last boundary
  * say. Rounds of a workflow take turns, and most of their text is no content: there the log itself is read, until the final
- * output stands as a round of no node.
+ * output stands as a round of no node, or its texts are trimmed.
  */
 const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
@@ -85,7 +85,7 @@ const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq
   (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'callId', i.call_id, 'nodeId', i.node_id,
             'title', i.title, 'request', i.request, 'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)
      FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS interrupts,
-  CASE WHEN j.kind = 'workflow' AND j.status <> 'completed' THEN
+  CASE WHEN j.kind = 'workflow' AND j.status <> 'completed' AND NOT j.deltas_trimmed THEN
     (SELECT json_agg(json_build_object('type', e.type, 'body', e.body) ORDER BY e.seq) FROM job_event e
       WHERE e.workspace_id = j.workspace_id AND e.job_id = j.id
         AND (e.type = 'round-restarted' OR (e.type IN ('text-delta', 'reasoning-delta') AND e.body ? 'offset'))) END AS shown,
