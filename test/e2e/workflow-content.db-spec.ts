@@ -89,6 +89,47 @@ describe('the content of a workflow', () => {
     expect([status, content]).toEqual(['failed', shown(await stage.eventsOf(jobId))]);
   });
 
+  /** Of rounds of no node, and once the log has lost its texts. */
+  const keptOf = async (jobId: string) => {
+    await stage.rows(`DELETE FROM job_event WHERE job_id = $1 AND type = 'text-delta'`, [jobId]);
+    await stage.rows('UPDATE job SET deltas_trimmed = true WHERE id = $1', [jobId]);
+    const rounds = await stage.rows(
+      `SELECT r.text, r.partial, j.content_length AS length FROM round r JOIN job j ON j.id = r.job_id
+        WHERE r.job_id = $1 AND r.node_run IS NULL`,
+      [jobId],
+    );
+    return { rounds, content: (await snapshot(jobId))?.content };
+  };
+  const untilAsked = { a: agent('First.'), wait: { type: 'approval', prompt: 'Ok?' } };
+
+  it('outlives its log where a run fails, also when another look at it showed it', async () => {
+    stage.says('First.', textReply(['One.']));
+    stage.says('Second.', errorReply(400));
+    const edges = ['start -> a', 'start -> wait', 'wait -> b'];
+    const jobId = await stage.run({ ...untilAsked, b: agent('Second.') }, edges);
+    const asked = await eventually('it asks', async () => (await stage.waitsAt(jobId)).get('wait'));
+    await stage.answer(asked, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', content: 'One.' });
+    expect((await stage.eventsOf(jobId)).at(-1)?.body).toMatchObject({ content_length: 4 });
+    const rounds = [{ text: 'One.', partial: true, length: 4 }];
+    expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
+  });
+
+  it('outlives its log where a run is cancelled at work', async () => {
+    const gate = createGate();
+    stage.says('First.', textReply(['One.']));
+    stage.says('Second.', { ...textReply(['Two.']), before: gate });
+    const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
+    await eventually('the first has said all', async () =>
+      (await stage.statusesOf(jobId))['a'] === 'completed' ? true : undefined,
+    );
+    await stage.stop(jobId);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', content: 'One.' });
+    gate.open();
+    const rounds = [{ text: 'One.', partial: true, length: 4 }];
+    expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
+  });
+
   it('is what a later chat in its thread reads of it, and nothing else of its nodes', async () => {
     const call = toolCallReply([{ id: 'c', name: 'look_up', arguments: '{"to":"x"}' }]);
     stage.says('Draft.', call, textReply(['A draft.']));

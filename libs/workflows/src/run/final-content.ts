@@ -31,3 +31,12 @@ export function finalContent(run: JobRun, { text, round, isShown, startedAt }: F
     counts: { restarts: isWithdrawn ? 1 : 0, contentLength: text.length - run.totals.contentLength },
   };
 }
+
+/** What was shown as content of a job that ends before its time: kept as a round of no node too, without another word. */
+export function keptContent(run: JobRun, { text, round, startedAt }: Omit<FinalContent, 'isShown'>): RunWrite {
+  const row = roundRow(run.job, {
+    ...{ number: round, model: '', text, reasoning: '', finishReason: 'interrupted', partial: true },
+    ...{ promptTokens: 0, completionTokens: 0, usageEstimated: false, startedAt },
+  });
+  return { rows: [row], counts: { contentLength: text.length - run.totals.contentLength } };
+}

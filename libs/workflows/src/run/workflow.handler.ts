@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 import { NodeConversations } from '#chat';
-import type { JobHandler, JobOutcome, JobRun } from '#jobs';
+import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { Config, crashpoint } from '#platform';
 import type { ClientSide } from '#tools';
 
 import type { RunResult } from '../engine/run-command.js';
 import { WorkflowRun } from '../engine/workflow-run.js';
 import { toWorkflowInput } from '../start/workflow-input.js';
-import { finalContent } from './final-content.js';
+import { finalContent, keptContent } from './final-content.js';
 import { NodeQuestions } from './node-questions.js';
 import { NodeRunsRepository } from './node-runs.repository.js';
 import { NodeServices } from './node-services.js';
@@ -70,9 +70,11 @@ export class WorkflowHandler implements JobHandler {
     return this.end(scope, rest.result);
   }
 
-  private async end({ run, conversations, facts }: RunScope, result: RunResult): Promise<JobOutcome> {
+  private async end(scope: RunScope, result: RunResult): Promise<JobOutcome> {
+    const { run, conversations, facts } = scope;
     const { success, finalOutput, error } = result;
     if (!success) {
+      await this.keepContent(scope);
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
       return { status: 'failed', code, message };
     }
@@ -81,6 +83,14 @@ export class WorkflowHandler implements JobHandler {
     const round = conversations.takeRound();
     run.append(finalContent(run, { text: finalOutput, round, isShown, startedAt: now() }));
     return { status: 'completed', reason: 'stop' };
+  }
+
+  /** Unless another worker goes on. */
+  private async keepContent({ run, conversations, facts }: RunScope): Promise<void> {
+    const text = await this.contentOf(run, facts);
+    const isOver = !run.signal.aborted || endsJob(run.signal.reason);
+    if (text !== '' && isOver)
+      run.append(keptContent(run, { text, round: conversations.takeRound(), startedAt: now() }));
   }
 
   /** Word for word; what an earlier look has shown, and what was withdrawn, only the log knows. */
