@@ -119,7 +119,8 @@ class OwnRun {
     const controller = new AbortController();
     this.works.set(nameOf(row), controller);
     const signal = AbortSignal.any([controller.signal, this.controller.signal]);
-    void work({ row, view, ports: this.portsOf(row, view), signal }).then(
+    const ports = this.portsOf(row, view);
+    void work({ row, view, portsWithin: () => ports, signal }).then(
       ({ event }) => {
         this.events.push(event);
         this.wake();

@@ -43,6 +43,12 @@ export class NodeConversations {
     return buildHistory(messages, jobs);
   }
 
+  /** Ends everything that a job has open, for one that ends before its conversations could be opened. */
+  async closeAll(run: JobRun): Promise<void> {
+    await run.commit();
+    await this.calls.closer.close(run.job);
+  }
+
   private async resume(run: JobRun): Promise<ResumedConversations> {
     const [resumed, shown] = await Promise.all([this.repository.resume(run.job), this.shown.read(run.job)]);
     run.resumeText(shown);

@@ -19,4 +19,6 @@ export const LIMITS = {
   mapItemsAtOnce: 10,
   /** UTF-16 units of a filled template. */
   filledLength: 4_194_304,
+  /** UTF-16 units of all that the nodes of a run read and say. */
+  runText: 16_777_216,
 } as const;

@@ -1,5 +1,6 @@
 import { interruptOpened, type JobRun, type NewInterrupt, openInterruptRow } from '#jobs';
-import { newId } from '#platform';
+import { newId, toStorable, toStorableText } from '#platform';
+import { projectResult } from '#tools';
 
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { PersonAnswer, Question, ScopeView } from '../nodes/node-executor.js';
@@ -72,20 +73,20 @@ function toInterrupt(job: JobRun['job'], { asker, question, now }: Asked): NewIn
   return {
     id,
     kind: 'human_input',
-    title: question.title,
-    request: {
+    title: toStorableText(question.title),
+    request: storable({
       id: question.requestId ?? `hitl_${now.toString(36)}_${id.slice(-12)}`,
       ...{ nodeRun: row.ordinal, key: question.key, nodeId: row.nodeId, nodeLabel: row.label },
       ...{ mode: question.mode, prompt: question.prompt, defaultAction: question.defaultAction },
       context: {
-        input: row.input,
-        ...(output === undefined ? {} : { output }),
+        input: projectResult(row.input, 'ui'),
+        ...(output === undefined ? {} : { output: projectResult(output, 'ui') }),
         ...{ workflowName: view.workflowName, sessionId: view.sessionId },
       },
       ...(options === undefined ? {} : { options }),
       ...(inputSchema === undefined ? {} : { inputSchema }),
       ...{ createdAt: new Date(now).toISOString(), expiresAt: new Date(expiresAt).toISOString() },
-    },
+    }),
     nodeId: row.nodeId,
     path: row.path,
     threadId: job.threadId,
@@ -95,4 +96,9 @@ function toInterrupt(job: JobRun['job'], { asker, question, now }: Asked): NewIn
     expireAction: question.defaultAction === 'skip' ? 'skip' : 'deny',
     expiresAt,
   };
+}
+
+/** Texts in it are a workflow's own, and a node's; the members stay what they are. */
+function storable(request: Readonly<Record<string, unknown>>): NewInterrupt['request'] {
+  return toStorable(request) as NewInterrupt['request']; // an object stays one
 }

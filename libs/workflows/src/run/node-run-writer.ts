@@ -1,6 +1,9 @@
 import { crashpoint } from '#platform';
+import { projectResult } from '#tools';
 
+import { LIMITS } from '../definition/limits.js';
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
+import type { RunCommand } from '../engine/run-command.js';
 import { nodeFinished, nodeStarted } from './node-events.js';
 import { nodeRunRow } from './node-run-part.repository.js';
 import type { RunScope } from './running-node.js';
@@ -17,8 +20,11 @@ export class NodeRunWriter {
     crashpoint('after-node-start');
   }
 
-  store(row: NodeRunRow): void {
+  /** False: with it, the nodes of the run have read and said more than they may; its own texts are cut. */
+  store(given: NodeRunRow): boolean {
     const { run, facts } = this.scope;
+    const isWithin = facts.addText(given) <= LIMITS.runText;
+    const row = isWithin ? given : withCutTexts(given);
     const { jobId } = run.job;
     const isOver = isFinished(row.status);
     if (isOver) crashpoint('before-node-end');
@@ -29,10 +35,25 @@ export class NodeRunWriter {
     this.append(row);
     if (isOver && !isReused) run.append({ events: nodeFinished(jobId, row, facts.of(row.ordinal)), progress: true });
     if (isOver) crashpoint('after-node-end');
+    return isWithin;
+  }
+
+  iterate({ key, iteration, of }: Extract<RunCommand, { type: 'iterate' }>): void {
+    const body = { nodeId: key.nodeId, iteration, maxIterations: of };
+    this.scope.run.append({ events: [{ type: 'loop-iteration', body }] });
+  }
+
+  warn({ key, code, text }: Extract<RunCommand, { type: 'warn' }>): void {
+    this.scope.run.append({ events: [{ type: 'warning', body: { code, text, nodeId: key.nodeId } }] });
   }
 
   private append(row: NodeRunRow): void {
     const { run, facts } = this.scope;
     run.append({ rows: [nodeRunRow(run.job, row, facts.of(row.ordinal))] });
   }
+}
+
+function withCutTexts(row: NodeRunRow): NodeRunRow {
+  const output = row.output === null ? null : projectResult(row.output, 'ui');
+  return { ...row, input: projectResult(row.input, 'ui'), output };
 }

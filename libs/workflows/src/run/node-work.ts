@@ -1,7 +1,8 @@
 import { ConversationFailed } from '#chat';
 import { Draining, type JobRun, LeaseLost } from '#jobs';
-import { systemClock } from '#platform';
+import { systemClock, toStorableText } from '#platform';
 
+import { LIMITS } from '../definition/limits.js';
 import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { DecideCommand } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
@@ -16,7 +17,8 @@ import type { NodeServices } from './node-services.js';
 export interface Assignment {
   readonly row: NodeRunRow;
   readonly view: ScopeView;
-  readonly ports: NodePorts;
+  /** What the node may do, as long as the signal lets it. */
+  readonly portsWithin: (signal: AbortSignal) => NodePorts;
   readonly signal: AbortSignal;
 }
 
@@ -43,10 +45,11 @@ export class NodeWork {
    * What a pure node gives: it waits for nothing, so there is nothing to be waited for. Null: it failed, or its executor takes its
    * time, and it is to be executed like any other.
    */
-  executeNow({ row, view, ports, signal }: Assignment): RunEvent | null {
+  executeNow({ row, view, portsWithin, signal }: Assignment): RunEvent | null {
     const { node, graph } = this.nodes.find(row.nodeId);
     const executor = this.services.registry.executorOf(node.type);
     try {
+      const ports = portsWithin(signal);
       const outcome = executor.runNow?.({ node, graph, run: row, input: row.input, view, ports, signal });
       if (outcome === undefined || outcome instanceof Promise || outcome.type === 'waiting') return null;
       return settled(row, outcome);
@@ -55,22 +58,23 @@ export class NodeWork {
     }
   }
 
-  execute({ row, view, ports, signal }: Assignment): Promise<Report> {
+  execute({ row, view, portsWithin, signal }: Assignment): Promise<Report> {
     const { node, graph } = this.nodes.find(row.nodeId);
     const executor = this.services.registry.executorOf(node.type);
     return this.tryAgain(row, signal, async (own) => {
+      const ports = portsWithin(own);
       const outcome = await executor.run({ node, graph, run: row, input: row.input, view, ports, signal: own });
       if (outcome.type === 'waiting') return waitingFor(row, outcome.interruptIds);
       return { event: settled(row, outcome) };
     });
   }
 
-  decide({ row, ports, signal }: Assignment, { iteration, current, outputs }: DecideCommand): Promise<Report> {
+  decide({ row, portsWithin, signal }: Assignment, { iteration, current, outputs }: DecideCommand): Promise<Report> {
     const { node } = this.nodes.find(row.nodeId);
     if (node.type !== 'whileLoop') throw new Error(`${row.nodeId} is no loop`);
     return this.tryAgain(row, signal, async (own) => {
       const state = { iteration, current, outputs };
-      const answer = await this.services.condition.decide({ node, state, ports, signal: own });
+      const answer = await this.services.condition.decide({ node, state, ports: portsWithin(own), signal: own });
       if (answer.type === 'waiting') return waitingFor(row, answer.interruptIds);
       return { event: { type: 'decided', key: row, iteration, goOn: answer.goOn } };
     });
@@ -80,7 +84,7 @@ export class NodeWork {
     const { node } = this.nodes.find(row.nodeId);
     if (node.type !== 'map') throw new Error(`${row.nodeId} is no map`);
     return this.tryAgain(row, signal, () => {
-      const items = mapItems(node.data.items, { input: row.input, view });
+      const items = mapItems(node.data.items, { input: row.input, view }).map(toStorableText);
       return Promise.resolve({ event: { type: 'listed', key: row, items } });
     });
   }
@@ -128,8 +132,18 @@ function withRetries(report: Report, retries: number): Report {
 }
 
 function settled(key: NodeKey, { output, handles, handOn, extra }: Finished): RunEvent {
-  const settlement = { output, handles, handOn, ...(extra === undefined ? {} : { extra }) };
+  if (output.length > LIMITS.filledLength) {
+    throw new NodeFailure(`Node output exceeds ${LIMITS.filledLength} characters`, 'VALIDATION', { isFinal: true });
+  }
+  const settlement = { output: toStorableText(output), handles, handOn, ...toExtra(extra) };
   return { type: 'settled', key, settlement };
+}
+
+/** Texts are stored, and not every text that can be made can be. */
+function toExtra(extra: Finished['extra']): Pick<Finished, 'extra'> {
+  if (extra?.outputs === undefined) return extra === undefined ? {} : { extra };
+  const outputs = Object.entries(extra.outputs).map(([name, text]) => [name, toStorableText(text)] as const);
+  return { extra: { ...extra, outputs: Object.fromEntries(outputs) } };
 }
 
 function waitingFor(key: NodeKey, interruptIds: readonly string[]): Report {

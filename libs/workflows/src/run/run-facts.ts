@@ -1,3 +1,4 @@
+import { isFinished, type NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
 import type { RunTally } from './node-view.js';
 
@@ -11,14 +12,17 @@ interface Facts {
 /** When the node runs of one job began and ended, and what they used; by ordinal. */
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
-
+  /** UTF-16 units that finished node runs have read and said. */
+  private text = 0;
   /** What leaves of the top have shown as the job's content; null: it is not known word for word. */
   content: string | null = '';
 
   constructor(private readonly now: () => number) {}
 
-  load(stored: readonly (NodeRunFacts & { readonly ordinal: number })[]): void {
-    for (const { ordinal, startedAt, finishedAt, promptTokens, completionTokens } of stored) {
+  load(stored: readonly (NodeRunRow & NodeRunFacts)[]): void {
+    for (const row of stored) {
+      const { ordinal, startedAt, finishedAt, promptTokens, completionTokens } = row;
+      this.addText(row);
       this.byOrdinal.set(ordinal, { startedAt, finishedAt, promptTokens, completionTokens });
     }
   }
@@ -45,6 +49,12 @@ export class RunFacts implements RunTally {
     if (facts === undefined) return;
     facts.promptTokens += promptTokens;
     facts.completionTokens += completionTokens;
+  }
+
+  /** Gives what it is with it. */
+  addText({ input, output, status }: Pick<NodeRunRow, 'input' | 'output' | 'status'>): number {
+    if (isFinished(status)) this.text += input.length + (output?.length ?? 0);
+    return this.text;
   }
 
   addContent(text: string): void {

@@ -1,6 +1,6 @@
 import type { JobConversations } from '#chat';
 import type { JobRun } from '#jobs';
-import { crashpoint } from '#platform';
+import { crashpoint, toStorableText } from '#platform';
 import { projectResult } from '#tools';
 
 import type { NodeRunRow } from '../engine/node-run.js';
@@ -37,14 +37,16 @@ export interface RunScope {
 /** What the node run may do outside: through the run of its job, so nothing of it outlives the lease or is done twice. */
 export class RunningNode implements NodePorts {
   private readonly job: JobRun['job'];
-  /** Branches that viewers were told of. */
-  private readonly told = new Set<string>();
-
   constructor(
     private readonly scope: RunScope,
     private readonly row: NodeRunRow,
     private readonly view: ScopeView,
-    private readonly options: { readonly signal: AbortSignal; readonly isContent: boolean },
+    private readonly options: {
+      readonly signal: AbortSignal;
+      readonly isContent: boolean;
+      /** What viewers were told of its branches. */
+      readonly told: Set<string>;
+    },
   ) {
     this.job = scope.run.job;
   }
@@ -74,7 +76,7 @@ export class RunningNode implements NodePorts {
 
   remember(text: string, metadata: Readonly<Record<string, unknown>>): Promise<void> {
     const { sessionId } = this.view;
-    const memory = { nodeRun: this.row.ordinal, sessionId, text, metadata };
+    const memory = { nodeRun: this.row.ordinal, sessionId, text: toStorableText(text), metadata };
     this.scope.run.append({ rows: [memoryRow(this.job, memory)] });
     return Promise.resolve();
   }
@@ -120,7 +122,7 @@ export class RunningNode implements NodePorts {
 
   warn(code: string, text: string): void {
     const { nodeId } = this.row;
-    this.scope.run.append({ events: [{ type: 'warning', body: { code, text, nodeId } }] });
+    this.scope.run.append({ events: [{ type: 'warning', body: { code, text: toStorableText(text), nodeId } }] });
   }
 
   branchStarted(branchId: string, label: string): void {
@@ -134,8 +136,8 @@ export class RunningNode implements NodePorts {
     if (!this.isNews(`${branchId} finished`)) return;
     const outcome =
       'error' in end
-        ? { status: 'error' as const, output: '', error: end.error }
-        : { status: 'completed' as const, output: projectResult(end.output, 'ui') };
+        ? { status: 'error' as const, output: '', error: toStorableText(end.error) }
+        : { status: 'completed' as const, output: projectResult(toStorableText(end.output), 'ui') };
     this.scope.run.append({ events: [{ type: 'branch-finished', body: { nodeId, branchId, label, ...outcome } }] });
   }
 
@@ -149,8 +151,8 @@ export class RunningNode implements NodePorts {
   }
 
   private isNews(what: string): boolean {
-    const isNews = !this.told.has(what);
-    this.told.add(what);
+    const isNews = !this.options.told.has(what);
+    this.options.told.add(what);
     return isNews;
   }
 

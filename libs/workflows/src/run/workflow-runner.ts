@@ -1,6 +1,7 @@
 import { ConversationFailed } from '#chat';
 import { endsJob } from '#jobs';
 
+import { LIMITS } from '../definition/limits.js';
 import { isFinished, type NodeKey, type NodeRunRow } from '../engine/node-run.js';
 import type { RunCommand, RunResult } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
@@ -15,7 +16,8 @@ import { RunningNode, type RunScope } from './running-node.js';
 
 /** How a lease's work on a workflow came to rest. */
 export type RunnerRest =
-  | { readonly type: 'ended'; readonly result: RunResult }
+  /** `gaveUp`: nodes that had something open were given up on the way. */
+  | { readonly type: 'ended'; readonly result: RunResult; readonly gaveUp: boolean }
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
   /** Another worker goes on, or nobody: the run's signal says. */
   | { readonly type: 'released' };
@@ -63,6 +65,8 @@ export class WorkflowRunner {
   private turns = 0;
   /** How often an answer may have come. */
   private answers = 0;
+  /** An answer may have come, and the last look for it failed. */
+  private mustLook = false;
   /** What given up nodes had open is being closed. */
   private readonly closings: Promise<void>[] = [];
 
@@ -99,7 +103,8 @@ export class WorkflowRunner {
     for (;;) {
       this.watchBudget(); // before anything follows from what has happened
       for (const event of this.events.splice(0)) this.obey(engine.handle(event));
-      if (this.result !== undefined) return { type: 'ended', result: this.result };
+      if (this.result !== undefined) return { type: 'ended', result: this.result, gaveUp: this.closings.length > 0 };
+      if (this.mustLook && this.works.size > 0) void this.lookAgain();
       if (this.works.size === 0 && this.events.length === 0) {
         if (this.isReleased || scope.run.draining) return { type: 'released' };
         const asked = this.askForMore();
@@ -119,7 +124,6 @@ export class WorkflowRunner {
   }
 
   private obeyOne(command: RunCommand): void {
-    const { run } = this.parts.scope;
     switch (command.type) {
       case 'run':
         this.begin(command.run, command.isNew);
@@ -133,20 +137,15 @@ export class WorkflowRunner {
       case 'list':
         this.assign(command.run, (assignment) => this.work.list(assignment));
         return;
-      case 'iterate': {
-        const { key, iteration, of } = command;
-        const body = { nodeId: key.nodeId, iteration, maxIterations: of };
-        run.append({ events: [{ type: 'loop-iteration', body }] });
+      case 'iterate':
+        this.writer.iterate(command);
         return;
-      }
       case 'cancel':
         this.cancel(command.keys);
         return;
-      case 'warn': {
-        const { key, code, text } = command;
-        run.append({ events: [{ type: 'warning', body: { code, text, nodeId: key.nodeId } }] });
+      case 'warn':
+        this.writer.warn(command);
         return;
-      }
       case 'exhausted':
         this.exhausted ??= { kind: 'steps', used: command.maxSteps };
         return;
@@ -178,7 +177,7 @@ export class WorkflowRunner {
 
   private store(row: NodeRunRow): void {
     if (isFinished(row.status)) this.waiting.delete(row.ordinal);
-    this.writer.store(row);
+    if (!this.writer.store(row)) this.events.push({ type: 'stopped', code: 'OUTPUT_LIMIT', message: TOO_MUCH_TEXT });
   }
 
   private assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
@@ -203,8 +202,9 @@ export class WorkflowRunner {
     const { engine, scope } = this.parts;
     const view = engine.viewOf(row);
     if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
-    const ports = new RunningNode(scope, row, view, { signal, isContent: this.isContent(row) });
-    return { row, view, ports, signal };
+    const terms = { isContent: this.isContent(row), told: new Set<string>() };
+    const portsWithin = (own: AbortSignal) => new RunningNode(scope, row, view, { ...terms, signal: own });
+    return { row, view, portsWithin, signal };
   }
 
   private finish(row: NodeRunRow, { signal }: AbortController, report: Report): void {
@@ -235,13 +235,15 @@ export class WorkflowRunner {
 
   /** Somebody has answered while others work: who waits is asked again. At rest the whole run is made again instead. */
   private async lookAgain(): Promise<void> {
-    if (this.waiting.size === 0 || this.works.size === 0) return;
+    this.mustLook = this.works.size === 0;
+    if (this.waiting.size === 0 || this.mustLook) return;
     const { scope, reread } = this.parts;
     try {
       await scope.run.commit();
       scope.questions.load(await reread());
     } catch {
-      return; // the lease is gone, or the database for a moment: at rest it is looked at again
+      this.mustLook = true; // the lease is gone, or the database for a moment
+      return;
     }
     for (const { key } of this.waiting.values()) this.events.push({ type: 'resumed', key });
     this.wake?.();
@@ -318,6 +320,8 @@ export class WorkflowRunner {
     return graph.leaves.has(node.id);
   }
 }
+
+const TOO_MUCH_TEXT = `The nodes of this workflow read and say more than ${LIMITS.runText} characters`;
 
 function nameOf({ nodeId, iteration }: NodeKey): string {
   return `${nodeId} ${iteration.join('.')}`;

@@ -36,6 +36,16 @@ export class WorkflowHandler implements JobHandler {
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
+    try {
+      return await this.goOn(run);
+    } catch (error) {
+      // What is open must not stay so when the job ends with this.
+      if (!run.signal.aborted || endsJob(run.signal.reason)) await this.conversations.closeAll(run);
+      throw error;
+    }
+  }
+
+  private async goOn(run: JobRun): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
     const { toolPins } = input;
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
@@ -66,7 +76,7 @@ export class WorkflowHandler implements JobHandler {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }
     // Also what was asked about nodes that were given up just before a crash.
-    if (!rest.result.success || !isFirstLook) await conversations.closeAll();
+    if (!rest.result.success || rest.gaveUp || !isFirstLook) await conversations.closeAll();
     return this.end(scope, rest.result);
   }
 
@@ -78,6 +88,8 @@ export class WorkflowHandler implements JobHandler {
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
       return { status: 'failed', code, message };
     }
+    const { MAX_OUTPUT_BYTES } = this.config.values;
+    if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) return outputLimit(MAX_OUTPUT_BYTES);
     const isShown = (await this.contentOf(run, facts)) === finalOutput;
     crashpoint('before-final-output');
     const round = conversations.takeRound();
@@ -109,4 +121,8 @@ export class WorkflowHandler implements JobHandler {
   private workedMs({ job }: JobRun): number {
     return Math.max(0, this.config.values.JOB_TIMEOUT_MS - job.remainingMs);
   }
+}
+
+function outputLimit(bytes: number): JobOutcome {
+  return { status: 'failed', code: 'OUTPUT_LIMIT', message: `The final output is longer than ${bytes} bytes` };
 }
