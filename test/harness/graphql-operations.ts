@@ -24,8 +24,8 @@ export interface WalkedOperation {
   readonly takesId: boolean;
 }
 
-/** Pages small enough that everything in them can be asked for at once. */
-const pageSize = 10;
+/** Pages small enough that everything in them can be asked for at once, definitions and pictures included. */
+const pageSize = 1;
 
 /** One operation for every root field. Every argument that takes an id gets `id`; of the others only what is required. */
 export function operationsOf(schema: GraphQLSchema, id: string): readonly WalkedOperation[] {
