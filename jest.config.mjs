@@ -10,6 +10,8 @@ export default {
   globalTeardown: '<rootDir>/test/harness/global-teardown.ts',
   testTimeout: 60_000,
   maxWorkers: 2,
+  // Modules of a suite stay in their process: without an end to it, the last of hundreds of suites have no memory left.
+  workerIdleMemoryLimit: '1536MB',
   setupFiles: ['<rootDir>/test/harness/property-seed.ts'],
   globals: { propertySeed: Number(process.env.PROPERTY_SEED ?? 1) },
 };
