@@ -7,7 +7,7 @@ import { likeOf, type ToolCallFilter, wordsOf } from './tool-call-filter.js';
  * How many calls are looked at along a trail before a page ends where it is. Rows anywhere in the table cost more than
  * neighbours, which is what the calls of a stretch of time are.
  */
-export const REACH = { rows: 3_000, neighbours: 10_000, found: 1_000 } as const;
+export const REACH = { rows: 2_000, neighbours: 6_000, found: 1_000 } as const;
 /** A trail of more pieces costs more to plan than it saves. */
 export const MAX_PIECES = 24;
 
