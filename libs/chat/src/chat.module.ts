@@ -4,6 +4,7 @@ import { JobHandlers, JobsModule, JobTurns } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
+import { AgentsService } from './agents/agents.service.js';
 import { CallRouter } from './calls/call-router.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
@@ -26,6 +27,7 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
 @Module({
   imports: [JobsModule, ModelsModule, ToolsModule],
   providers: [
+    AgentsService,
     CallRouter,
     ChatCalls,
     ChatHandler,
@@ -40,7 +42,7 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
     UnknownCalls,
     ...threads,
   ],
-  exports: [ChatHandler, ChatService, NodeConversations, ...threads],
+  exports: [AgentsService, ChatHandler, ChatService, NodeConversations, ...threads],
 })
 export class ChatModule implements OnModuleInit {
   constructor(

@@ -16,6 +16,16 @@ export type {
 export { runCalls, type RunCallsPorts, type StartVerdict } from './loop/run-calls.js';
 export { type CommittedRound, toLoopRounds } from './loop/to-loop-rounds.js';
 export { toolLoop } from './loop/tool-loop.js';
+export type {
+  Agent,
+  AgentLimits,
+  AgentPin,
+  AgentPreset,
+  AgentSettings,
+  AgentVersion,
+  AgentWish,
+} from './agents/agent.js';
+export { AgentsService } from './agents/agents.service.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';

@@ -3,6 +3,8 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 import type { Secret } from '#platform';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
+import type { AgentWish } from './agents/agent.js';
+
 /** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */
 export interface StartChat {
   /** Our id of the thread, or the client's own. Null: a new thread. */
@@ -11,7 +13,12 @@ export interface StartChat {
   readonly createThread: boolean;
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;
-  /** Null: the default of the provider. */
+  /**
+   * Who answers; absent: nobody in particular. Its tools are offered beside those that clients run, and bound those of the
+   * server; its instructions come first, its parameters win.
+   */
+  readonly agent?: AgentWish;
+  /** Null: the default of the provider. An agent that has a model uses that. */
   readonly model: string | null;
   /** What is said now; its last entry is usually the user's. */
   readonly messages: readonly ChatMessage[];

@@ -1,0 +1,71 @@
+import type { ModelParameters } from '#models';
+import type { ApprovalPolicy } from '#tools';
+
+/** What an agent tightens of the instance's limits; what is absent stays as the instance has it. All whole numbers >= 1. */
+export interface AgentLimits {
+  /** Rounds of one answer; the last is asked without tools. */
+  readonly maxRounds?: number;
+  readonly maxToolCallsPerRound?: number;
+  /** UTF-8 bytes of text and reasoning of one job. */
+  readonly maxOutputBytes?: number;
+  /** Ms until one answer of the model has to be whole. */
+  readonly roundTimeoutMs?: number;
+}
+
+/** What an agent is made of. Kept in numbered versions that never change. */
+export interface AgentSettings {
+  /** Null: the one a request names, else the workspace's default. */
+  readonly model: string | null;
+  /** The system prompt; it comes before everything that a client says. */
+  readonly instructions: string;
+  /** Server tools that it may call: names, or globs (`*`, `?`). */
+  readonly tools: readonly string[];
+  /** Server tools that are shown to its model and left to the client to run: names, or globs. They win over `tools`. */
+  readonly externalTools: readonly string[];
+  readonly limits: AgentLimits;
+  /** Sampling fields as OpenAI names them; they win over those of a request. */
+  readonly parameters: ModelParameters;
+  /** Its layer of the approval policy; it can only tighten the others. Null: it asks for nothing. */
+  readonly toolApproval: ApprovalPolicy | null;
+}
+
+/** One version of an agent, as jobs use it. */
+export interface AgentPreset extends AgentSettings {
+  readonly id: string;
+  /** 1, 2, 3 … */
+  readonly version: number;
+  readonly name: string;
+  /** Its name as an id: lower case letters, digits, `.`, `_` and `-`; unique in the workspace. */
+  readonly slug: string;
+  /** By this `auto` chooses. */
+  readonly description: string;
+}
+
+/** An agent as it is now: its current version, and what is said of it. Instants in ms since the epoch. */
+export interface Agent extends AgentPreset {
+  /** Takes what `auto` can give to nobody. As long as there are agents, one of them is it. */
+  readonly isDefault: boolean;
+  readonly archivedAt: number | null;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A version of an agent in its history. */
+export interface AgentVersion extends AgentSettings {
+  readonly agentId: string;
+  readonly number: number;
+  /** SHA-256 (hex) of its settings: equal ones are one version. */
+  readonly hash: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+}
+
+/** Which version of which agent a job uses. */
+export interface AgentPin {
+  readonly id: string;
+  readonly version: number;
+}
+
+/** Who is to answer: an agent by our id, its slug or its name, or whichever fits best. */
+export type AgentWish = { readonly type: 'agent'; readonly ref: string } | { readonly type: 'auto' };
