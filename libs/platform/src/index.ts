@@ -20,6 +20,7 @@ export { type RedactingStream, type TextRedactor } from './secrets/text-redactor
 export { Secret } from './secrets/secret.js';
 export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
+export { toSlug } from './to-slug.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';
