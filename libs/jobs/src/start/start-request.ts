@@ -1,5 +1,6 @@
 import type { AppError } from '#platform';
 
+import type { PartRow } from '../events/commit-part.js';
 import type { JobKind } from '../job.js';
 import type { JobStatus } from '../job.lifecycle.js';
 
@@ -34,6 +35,8 @@ export interface StartRequest {
   readonly retryOf: string | null;
   readonly whenBusy?: WhenBusy;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  /** Rows of the caller's own that are written with the job, or keep it from being accepted; of the job's id. */
+  readonly beside?: readonly PartRow[];
 }
 
 /** What the starter of a job learns. */

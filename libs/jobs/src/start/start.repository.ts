@@ -160,18 +160,18 @@ export class StartRepository {
     return row === undefined ? null : toAdmission(row);
   }
 
-  /** One statement for the whole batch: threads, jobs, first events, messages, keys. */
+  /** One statement for the whole batch: threads, jobs, first events, messages, keys, and what belongs beside them. */
   async insert(client: SqlClient, workspaceId: string, jobs: readonly NewJob[]): Promise<void> {
     const said = jobs.map((job) => this.messagesOf(job));
-    const messages = said.flat();
-    const parts = partsOf(messages);
+    const rows = [...said.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
+    const parts = partsOf(rows);
     await client.query({
       name: ['start-insert', ...parts.map(({ name }) => name)].join('+'),
       text: `${insertCore}${partClauses(parts, 3)}\nSELECT 1${partChecks(parts)} FROM up`,
       values: [
         workspaceId,
         JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
-        ...partParameters(parts, messages),
+        ...partParameters(parts, rows),
       ],
     });
   }
