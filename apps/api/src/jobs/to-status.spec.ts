@@ -19,6 +19,8 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
     startedAt: 1_000,
     completedAt: null,
     error: null,
+    reason: null,
+    usage: { promptTokens: 0, completionTokens: 0, estimated: false },
     content: 'Hello 👋 there',
     reasoning: 'thinking',
     rounds: [],
@@ -116,7 +118,7 @@ describe('the head of a status', () => {
   });
 
   it('shows calls at the size of a screen, the result under both its names', () => {
-    const call = { round: 1, ordinal: 1, callId: 'c', name: 'f', arguments: '{}', error: null };
+    const call = { round: 1, ordinal: 1, callId: 'c', name: 'f', arguments: '{}', error: null, byClient: false };
     const long = 'x'.repeat(40_000);
     const { tool_calls } = toStatus(snapshot({ calls: [{ ...call, status: 'completed', result: long }] }));
     expect(tool_calls[0]).toMatchObject({ id: 'c', name: 'f', status: 'complete', args: '{}' });

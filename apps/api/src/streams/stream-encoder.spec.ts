@@ -35,6 +35,8 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
     startedAt: 1,
     completedAt: null,
     error: null,
+    reason: null,
+    usage: { promptTokens: 0, completionTokens: 0, estimated: false },
     content: 'ab',
     reasoning: '',
     rounds: [],

@@ -42,7 +42,7 @@ export function roundWrite(
 ): RunWrite {
   const { job } = owner;
   const { step, contentLength, routes } = round;
-  const { promptTokens, completionTokens, totalTokens } = step.usage;
+  const { promptTokens, completionTokens, totalTokens, estimated } = step.usage;
   const calls = step.calls.map((call): RoundCall => ({ ...call, ...stored(call, routes.get(call.ordinal), stateOf) }));
   const wasAsked = [...routes.values()].some(({ type }) => type === 'open');
   const isBegun = (call: NewCall): boolean => call.status.startsWith('awaiting');
@@ -55,6 +55,7 @@ export function roundWrite(
       round: step.round,
       finishReason: step.finishReason,
       usage: { promptTokens, completionTokens, totalTokens },
+      ...(estimated ? { usageEstimated: true } : {}),
       toolCallIds: calls.map(({ callId }) => callId),
     },
   };

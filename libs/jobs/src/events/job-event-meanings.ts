@@ -30,7 +30,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     says: 'Text beyond the two lengths is withdrawn, and at the node what the round has shown. What other rounds had shown beyond them follows again, without a `nodeId`. Raises `attempt` by one.',
   },
   'round-finished': {
-    body: '`round`, `finishReason`, `usage`, `toolCallIds`',
+    body: '`round`, `finishReason`, `usage`, `usageEstimated?`, `toolCallIds`',
     says: 'The answer is complete and on disk, with its calls.',
   },
   'tool-call': {

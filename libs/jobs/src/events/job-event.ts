@@ -92,6 +92,8 @@ export interface JobEventBodies {
     readonly round: number;
     readonly finishReason: string;
     readonly usage: Usage;
+    /** The provider did not say how many tokens it were. */
+    readonly usageEstimated?: true;
     readonly toolCallIds: readonly string[];
   };
   'tool-call': AtNode & { readonly round: number; readonly internalStatus: string; readonly call: ToolCallItem };

@@ -12,6 +12,15 @@ export interface SnapshotRound {
   readonly number: number;
   readonly text: string;
   readonly reasoning: string;
+  readonly finishReason: string;
+  readonly usage: SnapshotUsage;
+}
+
+/** Tokens counted so far. `estimated`: of one round at least the provider said nothing. */
+export interface SnapshotUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly estimated: boolean;
 }
 
 /** A ledger row as a snapshot shows it: raw, at durable size. */
@@ -24,6 +33,8 @@ export interface SnapshotCall {
   readonly status: string;
   readonly result: string | null;
   readonly error: { readonly phase?: string; readonly message: string } | null;
+  /** A client was asked to run it. */
+  readonly byClient: boolean;
 }
 
 /** An open request as it was first shown. */
@@ -52,6 +63,9 @@ export interface JobSnapshot {
   readonly startedAt: number;
   readonly completedAt: number | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** Why it ended: a finish reason, an error code, or the cancel's reason. */
+  readonly reason: string | null;
+  readonly usage: SnapshotUsage;
   /** Text of the committed rounds, then of the open one. */
   readonly content: string;
   readonly reasoning: string;
@@ -76,11 +90,17 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
 const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
   j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
-  (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error,
-  (SELECT json_agg(json_build_object('number', r.number, 'text', r.text, 'reasoning', r.reasoning) ORDER BY r.number)
+  (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error, j.reason,
+  json_build_object('promptTokens', j.prompt_tokens, 'completionTokens', j.completion_tokens, 'estimated', EXISTS (
+    SELECT 1 FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.usage_estimated AND NOT r.partial)) AS usage,
+  (SELECT json_agg(json_build_object('number', r.number, 'text', r.text, 'reasoning', r.reasoning,
+            'finishReason', r.finish_reason, 'usage', json_build_object('promptTokens', r.prompt_tokens,
+            'completionTokens', r.completion_tokens, 'estimated', r.usage_estimated AND NOT r.partial)) ORDER BY r.number)
      FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.node_run IS NULL) AS rounds,
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
-            'arguments', c.arguments, 'status', c.status, 'result', c.result, 'error', c.error) ORDER BY c.round, c.ordinal)
+            'arguments', c.arguments, 'status', c.status, 'result', c.result, 'error', c.error,
+            'byClient', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
+                                   AND i.kind = 'client_tool')) ORDER BY c.round, c.ordinal)
      FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id) AS calls,
   (SELECT json_agg(json_build_object('id', i.id, 'kind', i.kind, 'callId', i.call_id, 'nodeId', i.node_id,
             'title', i.title, 'request', i.request, 'expiresAt', (extract(epoch FROM i.expires_at) * 1000)::float8) ORDER BY i.id)

@@ -116,12 +116,22 @@ const snapshot = {
     startedAt: 0,
     completedAt: null,
     error: null,
+    reason: null,
     content: 'c',
     reasoning: 'r',
-    rounds: [{ number: 1, text: 'c', reasoning: '' }],
+    usage: { promptTokens: 1, completionTokens: 1, estimated: false },
   },
+  rounds: [
+    {
+      ...{ number: 1, text: 'c', reasoning: '', finishReason: 'stop' },
+      usage: { promptTokens: 1, completionTokens: 1, estimated: false },
+    },
+  ],
   calls: [
-    { round: 1, ordinal: 1, callId: 'x', name: 'n', arguments: '{}', status: 'completed', result: 'ok', error: null },
+    {
+      ...{ round: 1, ordinal: 1, callId: 'x', name: 'n', arguments: '{}', status: 'completed', result: 'ok' },
+      ...{ error: null, byClient: false },
+    },
   ],
   interrupts: [
     { id: 'i', kind: 'client_tool', callId: 'x', nodeId: null, title: 't', request: { a: [1] }, expiresAt: 5 },
