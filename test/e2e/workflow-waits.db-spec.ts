@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { InterruptsService } from '#tools';
+import { WorkflowStateReader } from '#workflows';
+
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 
@@ -129,6 +132,29 @@ describe('a wait node', () => {
     await stage.expire(late);
     await stage.timers();
     expect(await stage.ended(late)).toMatchObject({ status: 'completed', content: 'Late: 8' });
+  });
+});
+
+describe('what a wait node waits for', () => {
+  it("is nobody's to answer, of no reminder, and found by those who deliver it", async () => {
+    const nodes = { pause: { type: 'wait', event: 'paid' }, out: say('Out') };
+    const jobId = await stage.run(nodes, ['start -> pause', 'pause -> out']);
+    const awaited = (await stage.waitsAt(jobId)).get('pause');
+    expect(awaited).toMatchObject({ kind: 'wait', status: 'open', request: { event: 'paid' } });
+    const inbox = stage.engine.app.get(InterruptsService);
+    const { member } = stage.people;
+    expect(await inbox.count(member, { jobId })).toBe(0);
+    expect(await inbox.count(member, { jobId, assignee: 'mine', kinds: ['wait'] })).toBe(0);
+    expect(await stage.rows('SELECT remind_at FROM interrupt WHERE job_id = $1', [jobId])).toEqual([
+      { remind_at: null },
+    ]);
+    const [found] = await inbox.list(member, { jobId, kinds: ['wait'] }, { limit: 10 });
+    expect(found?.id).toBe(awaited?.id);
+    const reader = stage.engine.app.get(WorkflowStateReader);
+    const state = await reader.read(member.workspaceId, jobId);
+    expect(state?.hitlRequests).toEqual({});
+    await stage.answer(found, { action: 'submit', data: 'in cash' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: in cash' });
   });
 });
 

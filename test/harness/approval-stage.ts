@@ -1,6 +1,6 @@
 import type { MemberPrincipal, Role } from '#auth';
 import { ChatService, type StartChat } from '#chat';
-import { type Interrupt, InterruptTimers, type JobSnapshot, SnapshotRepository } from '#jobs';
+import { type Interrupt, interruptKinds, InterruptTimers, type JobSnapshot, SnapshotRepository } from '#jobs';
 import { ApprovalPoliciesService, defineTool, InterruptsService, ToolRegistry } from '#tools';
 
 import { createTestDatabase, type TestDatabase } from './database.js';
@@ -27,7 +27,7 @@ export interface ApprovalStage {
     tools: readonly string[],
     changes?: Partial<StartChat>,
   ): Promise<{ readonly jobId: string; readonly threadId: string }>;
-  /** The job's open requests, once it waits. */
+  /** All that the job waits for, once it waits. */
   waits(jobId: string): Promise<readonly Interrupt[]>;
   decide(by: MemberPrincipal, interrupt: Interrupt, answer: object): Promise<Interrupt>;
   /** The job once it has ended. */
@@ -90,7 +90,8 @@ function stageOf(engine: TestEngine, people: Record<Role, MemberPrincipal>) {
         const seen = await snapshot(jobId);
         if (seen?.ended === true) throw new Error(`it has ended: ${JSON.stringify(seen)}`);
         if (seen?.status !== 'waiting') return undefined;
-        return app.get(InterruptsService).list(people.owner, { jobId, statuses: ['open'] }, { limit: 50 });
+        const open = { jobId, statuses: ['open'], kinds: interruptKinds };
+        return app.get(InterruptsService).list(people.owner, open, { limit: 50 });
       }),
     decide: (by: MemberPrincipal, interrupt: Interrupt, answer: object) =>
       app.get(InterruptsService).decide(by, interrupt.id, answer),

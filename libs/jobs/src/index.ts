@@ -29,6 +29,7 @@ export {
   interruptStatuses,
   type NewInterrupt,
   type Outcome,
+  requestKinds,
 } from './interrupts/interrupt.js';
 export {
   type DueHandler,

@@ -9,6 +9,7 @@ export const InterruptKindEnum = {
   CLIENT_TOOL: 'client_tool',
   HUMAN_INPUT: 'human_input',
   UNKNOWN_OUTCOME: 'unknown_outcome',
+  WAIT: 'wait',
 } as const satisfies Record<Uppercase<InterruptKind>, InterruptKind>;
 
 registerEnumType(InterruptKindEnum, {
@@ -19,6 +20,7 @@ registerEnumType(InterruptKindEnum, {
     CLIENT_TOOL: { description: 'A client has to run a tool call.' },
     HUMAN_INPUT: { description: 'A person has to answer a question.' },
     UNKNOWN_OUTCOME: { description: 'A tool call was started and nobody saw its end: a person has to say what is so.' },
+    WAIT: { description: 'Nobody is asked: a node of a workflow waits for its time, or for an event.' },
   },
 });
 
@@ -93,7 +95,8 @@ export const InterruptActionEnum = {
 
 registerEnumType(InterruptActionEnum, {
   name: 'InterruptAction',
-  description: 'What is done with a HUMAN_INPUT request; `request.actions` says which of them are offered.',
+  description:
+    'What is done with a HUMAN_INPUT request; `request.actions` says which of them are offered. SUBMIT delivers the event of a WAIT.',
   valuesMap: {
     APPROVE: { description: 'Goes on; `data`, if given, replaces the input.' },
     REJECT: { description: 'Refuses.' },

@@ -12,7 +12,7 @@ export class ResolveInterruptInput {
 
   @Field(() => InterruptDecisionEnum, {
     nullable: true,
-    description: 'What is decided; for every kind but HUMAN_INPUT.',
+    description: 'What is decided; for every kind but HUMAN_INPUT and WAIT.',
   })
   decision?: string | null;
 
@@ -38,12 +38,15 @@ export class ResolveInterruptInput {
   })
   grantMinutes?: number | null;
 
-  @Field(() => InterruptActionEnum, { nullable: true, description: 'HUMAN_INPUT: what is done with the question.' })
+  @Field(() => InterruptActionEnum, {
+    nullable: true,
+    description: 'HUMAN_INPUT: what is done with the question. WAIT: SUBMIT.',
+  })
   action?: string | null;
 
   @Field(() => Json, {
     nullable: true,
-    description: 'HUMAN_INPUT: what was filled in; must fit `request.inputSchema`.',
+    description: 'HUMAN_INPUT: what was filled in; must fit `request.inputSchema`. WAIT: what comes with the event.',
   })
   data?: unknown;
 

@@ -1,6 +1,12 @@
 /** What a job can wait for from outside. */
-export const interruptKinds = ['tool_approval', 'client_tool', 'human_input', 'unknown_outcome'] as const;
+export const interruptKinds = ['tool_approval', 'client_tool', 'human_input', 'unknown_outcome', 'wait'] as const;
 export type InterruptKind = (typeof interruptKinds)[number];
+
+/** Those that a person is asked to decide, and reminded of. */
+export const personKinds = ['tool_approval', 'human_input', 'unknown_outcome'] as const satisfies InterruptKind[];
+
+/** Those that are to somebody. A `wait` is to nobody: its time comes, or its event. */
+export const requestKinds = [...personKinds, 'client_tool'] as const satisfies InterruptKind[];
 
 export const interruptStatuses = ['open', 'resolved', 'expired', 'cancelled'] as const;
 export type InterruptStatus = (typeof interruptStatuses)[number];

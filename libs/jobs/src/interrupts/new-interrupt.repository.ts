@@ -2,7 +2,7 @@ import type { SqlClient } from '#platform';
 
 import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
-import type { NewInterrupt } from './interrupt.js';
+import { type NewInterrupt, personKinds } from './interrupt.js';
 
 interface JobRef {
   readonly workspaceId: string;
@@ -11,8 +11,9 @@ interface JobRef {
 
 type Row = readonly [workspaceId: string, jobId: string, id: string, body: object];
 
-/** A first reminder after a day, and every day after it, while somebody is awaited. */
+/** A first reminder after a day, and every day after it, while a person is awaited. */
 const remindAfter = `interval '1 day'`;
+const isToPerson = `b.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', ')})`;
 
 const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
     requester, decidable_by, four_eyes, admin_required, principal, device_id, expire_action, expires_at, remind_at, created_at`;
@@ -22,7 +23,7 @@ const values = `r.workspace_id, r.job_id, r.id, b.kind, b.title, b.request, b."t
     coalesce(b.path, '{}'), b."threadId", b."rootJobId", b.requester, coalesce(b."decidableBy", 'requester'),
     coalesce(b."fourEyes", false), coalesce(b."adminRequired", false), b.principal, b."deviceId",
     coalesce(b."expireAction", 'deny'), to_timestamp(b."expiresAt" / 1000),
-    CASE WHEN b.kind <> 'client_tool' THEN clock_timestamp() + ${remindAfter} END, clock_timestamp()`;
+    CASE WHEN ${isToPerson} THEN clock_timestamp() + ${remindAfter} END, clock_timestamp()`;
 
 const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "callId" text, tool text, "nodeId" text, path text[],
     "threadId" uuid, "rootJobId" uuid, requester uuid, "decidableBy" text, "fourEyes" bool, "adminRequired" bool, principal text,

@@ -1,14 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import {
-  type DueHandler,
-  type HeldInterrupt,
-  type Interrupt,
-  type InterruptSettlement,
-  InterruptSettler,
-  InterruptTimers,
-} from '#jobs';
+import { type HeldInterrupt, type Interrupt, type InterruptSettlement, InterruptSettler, InterruptTimers } from '#jobs';
 
 import { compileSchema } from '../compile-schema.js';
 import { deniedText, PERSON_SILENT_TEXT, PERSON_SKIPPED_TEXT } from '../model-text.js';
@@ -19,7 +12,7 @@ import { recordDecision } from './decision-audit.repository.js';
 import { HeldCallsRepository } from './held-calls.repository.js';
 import { mayTakeAnswer } from './held-decision.js';
 import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
-import { type InterruptAnswer, InterruptDeciders } from './interrupt-deciders.js';
+import { type InterruptAnswer, type InterruptDecider, InterruptDeciders } from './interrupt-deciders.js';
 import { invalidInput, invalidWord, missingAnswer } from './interrupts.errors.js';
 
 /** An answer, as it is kept. `data` null: none was given. */
@@ -29,11 +22,12 @@ interface HumanAnswer {
   readonly reason: string | null;
 }
 
-/** Questions to people: what they fill in becomes the result of the call that asked, or what a workflow goes on with. */
+/**
+ * Questions to people: what they fill in becomes the result of the call that asked, or what a workflow goes on with. What a
+ * workflow waits for without asking anybody, an event, is delivered in the same words.
+ */
 @Injectable()
-export class HumanInputs implements DueHandler, OnModuleInit {
-  readonly kind = 'human_input';
-
+export class HumanInputs implements InterruptDecider, OnModuleInit {
   constructor(
     private readonly settler: InterruptSettler,
     private readonly timers: InterruptTimers,
@@ -42,8 +36,10 @@ export class HumanInputs implements DueHandler, OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.deciders.register(this.kind, this);
-    this.timers.register(this);
+    for (const kind of ['human_input', 'wait'] as const) {
+      this.deciders.register(kind, this);
+      this.timers.register({ kind, expire: (held) => this.expire(held) });
+    }
   }
 
   /**
@@ -59,7 +55,7 @@ export class HumanInputs implements DueHandler, OnModuleInit {
       await recordDecision(held.job.client, {
         workspaceId: interrupt.workspaceId,
         actor: principal.id,
-        action: `human_input.${answer.action}`,
+        action: `${interrupt.kind}.${answer.action}`,
         interruptId: interrupt.id,
         details: { tool: interrupt.tool, reason: answer.reason },
       });

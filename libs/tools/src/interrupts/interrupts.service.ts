@@ -7,6 +7,7 @@ import {
   type InterruptFilter,
   InterruptsRepository,
   type KeysetPage,
+  requestKinds,
   requestNotFound,
 } from '#jobs';
 import { isId } from '#platform';
@@ -65,7 +66,9 @@ export class InterruptsService {
 const CLIENT_TOOL_TEXT =
   'A client tool is answered by its client: at /api/jobs/<jobId>/client-tool/claim and result, or at /v1/chat/completions';
 
-function toFilter(principal: Principal, { assignee, ...filter }: InterruptQuery): InterruptFilter {
+/** What is to nobody is found by those who look for its kind. */
+function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery): InterruptFilter {
+  const filter = { kinds: requestKinds, ...query };
   if (assignee === undefined) return filter;
   const isMe = assignee === 'mine' || assignee.userId === principal.userId;
   return { ...filter, decider: isMe ? deciderRightsOf(principal) : rightsOfOther(assignee.userId) };

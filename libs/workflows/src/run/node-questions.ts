@@ -12,6 +12,15 @@ export interface Asker {
   readonly view: Pick<ScopeView, 'workflowName' | 'sessionId'>;
 }
 
+/** What a node lets pass, or waits for. */
+interface Awaited {
+  readonly event: string | null;
+  readonly at: number | null;
+}
+
+/** What an answer goes by. */
+type Keyed = Pick<Question, 'key' | 'defaultAction'>;
+
 const defaultWaitMs = 7 * 86_400_000;
 const actions = ['approve', 'reject', 'submit', 'modify', 'skip', 'custom'] as const;
 type Action = (typeof actions)[number];
@@ -34,12 +43,22 @@ export class NodeQuestions {
 
   /** The answer, or the request that is open. A new one goes with the run's next commit. */
   ask(asker: Asker, question: Question, now: number): PersonAnswer {
-    const { ordinal: nodeRun } = asker.row;
-    const known = this.known.get(keyOf({ nodeRun, key: question.key }));
+    return this.once(asker, question, () => toQuestion(this.run.job, { asker, question, now }));
+  }
+
+  /** The same for what nobody is asked: an event, or an instant (ms since the epoch; null: the default). */
+  wait(asker: Asker, { event, at }: Awaited, now: number): PersonAnswer {
+    const question = { key: 'wait', defaultAction: 'timeout' } as const;
+    return this.once(asker, question, () => toWait(this.run.job, { asker, question, event, at, now }));
+  }
+
+  private once({ row }: Asker, question: Keyed, create: () => NewInterrupt): PersonAnswer {
+    const asked = { nodeRun: row.ordinal, key: question.key };
+    const known = this.known.get(keyOf(asked));
     if (known !== undefined) return answerOf(known, question);
-    const interrupt = toInterrupt(this.run.job, { asker, question, now });
+    const interrupt = create();
     this.run.append({ rows: [openInterruptRow(this.run.job, interrupt)], events: [interruptOpened(interrupt)] });
-    this.load([{ id: interrupt.id, nodeRun, key: question.key, status: 'open', outcome: null }]);
+    this.load([{ id: interrupt.id, ...asked, status: 'open', outcome: null }]);
     return { type: 'waiting', interruptIds: [interrupt.id] };
   }
 }
@@ -49,7 +68,7 @@ function keyOf({ nodeRun, key }: Pick<StoredQuestion, 'nodeRun' | 'key'>): strin
 }
 
 /** Nobody answering in time counts as what the question says. */
-function answerOf({ id, status, outcome }: StoredQuestion, { defaultAction }: Question): PersonAnswer {
+function answerOf({ id, status, outcome }: StoredQuestion, { defaultAction }: Keyed): PersonAnswer {
   if (status === 'open') return { type: 'waiting', interruptIds: [id] };
   const action = actions.find((word): word is Action => word === outcome?.outcome);
   if (status !== 'resolved' || action === undefined) {
@@ -65,35 +84,66 @@ interface Asked {
   readonly now: number;
 }
 
-function toInterrupt(job: JobRun['job'], { asker, question, now }: Asked): NewInterrupt {
+function toQuestion(job: JobRun['job'], { asker, question, now }: Asked): NewInterrupt {
   const { row, view } = asker;
   const { timeoutMs = 0, decidableBy, fourEyes, output, options, inputSchema } = question;
-  const id = newId();
   const expiresAt = now + (timeoutMs > 0 ? timeoutMs : defaultWaitMs);
+  const about = {
+    mode: question.mode,
+    prompt: question.prompt,
+    context: {
+      input: projectResult(row.input, 'ui'),
+      ...(output === undefined ? {} : { output: projectResult(output, 'ui') }),
+      ...{ workflowName: view.workflowName, sessionId: view.sessionId },
+    },
+    ...(options === undefined ? {} : { options }),
+    ...(inputSchema === undefined ? {} : { inputSchema }),
+  };
   return {
-    id,
+    ...toInterrupt(job, { asker, question, about, now, expiresAt }),
     kind: 'human_input',
     title: toStorableText(question.title),
+    ...(decidableBy === undefined ? {} : { decidableBy }),
+    ...(fourEyes === undefined ? {} : { fourEyes }),
+    expireAction: question.defaultAction === 'skip' ? 'skip' : 'deny',
+  };
+}
+
+function toWait(
+  job: JobRun['job'],
+  { asker, question, event, at, now }: Awaited & Omit<Asked, 'question'> & { readonly question: Keyed },
+): NewInterrupt {
+  const { label } = asker.row;
+  const expiresAt = at === null ? now + defaultWaitMs : Math.max(at, now + 1);
+  return {
+    ...toInterrupt(job, { asker, question, about: { event }, now, expiresAt }),
+    kind: 'wait',
+    title: toStorableText(event === null ? `${label} waits` : `${label} waits for "${event}"`),
+  };
+}
+
+interface About extends Omit<Asked, 'question'> {
+  readonly question: Keyed & Pick<Question, 'requestId'>;
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly expiresAt: number;
+}
+
+/** What all of them say. */
+function toInterrupt(job: JobRun['job'], { asker, question, about, now, expiresAt }: About) {
+  const { row } = asker;
+  const id = newId();
+  return {
+    id,
     request: storable({
       id: question.requestId ?? `hitl_${now.toString(36)}_${id.slice(-12)}`,
       ...{ nodeRun: row.ordinal, key: question.key, nodeId: row.nodeId, nodeLabel: row.label },
-      ...{ mode: question.mode, prompt: question.prompt, defaultAction: question.defaultAction },
-      context: {
-        input: projectResult(row.input, 'ui'),
-        ...(output === undefined ? {} : { output: projectResult(output, 'ui') }),
-        ...{ workflowName: view.workflowName, sessionId: view.sessionId },
-      },
-      ...(options === undefined ? {} : { options }),
-      ...(inputSchema === undefined ? {} : { inputSchema }),
+      ...{ ...about, defaultAction: question.defaultAction },
       ...{ createdAt: new Date(now).toISOString(), expiresAt: new Date(expiresAt).toISOString() },
     }),
     nodeId: row.nodeId,
     path: row.path,
     threadId: job.threadId,
     requester: job.createdBy,
-    ...(decidableBy === undefined ? {} : { decidableBy }),
-    ...(fourEyes === undefined ? {} : { fourEyes }),
-    expireAction: question.defaultAction === 'skip' ? 'skip' : 'deny',
     expiresAt,
   };
 }

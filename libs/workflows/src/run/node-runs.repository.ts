@@ -30,7 +30,7 @@ const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::floa
 
 const questionsSql = `(SELECT json_agg(json_build_object('id', i.id, 'nodeRun', (i.request->>'nodeRun')::int,
       'key', i.request->>'key', 'status', i.status, 'outcome', i.outcome))
-     FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'human_input' AND i.request ? 'nodeRun')`;
+     FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.request ? 'nodeRun')`;
 
 /** The row of a node run that is at work was written before its rounds: what it has used so far is on them. */
 const tokens = (

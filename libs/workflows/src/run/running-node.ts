@@ -108,16 +108,15 @@ export class RunningNode implements NodePorts {
     };
   }
 
-  async waitFor({ at, event }: Wait) {
+  waitFor({ at, event }: Wait): ReturnType<NodePorts['waitFor']> {
     const now = this.now();
-    if (at !== null && at <= now && event === null) return { type: 'over', timedOut: true, data: undefined } as const;
-    const title = event === null ? `${this.row.label} waits` : `${this.row.label} waits for "${event}"`;
-    const answer = await this.ask({
-      ...{ key: 'wait', mode: 'input', title, prompt: title, defaultAction: 'timeout' },
-      ...(at === null ? {} : { timeoutMs: Math.max(1, at - now) }),
-    });
-    if (answer.type === 'waiting') return answer;
-    return { type: 'over', timedOut: answer.action === 'timeout', data: answer.data } as const;
+    if (at !== null && at <= now && event === null) {
+      return Promise.resolve({ type: 'over', timedOut: true, data: undefined });
+    }
+    const { row, view } = this;
+    const answer = this.scope.questions.wait({ row, view }, { event, at }, now);
+    if (answer.type === 'waiting') return Promise.resolve(answer);
+    return Promise.resolve({ type: 'over', timedOut: answer.action === 'timeout', data: answer.data });
   }
 
   warn(code: string, text: string): void {

@@ -19,7 +19,7 @@ export class HitlRequestsRepository {
         where: {
           workspaceId: scope.workspaceId,
           jobId,
-          kind: 'human_input',
+          kind: { in: ['human_input', 'wait'] },
           job: { is: scope.where('Job') },
           OR: named,
         },
