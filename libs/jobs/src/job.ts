@@ -20,6 +20,10 @@ export interface Job {
   readonly messageClientId: string | null;
   readonly createdBy: string | null;
   readonly retryOf: string | null;
+  /** Of a sub-job: the job whose call it is the work of; that one may be gone by now. */
+  readonly parentJobId: string | null;
+  /** How far it is from the job that a person started: 0 for that one. */
+  readonly depth: number;
   /** Of a workflow job: what it runs. Null for other kinds. */
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;

@@ -41,6 +41,17 @@ export const startInFlight = () =>
 export const jobNotFinished = () =>
   new AppError({ code: 'conflict', message: 'Only a failed or cancelled job can be retried', field: 'jobId' });
 
+/** What a model reads when it asks for a job within a job that must not be. */
+export const subJobTooDeep = (most: number) =>
+  new AppError({ code: 'sub_job_limit', message: `Jobs within jobs go ${most} levels deep, not further` });
+
+export const tooManySubJobs = (most: number) =>
+  new AppError({ code: 'sub_job_limit', message: `${most} jobs of this job are still at work; wait for one to end` });
+
+/** The call that asks for it has ended, or is going to. */
+export const parentStopped = () =>
+  new AppError({ code: 'sub_job_unwanted', message: 'The job that asked for this one has been stopped' });
+
 /** The lease is gone: another worker owns the job, or it has ended. Whoever catches this writes nothing more. */
 export class LeaseLost extends Error {
   /** `cause`: what kept the write from the database, when it was not the fence. */

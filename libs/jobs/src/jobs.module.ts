@@ -35,6 +35,7 @@ import { SnapshotRepository } from './snapshot/snapshot.repository.js';
 import { AdmissionRepository } from './start/admission.repository.js';
 import { JobStarter } from './start/job-starter.js';
 import { StartRepository } from './start/start.repository.js';
+import { SubJobsRepository } from './sub-jobs/sub-jobs.repository.js';
 
 const shared = [
   AdmissionRepository,
@@ -68,6 +69,7 @@ const shared = [
   ShownTextsRepository,
   SnapshotRepository,
   StartRepository,
+  SubJobsRepository,
   Sweeper,
   ThreadLine,
   ThreadLineRepository,

@@ -128,6 +128,8 @@ function toJob(row: JobRow): Job {
     messageClientId: row.messageClientId,
     createdBy: row.createdBy,
     retryOf: row.retryOf,
+    parentJobId: row.parentJobId,
+    depth: row.depth,
     workflowId: row.workflowId,
     workflowVersion: row.workflowVersion,
     model: row.model,

@@ -55,6 +55,8 @@ export const errorTable = {
   already_answered: conflict,
   arguments_changed: conflict,
   workflow_changed: conflict,
+  sub_job_limit: conflict,
+  sub_job_unwanted: conflict,
   workflow_not_published: conflict,
   workflow_payload_mismatch: conflict,
   workflow_stale: conflict,

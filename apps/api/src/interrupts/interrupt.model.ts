@@ -27,7 +27,7 @@ export class InterruptModel extends Node {
   @Field(() => ID, { description: 'The job that a person started: the same one, unless that one is a sub-job.' })
   rootJobId!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The thread of the job (our id).' })
+  @Field(() => ID, { nullable: true, description: 'The thread of the job (our id); of a sub-job, that of its root.' })
   threadId!: string | null;
 
   @Field(() => String, { nullable: true, description: 'The tool it is about.' })

@@ -16,6 +16,8 @@ export interface CancelResult {
   readonly state: 'ended' | 'requested' | 'terminal';
   readonly status: JobStatus;
   readonly threadId: string | null;
+  /** Of a sub-job: the job that waits for it. */
+  readonly parentJobId: string | null;
   readonly seq: number;
 }
 
@@ -33,6 +35,7 @@ interface LockedJob {
   readonly epoch: number;
   readonly status: JobStatus;
   readonly threadId: string | null;
+  readonly parentJobId: string | null;
   readonly lastSeq: number;
   readonly contentLength: number;
   readonly promptTokens: number;
@@ -50,7 +53,8 @@ interface OpenText {
   readonly reasoning: string;
 }
 
-const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, status, thread_id AS "threadId", last_seq AS "lastSeq",
+const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, status, thread_id AS "threadId",
+       parent_job_id AS "parentJobId", last_seq AS "lastSeq",
        content_length AS "contentLength", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        tool_calls AS "toolCalls", rounds, cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
@@ -138,6 +142,13 @@ const requestSql = `WITH asked AS (
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
 SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $3, clock_timestamp() FROM asked RETURNING seq`;
 
+/** Depth is bounded when jobs are started; what has ended is walked through, since what it started may be open. */
+const openBelowSql = `WITH RECURSIVE below AS (
+  SELECT id, status, depth FROM job WHERE workspace_id = $1 AND parent_job_id = $2
+  UNION
+  SELECT j.id, j.status, j.depth FROM below b JOIN job j ON j.workspace_id = $1 AND j.parent_job_id = b.id)
+SELECT id FROM below WHERE status IN ('queued', 'running', 'waiting') ORDER BY depth, id`;
+
 /** Ends or stops jobs from outside their worker. Runs inside `withWorkspaceSql`: another tenant's job does not exist here. */
 @Injectable()
 export class CancelRepository {
@@ -151,17 +162,28 @@ export class CancelRepository {
   async cancel(client: SqlClient, order: CancelOrder): Promise<CancelResult | null> {
     const job = await this.lock(client, order.jobId);
     if (job === null) return null;
-    const { status, threadId } = job;
-    if (isTerminal(status)) return { state: 'terminal', status, threadId, seq: job.lastSeq };
+    const { status, threadId, parentJobId } = job;
+    const of = { threadId, parentJobId };
+    if (isTerminal(status)) return { state: 'terminal', status, ...of, seq: job.lastSeq };
     if (status !== 'running') {
       const seq = await this.end(client, job, { status: 'cancelled', reason: order.reason });
-      return { state: 'ended', status: 'cancelled', threadId, seq };
+      return { state: 'ended', status: 'cancelled', ...of, seq };
     }
     if (!job.cancelRequested) {
       const body = JSON.stringify({ by: order.by, reason: order.reason });
       await client.query(requestSql, [order.jobId, order.reason, body]);
     }
-    return { state: 'requested', status, threadId, seq: job.lastSeq + (job.cancelRequested ? 0 : 1) };
+    return { state: 'requested', status, ...of, seq: job.lastSeq + (job.cancelRequested ? 0 : 1) };
+  }
+
+  /** Jobs below this one that have not ended, at every depth, those nearest first. */
+  async openBelow({ workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string }): Promise<string[]> {
+    const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
+      name: 'open-sub-jobs',
+      text: openBelowSql,
+      values: [workspaceId, jobId],
+    });
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -172,7 +194,8 @@ export class CancelRepository {
     const job = await this.lock(client, jobId);
     if (job?.status !== 'queued' || !job.cancelRequested) return null;
     const seq = await this.end(client, job, { status: 'cancelled', reason: job.reason ?? 'cancelled' });
-    return { state: 'ended', status: 'cancelled', threadId: job.threadId, seq };
+    const { threadId, parentJobId } = job;
+    return { state: 'ended', status: 'cancelled', threadId, parentJobId, seq };
   }
 
   /** Closes what a job has open whose handler must not be entered any more; the holder of its lease commits its end next. */

@@ -5,11 +5,19 @@ import { BUS, type Bus, type Scope, systemClock } from '#platform';
 import { isTerminal } from '../job.lifecycle.js';
 import { JobsRepository } from '../jobs.repository.js';
 import { ThreadLine } from '../line/thread-line.js';
+import type { JobRef } from '../run/lease.repository.js';
 import { AdmissionRepository } from '../start/admission.repository.js';
 import { type CancelOrder, CancelRepository, type CancelResult } from './cancel.repository.js';
 
 /** How a stop went, as the REST door words it. */
 export type StopState = 'aborted' | 'already_terminal' | 'cancel_requested' | 'not_found';
+
+/** How the stop of a job and of all below it went. */
+export interface StoppedTree {
+  readonly state: StopState;
+  /** Sub-jobs, at every depth, that had not ended; they are cancelled, or their workers told. */
+  readonly stoppedSubJobs: number;
+}
 
 /** The answer to "cancel what this key started, or will start". */
 export interface AdmissionAbort {
@@ -20,6 +28,8 @@ export interface AdmissionAbort {
 /** How long a stop waits for the worker before it answers "requested". */
 const stopPatienceMs = 5_000;
 const stopPollMs = 250;
+/** Why a sub-job was cancelled that nobody named. */
+const parentStopped = 'parent_stopped';
 
 /** Stops jobs. The right to change the job is checked by the caller; that it is the caller's tenant's, here. */
 @Injectable()
@@ -37,11 +47,25 @@ export class JobStopper {
    * cancelled. May be called again; a finished job answers `already_terminal`.
    */
   async stop(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StopState> {
-    const result = await this.cancel(scope, { jobId, by: scope.principal, reason });
-    if (result === null) return 'not_found';
-    if (result.state === 'terminal') return 'already_terminal';
-    if (result.state === 'ended') return 'aborted';
-    return this.waitForEnd(scope, jobId);
+    return (await this.stopTree(scope, jobId, reason)).state;
+  }
+
+  /** The same, and says what was stopped below it, also when the job itself had ended. */
+  async stopTree(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StoppedTree> {
+    const { workspaceId, principal: by } = scope;
+    const result = await this.cancel(workspaceId, { jobId, by, reason });
+    if (result === null) return { state: 'not_found', stoppedSubJobs: 0 };
+    // From here on it starts no other: what is found below it is all there is.
+    const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by);
+    if (result.state === 'terminal') return { state: 'already_terminal', stoppedSubJobs };
+    if (result.state === 'ended') return { state: 'aborted', stoppedSubJobs };
+    return { state: await this.waitForEnd(scope, jobId), stoppedSubJobs };
+  }
+
+  /** Stops a sub-job that nobody waits for any more, and all below it. May be called again. */
+  async stopUnwanted(job: JobRef): Promise<void> {
+    await this.cancel(job.workspaceId, { jobId: job.jobId, by: 'system', reason: parentStopped });
+    await this.stopBelow(job, 'system');
   }
 
   /**
@@ -55,15 +79,27 @@ export class JobStopper {
     return { state: state === 'not_found' ? 'already_terminal' : state, jobId };
   }
 
-  private async cancel(scope: Scope, order: CancelOrder): Promise<CancelResult | null> {
-    const { workspaceId } = scope;
+  /** Each in a transaction of its own: nobody holds two jobs at once. What a crash leaves, the sweep stops. */
+  private async stopBelow({ workspaceId, jobId }: JobRef, by: string): Promise<number> {
+    let stopped = 0;
+    for (const below of await this.cancels.openBelow({ workspaceId, jobId })) {
+      const result = await this.cancel(workspaceId, { jobId: below, by, reason: parentStopped });
+      if (result !== null && result.state !== 'terminal') stopped += 1;
+    }
+    return stopped;
+  }
+
+  private async cancel(workspaceId: string, order: CancelOrder): Promise<CancelResult | null> {
     const { jobId } = order;
     const result = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.cancel(client, order));
     if (result === null || result.state === 'terminal') return result;
     if (result.state === 'requested') this.bus.publish('job-cancel', { workspaceId, jobId, why: order.reason });
     this.bus.publish('job-events', { workspaceId, jobId, seq: result.seq, status: result.status });
-    if (result.state === 'ended') this.bus.publish('interrupts-changed', { workspaceId });
-    if (result.state === 'ended' && result.threadId !== null) await this.line.advance(workspaceId, result.threadId);
+    if (result.state !== 'ended') return result;
+    const { threadId, parentJobId } = result;
+    this.bus.publish('interrupts-changed', { workspaceId });
+    if (parentJobId !== null) this.bus.publish('sub-jobs', { workspaceId, jobId: parentJobId });
+    if (threadId !== null) await this.line.advance(workspaceId, threadId);
     return result;
   }
 

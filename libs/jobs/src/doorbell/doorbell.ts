@@ -42,6 +42,11 @@ export class Doorbell {
     this.bus.publish('interrupts-changed', { workspaceId });
   }
 
+  /** Something about the sub-jobs of this job is to be looked after. */
+  hintSubJobs({ workspaceId, jobId }: JobRef): void {
+    this.bus.publish('sub-jobs', { workspaceId, jobId });
+  }
+
   hintCancel(message: BusMessages['job-cancel']): void {
     this.bus.publish('job-cancel', message);
   }

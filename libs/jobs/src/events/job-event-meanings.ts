@@ -9,8 +9,8 @@ interface Meaning {
 /** What each kind says, for PROTOCOL.md. Every kind has an entry, or this does not compile. */
 export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'job-queued': {
-    body: '`kind`, `threadId`, `messageId`, `workflowId?`, `queuePosition?`',
-    says: 'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of its thread.',
+    body: '`kind`, `threadId`, `messageId`, `workflowId?`, `parentJobId?`, `queuePosition?`',
+    says: 'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of its thread. A sub-job names its parent.',
   },
   'job-started': {
     body: '`epoch`',

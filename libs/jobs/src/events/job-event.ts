@@ -74,6 +74,8 @@ export interface JobEventBodies {
     readonly threadId: string | null;
     readonly messageId: string | null;
     readonly workflowId?: string;
+    /** Of a sub-job: the job whose call it is the work of. */
+    readonly parentJobId?: string;
     readonly queuePosition?: number;
   };
   'job-started': { readonly epoch: number };

@@ -60,13 +60,12 @@ export interface Interrupt {
   readonly deviceId: string | null;
 }
 
-/** A request to be opened. `expiresInMs` null: it never expires. */
+/** A request to be opened; where its job stands among others is looked up when it is stored. `expiresInMs` null: it never expires. */
 export type NewInterrupt = Pick<Interrupt, 'id' | 'kind' | 'title' | 'request'> &
   Partial<
     Pick<
       Interrupt,
       | 'threadId'
-      | 'rootJobId'
       | 'toolCallId'
       | 'callId'
       | 'tool'

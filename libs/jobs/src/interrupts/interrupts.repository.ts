@@ -175,7 +175,7 @@ export class InterruptsRepository {
     const { rows } = await client.query<{ open: boolean }>(
       `SELECT EXISTS (SELECT 1 FROM interrupt WHERE workspace_id = $1 AND job_id = $2 AND status = 'open')
            OR EXISTS (SELECT 1 FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND status = 'running'
-                         AND executor IN ('queue', 'client')) AS open`,
+                         AND executor IN ('queue', 'client', 'job')) AS open`,
       [workspaceId, jobId],
     );
     return rows[0]?.open ?? false;

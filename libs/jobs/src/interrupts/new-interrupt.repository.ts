@@ -18,16 +18,23 @@ const isToPerson = `b.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', 
 const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
     requester, decidable_by, four_eyes, admin_required, principal, device_id, expire_action, expires_at, remind_at, created_at`;
 
-/** Reads a request out of its JSON; `r` has workspace_id, job_id, id and body. */
+/**
+ * Reads a request out of its JSON; `r` has workspace_id, job_id, id and body. What a sub-job asks stands below the job that a
+ * person started, and in the thread of that one: here, so that nobody who opens a request has to know of it.
+ */
 const values = `r.workspace_id, r.job_id, r.id, b.kind, b.title, b.request, b."toolCallId", b."callId", b.tool, b."nodeId",
-    coalesce(b.path, '{}'), b."threadId", b."rootJobId", b.requester, coalesce(b."decidableBy", 'requester'),
+    coalesce(b.path, '{}'), coalesce(b."threadId", root.thread_id), j.root_job_id, b.requester, coalesce(b."decidableBy", 'requester'),
     coalesce(b."fourEyes", false), coalesce(b."adminRequired", false), b.principal, b."deviceId",
     coalesce(b."expireAction", 'deny'), to_timestamp(b."expiresAt" / 1000),
     CASE WHEN ${isToPerson} THEN clock_timestamp() + ${remindAfter} END, clock_timestamp()`;
 
 const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "callId" text, tool text, "nodeId" text, path text[],
-    "threadId" uuid, "rootJobId" uuid, requester uuid, "decidableBy" text, "fourEyes" bool, "adminRequired" bool, principal text,
+    "threadId" uuid, requester uuid, "decidableBy" text, "fourEyes" bool, "adminRequired" bool, principal text,
     "deviceId" text, "expireAction" text, "expiresAt" float8)`;
+
+/** A sub-job acts for whoever started its root, so its requester is the root's anyway. */
+const ofJob = `JOIN job j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
+  LEFT JOIN job root ON root.workspace_id = j.workspace_id AND root.id = j.root_job_id`;
 
 const opened: CommitPart<Row> = {
   name: 'opened_interrupts',
@@ -38,7 +45,7 @@ const opened: CommitPart<Row> = {
     ['body', 'json'],
   ],
   sql: (rows) => `INSERT INTO interrupt (${columns})
-  SELECT ${values} FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id,
+  SELECT ${values} FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id ${ofJob},
     json_to_record(r.body) AS ${fields} RETURNING 1`,
 };
 
@@ -61,7 +68,8 @@ export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt:
   const { id, ...body } = interrupt;
   await client.query(
     `INSERT INTO interrupt (${columns}) SELECT ${values}
-       FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r, json_to_record(r.body) AS ${fields}`,
+       FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r ${ofJob},
+         json_to_record(r.body) AS ${fields}`,
     [job.workspaceId, job.jobId, id, JSON.stringify(body)],
   );
 }

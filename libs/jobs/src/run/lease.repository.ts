@@ -14,6 +14,8 @@ export interface ClaimedJob {
   readonly attempts: number;
   readonly threadId: string | null;
   readonly messageId: string | null;
+  /** Of a sub-job: the job whose call it is the work of. */
+  readonly parentJobId: string | null;
   /** What a workflow job runs. */
   readonly workflowId: string | null;
   readonly workflowVersion: number | null;
@@ -91,7 +93,7 @@ logged AS (
   SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-started', json_build_object('epoch', lease_epoch),
          clock_timestamp() FROM claimed)
 SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, attempts, thread_id AS "threadId",
-       message_id AS "messageId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
+       message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",
        (SELECT f.lease_owner FROM free f WHERE f.id = claimed.id) AS "previousOwner",

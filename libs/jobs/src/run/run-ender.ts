@@ -13,6 +13,7 @@ import { ThreadLine } from '../line/thread-line.js';
 import { DeadlineReached, Draining, JobCancelled, Poisoned } from './end-reason.js';
 import type { JobHandler, JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
+import type { ClaimedJob } from './lease.repository.js';
 
 type Rest =
   | { readonly kind: 'end'; readonly end: JobEnd }
@@ -81,7 +82,7 @@ export class RunEnder {
     if (excess > 1) {
       // It even stops the workers that only mean to close it: it ends without being entered.
       await this.cancels.abandon(run.job);
-      this.bus.publish('interrupts-changed', { workspaceId: run.job.workspaceId });
+      this.tellStopped(run.job);
       return poisoned(run);
     }
     let outcome: JobOutcome;
@@ -121,6 +122,7 @@ export class RunEnder {
     const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
     if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind });
+    if (rest.kind === 'end') this.tellParent(run.job);
     if (rest.kind === 'end' && threadId !== null) await this.line.advanceIfWaiting(workspaceId, threadId);
   }
 
@@ -131,9 +133,20 @@ export class RunEnder {
     if (ended === null) return false;
     const { seq, status, threadId } = ended;
     this.bus.publish('job-events', { workspaceId, jobId, seq, status });
-    this.bus.publish('interrupts-changed', { workspaceId });
+    this.tellStopped(job);
+    this.tellParent(job);
     if (threadId !== null) await this.line.advance(workspaceId, threadId);
     return true;
+  }
+
+  /** What a job had open fell away, its sub-jobs among it. */
+  private tellStopped({ workspaceId, jobId }: ClaimedJob): void {
+    this.bus.publish('interrupts-changed', { workspaceId });
+    this.bus.publish('sub-jobs', { workspaceId, jobId });
+  }
+
+  private tellParent({ workspaceId, parentJobId }: ClaimedJob): void {
+    if (parentJobId !== null) this.bus.publish('sub-jobs', { workspaceId, jobId: parentJobId });
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { admissionKey, admit, maxLine, threadKey } from './admit.js';
-import type { KnownThread, StartFacts, StartRequest } from './start-request.js';
+import type { KnownParent, KnownThread, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
 const threadId = 'b0000000-0000-7000-8000-000000000001';
@@ -39,6 +39,7 @@ const facts = (changes: Partial<StartFacts> = {}): StartFacts => ({
   admissions: new Map(),
   threads: new Map([[threadKey(alice, threadId), thread()]]),
   takenMessages: new Set(),
+  parents: new Map(),
   ...changes,
 });
 
@@ -125,5 +126,42 @@ describe('admit', () => {
       threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', lineJobIds })]]),
     });
     expect(types([request({ thread: { ref: threadId }, whenBusy: 'enqueue' })], given)).toEqual(['thread_busy']);
+  });
+
+  describe('of a sub-job', () => {
+    const parent = { jobId: 'parent', callId: 'call' };
+    const known = (changes: Partial<KnownParent> = {}): KnownParent => ({
+      ...{ depth: 0, rootJobId: 'root', isOpen: true, subJobs: 0 },
+      ...changes,
+    });
+    const below = (changes: Partial<KnownParent>, given: Partial<StartFacts> = {}) =>
+      facts({ parents: new Map([['call', known(changes)]]), ...given });
+
+    it('puts it one below its parent, in the line of the root and in no thread', () => {
+      const [decision] = admit([request({ parent })], below({ depth: 1 }), () => 'new');
+      expect(decision).toMatchObject({ type: 'accept', thread: null, line: { rootJobId: 'root', depth: 2 } });
+    });
+
+    it.each([
+      ['goes two levels deep and no further', { depth: 2 }, 'sub_job_limit'],
+      ['lets three of a job be at work', { subJobs: 3 }, 'sub_job_limit'],
+      ['wants a parent that nobody stops', { isOpen: false }, 'sub_job_unwanted'],
+    ])('%s', (_, changes, code) => {
+      expect(types([request({ parent })], below(changes))).toEqual([code]);
+    });
+
+    it('wants a call that there is', () => {
+      expect(types([request({ parent })], facts())).toEqual(['sub_job_unwanted']);
+    });
+
+    it('counts it for its user', () => {
+      expect(types([request({ parent })], below({}, { unfinished: new Map([[alice, 5]]) }))).toEqual([
+        'job_limit_reached',
+      ]);
+    });
+
+    it('decides about one of a parent at a time', () => {
+      expect(types([request({ parent }), request({ parent })], below({ subJobs: 2 }))).toEqual(['accept', 'again']);
+    });
   });
 });

@@ -5,13 +5,18 @@ import {
   idempotencyKeyMismatch,
   jobLimitReached,
   messageIdTaken,
+  parentStopped,
+  subJobTooDeep,
   threadBusy,
   threadNotFound,
+  tooManySubJobs,
 } from '../jobs.errors.js';
 import type { KnownAdmission, KnownThread, StartDecision, StartFacts, StartRequest } from './start-request.js';
 
 /** Jobs that may stand behind the active one of a thread. */
 export const maxLine = 10;
+/** How far a sub-job may be from the job that a person started, and how many of one job may be at work. */
+export const subJobLimits = { depth: 2, open: 3 } as const;
 
 export function admissionKey(principal: string, key: string): string {
   return `${principal} ${key}`;
@@ -38,6 +43,7 @@ export function admit(
     const claims = [
       ...(request.idempotency === null ? [] : [`key ${admissionKey(request.principal, request.idempotency.key)}`]),
       ...(request.thread === null ? [] : [`thread ${threadKey(request.createdBy, request.thread.ref)}`]),
+      ...(request.parent === undefined ? [] : [`parent ${request.parent.jobId}`]),
     ];
     if (claims.some((claim) => used.has(claim))) return { type: 'again' };
     const load = { total, own: unfinished.get(request.createdBy ?? '') ?? 0 };
@@ -68,7 +74,7 @@ function decide(
       : facts.admissions.get(admissionKey(request.principal, request.idempotency.key));
   const replay = known === undefined ? undefined : decideKnown(request, known);
   if (replay !== undefined) return replay;
-  const place = placeInThread(request, facts, newThreadId);
+  const place = placeBelow(request, facts) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
   const freed = place.supersedes.length;
   const { maxJobs, maxJobsPerUser } = facts.workspace;
@@ -87,6 +93,18 @@ export function decideKnown(
       : { type: 'refuse', error: idempotencyKeyMismatch() };
   }
   return known.cancelled ? { type: 'refuse', error: admissionCancelled() } : undefined;
+}
+
+/** Undefined: the job is nobody's sub-job. It stands in no thread: what it says enters no conversation. */
+function placeBelow({ parent }: StartRequest, { parents }: StartFacts): StartDecision | undefined {
+  if (parent === undefined) return undefined;
+  const known = parents.get(parent.callId);
+  if (known?.isOpen !== true) return { type: 'refuse', error: parentStopped() };
+  const depth = known.depth + 1;
+  if (depth > subJobLimits.depth) return { type: 'refuse', error: subJobTooDeep(subJobLimits.depth) };
+  if (known.subJobs >= subJobLimits.open) return { type: 'refuse', error: tooManySubJobs(subJobLimits.open) };
+  const line = { rootJobId: known.rootJobId, depth };
+  return { type: 'accept', thread: null, inLine: false, supersedes: [], line };
 }
 
 function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision {

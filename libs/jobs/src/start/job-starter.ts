@@ -150,6 +150,7 @@ export class JobStarter {
           ? { title: wish.createTitle ?? '', clientId: isId(wish.ref) ? null : wish.ref }
           : null,
       position: thread?.position ?? 0,
+      line: decision.line ?? null,
       event: {
         type: 'job-queued',
         body: {
@@ -157,6 +158,7 @@ export class JobStarter {
           threadId: wish?.ref ?? null,
           messageId: request.messageClientId ?? messageId,
           ...(request.workflow === undefined ? {} : { workflowId: request.workflow.id }),
+          ...(request.parent === undefined ? {} : { parentJobId: request.parent.jobId }),
           ...(decision.queuePosition === undefined ? {} : { queuePosition: decision.queuePosition }),
         },
       },
@@ -174,6 +176,7 @@ export class JobStarter {
     for (const { jobId, state, seq, status } of superseded) {
       if (state === 'requested') this.doorbell.hintCancel({ workspaceId, jobId, why: 'superseded' });
       this.doorbell.hintGrown({ workspaceId, jobId, seq, status });
+      if (state === 'ended') this.doorbell.hintSubJobs({ workspaceId, jobId });
     }
     // The active job may have ended while we queued up behind it; whoever looks last moves the line.
     for (const threadId of threads) {

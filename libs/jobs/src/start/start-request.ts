@@ -33,10 +33,19 @@ export interface StartRequest {
   readonly backgroundMode?: unknown;
   readonly keyCipher: Uint8Array | null;
   readonly retryOf: string | null;
+  /** Of a sub-job: the call that it is the work of. It acts for its parent's principal, and counts for its user. */
+  readonly parent?: ParentCall;
   readonly whenBusy?: WhenBusy;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** Rows of the caller's own that are written with the job, or keep it from being accepted; of the job's id. */
   readonly beside?: readonly PartRow[];
+}
+
+/** A call whose work is a job. */
+export interface ParentCall {
+  readonly jobId: string;
+  /** The ledger row's id. */
+  readonly callId: string;
 }
 
 /** What the starter of a job learns. */
@@ -61,6 +70,18 @@ export interface StartFacts {
   readonly threads: ReadonlyMap<string, KnownThread>;
   /** Job ids of requests whose message id is used in their thread already. */
   readonly takenMessages: ReadonlySet<string>;
+  /** By id of the call; a call that does not exist is left out. */
+  readonly parents: ReadonlyMap<string, KnownParent>;
+}
+
+/** A job that a call of its own asks for another one. */
+export interface KnownParent {
+  readonly depth: number;
+  readonly rootJobId: string;
+  /** Nobody has stopped the parent, and its call waits for a job. */
+  readonly isOpen: boolean;
+  /** Its sub-jobs that have not ended. */
+  readonly subJobs: number;
 }
 
 export interface KnownAdmission {
@@ -93,4 +114,6 @@ export type StartDecision =
       readonly queuePosition?: number;
       /** Jobs of the thread that this one supersedes, the active one first. */
       readonly supersedes: readonly string[];
+      /** Of a sub-job: where it stands. */
+      readonly line?: { readonly rootJobId: string; readonly depth: number };
     };

@@ -8,7 +8,7 @@ import type { JobStatus } from '../job.lifecycle.js';
 import { JobTurns } from '../line/job-turns.js';
 import { jobFormat } from '../run/lease.repository.js';
 import { admissionKey, threadKey } from './admit.js';
-import type { KnownAdmission, KnownThread, StartFacts, StartRequest, WhenBusy } from './start-request.js';
+import type { KnownAdmission, KnownParent, KnownThread, StartFacts, StartRequest, WhenBusy } from './start-request.js';
 
 /** A job about to be inserted, with everything that belongs to its acceptance. */
 export interface NewJob {
@@ -20,6 +20,8 @@ export interface NewJob {
   readonly event: NewJobEvent;
   /** First free position of the thread. What is said enters the conversation now, unless the job stands in line. */
   readonly position: number;
+  /** Of a sub-job: where it stands below others. */
+  readonly line: { readonly rootJobId: string; readonly depth: number } | null;
 }
 
 interface Statement {
@@ -79,9 +81,29 @@ const takenStatement: Statement = {
                   AND j.status = 'queued')`,
 };
 
+/** What stops a parent, or ends its call, takes the same lock: then no sub-job begins any more. */
+const lockParentsStatement: Statement = {
+  name: 'start-lock-parents',
+  text: `SELECT 1 FROM json_to_recordset($2::json) AS w(job uuid)
+  JOIN job j ON j.workspace_id = $1 AND j.id = w.job ORDER BY j.id FOR NO KEY UPDATE OF j`,
+};
+
+const parentsStatement: Statement = {
+  name: 'start-parents',
+  text: `SELECT t.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
+       j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL
+         AND t.status = 'running' AND t.executor = 'job' AS "isOpen",
+       (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id
+           AND s.status IN ('queued', 'running', 'waiting')) AS "subJobs"
+  FROM json_to_recordset($2::json) AS w(job uuid, call uuid)
+  JOIN job j ON j.workspace_id = $1 AND j.id = w.job
+  JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`,
+};
+
 const insertCore = `WITH want AS (
   SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
+    parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
     workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
     client_id text, messages int, event jsonb)),
 threads AS (
@@ -92,10 +114,11 @@ moved AS (
    WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
 up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
-                   idempotency_key, retry_of, workflow_id, workflow_version, model, input, background_mode, key_cipher,
+                   idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, model, input, background_mode, key_cipher,
                    last_seq, created_at)
   SELECT $1, id, kind, ${jobFormat}, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
-         retry_of, workflow_id, workflow_version, model, input, background_mode, decode(key_cipher, 'hex'), 1,
+         retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, model, input,
+         background_mode, decode(key_cipher, 'hex'), 1,
          clock_timestamp() FROM want
   RETURNING workspace_id, id, lease_epoch),
 logged AS (
@@ -129,17 +152,22 @@ export class StartRepository {
     );
     const refs = [...new Map(wishes.map(({ ref, id, owner }) => [threadKey(owner, ref), { ref, id, owner }])).values()];
     const named = wishes.filter(({ message }) => message !== null);
+    const calls = requests.flatMap(({ parent }) =>
+      parent === undefined ? [] : [{ job: parent.jobId, call: parent.callId }],
+    );
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- names the rows, as the driver's own query does
     const ask = <Row extends object>(statement: Statement, wanted: readonly object[]): Promise<{ rows: Row[] }> =>
       wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
     // Sent without waiting for each other; the server runs them in this order, each with its own snapshot.
-    const [workspace, admissions, threads, jobs, taken, unfinished] = await Promise.all([
+    const [workspace, admissions, threads, jobs, taken, unfinished, , parents] = await Promise.all([
       client.query<StartFacts['workspace']>({ ...workspaceStatement, values: [workspaceId] }),
       ask<AdmissionRow>(admissionsStatement, keys),
       ask<ThreadRow>(threadsStatement, refs),
       ask<ThreadJobRow>(threadJobsStatement, refs),
       ask<{ jobId: string }>(takenStatement, named),
       client.query<{ user: string; jobs: number }>({ ...unfinishedStatement, values: [workspaceId] }),
+      ask(lockParentsStatement, calls),
+      ask<KnownParent & { callId: string }>(parentsStatement, calls),
     ]);
     const found = workspace.rows[0];
     if (found === undefined) return null;
@@ -149,6 +177,7 @@ export class StartRepository {
       admissions: new Map(admissions.rows.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
       threads: new Map(threads.rows.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs.rows)])),
       takenMessages: new Set(taken.rows.map(({ jobId }) => jobId)),
+      parents: new Map(parents.rows.map(({ callId, ...known }) => [callId, known])),
     };
   }
 
@@ -249,6 +278,10 @@ function toRow(job: NewJob, i: number, messages: number): object {
     idempotency_key: request.idempotency?.key,
     request_hash: request.idempotency?.requestHash,
     retry_of: request.retryOf,
+    parent_job_id: request.parent?.jobId,
+    parent_call_id: request.parent?.callId,
+    root_job_id: job.line?.rootJobId,
+    depth: job.line?.depth,
     workflow_id: request.workflow?.id,
     workflow_version: request.workflow?.version,
     model: request.model,

@@ -10,6 +10,7 @@ export class BusListeners {
     'job-events': new Set(),
     'job-runnable': new Set(),
     'job-cancel': new Set(),
+    'sub-jobs': new Set(),
     'access-changed': new Set(),
     'interrupts-changed': new Set(),
     'tool-queue': new Set(),
@@ -60,6 +61,10 @@ export class BusListeners {
       }
       case 'job-cancel': {
         this.each(this.listeners['job-cancel'], hint.message);
+        return;
+      }
+      case 'sub-jobs': {
+        this.each(this.listeners['sub-jobs'], hint.message);
         return;
       }
       case 'access-changed': {

@@ -14,6 +14,8 @@ export interface BusMessages {
   'job-runnable': { readonly workspaceId: string; readonly jobId: string; readonly kind: string };
   /** Somebody asked a running job to stop. */
   'job-cancel': { readonly workspaceId: string; readonly jobId: string; readonly why: string };
+  /** A sub-job of this job has ended, or this job does not wait for one any more. */
+  'sub-jobs': { readonly workspaceId: string; readonly jobId: string };
   /** A membership, role or key changed: open viewers of this workspace must be asked again. */
   'access-changed': { readonly workspaceId: string };
   /** A request to somebody outside was opened or settled in this workspace. */

@@ -6,7 +6,7 @@ export const PAYLOAD_BYTES = 7_900;
 
 /** On the wire a message is a short array: a letter for its topic, then its fields. */
 type Wire = readonly [
-  letter: 'e' | 'r' | 'c' | 'a' | 'i' | 'q' | 't',
+  letter: 'e' | 'r' | 'c' | 'a' | 'i' | 'q' | 't' | 's',
   workspaceId: string,
   ...fields: (string | number)[],
 ];
@@ -21,6 +21,8 @@ function toWire({ topic, message }: Hint): Wire {
       return ['r', message.workspaceId, message.jobId, message.kind];
     case 'job-cancel':
       return ['c', message.workspaceId, message.jobId, message.why];
+    case 'sub-jobs':
+      return ['s', message.workspaceId, message.jobId];
     case 'access-changed':
       return ['a', message.workspaceId];
     case 'interrupts-changed':
@@ -45,6 +47,7 @@ function fromWire(entry: unknown): Hint | undefined {
     return isKnown ? { topic: 'tool-queue', message: { workspaceId, queue: jobId } } : undefined;
   }
   if (!isIdText(jobId)) return undefined;
+  if (letter === 's') return { topic: 'sub-jobs', message: { workspaceId, jobId } };
   if (letter === 'e' && typeof value === 'number' && Number.isSafeInteger(value)) {
     const move = typeof status === 'string' ? { status } : {};
     return { topic: 'job-events', message: { workspaceId, jobId, seq: value, ...move } };

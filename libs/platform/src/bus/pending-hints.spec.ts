@@ -15,6 +15,7 @@ const hint: fc.Arbitrary<Hint> = fc.oneof(
   fc
     .record({ workspaceId: ids, jobId: ids, why: fc.string({ maxLength: 500, unit: 'binary' }) })
     .map((message) => toHint('job-cancel', message)),
+  fc.record({ workspaceId: ids, jobId: ids }).map((message) => toHint('sub-jobs', message)),
   fc.record({ workspaceId: ids }).map((message) => toHint('access-changed', message)),
   fc.record({ workspaceId: ids }).map((message) => toHint('interrupts-changed', message)),
   fc

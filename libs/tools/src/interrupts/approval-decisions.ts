@@ -135,7 +135,9 @@ export class ApprovalDecisions implements DueHandler {
   private async grant(held: HeldInterrupt, { minutes, by }: { minutes: number; by: string }): Promise<void> {
     const { workspaceId, id: interruptId, threadId, requester, adminRequired, request } = held.interrupt;
     const operation = request['operation'];
-    if (adminRequired || threadId === null || requester === null || typeof operation !== 'string')
+    // A grant is for what a person's own job does in its thread, not for what a model has started below it.
+    const isOfSubJob = held.interrupt.rootJobId !== held.interrupt.jobId;
+    if (isOfSubJob || adminRequired || threadId === null || requester === null || typeof operation !== 'string')
       throw invalidAnswer('grantMinutes', 'This call cannot be granted for a time');
     const agent = typeof request['agent'] === 'string' ? request['agent'] : null;
     await this.grants.create(held.job.client, {

@@ -27,7 +27,6 @@ export interface PersonQuestion {
     readonly threadId: string | null;
     /** The user who started the (root) job; null: the approvers are asked. */
     readonly createdBy: string | null;
-    readonly rootJobId?: string;
   };
   /** The ledger row, and the call as the model knows it. */
   readonly call: { readonly toolCallId: string; readonly callId: string; readonly name: string };
@@ -57,7 +56,6 @@ export function humanInputInterrupt(asked: PersonQuestion): NewInterrupt {
     title: toTitle(question),
     request: { ...request },
     threadId: job.threadId,
-    ...(job.rootJobId === undefined ? {} : { rootJobId: job.rootJobId }),
     toolCallId: call.toolCallId,
     callId: call.callId,
     tool: call.name,
