@@ -28,6 +28,7 @@ const READS: Record<ScopedSubject, Read> = {
   WorkspaceSecret: (tx, where) => tx.workspaceSecret.findMany({ where }),
   McpServer: (tx, where) => tx.mcpServer.findMany({ where }),
   Workflow: (tx, where) => tx.workflow.findMany({ where }),
+  Agent: (tx, where) => tx.agent.findMany({ where }),
   Thread: (tx, where) => tx.thread.findMany({ where }),
   Message: (tx, where) => tx.message.findMany({ where }),
   Job: (tx, where) => tx.job.findMany({ where }),
@@ -53,7 +54,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** One row of each kind of work, made by `creator`, and a key, a provider, a tool, a secret, a server and a workflow. */
+/** One row of each kind of work, made by `creator`, and a key, a provider, a tool, a secret, a server, a workflow and an agent. */
 async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<void> {
   const id = newId();
   await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
@@ -95,6 +96,9 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
     await tx.mcpServer.create({ data: server });
     const workflow = { workspaceId, id, name: id, draft: '{}', draftHash: '', createdBy: `user:${userId}` };
     await tx.workflow.create({ data: workflow });
+    await tx.agent.create({
+      data: { workspaceId, id, name: id, slug: id, description: '', createdBy: `user:${userId}` },
+    });
   });
 }
 
@@ -131,8 +135,8 @@ async function expectSame(principal: Principal): Promise<Record<string, number>>
 }
 
 const RUNNING = { Workspace: 0, Membership: 0, ApiKey: 0, ModelProvider: 0, WorkspaceTool: 0, WorkspaceSecret: 0 };
-const NONE = { ...RUNNING, McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Workflow: 0 };
-const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Workflow: 2 };
+const NONE = { ...RUNNING, McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Workflow: 0, Agent: 0 };
+const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Workflow: 2, Agent: 2 };
 const WORK = { ...SYSTEM, McpServer: 2 };
 const ADMINS = { Workspace: 1, Membership: 4, ApiKey: 2, ModelProvider: 2, WorkspaceTool: 2, WorkspaceSecret: 2 };
 const ALL = { ...WORK, ...ADMINS };
@@ -175,7 +179,7 @@ describe('row-level security with CASL off', () => {
     'mcp_server',
     'audit_entry',
   ];
-  const TABLES = [...OF_ADMINS, 'thread', 'message', 'job', 'tool_call', 'workflow'];
+  const TABLES = [...OF_ADMINS, 'thread', 'message', 'job', 'tool_call', 'workflow', 'agent'];
   const [red, blue] = [() => worlds[0]?.owner.workspaceId ?? '', () => worlds[1]?.owner.workspaceId ?? ''];
 
   it.each(TABLES)('shows one workspace no row of the other: %s', async (table) => {

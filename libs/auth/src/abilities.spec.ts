@@ -56,7 +56,8 @@ const call = (workspaceId: string, createdBy: string | null) => ({
 });
 const workspace = (id: string) => ({ type: 'Workspace' as const, row: { id } });
 const plain = (
-  type: 'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow',
+  type:
+    'Message' | 'ToolCall' | 'ModelProvider' | 'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'Agent',
   workspaceId: string,
 ) => ({ type, row: { workspaceId } });
 
@@ -106,6 +107,8 @@ describe('what a role may', () => {
     ['makes workflows', rolesThatMay('create', plain('Workflow', here)), ['owner', 'admin', 'member']],
     ['saves drafts of workflows', rolesThatMay('change', plain('Workflow', here)), ['owner', 'admin', 'member']],
     ['publishes and deletes workflows', rolesThatMay('manage', plain('Workflow', here)), ['owner', 'admin']],
+    ['reads agents', rolesThatMay('read', plain('Agent', here)), [...ROLES]],
+    ['changes agents', rolesThatMay('manage', plain('Agent', here)), ['owner', 'admin']],
     ['reads members', rolesThatMay('read', member(here, 'owner')), ['owner', 'admin']],
     ['manages members below owner', rolesThatMay('manage', member(here, 'admin')), ['owner', 'admin']],
     ['touches owners', rolesThatMay('change', member(here, 'owner')), ['owner']],
@@ -145,6 +148,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, plain('WorkspaceSecret', elsewhere)),
       ...rolesThatMay(verb, plain('McpServer', elsewhere)),
       ...rolesThatMay(verb, plain('Workflow', elsewhere)),
+      ...rolesThatMay(verb, plain('Agent', elsewhere)),
     ]);
     expect(found).toEqual([]);
   });

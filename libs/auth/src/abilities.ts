@@ -15,6 +15,7 @@ export type SubjectRow = {
   WorkspaceSecret: { workspaceId: string };
   McpServer: { workspaceId: string };
   Workflow: { workspaceId: string };
+  Agent: { workspaceId: string };
   Thread: { workspaceId: string; createdBy: string };
   Message: { workspaceId: string };
   Job: { workspaceId: string; createdBy: string | null };
@@ -33,7 +34,7 @@ type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
 /** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
 export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditions>;
 
-const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Workflow'];
+const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Workflow', 'Agent'];
 const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 
 // ---- The rules, to be read aloud. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API
@@ -69,7 +70,7 @@ function administrator(grants: Grants): void {
   admin.can('manage', ['Membership'], { ...here, role: BELOW_OWNER });
   admin.can('read', ['ApiKey'], here);
   admin.can('delete', ['ApiKey'], here); // but making one for somebody else would be acting as them
-  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow'], here);
+  admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
 }
 
 function owner(grants: Grants): void {

@@ -18,6 +18,7 @@ const NAMES: Record<ScopedSubject, string> = {
   WorkspaceTool: 'Tool',
   McpServer: 'MCP server',
   Workflow: 'Workflow',
+  Agent: 'Agent',
   WorkspaceSecret: 'Secret',
   Thread: 'Thread',
   Message: 'Message',

@@ -4,6 +4,7 @@ import { JobHandlers, JobsModule, JobTurns } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
+import { AgentsRepository } from './agents/agents.repository.js';
 import { AgentsService } from './agents/agents.service.js';
 import { CallRouter } from './calls/call-router.js';
 import { ToolRunner } from './calls/tool-runner.js';
@@ -27,6 +28,7 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
 @Module({
   imports: [JobsModule, ModelsModule, ToolsModule],
   providers: [
+    AgentsRepository,
     AgentsService,
     CallRouter,
     ChatCalls,

@@ -25,7 +25,8 @@ export type {
   AgentVersion,
   AgentWish,
 } from './agents/agent.js';
-export { AgentsService } from './agents/agents.service.js';
+export type { AgentChanges, NewAgent } from './agents/agent-input.js';
+export { type AgentChange, AgentsService } from './agents/agents.service.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';

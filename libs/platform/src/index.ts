@@ -35,6 +35,8 @@ export { DOORBELL_QUEUES, QUEUE_SCHEMA, TOOL_QUEUES } from './postgres/queue-sch
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {
   type AdmissionRow,
+  type AgentRow,
+  type AgentVersionRow,
   type ApiKeyRow,
   type ApprovalGrantRow,
   type ApprovalPolicyRow,

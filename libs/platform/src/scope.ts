@@ -8,6 +8,7 @@ export type ScopedSubject =
   | 'WorkspaceSecret'
   | 'McpServer'
   | 'Workflow'
+  | 'Agent'
   | 'Thread'
   | 'Message'
   | 'Job'

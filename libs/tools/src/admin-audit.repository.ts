@@ -6,7 +6,7 @@ export interface AdminChange {
   /** `<noun>-<what happened>`, as events are named. */
   readonly action: string;
   readonly subjectType:
-    'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'WorkflowSchedule' | 'Workspace';
+    'WorkspaceTool' | 'WorkspaceSecret' | 'McpServer' | 'Workflow' | 'WorkflowSchedule' | 'Agent' | 'Workspace';
   readonly subjectId: string;
   /** Never a secret. */
   readonly details: Prisma.InputJsonObject;

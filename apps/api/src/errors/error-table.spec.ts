@@ -12,6 +12,7 @@ const neverAtADoor = new Set([
   'OUTPUT_LIMIT',
   'aborted',
   'address_refused',
+  'agent_gone',
   'already_running',
   'data_dir_version',
   'database_role_not_ready',

@@ -49,6 +49,7 @@ export const errorTable = {
   already_claimed: conflict,
   claim_changed: conflict,
   claim_lost: conflict,
+  no_agents: conflict,
   not_pending: conflict,
   not_redrivable: conflict,
   other_device: conflict,

@@ -1,32 +1,234 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, asSubject, type MemberPrincipal, type Page, type PageRequest, type Principal } from '#auth';
+import {
+  abilityOf,
+  assertCan,
+  type MemberPrincipal,
+  type Page,
+  type PageRequest,
+  type Principal,
+  scopeOf,
+} from '#auth';
+import { newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
+import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
-import type { Agent } from './agent.js';
-import { agentNotFound } from './agents.errors.js';
+import type { Agent, AgentSettings, AgentVersion } from './agent.js';
+import { type AgentChanges, type NewAgent, type ReadAgent, readAgentInput } from './agent-input.js';
+import {
+  agentChanged,
+  agentInvalid,
+  agentNameTaken,
+  agentNotFound,
+  agentSlugTaken,
+  agentToolUnknown,
+  agentVersionNotFound,
+  defaultAgentNeeded,
+  tooManyAgents,
+} from './agents.errors.js';
+import { type AgentFace, AgentsRepository, hashOf } from './agents.repository.js';
 
-/** The agents of a workspace: everybody reads and uses them, those who may manage them change them. */
+const MAX_AGENTS = 100;
+
+const PLAIN: AgentSettings = {
+  ...{ model: null, instructions: '', tools: [], externalTools: [] },
+  ...{ limits: {}, parameters: {}, toolApproval: null },
+};
+
+/** What of an agent is changed, and since when the change was meant. */
+export interface AgentChange {
+  readonly ref: string;
+  readonly changes: AgentChanges;
+  /** The version that the change was made from; null: whatever there is. */
+  readonly expectedVersion: number | null;
+}
+
+/**
+ * The agents of a workspace: everybody reads and uses them, those who may manage them change them. A change of what an agent is
+ * made of is a new version; the old ones stay, and jobs keep theirs. Changes of one workspace run one after the other and are
+ * audited.
+ */
 @Injectable()
 export class AgentsService {
-  private readonly known: readonly Agent[] = [];
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly agents: AgentsRepository,
+    private readonly catalog: ToolCatalog,
+  ) {}
 
   /** Those that are not archived, by name. */
-  async list(principal: Principal, { first }: PageRequest): Promise<Page<Agent>> {
+  async list(principal: MemberPrincipal, { first, after }: PageRequest): Promise<Page<Agent>> {
     const agents = await this.all(principal);
-    return { items: agents.slice(0, first), hasMore: agents.length > first };
+    const begin = after === undefined ? 0 : agents.findIndex(({ id }) => id === after) + 1;
+    return { items: agents.slice(begin, begin + first), hasMore: agents.length > begin + first };
   }
 
-  /** All that are not archived, by name; a workspace has at most 100. */
+  /** All that are not archived, by name; there are 100 at most. */
   all(principal: Principal): Promise<readonly Agent[]> {
-    const { workspaceId } = principal;
-    const mayRead = abilityOf(principal).can('read', asSubject('Workflow', { workspaceId }));
-    return Promise.resolve(mayRead ? this.known : []);
+    return this.prisma.withWorkspace(principal, (tx) => this.agents.list(tx, scopeOf(principal)));
   }
 
   /** By our id, its slug or its name. Throws `not_found`, also for an archived one. */
-  async find(principal: MemberPrincipal, ref: string): Promise<Agent> {
-    const found = (await this.all(principal)).find(({ id, slug, name }) => [id, slug, name].includes(ref));
-    if (found === undefined) throw agentNotFound();
-    return found;
+  find(principal: Principal, ref: string): Promise<Agent> {
+    return this.prisma.withWorkspace(principal, (tx) => this.get(tx, principal, ref));
   }
+
+  /** Newest first, below number `below`. Throws `not_found`. */
+  async versions(
+    principal: MemberPrincipal,
+    ref: string,
+    { first, below }: { readonly first: number; readonly below: number | undefined },
+  ): Promise<Page<AgentVersion>> {
+    const rows = await this.prisma.withWorkspace(principal, async (tx) => {
+      const { id } = await this.get(tx, principal, ref);
+      return this.agents.versions(tx, scopeOf(principal), { id, take: first + 1, below });
+    });
+    return { items: rows.slice(0, first), hasMore: rows.length > first };
+  }
+
+  /** The first one is the default. Throws `bad_request` with the member at fault, `conflict` (name or slug in use, 100 already). */
+  async create(principal: MemberPrincipal, input: NewAgent): Promise<Agent> {
+    assertMayManage(principal);
+    const read = readAgentInput(input);
+    const settings = { ...PLAIN, ...read.settings };
+    await this.assertTools(principal, settings, PLAIN);
+    return this.change(principal, 'agent-created', async (tx) => {
+      const others = await this.agents.list(tx, scopeOf(principal));
+      if (others.length >= MAX_AGENTS) throw tooManyAgents(MAX_AGENTS);
+      const face = toFace(read, newId());
+      assertFree(others, face);
+      await this.agents.create(tx, scopeOf(principal), { face, isDefault: others.length === 0, settings });
+      return face.id;
+    });
+  }
+
+  /** Throws as `create`, and `not_found`, `conflict` (it was changed meanwhile). */
+  async update(principal: MemberPrincipal, { ref, changes, expectedVersion }: AgentChange): Promise<Agent> {
+    assertMayManage(principal);
+    const read = readAgentInput(changes);
+    const before = await this.find(principal, ref);
+    await this.assertTools(principal, { ...PLAIN, ...read.settings }, before);
+    return this.change(principal, 'agent-changed', async (tx) => {
+      const agent = await this.get(tx, principal, before.id);
+      if (expectedVersion !== null && expectedVersion !== agent.version) throw agentChanged(agent.version);
+      const { id, name = agent.name, slug = agent.slug, description = agent.description } = { id: agent.id, ...read };
+      assertFree(await this.agents.list(tx, scopeOf(principal)), { id, name, slug });
+      await this.agents.rename(tx, scopeOf(principal), { id, name, slug, description });
+      await this.put(tx, principal, { agent, settings: { ...settingsOf(agent), ...read.settings } });
+      return id;
+    });
+  }
+
+  /** What a version said is what it says from now on, as a new version. Throws `not_found`, `forbidden`. */
+  async restore(principal: MemberPrincipal, ref: string, number: number): Promise<Agent> {
+    assertMayManage(principal);
+    return this.change(principal, 'agent-restored', async (tx) => {
+      const agent = await this.get(tx, principal, ref);
+      const version = await this.agents.version(tx, scopeOf(principal), { id: agent.id, version: number });
+      if (version === null) throw agentVersionNotFound();
+      await this.put(tx, principal, { agent, settings: settingsOf(version) });
+      return agent.id;
+    });
+  }
+
+  /** Takes what `auto` gives to nobody. Throws `not_found`, `forbidden`. */
+  async setDefault(principal: MemberPrincipal, ref: string): Promise<Agent> {
+    assertMayManage(principal);
+    return this.change(principal, 'agent-made-default', async (tx) => {
+      const { id } = await this.get(tx, principal, ref);
+      await this.agents.setDefault(tx, scopeOf(principal), id);
+      return id;
+    });
+  }
+
+  /** Nobody finds it any more and its name is free; jobs that use it go on. Throws `not_found`, `conflict` (the default, beside others). */
+  async archive(principal: MemberPrincipal, ref: string): Promise<Agent> {
+    assertMayManage(principal);
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await lockWorkspace(tx, principal.workspaceId);
+      const agent = await this.get(tx, principal, ref);
+      const others = await this.agents.list(tx, scopeOf(principal));
+      if (agent.isDefault && others.length > 1) throw defaultAgentNeeded();
+      await this.agents.archive(tx, scopeOf(principal), agent.id);
+      await audit(tx, principal, { action: 'agent-archived', agent });
+      return { ...agent, isDefault: false, archivedAt: Date.now() };
+    });
+  }
+
+  /** The next version, unless it would say what the present one says. */
+  private async put(
+    tx: PrismaTransaction,
+    principal: MemberPrincipal,
+    { agent, settings }: { readonly agent: Agent; readonly settings: AgentSettings },
+  ): Promise<void> {
+    if (hashOf(settings) === hashOf(settingsOf(agent))) return;
+    const { id, version } = agent;
+    await this.agents.setVersion(tx, scopeOf(principal), { id, number: version + 1, settings });
+  }
+
+  /** What an agent was granted before may be gone by now; what is granted newly is there. */
+  private async assertTools(
+    { workspaceId }: MemberPrincipal,
+    given: Pick<AgentSettings, 'tools' | 'externalTools'>,
+    before: Pick<AgentSettings, 'tools' | 'externalTools'>,
+  ): Promise<void> {
+    const tools = await this.catalog.of(workspaceId);
+    for (const field of ['tools', 'externalTools'] as const) {
+      const isKnown = (name: string) => /[*?]/.test(name) || before[field].includes(name) || tools.find(name)?.enabled;
+      const unknown = given[field].find((name) => isKnown(name) !== true);
+      if (unknown !== undefined) throw agentToolUnknown(field, unknown);
+    }
+  }
+
+  private async get(tx: PrismaTransaction, principal: Principal, ref: string): Promise<Agent> {
+    const agent = await this.agents.find(tx, scopeOf(principal), ref);
+    if (agent === null) throw agentNotFound();
+    return agent;
+  }
+
+  private change(
+    principal: MemberPrincipal,
+    action: string,
+    run: (tx: PrismaTransaction) => Promise<string>,
+  ): Promise<Agent> {
+    return this.prisma.withWorkspace(principal, async (tx) => {
+      await lockWorkspace(tx, principal.workspaceId);
+      const agent = await this.get(tx, principal, await run(tx));
+      await audit(tx, principal, { action, agent });
+      return agent;
+    });
+  }
+}
+
+function toFace({ name, slug, description = '' }: ReadAgent, id: string): AgentFace {
+  if (name === undefined) throw agentInvalid('name', 'must not be empty');
+  const own = toSlug(name);
+  // "Auto" is nobody's own; a name in a script without such letters leaves nothing.
+  const isUsable = own !== '' && own !== 'auto';
+  return { id, name, slug: slug ?? (isUsable ? own : `agent-${id.slice(-6)}`), description };
+}
+
+function assertFree(others: readonly Agent[], { id, name, slug }: Omit<AgentFace, 'description'>): void {
+  const rest = others.filter((other) => other.id !== id);
+  if (rest.some((other) => other.name === name)) throw agentNameTaken(name);
+  if (rest.some((other) => other.slug === slug)) throw agentSlugTaken(slug);
+}
+
+function settingsOf(of: AgentSettings): AgentSettings {
+  const { model, instructions, tools, externalTools, limits, parameters, toolApproval } = of;
+  return { model, instructions, tools, externalTools, limits, parameters, toolApproval };
+}
+
+async function audit(
+  tx: PrismaTransaction,
+  principal: MemberPrincipal,
+  { action, agent }: { readonly action: string; readonly agent: Agent },
+): Promise<void> {
+  const { id: subjectId, name, slug, version, isDefault } = agent;
+  const details = { name, slug, version, isDefault, hash: hashOf(agent) };
+  await recordChange(tx, principal, { action, subjectType: 'Agent', subjectId, details });
+}
+
+function assertMayManage(principal: MemberPrincipal): void {
+  const { workspaceId } = principal;
+  assertCan(abilityOf(principal), { action: 'manage', subject: 'Agent', row: { workspaceId } });
 }

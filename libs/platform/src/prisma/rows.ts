@@ -1,5 +1,7 @@
 export {
   type Admission as AdmissionRow,
+  type Agent as AgentRow,
+  type AgentVersion as AgentVersionRow,
   type ApprovalGrant as ApprovalGrantRow,
   type ApprovalPolicy as ApprovalPolicyRow,
   type ApiKey as ApiKeyRow,

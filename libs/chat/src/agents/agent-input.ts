@@ -1,0 +1,104 @@
+import { z } from 'zod';
+
+import { toStorableText } from '#platform';
+import { parseApprovalPolicy } from '#tools';
+
+import type { AgentSettings } from './agent.js';
+import { agentInvalid } from './agents.errors.js';
+
+/** An agent to be made. What is left out is empty, or the workspace's to say. */
+export interface NewAgent extends Partial<Omit<AgentSettings, 'toolApproval'>> {
+  readonly name: string;
+  /** Default: its name as an id. It stays when the name changes. */
+  readonly slug?: string;
+  readonly description?: string;
+  /** As a workspace's policy is written; null: none. */
+  readonly toolApproval?: unknown;
+}
+
+/** What to change; what is absent stays. */
+export type AgentChanges = Partial<NewAgent>;
+
+/** What was given, read and normalised. */
+export interface ReadAgent {
+  readonly name?: string;
+  readonly slug?: string;
+  readonly description?: string;
+  readonly settings: Partial<AgentSettings>;
+}
+
+const storable = (longest: number) =>
+  z
+    .string()
+    .max(longest, `at most ${longest} characters`)
+    .refine((text) => toStorableText(text) === text, 'contains characters that cannot be stored');
+
+const label = (longest: number) => storable(longest).trim().min(1, 'must not be empty');
+const toolNames = z.array(storable(128).min(1)).max(200, 'at most 200 entries').readonly();
+const limit = (most: number) => z.int().min(1).max(most).exactOptional();
+
+/** Sampling fields that an agent may pin, as OpenAI and OpenRouter name them. */
+const parameters = z.strictObject({
+  temperature: z.number().min(0).max(2).exactOptional(),
+  top_p: z.number().min(0).max(1).exactOptional(),
+  top_k: z.int().min(0).exactOptional(),
+  min_p: z.number().min(0).max(1).exactOptional(),
+  max_tokens: z.int().min(1).exactOptional(),
+  max_completion_tokens: z.int().min(1).exactOptional(),
+  seed: z.int().exactOptional(),
+  stop: z.union([storable(1_000), z.array(storable(1_000)).max(16)]).exactOptional(),
+  presence_penalty: z.number().min(-2).max(2).exactOptional(),
+  frequency_penalty: z.number().min(-2).max(2).exactOptional(),
+  repetition_penalty: z.number().min(0).max(2).exactOptional(),
+  parallel_tool_calls: z.boolean().exactOptional(),
+  response_format: z.record(z.string(), z.json()).exactOptional(),
+  reasoning_effort: storable(32).exactOptional(),
+  reasoning: z.record(z.string(), z.json()).exactOptional(),
+  verbosity: storable(32).exactOptional(),
+});
+
+const agent = z.strictObject({
+  name: label(100).exactOptional(),
+  slug: z
+    .string()
+    .regex(/^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/, '1 to 64 of a-z, 0-9, ".", "_" and "-"')
+    .refine((slug) => slug !== 'auto', '"auto" stands for any agent')
+    .exactOptional(),
+  description: storable(1_000).trim().exactOptional(),
+  model: label(256).nullable().exactOptional(),
+  instructions: storable(100_000).exactOptional(),
+  tools: toolNames.exactOptional(),
+  externalTools: toolNames.exactOptional(),
+  limits: z
+    .strictObject({
+      maxRounds: limit(1_000),
+      maxToolCallsPerRound: limit(1_000),
+      maxOutputBytes: limit(1_000_000_000),
+      roundTimeoutMs: limit(24 * 3_600_000),
+    })
+    .exactOptional(),
+  parameters: parameters.exactOptional(),
+  toolApproval: z.unknown().exactOptional(),
+});
+
+/** Reads what is said of an agent. Throws `bad_request` naming the member at fault (`parameters.temperature`). Pure. */
+export function readAgentInput(given: AgentChanges): ReadAgent {
+  const parsed = agent.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+    const path = [...(issue?.path ?? []), ...unknown].join('.');
+    throw agentInvalid(path, unknown.length > 0 ? 'is not a field of an agent' : (issue?.message ?? 'wrong value'));
+  }
+  const { name, slug, description, toolApproval, ...settings } = parsed.data;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(slug === undefined ? {} : { slug }),
+    ...(description === undefined ? {} : { description }),
+    settings: { ...settings, ...(toolApproval === undefined ? {} : { toolApproval: toPolicy(toolApproval) }) },
+  };
+}
+
+function toPolicy(given: unknown): AgentSettings['toolApproval'] {
+  return given === null ? null : parseApprovalPolicy(given);
+}

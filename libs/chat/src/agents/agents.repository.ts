@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import {
+  type AgentRow,
+  type AgentVersionRow,
+  isId,
+  Prisma,
+  PrismaService,
+  type PrismaTransaction,
+  type Scope,
+  toStorableText,
+} from '#platform';
+import { canonicalJson } from '#tools';
+
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion } from './agent.js';
+
+const latest = { versions: { orderBy: { number: 'desc' }, take: 1 } } as const satisfies Prisma.AgentInclude;
+
+type WithVersion = AgentRow & { readonly versions: readonly AgentVersionRow[] };
+
+/** What of an agent is not in its versions. */
+export interface AgentFace {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly description: string;
+}
+
+/** The agents of a workspace and their versions. Archived ones keep their rows, and are found by jobs only. */
+@Injectable()
+export class AgentsRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** All, by name. */
+  async list(tx: PrismaTransaction, scope: Scope): Promise<Agent[]> {
+    const rows = await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' }, include: latest });
+    return rows.map(toAgent);
+  }
+
+  /** By our id, else its slug, else its name. Null: absent, archived, or not readable. */
+  async find(tx: PrismaTransaction, scope: Scope, given: string): Promise<Agent | null> {
+    const ref = toStorableText(given);
+    const named = { OR: [...(isId(ref) ? [{ id: ref }] : []), { slug: ref }, { name: ref }] };
+    const rows = await tx.agent.findMany({ where: { AND: [readable(scope), named] }, include: latest, take: 3 });
+    const row = rows.find(({ id }) => id === ref) ?? rows.find(({ slug }) => slug === ref) ?? rows[0];
+    return row === undefined ? null : toAgent(row);
+  }
+
+  async create(
+    tx: PrismaTransaction,
+    scope: Scope,
+    agent: { readonly face: AgentFace; readonly isDefault: boolean; readonly settings: AgentSettings },
+  ): Promise<void> {
+    const { workspaceId, principal: createdBy } = scope;
+    const { face, isDefault, settings } = agent;
+    await tx.agent.create({ data: { ...face, workspaceId, isDefault, createdBy } });
+    await this.addVersion(tx, scope, { id: face.id, number: 1, settings });
+  }
+
+  async rename(tx: PrismaTransaction, scope: Scope, { id, name, slug, description }: AgentFace): Promise<void> {
+    const data = { name, slug, description, updatedAt: new Date() };
+    await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
+  }
+
+  /** Its settings from now on. */
+  async setVersion(
+    tx: PrismaTransaction,
+    scope: Scope,
+    version: { readonly id: string; readonly number: number; readonly settings: AgentSettings },
+  ): Promise<void> {
+    const { id, number } = version;
+    await this.addVersion(tx, scope, version);
+    const data = { version: number, updatedAt: new Date() };
+    await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
+  }
+
+  async setDefault(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
+    await tx.agent.updateMany({ where: { AND: [readable(scope), { isDefault: true }] }, data: { isDefault: false } });
+    await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data: { isDefault: true } });
+  }
+
+  async archive(tx: PrismaTransaction, scope: Scope, id: string): Promise<void> {
+    const data = { archivedAt: new Date(), isDefault: false };
+    await tx.agent.updateMany({ where: { AND: [readable(scope), { id }] }, data });
+  }
+
+  /** Newest first; `below` is a number. */
+  async versions(
+    tx: PrismaTransaction,
+    scope: Scope,
+    wanted: { readonly id: string; readonly take: number; readonly below: number | undefined },
+  ): Promise<AgentVersion[]> {
+    const { id, take, below } = wanted;
+    const where = { ...versionsOf(scope, id), ...(below === undefined ? {} : { number: { lt: below } }) };
+    const rows = await tx.agentVersion.findMany({ where, orderBy: { number: 'desc' }, take });
+    return rows.map(toVersion);
+  }
+
+  /** Null: there is none. */
+  async version(tx: PrismaTransaction, scope: Scope, { id, version: number }: AgentPin): Promise<AgentVersion | null> {
+    const row = await tx.agentVersion.findFirst({ where: { ...versionsOf(scope, id), number } });
+    return row === null ? null : toVersion(row);
+  }
+
+  /**
+   * What these versions hold, for jobs at work, whose right to them is the workspace's; in the order of the pins, those that do
+   * not exist left out. Agents that were archived meanwhile are found.
+   */
+  async pinned(workspaceId: string, pins: readonly AgentPin[]): Promise<readonly AgentPreset[]> {
+    if (pins.length === 0) return [];
+    const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.agentVersion.findMany({
+        where: { workspaceId, OR: pins.map(({ id, version: number }) => ({ agentId: id, number })) },
+        include: { agent: true },
+      }),
+    );
+    const presets = new Map(rows.map((row) => [row.agentId, toPreset(row.agent, row)]));
+    return pins.flatMap(({ id }) => presets.get(id) ?? []);
+  }
+
+  private async addVersion(
+    tx: PrismaTransaction,
+    { workspaceId, principal: createdBy }: Scope,
+    {
+      id: agentId,
+      number,
+      settings,
+    }: { readonly id: string; readonly number: number; readonly settings: AgentSettings },
+  ): Promise<void> {
+    const { model, instructions, tools, externalTools } = settings;
+    await tx.agentVersion.create({
+      data: {
+        ...{ workspaceId, agentId, number, createdBy, model, instructions, hash: hashOf(settings) },
+        tools: [...tools],
+        externalTools: [...externalTools],
+        ...toJsonColumns(settings),
+      },
+    });
+  }
+}
+
+/** SHA-256 (hex) of canonical JSON. */
+export function hashOf({ model, instructions, tools, externalTools, ...rest }: AgentSettings): string {
+  const { limits, parameters, toolApproval } = rest;
+  const said = { model, instructions, tools, externalTools, limits, parameters, toolApproval };
+  return createHash('sha256').update(canonicalJson(said)).digest('hex');
+}
+
+/** They were read as JSON, by `readAgentInput`. */
+function toJsonColumns({ limits, parameters, toolApproval }: AgentSettings) {
+  return {
+    limits: limits as Prisma.InputJsonObject,
+    parameters: parameters as Prisma.InputJsonObject,
+    toolApproval: toolApproval === null ? Prisma.DbNull : (toolApproval as unknown as Prisma.InputJsonObject),
+  };
+}
+
+function readable(scope: Scope): Prisma.AgentWhereInput {
+  return { AND: [scope.where('Agent'), { workspaceId: scope.workspaceId, archivedAt: null }] };
+}
+
+function versionsOf(scope: Scope, agentId: string): Prisma.AgentVersionWhereInput {
+  return { workspaceId: scope.workspaceId, agentId, agent: { is: readable(scope) } };
+}
+
+function toAgent(row: WithVersion): Agent {
+  const [version] = row.versions;
+  if (version === undefined) throw new Error(`agent ${row.id} has no version`);
+  const { isDefault, createdBy, createdAt, updatedAt, archivedAt } = row;
+  return {
+    ...toPreset(row, version),
+    ...{ isDefault, createdBy },
+    archivedAt: archivedAt?.getTime() ?? null,
+    createdAt: createdAt.getTime(),
+    updatedAt: updatedAt.getTime(),
+  };
+}
+
+function toPreset({ id, name, slug, description }: AgentRow, version: AgentVersionRow): AgentPreset {
+  return { id, version: version.number, name, slug, description, ...toSettings(version) };
+}
+
+function toVersion(row: AgentVersionRow): AgentVersion {
+  const { agentId, number, hash, createdBy, createdAt } = row;
+  return { agentId, number, hash, createdBy, createdAt: createdAt.getTime(), ...toSettings(row) };
+}
+
+function toSettings({ model, instructions, tools, externalTools, ...json }: AgentVersionRow): AgentSettings {
+  return {
+    ...{ model, instructions, tools, externalTools },
+    // Written by `addVersion` from what was read and checked.
+    limits: json.limits as AgentSettings['limits'],
+    parameters: json.parameters as AgentSettings['parameters'],
+    toolApproval: json.toolApproval as AgentSettings['toolApproval'],
+  };
+}
