@@ -8,6 +8,7 @@ import { JobCloser, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } f
 import { CallRouter } from './calls/call-router.js';
 import { callThatEndsJob } from './calls/call-that-ends-job.js';
 import { JobCalls } from './calls/job-calls.js';
+import { newCallId } from './calls/new-call-id.js';
 import { pagerOf } from './calls/pager-of.js';
 import { routeContext } from './calls/route-context.js';
 import { ToolRunner } from './calls/tool-runner.js';
@@ -102,6 +103,7 @@ export class ChatHandler implements JobHandler {
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
       offered,
       ...(pager === undefined ? {} : { pager }),
+      ...(input.client?.handedOver === undefined ? {} : { newCallId, said: conversation.said }),
       limits: {
         maxRounds: values.MAX_ROUNDS,
         maxToolCallsPerRound: values.MAX_TOOL_CALLS_PER_ROUND,

@@ -6,6 +6,10 @@ import { ToolsModule } from '#tools';
 
 import { AgentsRepository } from './agents/agents.repository.js';
 import { AgentsService } from './agents/agents.service.js';
+import { AnswerWritesRepository } from './answers/answer-writes.repository.js';
+import { AnswersRepository } from './answers/answers.repository.js';
+import { CallIdsRepository } from './answers/call-ids.repository.js';
+import { Continuations } from './answers/continuations.service.js';
 import { CallRouter } from './calls/call-router.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
@@ -22,6 +26,7 @@ import { ThreadsRepository } from './threads/threads.repository.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { chatTurns } from './threads/turn-message-part.repository.js';
 
+const answers = [AnswersRepository, AnswerWritesRepository, CallIdsRepository, Continuations];
 const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
 
 /** Conversations as background jobs: the turns of threads for those who start jobs, the handler for those who run them. */
@@ -42,9 +47,10 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
     NodeLoops,
     ToolRunner,
     UnknownCalls,
+    ...answers,
     ...threads,
   ],
-  exports: [AgentsService, ChatHandler, ChatService, NodeConversations, ...threads],
+  exports: [AgentsService, ChatHandler, ChatService, NodeConversations, ...answers, ...threads],
 })
 export class ChatModule implements OnModuleInit {
   constructor(

@@ -66,6 +66,7 @@ export class ChatService {
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       idempotency: request.idempotency,
+      ...(request.beside === undefined ? {} : { beside: request.beside({ workspaceId, jobId }) }),
     });
   }
 

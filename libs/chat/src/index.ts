@@ -27,6 +27,19 @@ export type {
 } from './agents/agent.js';
 export type { AgentChanges, NewAgent } from './agents/agent-input.js';
 export { type AgentChange, AgentsService } from './agents/agents.service.js';
+export type {
+  Answer,
+  AnsweredSessionCall,
+  AnswerFormat,
+  AnswerSession,
+  AnswerState,
+  KnownAnswers,
+  NewAnswer,
+  Pause,
+} from './answers/answer.js';
+export { isOvertaken, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
+export { type AnswerLookup, AnswersRepository } from './answers/answers.repository.js';
+export { type ContinuationOrder, Continuations, type HeldAnswer } from './answers/continuations.service.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';

@@ -97,6 +97,8 @@ export class LoopSession {
       case 'round-restarted':
         this.run.restartRound(step.round, step.reason);
         return undefined;
+      case 'take-call-ids':
+        return { held: await this.calls.takeIds(step.callIds) };
       case 'round-finished':
         crashpoint('after-response');
         await this.commitRound(step);

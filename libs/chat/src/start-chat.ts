@@ -1,4 +1,4 @@
-import type { WhenBusy } from '#jobs';
+import type { PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
@@ -42,4 +42,6 @@ export interface StartChat {
   /** For this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
   readonly backgroundMode: unknown;
+  /** Rows that are written with the job, or keep it from being accepted. */
+  readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

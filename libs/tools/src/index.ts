@@ -30,6 +30,7 @@ export { ToolCatalog, WorkspaceTools, type WorkspaceToolSource } from './catalog
 export { canonicalJson } from './canonical-json.js';
 export type { ClientSide, ClientToolTerms, OnClientTimeout } from './client-tools/client-side.js';
 export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './client-tools/client-tool-interrupt.js';
+export { type HandedCall, HandedCalls, type HandedResults } from './client-tools/handed-calls.js';
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
 export { compileSchema } from './compile-schema.js';

@@ -47,6 +47,8 @@ export interface CallPlan {
   readonly maxCalls: number;
   /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
   readonly unknownTool?: (name: string) => string;
+  /** Makes an id where the provider's cannot be used; absent: one that tells round and place. */
+  readonly newCallId?: () => string;
 }
 
 /**
@@ -69,7 +71,7 @@ export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): 
     const repeat = refusal === null && tool?.repeatable !== true && history.repeats({ name, arguments: storable });
     const disposition = refusal ?? (repeat ? skipped(IDENTICAL_TEXT) : tool?.handling === 'client' ? CLIENT : RUN);
     if (disposition.type !== 'settled') history.add({ name, arguments: storable, status: 'running' });
-    const callId = freeId(call.callId, `call_${plan.round}_${ordinal}`, used);
+    const callId = freeId(call.callId, plan.newCallId?.() ?? `call_${plan.round}_${ordinal}`, used);
     const { effect = 'once', sort: runtime = 'server', version: toolVersion = null } = tool ?? {};
     return {
       ordinal,

@@ -63,7 +63,7 @@ export function resolveOffered(
       definition,
       handling,
       effect: isOurs ? tool.effect : (own(terms.client?.tools, name)?.effect ?? tool?.effect ?? 'once'),
-      repeatable: tool?.repeatable ?? false,
+      repeatable: (tool?.repeatable ?? false) || (handling === 'client' && terms.client?.handedOver !== undefined),
       sort: isOurs ? tool.sort : 'client',
       version: isOurs ? tool.version : versionOf(definition),
     });

@@ -19,6 +19,7 @@ import { ClientCalls } from './client-tools/client-calls.js';
 import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
 import { ClientToolTimeouts } from './client-tools/client-tool-timeouts.js';
 import { ClientToolsService } from './client-tools/client-tools.service.js';
+import { HandedCalls } from './client-tools/handed-calls.js';
 import { HistoryModule } from './history/history.module.js';
 import { HttpToolsModule } from './http/http-tools.module.js';
 import { ApprovalDecisions } from './interrupts/approval-decisions.js';
@@ -57,7 +58,14 @@ const interrupts = [
   JobCloser,
   UnknownOutcomes,
 ];
-const clientTools = [ClientCallEnds, ClientCalls, ClientClaimsRepository, ClientToolsService, ClientToolTimeouts];
+const clientTools = [
+  ClientCallEnds,
+  ClientCalls,
+  ClientClaimsRepository,
+  ClientToolsService,
+  ClientToolTimeouts,
+  HandedCalls,
+];
 const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */

@@ -8,6 +8,7 @@ import {
   type CallState,
   type ClientSide,
   clientToolInterrupt,
+  type ClientToolTerms,
   type GateAnswer,
   type GateJob,
   humanInputInterrupt,
@@ -23,6 +24,7 @@ import {
   validateArguments,
 } from '#tools';
 
+import { CallIdsRepository } from '../answers/call-ids.repository.js';
 import type { CallRoute } from './call-route.js';
 
 /** What all calls of a job have in common when it is decided where they go. */
@@ -57,7 +59,16 @@ export class CallRouter {
     private readonly gate: CallGate,
     private readonly catalog: ToolCatalog,
     private readonly config: Config,
+    private readonly callIds: CallIdsRepository,
   ) {}
+
+  /** Before they are stored: of these ids, those that are calls of another job of the same principal. */
+  takeIds(
+    job: { readonly workspaceId: string; readonly principal: string; readonly jobId: string },
+    callIds: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    return this.callIds.take(job, callIds);
+  }
 
   async route(context: RouteContext, call: RoutedCall): Promise<CallRoute> {
     const { job, offered, unknownTool } = context;
@@ -77,7 +88,8 @@ export class CallRouter {
     const current = isClients ? offer.version : tool?.enabled === true ? tool.version : null;
     const proposed = call.state === null ? offer?.version : call.state.toolVersion;
     if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
-    if (answer.type === 'ask' || isClients) {
+    const isHandedOver = isClients && context.client?.handedOver !== undefined;
+    if (answer.type === 'ask' || (isClients && !isHandedOver)) {
       const problem = problemOf(asked, isClients ? offer.definition.function.parameters : tool?.parameters);
       if (problem !== null) return problem;
     }
@@ -152,7 +164,8 @@ export class CallRouter {
     { call, offer, args }: { call: RoutedCall; offer: OfferedTool; args: string },
   ): CallRoute {
     const { callId, name, toolCallId, interruptId } = call;
-    const terms = client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
+    const handedOver = client?.handedOver;
+    const wait = handedOver === undefined ? termsOf(client, name) : { ...handedOver, onTimeout: 'fail' as const };
     const interrupt = clientToolInterrupt({
       id: interruptId,
       toolCallId,
@@ -160,12 +173,17 @@ export class CallRouter {
       call: { callId, name, arguments: args },
       definition: offer.definition,
       deviceId: client?.deviceId ?? null,
-      ...(terms === undefined ? {} : { wait: terms }),
+      ...(wait === undefined ? {} : { wait }),
+      isHandedOver: handedOver !== undefined,
       effect: offer.effect,
       toolTimeoutMs: this.config.values.TOOL_TIMEOUT_MS,
     });
     return { type: 'open', status: 'awaiting_client', executor: 'client', interrupt };
   }
+}
+
+function termsOf(client: ClientSide | undefined, name: string): ClientToolTerms | undefined {
+  return client !== undefined && Object.hasOwn(client.tools, name) ? client.tools[name] : undefined;
 }
 
 /** Whether it is a call of another tool by now. One that is gone is refused for that. */

@@ -57,6 +57,11 @@ export class JobCalls {
     return [...this.open.values()].filter((interruptId) => interruptId !== null);
   }
 
+  /** Takes ids for calls that clients are going to see; gives those that somebody else holds. */
+  takeIds(callIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.services.router.takeIds(this.run.job, callIds);
+  }
+
   /** Decides where the calls of a new round go, before it is committed. */
   async routeRound({ round, calls }: RoundFinished): Promise<CallRoutes> {
     const routed = calls.filter(({ disposition }) => disposition.type !== 'settled');

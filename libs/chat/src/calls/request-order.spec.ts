@@ -46,7 +46,7 @@ describe('the requests of one round', () => {
     const gate = { judge: lastFirst(ordinals.length, { type: 'ask', verdict }) };
     const catalog = { of: () => Promise.resolve({ find: () => undefined }) };
     // No more of these is used here.
-    const router = new CallRouter(gate as never, catalog as never, {} as never);
+    const router = new CallRouter(gate as never, catalog as never, {} as never, {} as never);
     const job = { workspaceId: 'w', jobId: 'j' };
     const calls = new JobCalls(
       { job } as unknown as CallingRun,

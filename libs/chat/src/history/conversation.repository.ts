@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import type { ChatMessage } from '#models';
 import { Postgres, systemClock, WorkspaceBatches } from '#platform';
 import type { LedgerCall } from '#tools';
 
@@ -27,6 +28,8 @@ export interface Conversation {
   readonly calls: readonly LedgerCall[];
   /** Text of an uncommitted round was shown: it has to be withdrawn before the round is asked again. */
   readonly openRound: number | null;
+  /** What its client has said after the results of a round, by the round. */
+  readonly said: ReadonlyMap<number, readonly ChatMessage[]>;
 }
 
 interface Row {
@@ -36,6 +39,7 @@ interface Row {
   readonly rounds: readonly StoredRound[] | null;
   readonly calls: readonly StoredCall[] | null;
   readonly openRound: number | null;
+  readonly said: readonly { readonly round: number; readonly messages: readonly ChatMessage[] }[] | null;
 }
 
 /** Older messages than these no longer enter a prompt. */
@@ -83,7 +87,9 @@ SELECT (SELECT json_agg(said) FROM said) AS messages,
   (SELECT (e.body->>'round')::int FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = w.job
       AND e.type IN ('text-delta', 'reasoning-delta') AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b
         WHERE b.workspace_id = $1 AND b.job_id = w.job AND b.type IN ('round-finished', 'round-restarted')), 0)
-    LIMIT 1) AS "openRound") AS c`;
+    LIMIT 1) AS "openRound",
+  (SELECT json_agg(json_build_object('round', a.after_round, 'messages', a.said)) FROM openai_answer a
+    WHERE a.workspace_id = $1 AND a.job_id = w.job AND a.said IS NOT NULL) AS said) AS c`;
 
 /** What of a job tells where its conversation is. */
 interface Place {
@@ -160,5 +166,6 @@ function toConversation(jobId: string | null, row: Row | undefined): Conversatio
     rounds: rounds.filter((round) => round.jobId === jobId),
     calls: calls.filter((call) => call.jobId === jobId),
     openRound: row?.openRound ?? null,
+    said: new Map((row?.said ?? []).map(({ round, messages }) => [round, messages])),
   };
 }

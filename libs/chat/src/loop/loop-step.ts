@@ -75,6 +75,10 @@ export interface LoopInput {
   readonly nextRound?: () => number;
   /** Ids of calls that the job's other conversations hold; those of new calls differ from them. */
   readonly usedCallIds?: ReadonlySet<string>;
+  /** Present: ids of calls for clients are taken before the calls are planned, and this makes those that cannot be had. */
+  readonly newCallId?: () => string;
+  /** What was said after the results of a round, by the round. */
+  readonly said?: ReadonlyMap<number, readonly ChatMessage[]>;
   /** What the model reads of a call to a tool that is not there. */
   readonly unknownTool?: (name: string) => string;
   readonly limits: LoopLimits;
@@ -90,6 +94,8 @@ export type LoopStep =
   | { readonly type: 'reasoning'; readonly round: number; readonly text: string }
   /** Text and reasoning of the round are withdrawn and it is asked again. */
   | { readonly type: 'round-restarted'; readonly round: number; readonly reason: string }
+  /** Ids of calls for clients. The reply carries those that others hold. */
+  | { readonly type: 'take-call-ids'; readonly round: number; readonly callIds: readonly string[] }
   /** To be committed with its calls before the next step is asked for: the first tool starts after it. */
   | {
       readonly type: 'round-finished';
@@ -104,8 +110,9 @@ export type LoopStep =
   /** Open calls of a committed round. The reply carries how they ended; one that is left out is still open. */
   | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };
 
-/** What the consumer says when it asks for the next step: results after `run-calls`, nothing otherwise. */
-export type LoopReply = { readonly results: readonly CallResult[] } | undefined;
+/** What the consumer says when it asks for the next step: what `run-calls` and `take-call-ids` ask for, else nothing. */
+export type LoopReply =
+  { readonly results: readonly CallResult[] } | { readonly held: ReadonlySet<string> } | undefined;
 
 /** What was shown of a round that was not committed. */
 export interface OpenRound {

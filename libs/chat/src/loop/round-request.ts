@@ -22,7 +22,11 @@ export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): Rou
   const round = input.nextRound?.() ?? (rounds.at(-1)?.round ?? 0) + 1;
   const note = withheldNote(input, rounds);
   const offered = note === null ? offeredAfter(input, rounds) : [];
-  const messages = [...input.messages, ...rounds.flatMap(roundMessages), ...(note ?? [])];
+  const messages = [
+    ...input.messages,
+    ...rounds.flatMap((earlier) => [...roundMessages(earlier), ...(input.said?.get(earlier.round) ?? [])]),
+    ...(note ?? []),
+  ];
   const tools = definitionsOf(offered, input.capture);
   const choice = tools.length === 0 ? undefined : choiceOf(input.toolChoice, rounds);
   const request: ModelRequest = {

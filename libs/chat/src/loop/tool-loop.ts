@@ -41,7 +41,8 @@ function* settleCalls(last: LoopRound): Generator<LoopStep, LoopRound, LoopReply
   const open = last.calls.filter((call) => isOpen(call.status));
   if (open.length === 0) return last;
   const reply = yield { type: 'run-calls', round: last.round, calls: open };
-  const results = new Map(reply?.results.map((result) => [result.ordinal, result]));
+  const given = reply !== undefined && 'results' in reply ? reply.results : [];
+  const results = new Map(given.map((result) => [result.ordinal, result]));
   // A call that was settled before keeps its result, whatever the reply says about it.
   const calls = last.calls.map((call) => (isOpen(call.status) ? { ...call, ...results.get(call.ordinal) } : call));
   return { ...last, calls };
@@ -101,16 +102,33 @@ function* finishRound(
     yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls: [], captured };
     return { round, text, reasoning, finishReason, calls: [], captured };
   }
+  const held = yield* takeCallIds(input, asked, answer.calls);
   const calls = planCalls(answer.calls, {
     round,
     offered,
     earlier: rounds.flatMap((earlier) => earlier.calls),
-    usedCallIds: usedCallIds(input, rounds),
+    usedCallIds: new Set([...usedCallIds(input, rounds), ...held]),
     maxCalls: input.limits.maxToolCallsPerRound,
+    ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
     ...(input.unknownTool === undefined ? {} : { unknownTool: input.unknownTool }),
   });
   yield { type: 'round-finished', round, text, reasoning, finishReason, usage, calls };
   return { round, text, reasoning, finishReason, calls: calls.map(toLoopCall) };
+}
+
+const NOBODYS: ReadonlySet<string> = new Set();
+
+/** Of the ids that the provider gave to calls for clients: those that mean another call to somebody. */
+function* takeCallIds(
+  { newCallId }: LoopInput,
+  { round, offered }: RoundRequest,
+  calls: readonly RequestedCall[],
+): Generator<LoopStep, ReadonlySet<string>, LoopReply> {
+  const names = new Set(offered.filter(({ handling }) => handling === 'client').map(({ name }) => name));
+  const callIds = calls.flatMap(({ name, callId }) => (names.has(name) && callId !== '' ? [callId] : []));
+  if (newCallId === undefined || callIds.length === 0) return NOBODYS;
+  const reply = yield { type: 'take-call-ids', round, callIds };
+  return reply !== undefined && 'held' in reply ? reply.held : NOBODYS;
 }
 
 /** An answer asks for nothing more: what else the model called beside it is not run. */

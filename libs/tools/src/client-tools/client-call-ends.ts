@@ -20,7 +20,7 @@ export class ClientCallEnds {
 
   /** With what a client says. */
   async take(
-    { job, call, interrupt }: HeldClientCall,
+    { job, call, interrupt }: Pick<HeldClientCall, 'job' | 'call' | 'interrupt'>,
     answer: ClientAnswer,
     { submission, by }: { readonly submission: string; readonly by: string },
   ): Promise<void> {

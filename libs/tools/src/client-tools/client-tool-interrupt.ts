@@ -27,6 +27,8 @@ export interface ClientCall {
   /** The device it is bound to; null: any of the user's. */
   readonly deviceId: string | null;
   readonly wait?: { readonly timeoutMs?: number; readonly onTimeout?: OnClientTimeout };
+  /** Whether its result comes with a later request for the job, instead of from a client that claims it. */
+  readonly isHandedOver?: boolean;
   readonly effect: ToolEffect;
   /** How long the tool may run once a client has validated its claim, ms. */
   readonly toolTimeoutMs: number;
@@ -44,6 +46,7 @@ export interface ClientToolRequest {
   readonly toolTimeoutMs: number;
   readonly onTimeout: OnClientTimeout;
   readonly deviceId: string | null;
+  readonly handedOver?: true;
 }
 
 /**
@@ -62,6 +65,7 @@ export function clientToolInterrupt(client: ClientCall): NewInterrupt {
     toolTimeoutMs,
     onTimeout,
     deviceId,
+    ...(client.isHandedOver === true ? { handedOver: true } : {}),
   };
   return {
     id,

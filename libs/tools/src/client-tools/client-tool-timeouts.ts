@@ -13,7 +13,7 @@ import { type HeldCall, HeldCallsRepository } from '../interrupts/held-calls.rep
 import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
 import { UNKNOWN_OUTCOME_TEXT } from '../model-text.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
-import { timedOutAtClients } from './client-timeout.js';
+import { notProvidedInTime, timedOutAtClients } from './client-timeout.js';
 
 interface Looked {
   readonly call: HeldCall;
@@ -42,11 +42,12 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     const { call, claim } = await this.look(held);
     if (claim.isHeld) return null;
     if (call.status === 'running' && call.effect === 'once') return this.lose(held, { call, claim });
-    const end = timedOutAtClients(call.name, held.interrupt.expireAction);
+    const { request, expireAction } = held.interrupt;
+    const end = request['handedOver'] === true ? notProvidedInTime() : timedOutAtClients(call.name, expireAction);
     await this.calls.settle(held.job, call, end);
     held.job.append(callUpdated({ ...call, status: end.status, error: end.failure }));
     // A job that is to fail does not wait for whatever else is open.
-    const runnable = held.interrupt.expireAction === 'fail';
+    const runnable = expireAction === 'fail';
     return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
   }
 

@@ -76,6 +76,7 @@ export class StartWorkflowService {
       retryOf: null,
       asksModels: ready.asksModels,
       providerKey: request.providerKey,
+      ...(request.beside === undefined ? {} : { beside: request.beside }),
     });
   }
 

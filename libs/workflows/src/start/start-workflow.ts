@@ -1,4 +1,4 @@
-import type { WhenBusy } from '#jobs';
+import type { PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
 
@@ -49,4 +49,6 @@ export interface StartWorkflow {
   readonly providerKey: Secret | null;
   readonly known: KnownDefinition;
   readonly resumeFrom: KnownRun | null;
+  /** Rows that are written with the job, or keep it from being accepted. */
+  readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

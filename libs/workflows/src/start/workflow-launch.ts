@@ -5,6 +5,7 @@ import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
 import { jobKeyPlace, ModelCatalog } from '#models';
 import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
 
+import type { StartWorkflow } from './start-workflow.js';
 import type { WorkflowInput, WorkflowPin } from './workflow-input.js';
 
 /** A run that may begin: everything about it has been checked. */
@@ -17,6 +18,7 @@ export interface ReadyWorkflow extends Pick<
   /** Whether it is of use without any model. */
   readonly asksModels: boolean;
   readonly providerKey: Secret | null;
+  readonly beside?: StartWorkflow['beside'];
 }
 
 /** What nodes ask that name no model where the workspace has none either; such a run asks nobody. */
@@ -42,7 +44,7 @@ export class WorkflowLaunch {
   /** The job is committed when this returns. Throws `missing_model_key` and what `JobStarter.start` throws. */
   async start(principal: Principal, ready: ReadyWorkflow): Promise<StartedJob> {
     const { workspaceId, id, userId } = principal;
-    const { input, asksModels, providerKey, ...request } = ready;
+    const { input, asksModels, providerKey, beside, ...request } = ready;
     const jobId = newId();
     const hasOwnKey = providerKey !== null;
     return this.starter.start({
@@ -55,6 +57,7 @@ export class WorkflowLaunch {
       model: await this.modelName({ workspaceId, hasOwnKey, asksModels }),
       input: { ...(toStorable(input) as object), ...(hasOwnKey ? { hasOwnKey } : {}) }, // an object in, an object out
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
+      ...(beside === undefined ? {} : { beside: beside({ workspaceId, jobId }) }),
     });
   }
 

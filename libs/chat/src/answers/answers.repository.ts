@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { isTerminal } from '#jobs';
+import { Postgres, type SqlClient } from '#platform';
+
+import type { Answer, AnsweredSessionCall, AnswerState, KnownAnswers, Pause } from './answer.js';
+
+type Asker = Pick<Principal, 'workspaceId' | 'id'>;
+
+interface AnswerRow extends Omit<Answer, 'job' | 'state'> {
+  readonly kind: Answer['job']['kind'];
+  readonly status: Answer['job']['status'];
+  readonly lastSeq: number;
+  readonly createdBy: string | null;
+  readonly isPaused: boolean;
+}
+
+interface KnownRow extends AnswerRow {
+  readonly why: 'session' | 'pending' | 'applied';
+  readonly threadId: string | null;
+  readonly latestId: string | null;
+}
+
+/** What is asked about before a request is taken. */
+export interface AnswerLookup {
+  readonly sessionId: string | null;
+  /** Ids of calls that the request brings results of. */
+  readonly callIds: readonly string[];
+  /** SHA-256 (hex) of these results; null: there are none. */
+  readonly digest: string | null;
+}
+
+/** Nothing but calls of the client is open: no other request, and no call in the isolated queue. */
+const isPaused = `j.status = 'waiting' AND j.cancel_requested_at IS NULL
+    AND EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
+    AND NOT EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open'
+                       AND i.kind <> 'client_tool')
+    AND NOT EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id
+                       AND c.status = 'running' AND c.executor = 'queue')`;
+
+const selected = `a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.principal, a.session_id AS "sessionId", a.model,
+  a.format, a.after_seq AS "afterSeq", a.after_round AS "afterRound", encode(a.request_hash, 'hex') AS "requestHash",
+  (extract(epoch FROM a.created_at) * 1000)::float8 AS "createdAt", j.kind, j.status, j.last_seq AS "lastSeq",
+  j.created_by AS "createdBy", ${isPaused} AS "isPaused",
+  CASE WHEN a.model = 'auto' THEN (SELECT e.body->>'name' FROM job_event e WHERE e.workspace_id = a.workspace_id
+     AND e.job_id = a.job_id AND e.type = 'agent-selected' LIMIT 1) END AS agent`;
+
+const newest = `ORDER BY x.after_round DESC, x.id DESC LIMIT 1`;
+
+const knownSql = `WITH found AS (
+  SELECT 'session' AS why, s.latest_answer AS id, s.thread_id FROM openai_session s
+   WHERE s.workspace_id = $1 AND s.principal = $2 AND s.session_id = $3
+  UNION ALL
+  (SELECT 'pending', (SELECT x.id FROM openai_answer x WHERE x.workspace_id = $1 AND x.job_id = i.job_id ${newest}), NULL
+     FROM interrupt i WHERE i.workspace_id = $1 AND i.principal = $2 AND i.call_id = ANY($4::text[]) AND i.status = 'open'
+      AND i.kind = 'client_tool' ORDER BY i.id DESC LIMIT 1)
+  UNION ALL
+  (SELECT 'applied', x.id, NULL FROM openai_answer x
+    WHERE x.workspace_id = $1 AND x.principal = $2 AND x.results_digest = decode($5, 'hex')
+      AND x.session_id IS NOT DISTINCT FROM $3 ORDER BY x.id DESC LIMIT 1))
+SELECT found.why, found.thread_id AS "threadId", found.id AS "latestId", ${selected}
+  FROM found LEFT JOIN openai_answer a ON a.workspace_id = $1 AND a.id = found.id
+  LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id`;
+
+/** Answers of OpenAI clients, each seen by the principal whose request it was, and by nobody else. */
+@Injectable()
+export class AnswersRepository {
+  constructor(private readonly postgres: Postgres) {}
+
+  /** The answer that this key stands for; null: none. */
+  async findByKey({ workspaceId, id }: Asker, key: string): Promise<Answer | null> {
+    const rows = await this.postgres.readInWorkspace<AnswerRow>(workspaceId, {
+      name: 'answer-by-key',
+      text: `SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+              WHERE a.workspace_id = $1 AND a.principal = $2 AND a.idempotency_key = $3`,
+      values: [workspaceId, id, key],
+    });
+    return rows[0] === undefined ? null : toAnswer(rows[0]);
+  }
+
+  /** By our id. */
+  async find({ workspaceId, id: principal }: Asker, id: string): Promise<Answer | null> {
+    const rows = await this.postgres.readInWorkspace<AnswerRow>(workspaceId, {
+      name: 'answer-by-id',
+      text: `SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+              WHERE a.workspace_id = $1 AND a.principal = $2 AND a.id = $3`,
+      values: [workspaceId, principal, id],
+    });
+    return rows[0] === undefined ? null : toAnswer(rows[0]);
+  }
+
+  /** What a request may go on with, or repeat. */
+  async known({ workspaceId, id }: Asker, { sessionId, callIds, digest }: AnswerLookup): Promise<KnownAnswers> {
+    const rows = await this.postgres.readInWorkspace<KnownRow>(workspaceId, {
+      name: 'answers-known',
+      text: knownSql,
+      values: [workspaceId, id, sessionId, callIds, digest],
+    });
+    const of = (why: KnownRow['why']) => rows.find((row) => row.why === why);
+    const session = of('session');
+    const answerOf = (row: KnownRow | undefined) => (isWhole(row) ? toAnswer(row) : null);
+    return {
+      session:
+        session?.threadId == null || session.latestId === null
+          ? null
+          : { threadId: session.threadId, latestId: session.latestId, latest: answerOf(session) },
+      pending: answerOf(of('pending')),
+      applied: answerOf(of('applied')),
+    };
+  }
+
+  /** The rounds of a job that were left to its client, in order. */
+  async pausesOf(workspaceId: string, jobId: string): Promise<Pause[]> {
+    return this.postgres.readInWorkspace<Pause & Record<string, unknown>>(workspaceId, {
+      name: 'answer-pauses',
+      text: `SELECT c.round, array_agg(c.call_id ORDER BY c.ordinal) AS "callIds", bool_or(i.status = 'open') AS "isOpen"
+               FROM interrupt i JOIN tool_call c ON c.workspace_id = i.workspace_id AND c.id = i.tool_call_id
+              WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'client_tool' GROUP BY c.round ORDER BY c.round`,
+      values: [workspaceId, jobId],
+    });
+  }
+
+  /** Those of `ids` that are settled calls of the session, the newest where a provider has repeated one. */
+  async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
+    const { workspaceId, id } = asker;
+    if (ids.length === 0) return [];
+    return this.postgres.readInWorkspace<AnsweredSessionCall & Record<string, unknown>>(workspaceId, {
+      name: 'answer-calls',
+      text: `SELECT DISTINCT ON (c.call_id) c.call_id AS id, c.name, c.arguments,
+                    coalesce(c.result, c.error->>'message', '') AS result
+               FROM openai_answer a JOIN tool_call c ON c.workspace_id = a.workspace_id AND c.job_id = a.job_id
+              WHERE a.workspace_id = $1 AND a.principal = $2 AND a.session_id = $3 AND c.call_id = ANY($4::text[])
+                AND c.finished_at IS NOT NULL ORDER BY c.call_id, c.id DESC`,
+      values: [workspaceId, id, sessionId, ids],
+    });
+  }
+
+  /** The newest answer of a job, inside the transaction that holds the job; null: its starter was no OpenAI client. */
+  async latestOf(client: SqlClient, workspaceId: string, jobId: string): Promise<Answer | null> {
+    const { rows } = await client.query<AnswerRow>(
+      `SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+        WHERE a.workspace_id = $1 AND a.job_id = $2 ORDER BY a.after_round DESC, a.id DESC LIMIT 1`,
+      [workspaceId, jobId],
+    );
+    return rows[0] === undefined ? null : toAnswer(rows[0]);
+  }
+}
+
+/** The session may have outlived its job. */
+function isWhole(row: KnownRow | undefined): row is KnownRow {
+  return row !== undefined && typeof row.jobId === 'string';
+}
+
+function toAnswer({ kind, status, lastSeq, createdBy, isPaused: paused, ...answer }: AnswerRow): Answer {
+  const { workspaceId, id, jobId, principal, sessionId, model, format, afterSeq, afterRound, ...rest } = answer;
+  const { requestHash, createdAt, agent } = rest;
+  const state: AnswerState = isTerminal(status) ? 'over' : paused ? 'paused' : 'busy';
+  return {
+    ...{
+      workspaceId,
+      id,
+      jobId,
+      principal,
+      sessionId,
+      model,
+      format,
+      afterSeq,
+      afterRound,
+      requestHash,
+      createdAt,
+      agent,
+    },
+    job: { kind, status, lastSeq, createdBy },
+    state,
+  };
+}
