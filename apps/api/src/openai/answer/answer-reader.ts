@@ -1,7 +1,14 @@
-import type { JobKind } from '#jobs';
+import { isDelta, isTerminal, type JobEvent, type JobKind, type JobSnapshot, type JobStatus, statusAfter } from '#jobs';
+import { isOpen, type ToolCallStatus, toToolCallItem } from '#tools';
 
 import type { ViewedItem } from '../../streams/viewed-item.js';
-import type { AnswerFormat, AnswerPart } from './answer-part.js';
+import { OpenAiError } from '../openai-error.js';
+import { AnswerOutput } from './answer-output.js';
+import type { AnswerFinish, AnswerFormat, AnswerPart, AnswerUsage, ClientToolCall } from './answer-part.js';
+import { AnswerRequests } from './answer-requests.js';
+import type { CallSecrets, SeenCall } from './call-text.js';
+import { ToldCalls } from './told-calls.js';
+import { ToldText } from './told-text.js';
 
 /** Which part of a job an answer is, and how it is told. */
 export interface AnswerTerms {
@@ -11,33 +18,248 @@ export interface AnswerTerms {
   readonly afterRound: number;
   /** For one who comes late: everything up to this event is told in one piece. 0: nothing was missed. */
   readonly catchUpTo: number;
-  /** Members of a tool's arguments that its viewers do not see. */
-  readonly sensitiveFieldsOf: (tool: string) => readonly string[];
+  readonly secrets: CallSecrets;
 }
+
+type Delta = Extract<JobEvent, { type: 'text-delta' | 'reasoning-delta' }>;
+type RoundFinished = Extract<JobEvent, { type: 'round-finished' }>;
+
+const noUsage: AnswerUsage = { promptTokens: 0, completionTokens: 0, estimated: false };
 
 /**
  * Tells the answer from what a feed gives about its job: events after the answer began, and snapshots, of any moment and as
  * many as there are. One for each client; pure but for what it remembers. Once the end was told it says nothing more.
  */
 export class AnswerReader {
-  constructor(private readonly terms: AnswerTerms) {}
+  private readonly output: AnswerOutput;
+  private readonly calls: ToldCalls;
+  /** Of a chat, the text of its open round; of a workflow, its content. */
+  private readonly text = new ToldText();
+  private readonly requests = new AnswerRequests();
+  private readonly announced = new Set<string>();
+  /** Calls of this answer that are not settled, in the order of the model. */
+  private readonly openCalls = new Map<string, string>();
+  /** Calls that a client was asked to run. */
+  private readonly clientCalls = new Set<string>();
+  private status: JobStatus | undefined;
+  /** The last round that is complete. */
+  private lastRound: number;
+  private finishReason = 'stop';
+  private usage = noUsage;
+  private begun = false;
+  private over = false;
+
+  constructor(private readonly terms: AnswerTerms) {
+    this.output = new AnswerOutput(terms.catchUpTo > 0);
+    this.calls = new ToldCalls(terms.format, terms.secrets, this.output);
+    this.lastRound = terms.afterRound;
+  }
 
   /** Whether the model or a tool has begun: from then on it is an answer, whatever becomes of it. */
   get hasBegun(): boolean {
-    return this.terms.afterRound < 0;
+    return this.begun;
   }
 
   /** Whether the end was told. */
   get isOver(): boolean {
-    return this.terms.afterRound < 0;
+    return this.over;
   }
 
   /** The requests that people have to answer before it goes on: ids of interrupts, in the order of their opening. */
   get waitsFor(): readonly string[] {
-    return [];
+    return this.requests.idsOf({ clients: !this.isStrict });
   }
 
   take(item: ViewedItem): readonly AnswerPart[] {
-    return item.type === 'events' ? [] : [];
+    if (item.type === 'snapshot') {
+      if (!this.over) this.takeSnapshot(item.snapshot);
+    } else if (item.type === 'events') {
+      for (const event of item.events) if (!this.over) this.takeEvent(event);
+    }
+    return this.output.take();
   }
+
+  private get isStrict(): boolean {
+    return this.terms.format === 'openai';
+  }
+
+  private takeEvent(event: JobEvent): void {
+    this.status = statusAfter(event) ?? this.status;
+    this.requests.take(event);
+    if (event.type === 'job-finished') {
+      const { usage, status } = event.body;
+      if (!this.isChat) this.usage = { ...usage, estimated: this.usage.estimated };
+      this.finish(status);
+      return;
+    }
+    if (isDelta(event)) this.takeDelta(event);
+    else if (event.type === 'round-restarted') this.withdraw(event.body);
+    else if (event.type === 'round-finished') this.takeRound(event);
+    else if (event.type === 'tool-call' || event.type === 'tool-call-updated') {
+      const { round, internalStatus, call: item } = event.body;
+      // It was written as what the ledger's row says.
+      this.takeCall({ round, status: internalStatus as ToolCallStatus, item });
+    } else if (event.type === 'interrupt-opened' && event.body.kind === 'client_tool') {
+      const { callId } = event.body;
+      if (callId !== undefined) this.clientCalls.add(callId);
+    }
+    this.lookAround(event.seq);
+  }
+
+  private get isChat(): boolean {
+    return this.terms.kind === 'chat';
+  }
+
+  private isEarlier(round: number): boolean {
+    return round <= this.terms.afterRound;
+  }
+
+  private takeDelta({ type, body }: Delta): void {
+    if (this.isEarlier(body.round)) return;
+    this.begun = true;
+    if (type === 'text-delta' && body.offset !== undefined) this.output.say(this.text.add(body.text));
+  }
+
+  private withdraw({ round, contentLength }: { readonly round: number; readonly contentLength: number }): void {
+    if (this.isEarlier(round)) return;
+    this.text.withdraw(this.isChat ? 0 : contentLength);
+  }
+
+  private takeRound({ body }: RoundFinished): void {
+    if (this.isEarlier(body.round)) return;
+    const usage = { ...body.usage, estimated: body.usageEstimated === true };
+    if (this.isChat) this.endRound({ number: body.round, finishReason: body.finishReason, usage });
+    else this.usage = { ...this.usage, estimated: this.usage.estimated || usage.estimated };
+  }
+
+  private endRound(round: {
+    readonly number: number;
+    readonly finishReason: string;
+    readonly usage: AnswerUsage;
+  }): void {
+    this.begun = true;
+    this.output.say(this.text.settle());
+    this.text.clear();
+    this.lastRound = round.number;
+    this.finishReason = round.finishReason;
+    this.usage = sum(this.usage, round.usage);
+  }
+
+  private takeCall(call: SeenCall): void {
+    if (this.isEarlier(call.round)) return;
+    this.begun = true;
+    const { id } = call.item;
+    if (isOpen(call.status)) this.openCalls.set(`${call.round}:${id}`, id);
+    else this.openCalls.delete(`${call.round}:${id}`);
+    if (!this.isStrict || !this.clientCalls.has(id)) this.calls.take(call);
+  }
+
+  private takeSnapshot(snapshot: JobSnapshot): void {
+    this.status = snapshot.status;
+    this.begun ||= snapshot.reasoning.length > lengthOf(snapshot.rounds);
+    this.requests.replace(snapshot.interrupts);
+    for (const { byClient, callId } of snapshot.calls) if (byClient) this.clientCalls.add(callId);
+    if (this.isChat) this.takeRounds(snapshot);
+    else {
+      for (const call of snapshot.calls) this.takeStoredCall(call);
+      this.usage = snapshot.usage;
+      this.takeWhole(snapshot.content);
+    }
+    if (this.over) return;
+    if (isTerminal(snapshot.status)) this.finish(snapshot.status);
+    else this.lookAround(snapshot.seq);
+  }
+
+  private takeRounds({ rounds, calls, content }: JobSnapshot): void {
+    let end = 0;
+    for (const round of rounds) {
+      end += round.text.length;
+      if (this.isEarlier(round.number)) continue;
+      if (round.number > this.lastRound) {
+        this.takeWhole(round.text);
+        this.endRound(round);
+      }
+      const ofRound = calls.filter((call) => call.round === round.number);
+      for (const call of ofRound) this.takeStoredCall(call);
+      if (this.pausedIn(ofRound)) return;
+    }
+    this.takeWhole(content.slice(end));
+  }
+
+  /** The text as it is, however much of it was told. */
+  private takeWhole(text: string): void {
+    this.text.withdraw(0);
+    if (text === '') return;
+    this.begun = true;
+    this.output.say(this.text.add(text));
+  }
+
+  private takeStoredCall(call: JobSnapshot['calls'][number]): void {
+    const status = call.status as ToolCallStatus; // the table's CHECK allows no other
+    this.takeCall({ round: call.round, status, item: toToolCallItem({ ...call, status }) });
+  }
+
+  /** A round whose calls for clients are settled was the end of its answer: they had been handed over. */
+  private pausedIn(calls: JobSnapshot['calls']): boolean {
+    const clients = calls.filter(({ byClient }) => byClient);
+    const isSettled = calls.every(({ status }) => !isOpen(status as ToolCallStatus)); // as above
+    if (!this.isStrict || clients.length === 0 || !isSettled) return false;
+    this.pause(clients.map(({ callId: id, name, arguments: args }) => ({ id, name, arguments: args })));
+    return true;
+  }
+
+  /** After news up to `seq`: who is waited for, and whether that is the client. */
+  private lookAround(seq: number): void {
+    if (seq >= this.terms.catchUpTo) this.output.release();
+    for (const id of this.waitsFor) {
+      if (this.announced.has(id) || seq < this.terms.catchUpTo) continue;
+      this.announced.add(id);
+      this.output.comment(`waiting approval ${id}`);
+    }
+    if (!this.isStrict || this.status !== 'waiting' || this.waitsFor.length > 0) return;
+    const asked = this.requests.clientCalls;
+    const calls = [...this.openCalls.values()].map((id) => asked.get(id));
+    const known = calls.filter((call) => call !== undefined);
+    if (known.length > 0 && known.length === calls.length) this.pause(known);
+  }
+
+  private pause(calls: readonly ClientToolCall[]): void {
+    this.over = true;
+    this.output.end(calls, { type: 'end', finishReason: 'tool_calls', usage: this.usage, error: null });
+  }
+
+  private finish(status: JobStatus): void {
+    this.over = true;
+    if (status === 'completed') this.output.say(this.text.settle());
+    this.calls.close();
+    const finishReason = this.isChat ? toFinish(this.finishReason) : 'stop';
+    const error = errorOf(status, this.output.isEmpty && finishReason === 'stop');
+    this.output.end([], { type: 'end', finishReason, usage: this.usage, error });
+  }
+}
+
+function lengthOf(rounds: JobSnapshot['rounds']): number {
+  return rounds.reduce((sum, { reasoning }) => sum + reasoning.length, 0);
+}
+
+function toFinish(reason: string): AnswerFinish {
+  return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
+}
+
+function sum(a: AnswerUsage, b: AnswerUsage): AnswerUsage {
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    estimated: a.estimated || b.estimated,
+  };
+}
+
+function errorOf(status: JobStatus, isEmpty: boolean): OpenAiError | null {
+  if (status === 'failed')
+    return new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });
+  if (status === 'cancelled')
+    return new OpenAiError({ status: 500, message: 'The job was cancelled', code: 'job_cancelled' });
+  return isEmpty
+    ? new OpenAiError({ status: 500, message: 'Agent returned empty response', code: 'job_failed' })
+    : null;
 }

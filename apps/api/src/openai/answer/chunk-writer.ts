@@ -1,4 +1,4 @@
-import type { AnswerPart } from './answer-part.js';
+import type { AnswerEnd, AnswerPart, AnswerUsage, ClientToolCall } from './answer-part.js';
 
 /** What all chunks of an answer have in common. */
 export interface AnswerHead {
@@ -9,25 +9,98 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Writes an answer as lines of an event stream, each a `chat.completion.chunk`, a comment or `[DONE]`. */
+/** As OpenAI clients read it. */
+export interface WireUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+/**
+ * Writes an answer as an event stream: each `data` line is a `chat.completion.chunk` or `[DONE]`. What all its chunks have in
+ * common is written out once, so that a piece of text costs little more than its own JSON.
+ */
 export class ChunkWriter {
+  /** Up to the choices. */
+  private readonly start: string;
+  /** Up to what a content chunk says. */
+  private readonly contentStart: string;
+  private readonly contentEnd: string;
+  /** Stands in every chunk but the one that tells the usage, if one does. */
+  private readonly noUsage: string;
+
   constructor(
-    private readonly head: AnswerHead,
+    head: AnswerHead,
     private readonly options: { readonly includeUsage: boolean },
-  ) {}
+  ) {
+    const { id, created, model } = head;
+    const common = JSON.stringify({ id, object: 'chat.completion.chunk', created, model });
+    this.start = `data: ${oneLine(common.slice(0, -1))},"choices":[`;
+    this.noUsage = options.includeUsage ? ',"usage":null' : '';
+    this.contentStart = `${this.start}{"index":0,"delta":{"content":`;
+    this.contentEnd = `},"logprobs":null,"finish_reason":null}]${this.noUsage}}\n\n`;
+  }
 
   /** The first chunk: who speaks. */
   role(): string {
-    return `${this.head.id}${String(this.options.includeUsage)}`;
+    return this.chunk({ role: 'assistant', content: '' }, null);
   }
 
-  /** What a part is on the wire; after the end, with `[DONE]`. */
+  /** What a part is on the wire; the end with everything that belongs to it, `[DONE]` included. */
   lines(part: AnswerPart): string {
-    return part.type;
+    switch (part.type) {
+      case 'content':
+        return this.contentStart + oneLine(JSON.stringify(part.text)) + this.contentEnd;
+      case 'comment':
+        return commentLine(part.text);
+      case 'tool-calls':
+        return part.calls
+          .map((call, index) => this.chunk({ tool_calls: [{ index, ...toWireCall(call) }] }, null))
+          .join('');
+      case 'end':
+        return this.end(part);
+    }
+  }
+
+  private end({ finishReason, usage, error }: AnswerEnd): string {
+    if (error !== null) {
+      const said = { content: `\n\n[error] ${error.message}` };
+      return this.chunk(said, 'stop', `,"error":${oneLine(JSON.stringify(error.toBody()))}`) + DONE;
+    }
+    const last = this.chunk({}, finishReason);
+    if (!this.options.includeUsage) return last + DONE;
+    const comment = usage.estimated ? commentLine('usage estimated') : '';
+    return `${last}${comment}${this.start}],"usage":${JSON.stringify(toWireUsage(usage))}}\n\n${DONE}`;
+  }
+
+  private chunk(delta: object, finishReason: string | null, more = ''): string {
+    const choice = { index: 0, delta, logprobs: null, finish_reason: finishReason };
+    return `${this.start}${oneLine(JSON.stringify(choice))}]${this.noUsage}${more}}\n\n`;
   }
 }
 
-/** A comment of an event stream: one line, whatever `text` is. */
+const DONE = 'data: [DONE]\n\n';
+
+/** A comment of an event stream (HTML Standard, section 9.2.6): one line, whatever `text` is. */
 export function commentLine(text: string): string {
-  return `: ${text}\n\n`;
+  return `: ${text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')}\n\n`;
+}
+
+export function toWireCall({ id, name, arguments: args }: ClientToolCall) {
+  return { id, type: 'function', function: { name, arguments: args } } as const;
+}
+
+export function toWireUsage({ promptTokens, completionTokens }: AnswerUsage): WireUsage {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+}
+
+const lineEnds = /[\u0085\u2028\u2029]/g;
+
+/** JSON leaves these as they are; clients that split lines as Unicode does would break the line there. */
+function oneLine(json: string): string {
+  return json.replace(lineEnds, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,5 +1,5 @@
-import type { AnswerPart } from './answer-part.js';
-import type { AnswerHead } from './chunk-writer.js';
+import type { AnswerEnd, AnswerFinish, AnswerPart, ClientToolCall } from './answer-part.js';
+import { type AnswerHead, toWireCall, toWireUsage, type WireUsage } from './chunk-writer.js';
 
 /** An answer in one piece: a `chat.completion`. */
 export interface Completion {
@@ -7,24 +7,52 @@ export interface Completion {
   readonly object: 'chat.completion';
   readonly created: number;
   readonly model: string;
-  readonly choices: readonly unknown[];
-  readonly usage: unknown;
+  readonly choices: readonly [
+    {
+      readonly index: 0;
+      readonly message: {
+        readonly role: 'assistant';
+        /** Null: it says nothing, it has calls only. */
+        readonly content: string | null;
+        readonly refusal: null;
+        readonly tool_calls?: readonly ReturnType<typeof toWireCall>[];
+      };
+      readonly logprobs: null;
+      readonly finish_reason: AnswerFinish;
+    },
+  ];
+  readonly usage: WireUsage;
 }
 
-/** Collects an answer. */
+/** Collects an answer for a client that wants it in one piece. */
 export class CompletionBuilder {
-  readonly parts: AnswerPart[] = [];
+  private readonly texts: string[] = [];
+  private calls: readonly ClientToolCall[] = [];
+  private end: AnswerEnd | undefined;
 
   add(part: AnswerPart): void {
-    this.parts.push(part);
+    if (part.type === 'content') this.texts.push(part.text);
+    else if (part.type === 'tool-calls') this.calls = part.calls;
+    else if (part.type === 'end') this.end = part;
   }
 
-  /** Throws the `OpenAiError` of an answer that failed. Call once the end was added. */
-  build(head: AnswerHead): { readonly completion: Completion; readonly usageEstimated: boolean } {
-    const { id, created, model } = head;
+  /** Call once the end was added. Throws the `OpenAiError` of an answer that failed. */
+  build({ id, created, model }: AnswerHead): { readonly completion: Completion; readonly usageEstimated: boolean } {
+    const { end, calls } = this;
+    if (end === undefined) throw new Error('the answer is not at its end');
+    if (end.error !== null) throw end.error;
+    const text = this.texts.join('');
+    const message = {
+      role: 'assistant',
+      content: text === '' && calls.length > 0 ? null : text,
+      refusal: null,
+      ...(calls.length > 0 && { tool_calls: calls.map(toWireCall) }),
+    } as const;
+    const choice = { index: 0, message, logprobs: null, finish_reason: end.finishReason } as const;
+    const { estimated } = end.usage;
     return {
-      completion: { id, object: 'chat.completion', created, model, choices: [], usage: null },
-      usageEstimated: false,
+      completion: { id, object: 'chat.completion', created, model, choices: [choice], usage: toWireUsage(end.usage) },
+      usageEstimated: estimated,
     };
   }
 }

@@ -1,0 +1,82 @@
+import type { AnswerEnd, AnswerPart, ClientToolCall } from './answer-part.js';
+
+/** Collects the parts of an answer until they are taken: text in whole characters, blocks on lines of their own. */
+export class AnswerOutput {
+  private parts: AnswerPart[] = [];
+  /** Text that may still be added to its last part. */
+  private text = '';
+  /** The first half of a character whose other half has not come. */
+  private half = '';
+  private isAtLineStart = true;
+  /** Nothing of the content was told, nor waits to be. */
+  isEmpty = true;
+
+  /** `isHeld`: everything so far is one piece, until `release`. */
+  constructor(private isHeld: boolean) {}
+
+  say(text: string): void {
+    const whole = this.half + text;
+    const end = endsInHalf(whole) ? whole.length - 1 : whole.length;
+    this.half = whole.slice(end);
+    this.add(whole.slice(0, end).toWellFormed());
+  }
+
+  /** A piece by itself, on lines of its own. */
+  block(text: string): void {
+    this.flush();
+    this.add(`${this.isAtLineStart ? '' : '\n'}${text}\n`);
+    this.flush();
+  }
+
+  /** What was to be heard while it happened is not told later. */
+  comment(text: string): void {
+    if (this.isHeld) return;
+    this.flush();
+    this.parts.push({ type: 'comment', text });
+  }
+
+  end(calls: readonly ClientToolCall[], end: AnswerEnd): void {
+    this.release();
+    if (calls.length > 0) this.parts.push({ type: 'tool-calls', calls });
+    this.parts.push(end);
+  }
+
+  release(): void {
+    this.isHeld = false;
+    this.flush();
+  }
+
+  take(): readonly AnswerPart[] {
+    this.flushText();
+    const { parts } = this;
+    this.parts = [];
+    return parts;
+  }
+
+  private add(text: string): void {
+    if (text === '') return;
+    this.text += text;
+    this.isEmpty = false;
+    this.isAtLineStart = text.endsWith('\n');
+  }
+
+  /** Nothing is added to what was said; half a character stays one. */
+  private flush(): void {
+    if (this.half !== '') {
+      this.half = '';
+      this.add('\uFFFD');
+    }
+    this.flushText();
+  }
+
+  private flushText(): void {
+    if (this.isHeld || this.text === '') return;
+    this.parts.push({ type: 'content', text: this.text });
+    this.text = '';
+  }
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last < 0xdc00;
+}

@@ -1,0 +1,47 @@
+import type { JobEvent, JobSnapshot } from '#jobs';
+
+import type { ClientToolCall } from './answer-part.js';
+
+const clientKind = 'client_tool';
+
+interface OpenRequest {
+  readonly kind: string;
+  /** Of a `client_tool`: the call as the client is to run it. */
+  readonly call: ClientToolCall | null;
+}
+
+/** The requests that a job has open, in the order of their opening. */
+export class AnswerRequests {
+  private readonly open = new Map<string, OpenRequest>();
+
+  take(event: JobEvent): void {
+    if (event.type === 'interrupt-opened') {
+      const { interruptId, kind, callId, request } = event.body;
+      this.open.set(interruptId, toRequest({ kind, callId: callId ?? null, request }));
+    } else if (event.type === 'interrupt-resolved') this.open.delete(event.body.interruptId);
+  }
+
+  replace(interrupts: JobSnapshot['interrupts']): void {
+    this.open.clear();
+    for (const interrupt of interrupts) this.open.set(interrupt.id, toRequest(interrupt));
+  }
+
+  /** Those that people have to answer; with `clients`, they answer calls for clients too. */
+  idsOf({ clients }: { readonly clients: boolean }): readonly string[] {
+    return [...this.open].filter(([, { kind }]) => clients || kind !== clientKind).map(([id]) => id);
+  }
+
+  /** By their ids. */
+  get clientCalls(): ReadonlyMap<string, ClientToolCall> {
+    return new Map([...this.open.values()].flatMap(({ call }) => (call === null ? [] : [[call.id, call]])));
+  }
+}
+
+type Asked = Pick<JobSnapshot['interrupts'][number], 'kind' | 'callId' | 'request'>;
+
+function toRequest({ kind, callId: id, request }: Asked): OpenRequest {
+  if (kind !== clientKind || id === null || typeof request !== 'object' || request === null)
+    return { kind, call: null };
+  const { tool: name, arguments: args }: Readonly<Record<string, unknown>> = { ...request };
+  return { kind, call: typeof name === 'string' && typeof args === 'string' ? { id, name, arguments: args } : null };
+}
