@@ -16,6 +16,8 @@ export type {
 export { runCalls, type RunCallsPorts, type StartVerdict } from './loop/run-calls.js';
 export { type CommittedRound, toLoopRounds } from './loop/to-loop-rounds.js';
 export { toolLoop } from './loop/tool-loop.js';
+export { chooseRoute, type ChosenWay, type RoutingReply } from './routing/choose-route.js';
+export { type DescribedRoute, type RoutingRequest, routingRequest } from './routing/routing-request.js';
 export type {
   Agent,
   AgentLimits,

@@ -1,9 +1,8 @@
-import type { ToolDefinition } from '#models';
+import { chooseRoute, routingRequest } from '#chat';
 
 import { type Route, routesOf } from '../definition/edge-lookup.js';
 import type { ChosenRoute } from '../engine/node-run.js';
 import { userMessageWithImages } from './attachments.js';
-import { chooseRoute } from './choose-route.js';
 import { type ContextOf, defineNode } from './define-node.js';
 import type { NodeOutcome } from './node-executor.js';
 import { handOn } from './settlements.js';
@@ -33,18 +32,14 @@ interface Routing {
 async function route(context: ContextOf<'router'>, { routes, input, rejections }: Routing): Promise<NodeOutcome> {
   const { node, ports, signal } = context;
   const model = node.data.model ?? null;
+  const { system, ...asked } = routingRequest(routes, node.data.prompt);
   const conversed = await ports.converse({
     ...(rejections === 0 ? {} : { branch: `review@${rejections}` }),
     isShown: false,
     model,
-    messages: [
-      { role: 'system', content: systemText(routes, node.data.prompt) },
-      await userMessageWithImages(context, input, model),
-    ],
+    messages: [{ role: 'system', content: system }, await userMessageWithImages(context, input, model)],
     tools: [],
-    capture: selectRoute(routes),
-    toolChoice: { type: 'function', function: { name: 'select_route' } },
-    parameters: { temperature: 0, max_tokens: 100 },
+    ...asked,
     maxIterations: 1,
     signal,
   });
@@ -83,33 +78,4 @@ function taken({ graph }: ContextOf<'router'>, input: string, choice: Choice): N
       fallbackUsed,
     },
   });
-}
-
-function systemText(routes: readonly Route[], rules: string): string {
-  const list = routes.map(({ id, name, description }, index) =>
-    [`${index + 1}. ${name} (id: ${id})`, ...(description === null ? [] : [`   ${description}`])].join('\n'),
-  );
-  return [
-    "Choose the route that fits the user's message best, with the tool select_route.",
-    `Routes:\n${list.join('\n')}`,
-    ...(rules.trim() === '' ? [] : [`Rules:\n${rules}`]),
-  ].join('\n\n');
-}
-
-function selectRoute(routes: readonly Route[]): ToolDefinition {
-  return {
-    type: 'function',
-    function: {
-      name: 'select_route',
-      description: 'Takes a route.',
-      parameters: {
-        type: 'object',
-        properties: {
-          route_id: { type: 'string', enum: [...new Set(routes.map(({ id }) => id))], description: 'Id of the route' },
-          reasoning: { type: 'string', description: 'Why this one, in a sentence' },
-        },
-        required: ['route_id', 'reasoning'],
-      },
-    },
-  };
 }

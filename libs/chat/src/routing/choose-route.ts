@@ -1,0 +1,54 @@
+/** A way that a model can choose. */
+export interface Choosable {
+  /** What the model chooses by. */
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What a routing model said: the arguments of its call, or a text. */
+export interface RoutingReply {
+  readonly captured: string | null;
+  readonly text: string;
+}
+
+/** What a reply means, and why. */
+export interface ChosenWay<Route> {
+  readonly route: Route;
+  readonly reasoning: string;
+}
+
+/** The route that a reply means; null: none. A call with wrong arguments means none, whatever is said beside it. Pure. */
+export function chooseRoute<Route extends Choosable>(
+  routes: readonly Route[],
+  { captured, text }: RoutingReply,
+): ChosenWay<Route> | null {
+  if (captured !== null) return fromCall(routes, captured);
+  const route = fromText(routes, text.trim().toLowerCase());
+  return route === undefined ? null : { route, reasoning: '' };
+}
+
+function fromCall<Route extends Choosable>(routes: readonly Route[], captured: string): ChosenWay<Route> | null {
+  const args = parse(captured);
+  const route = routes.find(({ id }) => id === args['route_id']);
+  const reasoning = args['reasoning'];
+  return route === undefined ? null : { route, reasoning: typeof reasoning === 'string' ? reasoning : '' };
+}
+
+function fromText<Route extends Choosable>(routes: readonly Route[], text: string): Route | undefined {
+  if (text === '') return undefined;
+  const named =
+    routes.find(({ id }) => id.trim().toLowerCase() === text) ??
+    routes.find(({ name }) => name.trim().toLowerCase() === text);
+  if (named !== undefined) return named;
+  const number = (text.match(/\d+/g) ?? []).map(Number).find((k) => k >= 1 && k <= routes.length);
+  return number === undefined ? undefined : routes[number - 1];
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,55 @@
+import type { ModelParameters, ToolChoice, ToolDefinition } from '#models';
+
+import type { Choosable } from './choose-route.js';
+
+/** A way, as it is described to the model. */
+export interface DescribedRoute extends Choosable {
+  readonly description: string | null;
+}
+
+/** How a model is asked to choose: what it reads first, and the call that is its answer. What it chooses for is the user's message. */
+export interface RoutingRequest {
+  readonly system: string;
+  readonly capture: ToolDefinition;
+  readonly toolChoice: ToolChoice;
+  readonly parameters: ModelParameters;
+}
+
+/** `rules`: how to choose, in somebody's own words; may be empty. Pure. */
+export function routingRequest(routes: readonly DescribedRoute[], rules: string): RoutingRequest {
+  return {
+    system: systemText(routes, rules),
+    capture: selectRoute(routes),
+    toolChoice: { type: 'function', function: { name: 'select_route' } },
+    parameters: { temperature: 0, max_tokens: 100 },
+  };
+}
+
+function systemText(routes: readonly DescribedRoute[], rules: string): string {
+  const list = routes.map(({ id, name, description }, index) =>
+    [`${index + 1}. ${name} (id: ${id})`, ...(description === null ? [] : [`   ${description}`])].join('\n'),
+  );
+  return [
+    "Choose the route that fits the user's message best, with the tool select_route.",
+    `Routes:\n${list.join('\n')}`,
+    ...(rules.trim() === '' ? [] : [`Rules:\n${rules}`]),
+  ].join('\n\n');
+}
+
+function selectRoute(routes: readonly Choosable[]): ToolDefinition {
+  return {
+    type: 'function',
+    function: {
+      name: 'select_route',
+      description: 'Takes a route.',
+      parameters: {
+        type: 'object',
+        properties: {
+          route_id: { type: 'string', enum: [...new Set(routes.map(({ id }) => id))], description: 'Id of the route' },
+          reasoning: { type: 'string', description: 'Why this one, in a sentence' },
+        },
+        required: ['route_id', 'reasoning'],
+      },
+    },
+  };
+}
