@@ -1,6 +1,8 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
+import type { DirectCall } from './nodes/direct-call.js';
+
 /** What a chat job was asked to do, as it is stored on its row (`format` 1). Never holds a secret. */
 export interface ChatInput {
   readonly messages: readonly ChatMessage[];
@@ -16,6 +18,8 @@ export interface ChatInput {
   readonly toolApproval?: ApprovalPolicy;
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
+  /** All that the job does: no model is asked. */
+  readonly call?: DirectCall;
   /** The job whose question this one asks again: nothing new is said, and its unfinished answer is left out of the prompt. */
   readonly retryOf?: string;
   /** The request brought a provider key of its own. */

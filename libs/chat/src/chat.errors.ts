@@ -15,3 +15,11 @@ export const nothingSaid = () => new AppError({ code: 'bad_request', message: 'M
 
 export const tooManyMessages = (limit: number) =>
   new AppError({ code: 'too_large', message: `messages exceeds ${limit} entries`, field: 'messages' });
+
+/** A job of one call stands for what was asked once: whoever wants it again asks again. */
+export const callNotRetried = () =>
+  new AppError({ code: 'conflict', message: 'A single tool call is not retried: make a new one', field: 'jobId' });
+
+/** The server has run this call in the place of a client before. */
+export const alreadyExecuted = () =>
+  new AppError({ code: 'already_executed', message: 'Tool call was already executed' });

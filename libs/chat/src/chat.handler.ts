@@ -20,6 +20,7 @@ import { type Conversation, ConversationRepository } from './history/conversatio
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
+import { directCall } from './nodes/direct-call.js';
 import { maxRestartsPerRound, withRoundLimit } from './round-limit.js';
 
 /** What the handler runs calls with, and closes them. */
@@ -92,7 +93,7 @@ export class ChatHandler implements JobHandler {
   ): Promise<LoopInput> {
     const { input, offered, pager, conversation } = given;
     const { values } = this.config;
-    const { model, modelName } = await this.models.modelOf(run.job);
+    const { model, modelName } = await this.modelOf(run, input);
     const messages = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
     return {
       model: withRoundLimit(model, values.ROUND_TIMEOUT_MS),
@@ -112,6 +113,10 @@ export class ChatHandler implements JobHandler {
       },
       signal: run.signal,
     };
+  }
+
+  private modelOf({ job }: JobRun, { call }: ChatInput): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
+    return call === undefined ? this.models.modelOf(job) : Promise.resolve({ model: directCall(call), modelName: '' });
   }
 
   /** A question that is asked again stands in the thread already; the answer that was given up does not help. */

@@ -16,6 +16,8 @@ import { UnknownCalls } from './calls/unknown-calls.js';
 import { ChatCalls, ChatHandler } from './chat.handler.js';
 import { ChatInstance, ChatService } from './chat.service.js';
 import { ChatTelemetry } from './chat.telemetry.js';
+import { DirectCalls } from './direct/direct-calls.service.js';
+import { PendingCallsRepository } from './direct/pending-calls.repository.js';
 import { ConversationRepository } from './history/conversation.repository.js';
 import { NodeConversationsRepository } from './nodes/node-conversations.repository.js';
 import { NodeConversations } from './nodes/node-conversations.service.js';
@@ -42,15 +44,17 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
     ChatService,
     ChatTelemetry,
     ConversationRepository,
+    DirectCalls,
     NodeConversations,
     NodeConversationsRepository,
     NodeLoops,
+    PendingCallsRepository,
     ToolRunner,
     UnknownCalls,
     ...answers,
     ...threads,
   ],
-  exports: [AgentsService, ChatHandler, ChatService, NodeConversations, ...answers, ...threads],
+  exports: [AgentsService, ChatHandler, ChatService, DirectCalls, NodeConversations, ...answers, ...threads],
 })
 export class ChatModule implements OnModuleInit {
   constructor(

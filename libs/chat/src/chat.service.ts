@@ -14,7 +14,7 @@ import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#m
 import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
 import { type ClientSide, ToolCatalog } from '#tools';
 
-import { nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
+import { callNotRetried, nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
 import type { StartChat } from './start-chat.js';
 
@@ -86,6 +86,7 @@ export class ChatService {
     assertCan(abilityOf(principal), { action: 'retry', subject: 'Job', row: { workspaceId, createdBy } });
     if (!isTerminal(job.status) || job.status === 'completed') throw jobNotFinished();
     const { client, ...chat } = toChatInput(input);
+    if (chat.call !== undefined) throw callNotRetried();
     if (chat.tools.length > 0 && !this.instance.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     // The key was erased with the job's end, and nobody else's is used in its place.
     if (chat.hasOwnKey === true) throw missingModelKey();

@@ -46,6 +46,7 @@ export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';
 export { ConversationFailed } from './nodes/conversation-failed.js';
+export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
 export type { DirectCall } from './nodes/direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';
 export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calling-run.js';

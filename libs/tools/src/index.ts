@@ -19,6 +19,7 @@ export {
   type HashedCall,
 } from './approval/approval-request.js';
 export { type CallQuestion, judgeCall, type MetRule, type PolicyLayer, type Verdict } from './approval/judge-call.js';
+export { matchesGlob } from './approval/matches-glob.js';
 export { type DecidableRequest, mayDecide } from './approval/may-decide.js';
 export { type Explanation, PolicyExplainer } from './approval/policy-explainer.service.js';
 export { MAX_REPLAYED, PolicyReplayService } from './approval/policy-replay.service.js';

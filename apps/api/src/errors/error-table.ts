@@ -47,6 +47,7 @@ export const errorTable = {
   last_owner: conflict,
   already_member: conflict,
   already_claimed: conflict,
+  already_executed: conflict,
   claim_changed: conflict,
   claim_lost: conflict,
   no_agents: conflict,

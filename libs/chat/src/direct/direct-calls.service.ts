@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type Principal } from '#auth';
+import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
+import { Config, newId, toStorable } from '#platform';
+import { type ApprovalPolicy, ToolCatalog } from '#tools';
+
+import { alreadyExecuted, toolsSwitchedOff, unknownTool } from '../chat.errors.js';
+import type { ChatInput } from '../chat-input.js';
+import type { DirectCall } from '../nodes/direct-call.js';
+import { executedCallRow, isExecutedBefore } from './executed-call-part.repository.js';
+import { type PendingCall, PendingCallsRepository } from './pending-calls.repository.js';
+
+/** A call to be made without asking a model. */
+export interface StartDirectCall {
+  readonly call: DirectCall;
+  /** The call, waiting for a client, that this one is made in the place of; it can be made so once. */
+  readonly inPlaceOf: PendingCall | null;
+  /** Rules of the caller's own; they only tighten the policy of the workspace. */
+  readonly toolApproval: ApprovalPolicy | null;
+  readonly idempotency: StartRequest['idempotency'];
+}
+
+/** The job's `model`, which it does not have. */
+const noModel = '';
+
+/**
+ * Single calls of tools as jobs of their own: a conversation that nobody has, whose one round asks for the call. So it goes by
+ * the schema, policy, limits and ledger of every call, and survives what every job survives.
+ */
+@Injectable()
+export class DirectCalls {
+  constructor(
+    private readonly starter: JobStarter,
+    private readonly catalog: ToolCatalog,
+    private readonly pendingCalls: PendingCallsRepository,
+    private readonly config: Config,
+  ) {}
+
+  /** A call that waits for a client of this principal, by the id that the client knows; null: there is none. */
+  pending(principal: Principal, callId: string): Promise<PendingCall | null> {
+    return this.pendingCalls.find(principal, callId);
+  }
+
+  /** What this key has started before; null: nothing yet. Throws `idempotency_key_mismatch`, `admission_cancelled`. */
+  replay(
+    { workspaceId, id: principal }: Principal,
+    idempotency: NonNullable<StartRequest['idempotency']>,
+  ): Promise<StartedJob | null> {
+    return this.starter.replay({ workspaceId, principal, idempotency });
+  }
+
+  /**
+   * Accepts the job; it is committed when this returns. Throws `forbidden` (a viewer), `bad_request` (no such tool, or tools
+   * are switched off), `already_executed`, and what `JobStarter.start` throws.
+   */
+  async start(principal: Principal, request: StartDirectCall): Promise<StartedJob> {
+    const { workspaceId, id, userId } = principal;
+    assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
+    const { inPlaceOf, idempotency } = request;
+    const jobId = newId();
+    const start: StartRequest = {
+      ...{ jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null },
+      ...{ thread: null, messageClientId: null, model: noModel, keyCipher: null, idempotency },
+      input: await this.inputOf(workspaceId, request),
+      ...(inPlaceOf === null ? {} : { beside: [executedCallRow({ workspaceId, jobId }, inPlaceOf.toolCallId)] }),
+    };
+    try {
+      return await this.starter.start(start);
+    } catch (error) {
+      throw isExecutedBefore(error) ? alreadyExecuted() : error;
+    }
+  }
+
+  private async inputOf(workspaceId: string, { call, inPlaceOf, toolApproval }: StartDirectCall): Promise<ChatInput> {
+    if (!this.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
+    const tool = (await this.catalog.of(workspaceId)).find(call.name);
+    if (tool?.enabled !== true) throw unknownTool(call.name);
+    const callId = inPlaceOf?.callId ?? `call_${randomBytes(12).toString('hex')}`;
+    const input: ChatInput = {
+      messages: [],
+      history: 'request',
+      tools: [call.name],
+      toolPins: { [call.name]: tool.version },
+      ...(toolApproval === null ? {} : { toolApproval }),
+      call: { ...call, callId },
+    };
+    const stored: unknown = toStorable(input);
+    return stored as ChatInput; // the same shape; only texts are normalised
+  }
+}

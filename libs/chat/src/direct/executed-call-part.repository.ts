@@ -1,0 +1,27 @@
+import { type CommitPart, type PartRow, partRow } from '#jobs';
+
+type Row = readonly [workspaceId: string, jobId: string, toolCallId: string];
+
+const executedCalls: CommitPart<Row> = {
+  name: 'executed_calls',
+  columns: [
+    ['workspace_id', 'uuid'],
+    ['job_id', 'uuid'],
+    ['tool_call_id', 'uuid'],
+  ],
+  sql: (rows) => `INSERT INTO executed_call (workspace_id, tool_call_id, job_id)
+  SELECT r.workspace_id, r.tool_call_id, r.job_id FROM ${rows} r RETURNING 1`,
+};
+
+/** Marks a call that waits for a client as run by a job; a call that has the mark cannot get another. */
+export function executedCallRow(
+  job: { readonly workspaceId: string; readonly jobId: string },
+  toolCallId: string,
+): PartRow {
+  return partRow(executedCalls, [job.workspaceId, job.jobId, toolCallId]);
+}
+
+/** Whether a write failed because the call had its mark already. */
+export function isExecutedBefore(error: unknown): boolean {
+  return error instanceof Error && 'constraint' in error && error.constraint === 'executed_call_pkey';
+}
