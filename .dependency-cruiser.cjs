@@ -11,7 +11,7 @@ const floorRules = floors.flatMap((libs, level) =>
 );
 const rule = (name, from, to) => ({ name, severity: 'error', from, to });
 // Clients of the public API: they may use the graphql-ws client like any user of Nightshift.
-const clients = ['^test/', '^bench/', '^apps/launcher/src/sample/'];
+const clients = ['^test/', '^bench/', '^packages/client/', '^apps/launcher/src/sample/'];
 module.exports = {
   forbidden: [
     ...floorRules,
@@ -23,7 +23,13 @@ module.exports = {
     ),
     rule('own-door-unused', { path: '^libs/([^/]+)/' }, { path: '^libs/$1/src/index\\.ts$' }),
     rule('apps-apart', { path: '^apps/([^/]+)/' }, { path: '^apps/', pathNot: '^apps/$1/' }),
-    rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps)/' }),
+    rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps|test|bench)/' }),
+    // What a browser loads as well: nothing of Node, and of other packages one.
+    rule(
+      'client-anywhere',
+      { path: '^packages/client/', pathNot: '\\.spec\\.ts$' },
+      { pathNot: ['^packages/client/', 'node_modules/graphql-ws/'] },
+    ),
     rule(
       'doors-in-api',
       { pathNot: ['^apps/api/', ...clients] },

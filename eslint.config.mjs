@@ -13,7 +13,7 @@ const restrictedImports = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist/', '**/generated/', '.nightshift/', '**/*.mjs', '**/*.cjs', 'prisma.config.ts'] },
+  { ignores: ['**/dist/', '**/generated/', '.nightshift/', '**/*.mjs', '**/*.cjs', 'prisma.config.ts'] },
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true } },

@@ -16,7 +16,9 @@ const read = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 const PACKAGES_STAMP = at('node_modules', '.nightshift-packages');
 const CLIENT_STAMP = at('libs', 'platform', 'src', 'prisma', 'generated', 'prisma', '.schema');
 const BUILD_STAMP = at('dist', '.sources');
-const SOURCES = ['apps', 'bench', 'libs', 'test'];
+const CLIENT = join('packages', 'client');
+const CLIENT_PROJECT = join(CLIENT, 'tsconfig.build.json');
+const SOURCES = ['apps', 'bench', 'libs', 'packages', 'test'];
 
 /** The Node of package-lock.json, which everything but this script runs on. */
 export const pinnedNode = at('node_modules', '.bin', 'node');
@@ -72,7 +74,8 @@ async function generateClient() {
 /** One line per source file: what has not moved since the last build need not be compiled. */
 function sourceLines() {
   const files = SOURCES.flatMap((folder) => (existsSync(at(folder)) ? filesBelow(folder) : []));
-  return [...files.filter((file) => file.endsWith('.ts')).sort(), 'package-lock.json', 'tsconfig.json'].map((file) => {
+  const settings = ['package-lock.json', 'tsconfig.json', CLIENT_PROJECT, join(CLIENT, 'tsconfig.json')];
+  return [...files.filter((file) => file.endsWith('.ts')).sort(), ...settings].map((file) => {
     const { mtimeMs, size } = statSync(at(file));
     return `${file} ${size} ${mtimeMs}`;
   });
@@ -81,13 +84,13 @@ function sourceLines() {
 function filesBelow(folder) {
   return readdirSync(at(folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.name === 'node_modules') return [];
+    if (entry.name === 'node_modules' || entry.name === 'dist') return [];
     return entry.isDirectory() ? filesBelow(path) : [path];
   });
 }
 
 function buildIsFresh() {
-  return read(BUILD_STAMP) === sourceLines().join('\n');
+  return existsSync(at(CLIENT, 'dist', 'index.js')) && read(BUILD_STAMP) === sourceLines().join('\n');
 }
 
 async function build() {
@@ -97,15 +100,13 @@ async function build() {
     const gone = line.split(' ')[0];
     if (gone === '' || present.has(gone)) continue;
     for (const suffix of ['.js', '.js.map']) rmSync(at('dist', gone.replace(/\.ts$/, suffix)), { force: true });
+    if (gone.startsWith(CLIENT)) rmSync(at(CLIENT, 'dist'), { recursive: true, force: true });
   }
   rmSync(BUILD_STAMP, { force: true });
-  await run(pinnedNode, [
-    at('node_modules', 'typescript', 'bin', 'tsc'),
-    '-p',
-    at('tsconfig.json'),
-    '--pretty',
-    'false',
-  ]);
+  const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
+  for (const project of ['tsconfig.json', CLIENT_PROJECT]) {
+    await run(pinnedNode, [tsc, '-p', at(project), '--pretty', 'false']);
+  }
   writeFileSync(BUILD_STAMP, lines.join('\n'));
 }
 

@@ -1,0 +1,19 @@
+import type { BackOffOptions } from './back-off.js';
+import type { HttpDoor } from './http-door.js';
+import type { SocketDoor } from './socket-door.js';
+
+/** What everything that one client hands out shares. */
+export interface Connection {
+  readonly http: HttpDoor;
+  readonly sockets: SocketDoor;
+  readonly backOff: BackOffOptions;
+  /** This device, for client tools. */
+  readonly deviceId: string;
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal;
+}
+
+/** Aborts when the client is closed, or when `signal` does. */
+export function until({ closing }: Pick<Connection, 'closing'>, signal?: AbortSignal): AbortSignal {
+  return signal === undefined ? closing : AbortSignal.any([closing, signal]);
+}

@@ -1,0 +1,49 @@
+import type { BackOffOptions } from './back-off.js';
+import { Credentials, type TokenSource } from './credentials.js';
+import { HttpDoor } from './http-door.js';
+import { Nightshift } from './nightshift.js';
+import { randomText } from './random-text.js';
+import { SocketDoor, type WebSocketClass } from './socket-door.js';
+
+/** Where the server is, who asks, and what the runtime lacks. */
+export type NightshiftOptions = TokenSource & {
+  /** Base of the server, such as `http://127.0.0.1:4000`. */
+  readonly url: string;
+  /** The workspace to enter, for the token of a user of several. */
+  readonly workspace?: string | undefined;
+  /** This device, for client tools: a text that was made up once and kept. Absent: another one for each client. */
+  readonly deviceId?: string | undefined;
+  /** How lost connections are taken up again. Without `attempts` it never gives up. */
+  readonly reconnect?: BackOffOptions | undefined;
+  /** How long a request may take, and how long a silent connection is trusted, in ms. 30,000 and 15,000 by default. */
+  readonly timeouts?: { readonly requestMs?: number; readonly heartbeatMs?: number } | undefined;
+  /** In place of the runtime's. */
+  readonly fetch?: typeof fetch | undefined;
+  /** In place of the runtime's; Node 20 has none: pass that of the package `ws`. */
+  readonly webSocket?: WebSocketClass | undefined;
+};
+
+/**
+ * A client of one server. It opens nothing until it is asked for something, and holds one WebSocket while something is being
+ * followed. `token` stays what it is; `getToken` is asked for another one when the server refuses the last, or it has ended.
+ */
+export function createNightshift(options: NightshiftOptions): Nightshift {
+  const { workspace, reconnect: backOff = {}, timeouts: { requestMs = 30_000, heartbeatMs = 15_000 } = {} } = options;
+  const credentials = new Credentials(options);
+  const url = new URL('graphql', options.url.endsWith('/') ? options.url : `${options.url}/`).href;
+  const shared = { url, credentials, workspace };
+  // Browsers call fetch as a function of the window only.
+  const fetch = options.fetch ?? ((...asked: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...asked));
+  const runtime: { readonly WebSocket?: WebSocketClass } = globalThis;
+  const closing = new AbortController();
+  return new Nightshift(
+    {
+      http: new HttpDoor({ ...shared, fetch, timeoutMs: requestMs, backOff }),
+      sockets: new SocketDoor({ ...shared, webSocket: options.webSocket ?? runtime.WebSocket, heartbeatMs }),
+      backOff,
+      deviceId: options.deviceId ?? randomText(),
+      closing: closing.signal,
+    },
+    closing,
+  );
+}

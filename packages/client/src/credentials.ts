@@ -1,0 +1,73 @@
+import { NightshiftError } from './nightshift-error.js';
+
+/** Where tokens come from: one that stays, or a function that is asked again when the last one is over. */
+export type TokenSource =
+  | { readonly token: string; readonly getToken?: never }
+  | { readonly getToken: () => string | Promise<string>; readonly token?: never };
+
+/** Tokens are used a little shorter than they live, so that none ends on its way. */
+const marginMs = 5_000;
+
+interface Held {
+  readonly token: string;
+  /** Null: it does not say. */
+  readonly endsAt: number | null;
+}
+
+/** The token that is in use. Whoever needs one while a new one is being asked for waits for that one. */
+export class Credentials {
+  private held: Held | undefined;
+  private asked: Promise<Held> | undefined;
+
+  constructor(
+    private readonly source: TokenSource,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Throws `token_unavailable` when the application has none. */
+  async token(): Promise<string> {
+    const { held } = this;
+    if (held !== undefined && (held.endsAt === null || this.now() < held.endsAt)) return held.token;
+    this.asked ??= this.ask().finally(() => {
+      this.asked = undefined;
+    });
+    return (await this.asked).token;
+  }
+
+  /** The server does not take this token: it is not used again. Tells whether there may be another one. */
+  refuse(token: string): boolean {
+    if (this.source.getToken === undefined) return false;
+    if (this.held?.token === token) this.held = undefined;
+    return true;
+  }
+
+  private async ask(): Promise<Held> {
+    try {
+      const token = this.source.getToken === undefined ? this.source.token : await this.source.getToken();
+      this.held = { token, endsAt: this.endOf(token) };
+      return this.held;
+    } catch (cause) {
+      throw new NightshiftError('There is no token', { code: 'token_unavailable', cause });
+    }
+  }
+
+  /** The end of a JWT by our own clock, however wrong that is: its whole life from now on. */
+  private endOf(token: string): number | null {
+    if (this.source.getToken === undefined) return null;
+    const { iat, exp } = claimsOf(token);
+    if (typeof iat !== 'number' || typeof exp !== 'number') return null;
+    const lifeMs = (exp - iat) * 1_000;
+    return this.now() + lifeMs - Math.min(marginMs, lifeMs / 2);
+  }
+}
+
+/** What a JWT says of itself, unchecked; nothing for anything else. */
+function claimsOf(token: string): { readonly iat?: unknown; readonly exp?: unknown } {
+  const [, body = ''] = token.split('.');
+  try {
+    const claims: unknown = JSON.parse(atob(body.replaceAll('-', '+').replaceAll('_', '/')));
+    return typeof claims === 'object' && claims !== null ? claims : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,55 @@
+import type { Connection } from './connection.js';
+import { JobEventsDocument, type JobEventsSubscription, type JobStatus } from './generated/graphql.js';
+import { NightshiftError } from './nightshift-error.js';
+import { subscribeAnew } from './subscribe-anew.js';
+
+/** One entry of a job's log, or a snapshot in place of some. `__typename` tells its kind; kinds may be added. */
+export type JobEvent = JobEventsSubscription['jobEvents'];
+
+/** The entry of that kind: `JobEventOf<'TextDeltaEvent'>`. */
+export type JobEventOf<Kind extends JobEvent['__typename']> = Extract<JobEvent, { readonly __typename: Kind }>;
+
+export interface Following {
+  readonly jobId: string;
+  /** The last number the reader has; undefined: it begins with a snapshot. */
+  readonly after: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * The log of a job from a number on, across lost connections: every number once and in order, or a snapshot that covers those
+ * that are no longer to be had. Ends after the end of the job. Throws when the job is not to be seen, when no attempt is left,
+ * and when `signal` aborts.
+ */
+export async function* followJob(
+  connection: Connection,
+  { jobId, after, signal }: Following,
+): AsyncGenerator<JobEvent, void, undefined> {
+  let cursor = after;
+  const variables = () => ({ jobId, after: cursor });
+  for await (const { jobEvents: event } of subscribeAnew(connection, JobEventsDocument, { variables, signal })) {
+    // A snapshot stands for whatever was before.
+    if (event.__typename !== 'JobSnapshotEvent' && cursor !== undefined) {
+      if (event.seq <= cursor) continue;
+      if (event.seq > cursor + 1)
+        throw new NightshiftError(`After number ${cursor} came ${event.seq}`, { code: 'bad_response' });
+    }
+    cursor = event.seq;
+    yield event;
+    if (isEnd(event)) return;
+  }
+}
+
+const ends: ReadonlySet<JobStatus> = new Set(['COMPLETED', 'FAILED', 'CANCELLED']);
+
+/** Whether a job in this status is over. */
+export function isTerminal(status: JobStatus): boolean {
+  return ends.has(status);
+}
+
+/** Whether nothing follows. */
+function isEnd(event: JobEvent): boolean {
+  return (
+    event.__typename === 'JobFinishedEvent' || (event.__typename === 'JobSnapshotEvent' && isTerminal(event.status))
+  );
+}

@@ -1,0 +1,38 @@
+export type { BackOffOptions } from './back-off.js';
+export type { ClientTool, ClientTools, ToolContext, ToolHandler } from './client-tool.js';
+export { createNightshift, type NightshiftOptions } from './create-nightshift.js';
+export type { TokenSource } from './credentials.js';
+export { isTerminal, type JobEvent, type JobEventOf } from './follow-job.js';
+export type {
+  ClientToolInput,
+  InterruptFilterInput,
+  InterruptKind,
+  InterruptStatus,
+  JobFilterInput,
+  JobStatus,
+  ResolveInterruptInput,
+  StartChatInput,
+  StartWorkflowInput,
+  ToolCallStatus,
+  WhenBusy,
+} from './generated/graphql.js';
+export type { Interrupt } from './interrupt.js';
+export type { Interrupts } from './interrupts.js';
+export type { EventsOptions, JobHandle, JobResult, JobState, StopState } from './job-handle.js';
+export type { TextChange } from './job-text.js';
+export type { Jobs } from './jobs.js';
+export type { Nightshift, StartChat, StartedJob, StartWorkflow } from './nightshift.js';
+export { NightshiftError, type NightshiftErrorInit } from './nightshift-error.js';
+export type { Page, PageOptions } from './page.js';
+export type {
+  Answer,
+  Approval,
+  DecisionContext,
+  OnApproval,
+  OnQuestion,
+  OpenRequest,
+  ServeOptions,
+} from './serve-options.js';
+export type { WebSocketClass } from './socket-door.js';
+export type { DocumentTypeDecoration, TypedDocument } from './typed-document.js';
+export type { WaitOptions } from './wait-options.js';

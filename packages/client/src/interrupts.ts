@@ -1,0 +1,58 @@
+import { type Connection, until } from './connection.js';
+import {
+  InterruptActivityDocument,
+  InterruptDocument,
+  type InterruptFilterInput,
+  InterruptsDocument,
+  ResolveInterruptDocument,
+  type ResolveInterruptInput,
+} from './generated/graphql.js';
+import type { Interrupt } from './interrupt.js';
+import { type Page, type PageOptions, toPage } from './page.js';
+import { subscribeAnew } from './subscribe-anew.js';
+import { assertTaken } from './to-failure.js';
+import type { WaitOptions } from './wait-options.js';
+
+/** The requests of the workspace that one may see. */
+export class Interrupts {
+  constructor(private readonly connection: Connection) {}
+
+  /** Newest first. */
+  async list(filter: InterruptFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<Interrupt>> {
+    const options = { signal: until(this.connection, signal), repeatable: true };
+    const { interrupts } = await this.connection.http.execute(InterruptsDocument, { filter, ...page }, options);
+    return toPage(interrupts);
+  }
+
+  /** One of them; null when there is none that one may see. */
+  async get(id: string, { signal }: WaitOptions = {}): Promise<Interrupt | null> {
+    const options = { signal: until(this.connection, signal), repeatable: true };
+    return (await this.connection.http.execute(InterruptDocument, { id }, options)).interrupt;
+  }
+
+  /**
+   * Answers one. The first answer counts; the same again gives the same outcome, another one throws `already_answered`. An
+   * approval repeats the `request.argumentsHash` that was shown.
+   */
+  async resolve(input: ResolveInterruptInput, { signal }: WaitOptions = {}): Promise<Interrupt | null> {
+    const options = { signal: until(this.connection, signal), repeatable: true };
+    const { resolveInterrupt } = await this.connection.http.execute(ResolveInterruptDocument, { input }, options);
+    assertTaken(resolveInterrupt);
+    return resolveInterrupt.interrupt;
+  }
+
+  /**
+   * First those that are open (at most the newest 1,000), then each one when it is opened or settled, as it is then. After a
+   * lost connection the open ones come again. Ends only with `signal`, by throwing its reason.
+   */
+  async *watch(
+    filter: InterruptFilterInput = {},
+    { signal }: WaitOptions = {},
+  ): AsyncGenerator<Interrupt, void, undefined> {
+    const watched = subscribeAnew(this.connection, InterruptActivityDocument, {
+      variables: () => ({ filter }),
+      signal,
+    });
+    for await (const { interruptActivity } of watched) yield interruptActivity;
+  }
+}

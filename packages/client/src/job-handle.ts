@@ -1,0 +1,132 @@
+import { type Connection, until } from './connection.js';
+import { followJob, isTerminal, type JobEvent } from './follow-job.js';
+import {
+  CancelJobDocument,
+  type CancelJobMutation,
+  JobResultDocument,
+  type JobResultQuery,
+  JobStateDocument,
+  type JobStateQuery,
+} from './generated/graphql.js';
+import { JobText, type TextChange } from './job-text.js';
+import { NightshiftError } from './nightshift-error.js';
+import { serveJob } from './serve-job.js';
+import type { ServeOptions } from './serve-options.js';
+import { assertTaken } from './to-failure.js';
+import type { WaitOptions } from './wait-options.js';
+
+/** Where a job stands, without its text. */
+export type JobState = NonNullable<JobStateQuery['job']>;
+
+/** A job that has ended, with its text in `content`. */
+export type JobResult = NonNullable<JobResultQuery['job']>;
+
+/** How a stop went: `ABORTED`, `CANCEL_REQUESTED` while its worker gets its few seconds, or `ALREADY_TERMINAL`. */
+export type StopState = NonNullable<CancelJobMutation['cancelJob']['state']>;
+
+export interface EventsOptions extends WaitOptions {
+  /** The last number that is known: events after it follow. Absent: all from the first. */
+  readonly after?: number | undefined;
+  /** Begins with a `JobSnapshotEvent` of the present, whatever was before. Not together with `after`. */
+  readonly snapshot?: boolean | undefined;
+}
+
+/** A job, wherever it runs. Making one asks nothing; each method may be called any number of times, also after its end. */
+export class JobHandle {
+  /** The id of the job, at every door. */
+  readonly id: string;
+
+  constructor(
+    private readonly connection: Connection,
+    id: string,
+  ) {
+    this.id = id;
+  }
+
+  /**
+   * The job's log, gapless: every number once and in order, across lost connections and restarts of the server, until the job
+   * has ended. What is no longer kept, or is more than the server replays, comes as one `JobSnapshotEvent` with `reset`. A slow
+   * reader holds back nothing but itself: what it has not read waits at the server. Throws a `NightshiftError` when there is no
+   * such job for us, and the reason of `signal` when that aborts.
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<JobEvent, void, undefined> {
+    const { after = 0, snapshot = false, signal } = options;
+    return this.follow(snapshot ? undefined : after, signal);
+  }
+
+  /**
+   * The text as it grows, beginning with what there is. Each step has the whole `text`, and how it came about: `keep` characters
+   * of what was shown stay, `append` follows. `keep` is shorter than what was shown when a round was begun anew. The last `text`
+   * is exactly that of the job. Ends with the job, however that ends.
+   */
+  async *textStream(options: WaitOptions = {}): AsyncGenerator<TextChange, void, undefined> {
+    const text = new JobText();
+    for await (const event of this.follow(undefined, options.signal)) {
+      const change = text.take(event);
+      if (change !== undefined) yield change;
+      if (event.__typename !== 'JobFinishedEvent' || event.contentLength === text.text.length) continue;
+      const last = text.become((await this.read(options)).content);
+      if (last !== undefined) yield last;
+    }
+  }
+
+  /** The whole text, once the job has completed. Throws when it has failed (with its `code`) or was stopped (`cancelled`). */
+  async text(options: WaitOptions = {}): Promise<string> {
+    const { status, content, error, reason } = await this.result(options);
+    if (status === 'COMPLETED') return content;
+    const code = status === 'CANCELLED' ? 'cancelled' : (error?.code ?? 'internal');
+    throw new NightshiftError(error?.message ?? `The job was stopped: ${reason ?? 'no reason given'}`, { code });
+  }
+
+  /** The job once it has ended, however it ended: look at `status`. */
+  async result(options: WaitOptions = {}): Promise<JobResult> {
+    const job = await this.read(options);
+    if (isTerminal(job.status)) return job;
+    const rest = this.follow(job.lastSeq, options.signal);
+    while ((await rest.next()).done !== true);
+    return this.read(options);
+  }
+
+  /** Where it stands now. */
+  async status(options: WaitOptions = {}): Promise<JobState> {
+    const { job } = await this.connection.http.execute(
+      JobStateDocument,
+      { id: this.id },
+      { signal: until(this.connection, options.signal), repeatable: true },
+    );
+    return job ?? absent(this.id);
+  }
+
+  /** Stops it: at once if nobody runs it, else its worker gets up to 5 s. May be repeated; what has ended stays as it is. */
+  async cancel(options: WaitOptions = {}): Promise<StopState | null> {
+    const { cancelJob } = await this.connection.http.execute(
+      CancelJobDocument,
+      { jobId: this.id },
+      { signal: until(this.connection, options.signal), repeatable: true },
+    );
+    assertTaken(cancelJob);
+    return cancelJob.state;
+  }
+
+  /** Answers for us what the job asks for, until it has ended: runs client tools, decides approvals. */
+  serve(options: ServeOptions): Promise<void> {
+    return serveJob(this.connection, this.id, options);
+  }
+
+  private follow(after: number | undefined, signal: AbortSignal | undefined) {
+    return followJob(this.connection, { jobId: this.id, after, signal });
+  }
+
+  private async read({ signal }: WaitOptions): Promise<JobResult> {
+    const { job } = await this.connection.http.execute(
+      JobResultDocument,
+      { id: this.id },
+      { signal: until(this.connection, signal), repeatable: true },
+    );
+    return job ?? absent(this.id);
+  }
+}
+
+function absent(id: string): never {
+  throw new NightshiftError(`There is no job ${id} that you may see`, { code: 'not_found' });
+}

@@ -1,0 +1,40 @@
+/** What a `NightshiftError` says besides its message. */
+export interface NightshiftErrorInit {
+  readonly code: string;
+  readonly field?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly issues?: readonly string[];
+  readonly cause?: unknown;
+}
+
+/**
+ * Whatever this package rejects with, except for the reason of an abort signal. `code` is stable and snake_case: the server's
+ * (PROTOCOL.md lists them), the code of a failed job, or one of this package's own: `connection_lost`, `bad_response`,
+ * `token_unavailable`, `no_websocket`, `closed`.
+ */
+export class NightshiftError extends Error {
+  override readonly name = 'NightshiftError';
+  readonly code: string;
+  /** The member of the input at fault, if it is one. */
+  readonly field: string | undefined;
+  /** By this the operators of the server find the request in their log. */
+  readonly requestId: string | undefined;
+  /** Whether the same may work later, without a change. */
+  readonly retryable: boolean;
+  /** How long the server asks to wait before that. */
+  readonly retryAfterMs: number | undefined;
+  /** What is wrong in detail, a sentence each. */
+  readonly issues: readonly string[];
+
+  constructor(message: string, init: NightshiftErrorInit) {
+    super(message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.code = init.code;
+    this.field = init.field;
+    this.requestId = init.requestId;
+    this.retryable = init.retryable ?? false;
+    this.retryAfterMs = init.retryAfterMs;
+    this.issues = init.issues ?? [];
+  }
+}

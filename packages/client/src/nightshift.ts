@@ -1,0 +1,150 @@
+import { type ClientTools, toDeclarations } from './client-tool.js';
+import { type Connection, until } from './connection.js';
+import {
+  RetryJobDocument,
+  StartChatDocument,
+  type StartChatInput,
+  type StartedFragment,
+  StartWorkflowDocument,
+  type StartWorkflowInput,
+} from './generated/graphql.js';
+import { Interrupts } from './interrupts.js';
+import { JobHandle } from './job-handle.js';
+import { Jobs } from './jobs.js';
+import { NightshiftError } from './nightshift-error.js';
+import { randomText } from './random-text.js';
+import type { ServeOptions } from './serve-options.js';
+import { subscribeAnew } from './subscribe-anew.js';
+import { assertTaken } from './to-failure.js';
+import type { TypedDocument } from './typed-document.js';
+import type { WaitOptions } from './wait-options.js';
+
+/** What to answer, and what this client does meanwhile. */
+export interface StartChat extends Omit<StartChatInput, 'tools' | 'clientTools'>, ServeOptions {
+  /** Tools that run here, declared with the start. */
+  readonly tools?: ClientTools | undefined;
+  /** Names of tools that run at the server. */
+  readonly serverTools?: readonly string[] | undefined;
+}
+
+/** What to run, and what this client does meanwhile. */
+export interface StartWorkflow extends StartWorkflowInput, Omit<ServeOptions, 'tools'> {}
+
+/** A job that was just started, and where it writes. */
+export class StartedJob extends JobHandle {
+  /** Our id of the thread, or the one that the start gave it. */
+  readonly threadId: string | null;
+  /** The assistant message that is written. */
+  readonly messageId: string | null;
+  /** Whether the idempotency key had started it before. */
+  readonly replayed: boolean;
+
+  constructor(connection: Connection, id: string, started: StartedFragment) {
+    super(connection, id);
+    this.threadId = started.threadId;
+    this.messageId = started.messageId;
+    this.replayed = started.replayed ?? false;
+  }
+}
+
+/** A client of one server. */
+export class Nightshift {
+  readonly interrupts: Interrupts;
+  readonly jobs: Jobs;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly closer: AbortController,
+  ) {
+    this.interrupts = new Interrupts(connection);
+    this.jobs = new Jobs(connection);
+  }
+
+  /**
+   * Answers in a thread, in the background: on return the job is stored, exactly once, also when a reply got lost on the way.
+   * With `tools`, `onApproval` or `onQuestion` this client serves the job until it has ended, or `signal` aborts.
+   */
+  async startChat(options: StartChat): Promise<StartedJob> {
+    const { tools, serverTools, onApproval, onQuestion, onError, signal, ...rest } = options;
+    const input: StartChatInput = {
+      idempotencyKey: randomText(),
+      ...rest,
+      ...(serverTools && { tools: serverTools }),
+      ...(tools && { clientTools: toDeclarations(tools) }),
+    };
+    const { startChat } = await this.repeatable(StartChatDocument, { input }, { signal });
+    return this.started(startChat, { tools, onApproval, onQuestion, onError, signal });
+  }
+
+  /** Runs a published workflow in the background, as `startChat` answers. */
+  async startWorkflow(options: StartWorkflow): Promise<StartedJob> {
+    const { onApproval, onQuestion, onError, signal, ...rest } = options;
+    const input: StartWorkflowInput = { idempotencyKey: randomText(), ...rest };
+    const { startWorkflow } = await this.repeatable(StartWorkflowDocument, { input }, { signal });
+    return this.started(startWorkflow, { onApproval, onQuestion, onError, signal });
+  }
+
+  /** Asks the question of a failed or cancelled job again, as a new job. */
+  async retryJob(jobId: string, options: ServeOptions = {}): Promise<StartedJob> {
+    const input = { jobId, idempotencyKey: randomText() };
+    const { retryJob } = await this.repeatable(RetryJobDocument, { input }, options);
+    return this.started(retryJob, options);
+  }
+
+  /** A job by its id. Asks nothing. */
+  job(id: string): JobHandle {
+    return new JobHandle(this.connection, id);
+  }
+
+  /** Asks a query of your own; tried again when the connection fails. */
+  query<TResult, TVariables>(
+    document: TypedDocument<TResult, TVariables>,
+    variables: TVariables,
+    options: WaitOptions = {},
+  ): Promise<TResult> {
+    return this.repeatable(document, variables, options);
+  }
+
+  /** Asks for a mutation of your own, once: a lost reply throws `connection_lost`, and nobody knows what was done. */
+  mutate<TResult, TVariables>(
+    document: TypedDocument<TResult, TVariables>,
+    variables: TVariables,
+    { signal }: WaitOptions = {},
+  ): Promise<TResult> {
+    const options = { signal: until(this.connection, signal), repeatable: false };
+    return this.connection.http.execute(document, variables, options);
+  }
+
+  /** A subscription of your own. After a lost connection it begins anew, with the same variables. */
+  subscribe<TResult, TVariables extends object>(
+    document: TypedDocument<TResult, TVariables>,
+    variables: TVariables,
+    { signal }: WaitOptions = {},
+  ): AsyncGenerator<TResult, void, undefined> {
+    return subscribeAnew(this.connection, document, { variables: () => variables, signal });
+  }
+
+  /** Ends whatever this client follows and serves, with the error `closed`. Jobs go on. */
+  close(): void {
+    this.closer.abort(new NightshiftError('This client was closed', { code: 'closed' }));
+    this.connection.sockets.close();
+  }
+
+  private repeatable<TResult, TVariables>(
+    document: TypedDocument<TResult, TVariables>,
+    variables: TVariables,
+    { signal }: { readonly signal?: AbortSignal | undefined },
+  ): Promise<TResult> {
+    const options = { signal: until(this.connection, signal), repeatable: true };
+    return this.connection.http.execute(document, variables, options);
+  }
+
+  private started(payload: StartedFragment, serving: ServeOptions): StartedJob {
+    assertTaken(payload);
+    if (payload.jobId === null) throw new NightshiftError('Nothing was started', { code: 'bad_response' });
+    const job = new StartedJob(this.connection, payload.jobId, payload);
+    const { tools, onApproval, onQuestion } = serving;
+    if ((tools ?? onApproval ?? onQuestion) !== undefined) void job.serve(serving).catch(() => undefined);
+    return job;
+  }
+}

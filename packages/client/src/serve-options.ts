@@ -1,0 +1,52 @@
+import type { ClientTools } from './client-tool.js';
+import type { InterruptKind, ResolveInterruptInput } from './generated/graphql.js';
+import type { Interrupt } from './interrupt.js';
+
+/**
+ * What is decided about a call: it runs, it does not, or it runs with other arguments. `undefined` leaves it to others: the
+ * request stays open.
+ */
+export type Approval =
+  'approve' | 'deny' | { readonly edit: Readonly<Record<string, unknown>> } | { readonly deny: string } | undefined;
+
+/** The answer to a question: see docs/interrupts.md. `undefined` leaves it to others. */
+export type Answer = Pick<ResolveInterruptInput, 'action' | 'data' | 'reason'> | undefined;
+
+/** Aborts when somebody else has answered, or the job was stopped. */
+export interface DecisionContext {
+  readonly signal: AbortSignal;
+}
+
+export type OnApproval = (request: Interrupt, context: DecisionContext) => Approval | Promise<Approval>;
+export type OnQuestion = (request: Interrupt, context: DecisionContext) => Answer | Promise<Answer>;
+
+/** What this client does for a job. */
+export interface ServeOptions {
+  /** Runs the calls of these tools, for as long as the job lives. */
+  readonly tools?: ClientTools | undefined;
+  /** Asked about each call that needs an approval which we may give. */
+  readonly onApproval?: OnApproval | undefined;
+  /** Asked each question that we may answer. */
+  readonly onQuestion?: OnQuestion | undefined;
+  /** Told what went wrong at a request: what a tool threw, an answer that was not taken. Serving goes on. */
+  readonly onError?: ((error: unknown, request: OpenRequest) => void) | undefined;
+  /** Ends the serving; what is under way is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A request as the log shows it. */
+export interface OpenRequest {
+  readonly id: string;
+  readonly kind: InterruptKind;
+  readonly callId: string | null;
+  readonly title: string;
+  /** What is asked, by kind: docs/interrupts.md. */
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+/** A request while it is open. */
+export interface OfferedRequest extends OpenRequest {
+  readonly jobId: string;
+  /** Aborts when the request is settled, or nobody serves any more. */
+  readonly signal: AbortSignal;
+}

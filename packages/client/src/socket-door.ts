@@ -1,0 +1,122 @@
+import { type Client, createClient } from 'graphql-ws/client';
+
+import type { Credentials } from './credentials.js';
+import { Inbox } from './inbox.js';
+import { NightshiftError } from './nightshift-error.js';
+import { toSocketError } from './to-failure.js';
+import type { TypedDocument } from './typed-document.js';
+
+/** A class like the browser's `WebSocket`, such as that of the package `ws`. */
+export type WebSocketClass = new (url: string, protocol: string) => object;
+
+export interface SocketDoorOptions {
+  /** Of GraphQL, over HTTP. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  readonly workspace: string | undefined;
+  /** Undefined: this runtime has none. */
+  readonly webSocket: WebSocketClass | undefined;
+  /** How long a silent connection is trusted, in ms. */
+  readonly heartbeatMs: number;
+}
+
+/** Viewers slower than their job keep at most this many events; the rest waits at the server. */
+const mostPending = 256;
+
+/** Subscriptions, all over one socket that is there while there are any. It does not come back by itself: its users do. */
+export class SocketDoor {
+  private client: Client | undefined;
+  /** What the present socket was opened with. */
+  private token = '';
+  private isClosed = false;
+
+  constructor(private readonly options: SocketDoorOptions) {}
+
+  /**
+   * One attempt at a subscription. Returns when the server has completed it. Throws a `NightshiftError` when the connection is
+   * lost, and `fell_behind`, after what there is, when its reader does: whoever needs more asks again after what it has read.
+   * Throws the reason of `signal` when that aborts.
+   */
+  async *subscribe<TResult, TVariables extends object>(
+    document: TypedDocument<TResult, TVariables>,
+    variables: TVariables,
+    signal: AbortSignal,
+  ): AsyncGenerator<TResult, void, undefined> {
+    const inbox = new Inbox<TResult>(mostPending);
+    const leave = this.open().subscribe<TResult>(
+      { query: document.toString(), variables: variables as Record<string, unknown> }, // an object, by its document
+      {
+        next: ({ data, errors }) => {
+          if (data) inbox.put(data);
+          if (errors) inbox.finish(toSocketError(errors));
+          if (inbox.isOver) leave();
+        },
+        error: (error) => {
+          inbox.finish(toSocketError(error));
+        },
+        complete: () => {
+          inbox.finish();
+        },
+      },
+    );
+    try {
+      yield* inbox.read(signal);
+    } finally {
+      leave();
+    }
+  }
+
+  /** The server has refused the token of the socket. Tells whether there may be another one. */
+  refuseToken(): boolean {
+    return this.options.credentials.refuse(this.token);
+  }
+
+  /** Ends every subscription, for good. */
+  close(): void {
+    this.isClosed = true;
+    this.client?.terminate();
+    void this.client?.dispose();
+  }
+
+  private open(): Client {
+    if (this.isClosed) throw new NightshiftError('This client was closed', { code: 'closed' });
+    return (this.client ??= this.connect());
+  }
+
+  private connect(): Client {
+    const { url, webSocket, credentials, workspace, heartbeatMs } = this.options;
+    if (webSocket === undefined)
+      throw new NightshiftError(
+        'This runtime has no WebSocket: pass one as `webSocket`, such as that of the package "ws"',
+        { code: 'no_websocket' },
+      );
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const client = createClient({
+      url: url.replace(/^http/, 'ws'),
+      webSocketImpl: webSocket,
+      retryAttempts: 0,
+      connectionAckWaitTimeout: heartbeatMs,
+      keepAlive: heartbeatMs,
+      connectionParams: async () => {
+        this.token = await credentials.token();
+        return { authorization: `Bearer ${this.token}`, ...(workspace !== undefined && { workspaceId: workspace }) };
+      },
+      on: {
+        // A connection can be dead without an end, as after a laptop's sleep: then no pong comes.
+        ping: (received) => {
+          if (!received)
+            silence = setTimeout(() => {
+              client.terminate();
+            }, heartbeatMs);
+        },
+        pong: (received) => {
+          if (received) clearTimeout(silence);
+        },
+        closed: () => {
+          clearTimeout(silence);
+        },
+      },
+    });
+    return client;
+  }
+}
