@@ -9,12 +9,13 @@ import { engine } from './engine.bench.js';
 import { history } from './history.bench.js';
 import { memory } from './memory.bench.js';
 import { toText, versions } from './report.js';
+import { v1 } from './v1.bench.js';
 import { w1 } from './w1.bench.js';
 import { w1Live } from './w1-live.bench.js';
 import { w2 } from './w2.bench.js';
 import { w3 } from './w3.bench.js';
 
-const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history];
+const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
