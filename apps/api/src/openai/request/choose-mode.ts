@@ -1,13 +1,15 @@
 import type { ToolChoice, ToolDefinition } from '#models';
+import { clientToolProblem } from '#tools';
 
 import type { AnswerFormat } from '../answer/answer-part.js';
+import { OpenAiError } from '../openai-error.js';
 import type { CompletionHeaders } from './completion-headers.js';
-import type { CompletionRequest } from './completion-request.js';
+import { type CompletionRequest, invalidBody } from './completion-request.js';
 
 /** What a mode is chosen by. */
 export interface ModeQuestion {
-  readonly headers: CompletionHeaders;
-  readonly request: CompletionRequest;
+  readonly headers: Pick<CompletionHeaders, 'format' | 'sessionId'>;
+  readonly request: Pick<CompletionRequest, 'tools' | 'toolChoice' | 'ignored'>;
   /** The model is a workflow. */
   readonly isWorkflow: boolean;
   /** The request ends with `tool` messages that answer calls which wait for this principal. */
@@ -26,13 +28,51 @@ export interface Mode {
   readonly ignored: readonly string[];
 }
 
-/** Throws `OpenAiError` where the header asks for what cannot be had. Pure. */
-export function chooseMode({ request }: ModeQuestion): Mode {
+/**
+ * Without a header, a request is strict when it brings functions or answers calls. A workflow takes none: for it they are
+ * ignored. Throws `OpenAiError` where the header asks for what cannot be had, or the functions cannot be offered. Pure.
+ */
+export function chooseMode({ headers, request, isWorkflow, answersPending }: ModeQuestion): Mode {
   const { tools, toolChoice, ignored } = request;
-  return { format: 'inline', strictBy: null, tools, toolChoice, ignored };
+  const { format } = headers;
+  if (format === 'openai') assertStrictIsPossible(headers, isWorkflow);
+  const asksByBody = format === null && !isWorkflow && (tools.length > 0 || answersPending);
+  if (format !== 'openai' && !asksByBody) {
+    const names = new Set(tools.map((tool) => tool.function.name));
+    const isOfIgnored = typeof toolChoice === 'object' && names.has(toolChoice?.function.name ?? '');
+    return {
+      format: format ?? 'inline',
+      strictBy: null,
+      tools: [],
+      toolChoice: isOfIgnored ? null : toolChoice,
+      ignored: tools.length > 0 ? [...ignored, 'tools'] : ignored,
+    };
+  }
+  if (clientToolProblem(tools) !== null) throw invalidBody();
+  return { format: 'openai', strictBy: asksByBody ? 'body' : 'header', tools, toolChoice, ignored };
 }
 
 /** Functions whose name is that of a server tool mean the server tool. Pure. */
 export function withoutServerTools(mode: Mode, serverTools: ReadonlySet<string>): Mode {
-  return { ...mode, tools: mode.tools.filter(({ function: { name } }) => !serverTools.has(name)) };
+  const isOurs = (tool: ToolDefinition): boolean => serverTools.has(tool.function.name);
+  const names = mode.tools.filter(isOurs).map((tool) => `tools.${tool.function.name}`);
+  if (names.length === 0) return mode;
+  return { ...mode, tools: mode.tools.filter((tool) => !isOurs(tool)), ignored: [...mode.ignored, ...names] };
+}
+
+/** The value of `X-Ignored`; null: nothing was ignored. Names that no header can hold are left out. Pure. */
+export function toIgnoredHeader(ignored: readonly string[]): string | null {
+  const names = ignored.filter((name) => /^[\w.-]{1,80}$/.test(name)).slice(0, 50);
+  return names.length === 0 ? null : names.join(', ');
+}
+
+function assertStrictIsPossible({ sessionId }: ModeQuestion['headers'], isWorkflow: boolean): void {
+  if (sessionId === null) {
+    const message = 'X-Session-Id header is required for x-tool-event-format=openai';
+    throw new OpenAiError({ status: 400, message, param: 'x-session-id' });
+  }
+  if (isWorkflow) {
+    const message = 'x-tool-event-format=openai is only supported for single-agent models';
+    throw new OpenAiError({ status: 400, message, param: 'model' });
+  }
 }

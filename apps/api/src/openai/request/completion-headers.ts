@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { AnswerFormat } from '../answer/answer-part.js';
+import { OpenAiError } from '../openai-error.js';
 
 /** What the headers of a completion say. */
 export interface CompletionHeaders {
@@ -14,7 +15,46 @@ export interface CompletionHeaders {
   readonly onDisconnect: 'continue' | 'cancel';
 }
 
+type Headers = IncomingHttpHeaders;
+
+const sessionIdShape = /^[\x21-\x7e]{1,200}$/;
+const keyShape = /^[\x21-\x7e]{1,255}$/;
+const frontEndHeaders = ['x-librechat-conversation-id', 'x-openwebui-chat-id'];
+
 /** Throws `OpenAiError`, and nothing else. Pure. */
-export function parseCompletionHeaders(headers: IncomingHttpHeaders): CompletionHeaders {
-  throw new Error(`not read yet: ${typeof headers}`);
+export function parseCompletionHeaders(headers: Headers): CompletionHeaders {
+  return {
+    format: parseFormat(headers),
+    sessionId: parse(headers, 'X-Session-Id', sessionIdShape),
+    frontEndSessionId: firstThatFits(headers, frontEndHeaders, sessionIdShape),
+    // The second is how OpenAI's own clients name a request; nobody promised that it is a key.
+    idempotencyKey:
+      parse(headers, 'Idempotency-Key', keyShape) ?? firstThatFits(headers, ['x-client-request-id'], keyShape),
+    onDisconnect: textOf(headers, 'x-on-disconnect')?.toLowerCase() === 'cancel' ? 'cancel' : 'continue',
+  };
+}
+
+function parseFormat(headers: Headers): AnswerFormat | null {
+  const header = 'x-tool-event-format';
+  const given = textOf(headers, header);
+  if (given === undefined) return null;
+  const format = given.toLowerCase();
+  if (format === 'inline' || format === 'open-webui' || format === 'openai') return format;
+  throw new OpenAiError({ status: 400, message: `Unsupported X-Tool-Event-Format: ${given}`, param: header });
+}
+
+function parse(headers: Headers, name: string, shape: RegExp): string | null {
+  const given = textOf(headers, name.toLowerCase());
+  if (given === undefined) return null;
+  if (shape.test(given)) return given;
+  throw new OpenAiError({ status: 400, message: `Invalid ${name}`, param: name.toLowerCase() });
+}
+
+function firstThatFits(headers: Headers, names: readonly string[], shape: RegExp): string | null {
+  return names.map((name) => textOf(headers, name)).find((given) => given !== undefined && shape.test(given)) ?? null;
+}
+
+function textOf(headers: Headers, name: string): string | undefined {
+  const given = headers[name];
+  return typeof given === 'string' ? given : given?.join(', ');
 }

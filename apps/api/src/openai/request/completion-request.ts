@@ -1,4 +1,12 @@
+import { createHash } from 'node:crypto';
+
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
+import { type Storable, toStorable } from '#platform';
+import { canonicalJson } from '#tools';
+
+import { OpenAiError } from '../openai-error.js';
+import { type CompletionBody, completionBody, knownFields, parameterNames } from './completion-body.js';
+import { toMessages } from './to-messages.js';
 
 /** What a body of `POST /v1/chat/completions` says, once it is known to be one. */
 export interface CompletionRequest {
@@ -27,7 +35,99 @@ export interface RequestNotes {
   readonly store?: boolean;
 }
 
+type Fields = Readonly<Record<string, Storable>>;
+
+export function invalidBody(): OpenAiError {
+  return new OpenAiError({ status: 400, message: 'Invalid request body' });
+}
+
 /** Reads a body. Throws `OpenAiError`, and nothing else. Pure. */
 export function parseCompletionRequest(body: unknown): CompletionRequest {
-  throw new Error(`not read yet: ${typeof body}`);
+  const fields = storableFields(body);
+  const { messages } = fields;
+  if (!Array.isArray(messages) || messages.length === 0) {
+    const message = 'Messages array is required and must not be empty';
+    throw new OpenAiError({ status: 400, message, param: 'messages' });
+  }
+  refuseUnsupported(fields);
+  const parsed = completionBody.safeParse(fields);
+  if (!parsed.success) throw invalidBody();
+  const { data } = parsed;
+  return {
+    model: data.model,
+    messages: toMessages(data.messages),
+    tools: (data.tools ?? []).map(toDefinition),
+    toolChoice: data.tool_choice ?? null,
+    parameters: toParameters(data),
+    stream: data.stream === true,
+    includeUsage: data.stream_options?.include_usage === true,
+    about: toNotes(data),
+    ignored: Object.keys(fields).filter((name) => !knownFields.has(name) && fields[name] !== null),
+    bodyHash: hashOf(fields),
+  };
+}
+
+/** Normalised once, here: what is hashed is what is stored. */
+function storableFields(body: unknown): Fields {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
+  try {
+    return toStorable(body) as Fields; // an object in, an object out
+  } catch {
+    throw invalidBody();
+  }
+}
+
+/** Fields that would change the answer if they were heeded, and are not. */
+const unsupported: Readonly<Record<string, (value: Storable) => boolean>> = {
+  n: (value) => typeof value === 'number' && value > 1,
+  logprobs: (value) => value === true,
+  top_logprobs: () => true,
+  logit_bias: () => true,
+  audio: () => true,
+  functions: () => true,
+  function_call: () => true,
+  modalities: (value) => Array.isArray(value) && value.some((each) => each !== 'text'),
+};
+
+function refuseUnsupported(fields: Fields): void {
+  for (const [name, isRefused] of Object.entries(unsupported)) {
+    const value = fields[name] ?? null;
+    if (value === null || !isRefused(value)) continue;
+    const message = `Unsupported parameter: '${name}'`;
+    throw new OpenAiError({ status: 400, message, param: name, code: 'unsupported_parameter' });
+  }
+}
+
+function toDefinition({ function: asked }: NonNullable<CompletionBody['tools']>[number]): ToolDefinition {
+  const { name, description, parameters, strict } = asked;
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(typeof parameters === 'object' && parameters !== null ? { parameters } : {}),
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    },
+  };
+}
+
+function toParameters(body: CompletionBody): ModelParameters {
+  const given = Object.entries(body).filter(([name, value]) => parameterNames.includes(name) && value !== null);
+  return Object.fromEntries(given);
+}
+
+function toNotes({ user, metadata, store }: CompletionBody): RequestNotes {
+  return {
+    ...(typeof user === 'string' ? { user } : {}),
+    ...(typeof metadata === 'object' && metadata !== null ? { metadata } : {}),
+    ...(typeof store === 'boolean' ? { store } : {}),
+  };
+}
+
+/** How an answer is sent says nothing about what it is. */
+function hashOf(fields: Fields): string {
+  const covered = Object.entries(fields).filter(([name]) => name !== 'stream' && name !== 'stream_options');
+  return createHash('sha256')
+    .update(canonicalJson(Object.fromEntries(covered)))
+    .digest('hex');
 }

@@ -1,6 +1,6 @@
-import type { ChatMessage } from '#models';
+import { createHash } from 'node:crypto';
 
-import type { OpenAiError } from '../openai-error.js';
+import type { ChatMessage, MessageContent } from '#models';
 
 /** A result that a client sent. */
 export interface ToolResult {
@@ -16,39 +16,32 @@ export interface Continuation {
   readonly after: readonly ChatMessage[];
   /** Whether the request ends with results: then it can be nothing else. */
   readonly endsWithResults: boolean;
-  /** SHA-256 (hex) of ids and contents, whatever their order. */
-  readonly digest: string;
 }
 
-/** A run that waits for its client. */
-export interface PendingRun {
-  /** What it may be called: the model that was asked for, and the agent that answers. */
-  readonly models: readonly string[];
-  readonly callIds: readonly string[];
-}
-
-/** What a continuation is checked against. */
-export interface ContinuationQuestion {
-  /** Another answer of the session is being made. */
-  readonly isBusy: boolean;
-  /** Null: nothing waits for the client. */
-  readonly pending: PendingRun | null;
-  readonly model: string;
-  readonly continuation: Continuation;
-}
-
-/** Start something new, or settle these calls. */
-export type ContinuationAnswer =
-  | { readonly type: 'new' }
-  | { readonly type: 'continue'; readonly results: readonly ToolResult[]; readonly after: readonly ChatMessage[] }
-  | { readonly type: 'refused'; readonly error: OpenAiError };
-
-/** Pure. */
+/** Only results after the last assistant message with calls count; where there is none, all do. Pure. */
 export function readContinuation(messages: readonly ChatMessage[]): Continuation {
-  return { results: [], after: messages, endsWithResults: false, digest: '' };
+  const last = messages.findLastIndex(
+    (message) => message.role === 'assistant' && (message.tool_calls ?? []).length > 0,
+  );
+  const start = last === -1 ? messages.findIndex(({ role }) => role === 'tool') : last + 1;
+  const counting = start === -1 ? [] : messages.slice(start);
+  return {
+    results: counting.flatMap((message) =>
+      message.role === 'tool' ? [{ id: message.tool_call_id, content: textOf(message.content) }] : [],
+    ),
+    after: counting.filter(({ role }) => role !== 'tool'),
+    endsWithResults: messages.at(-1)?.role === 'tool',
+  };
 }
 
-/** Every rule before anything is applied, in the order of the contract. Pure. */
-export function checkContinuation({ continuation }: ContinuationQuestion): ContinuationAnswer {
-  return continuation.endsWithResults ? { type: 'new' } : { type: 'new' };
+/** SHA-256 (hex) of ids and contents, whatever their order: tells a repeat of a continuation from another one. Pure. */
+export function resultsDigest(results: readonly ToolResult[]): string {
+  const byId = new Map(results.map(({ id, content }) => [id, content]));
+  const sorted = [...byId].sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
+}
+
+function textOf(content: MessageContent): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }

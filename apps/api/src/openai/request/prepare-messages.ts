@@ -1,4 +1,8 @@
-import type { ChatMessage } from '#models';
+import { repairConversation } from '#chat';
+import type { AssistantMessage, ChatMessage, MessageContent, MessageToolCall, ToolMessage } from '#models';
+
+import { OpenAiError } from '../openai-error.js';
+import { type AnswerPiece, splitBlocks } from './tool-blocks.js';
 
 /** A settled call of the session. */
 export interface SessionCall {
@@ -10,9 +14,15 @@ export interface SessionCall {
   readonly result: string;
 }
 
+/** More calls than this are not put back: the newest are. */
+const mostCalls = 1_000;
+
 /** The ids of blocks in the messages, each of which may be a call of the session: what to look up before preparing. Pure. */
 export function callIdsIn(messages: readonly ChatMessage[]): readonly string[] {
-  return messages.map(({ role }) => role);
+  const ids = messages.flatMap((message) =>
+    message.role === 'assistant' ? piecesOf(message).flatMap((piece) => (piece.type === 'call' ? [piece.id] : [])) : [],
+  );
+  return [...new Set(ids)].slice(-mostCalls);
 }
 
 /**
@@ -24,17 +34,61 @@ export function prepareMessages(
   messages: readonly ChatMessage[],
   calls: ReadonlyMap<string, SessionCall>,
 ): readonly ChatMessage[] {
-  return calls.size === 0 ? messages : [];
+  if (!messages.some(({ role, content }) => role === 'user' && says(content))) {
+    const message = 'No user message content found in messages';
+    throw new OpenAiError({ status: 400, message, param: 'messages' });
+  }
+  const left = new Map(calls);
+  const whole = messages.flatMap((message) => (message.role === 'assistant' ? restored(message, left) : [message]));
+  return repairConversation(whole);
 }
 
-/** What a workflow is given: the last thing a user said, and what was said before. */
-export interface WorkflowTurn {
-  readonly prompt: string;
-  readonly images: readonly string[];
-  readonly history: readonly ChatMessage[];
+function says(content: MessageContent | null): boolean {
+  if (content === null) return false;
+  if (typeof content === 'string') return content.trim() !== '';
+  return content.some((part) => part.type !== 'text' || part.text.trim() !== '');
 }
 
-/** For prepared messages. Pure. */
-export function toWorkflowTurn(messages: readonly ChatMessage[]): WorkflowTurn {
-  return { prompt: '', images: [], history: messages };
+function piecesOf({ content }: AssistantMessage): readonly AnswerPiece[] {
+  return typeof content === 'string' ? splitBlocks(content) : [];
+}
+
+/** The rounds that an assistant message tells of. Each call is put back once: `left` loses it. */
+function restored(message: AssistantMessage, left: Map<string, SessionCall>): readonly ChatMessage[] {
+  const { content } = message;
+  if (typeof content !== 'string') return [message];
+  const rounds: Round[] = [{ text: '', calls: [] }];
+  for (const piece of piecesOf(message)) {
+    const round = rounds.at(-1) ?? { text: '', calls: [] };
+    if (piece.type === 'call') {
+      const call = left.get(piece.id);
+      if (call !== undefined && left.delete(piece.id)) round.calls.push(call);
+    } else if (round.calls.length > 0 && piece.text.trim() !== '') rounds.push({ text: piece.text, calls: [] });
+    else if (piece.text.trim() !== '') round.text += (round.text === '' ? '' : '\n') + piece.text;
+  }
+  const last = rounds.at(-1);
+  const own = message.tool_calls ?? [];
+  // The calls that the client itself tells of come after all that the text shows.
+  if (own.length > 0 && last !== undefined && last.calls.length > 0) rounds.push({ text: '', calls: [] });
+  return rounds.flatMap((round, i) =>
+    i === rounds.length - 1 && round.calls.length === 0 ? [{ ...message, content: round.text }] : toMessages(round),
+  );
+}
+
+interface Round {
+  text: string;
+  readonly calls: SessionCall[];
+}
+
+function toMessages({ text, calls }: Round): readonly ChatMessage[] {
+  const toCall = ({ id, name, arguments: args }: SessionCall): MessageToolCall => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args },
+  });
+  const toResult = ({ id, result }: SessionCall): ToolMessage => ({ role: 'tool', tool_call_id: id, content: result });
+  return [
+    { role: 'assistant', content: text === '' ? null : text, tool_calls: calls.map(toCall) },
+    ...calls.map(toResult),
+  ];
 }

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** Sampling fields that go to the provider as they are. */
+const parameters = {
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  max_tokens: z.int().positive().nullish(),
+  max_completion_tokens: z.int().positive().nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  seed: z.int().nullish(),
+  presence_penalty: z.number().nullish(),
+  frequency_penalty: z.number().nullish(),
+  response_format: z.looseObject({ type: z.string() }).nullish(),
+  reasoning_effort: z.string().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+};
+
+const part = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({
+    type: z.literal('image_url'),
+    image_url: z.object({ url: z.string().min(1), detail: z.string().nullish() }),
+  }),
+  // What an assistant had refused comes back as it was said.
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+]);
+
+const call = z.object({
+  id: z.string(),
+  type: z.literal('function').default('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+const content = z.union([z.string(), z.array(part)]).nullish();
+const name = z.string().nullish();
+
+const message = z.discriminatedUnion('role', [
+  z.object({ role: z.enum(['system', 'developer', 'user']), content, name }),
+  z.object({ role: z.literal('assistant'), content, name, tool_calls: z.array(call).nullish() }),
+  z.object({ role: z.literal('tool'), content, tool_call_id: z.string().min(1) }),
+]);
+
+const tool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name: z.string().min(1).max(256),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  }),
+});
+
+const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.object({ type: z.literal('function'), function: z.object({ name: z.string().min(1) }) }),
+]);
+
+/** The body of a completion; null is as good as absent. Fields that are refused are looked at before. */
+export const completionBody = z.object({
+  model: z.string().min(1).max(256),
+  messages: z.array(message),
+  tools: z.array(tool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  user: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  store: z.boolean().nullish(),
+  n: z.literal(1).nullish(),
+  logprobs: z.literal(false).nullish(),
+  modalities: z.array(z.string()).nullish(),
+  ...parameters,
+});
+
+export type CompletionBody = z.infer<typeof completionBody>;
+
+/** Names of the fields that go to the provider. */
+export const parameterNames = Object.keys(parameters);
+
+/** Names of the fields that mean something here. */
+export const knownFields: ReadonlySet<string> = new Set(Object.keys(completionBody.shape));
