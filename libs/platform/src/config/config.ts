@@ -38,6 +38,7 @@ const roles = ['api', 'worker', 'tools', 'all'] as const;
 const workerQueues = ['jobs', 'tool-execution'] as const;
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const environments = ['development', 'production', 'test'] as const;
+const humanWaits = ['wait', 'reject'] as const;
 const approvals = ['auto_approve', 'require_approval'] as const;
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
@@ -151,6 +152,10 @@ export const settings = z.object({
         'What a worker serves. Default: jobs in role worker, tool-execution (calls of isolated tools) in role tools, both in role all.',
     }),
   WORKER_DRAIN_MS: ms([20_000, 0], 'At a stop: time for rounds to reach their commit.'),
+  WORKFLOW_PAUSE_MS: ms(
+    [10_000, 0],
+    'A workflow has used up its time: how long nodes may go on to the commit of their round.',
+  ),
   TOOL_SLOTS: whole([20, 1, 10_000], 'Calls of isolated tools a process runs at once,'),
   TOOL_SLOTS_PER_WORKSPACE: whole([10, 1, 10_000], 'of these, calls of one workspace,'),
   TOOL_SLOTS_PER_TOOL: whole([10, 1, 10_000], 'and calls of one tool.'),
@@ -186,6 +191,28 @@ export const settings = z.object({
   HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Answers of a principal to questions of workflows.'),
   STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Open streams of a principal.'),
   STREAMS_PER_JOB: whole([100, 1, 100_000], 'Open streams of a job, in one process.'),
+  OPENAI_ANSWERS_PER_PRINCIPAL: whole(
+    [200, 1, 100_000],
+    'Requests to /v1/chat/completions of a principal that are being answered, in one process.',
+  ),
+  OPENAI_MAX_HOLD_MS: ms(
+    [600_000, 1, 86_400_000],
+    'How long /v1/chat/completions waits for an answer that is not streamed.',
+  ),
+  OPENAI_PENDING_TTL_MS: ms(
+    [86_400_000],
+    'How long a call that was handed to a client of /v1/chat/completions waits for its result.',
+  ),
+  OPENAI_HUMAN_WAIT: z
+    .enum(humanWaits)
+    .default('wait')
+    .meta(
+      choice(
+        humanWaits,
+        'wait',
+        'What becomes of a run with strict tool calls that needs a person: it waits, or is cancelled.',
+      ),
+    ),
   SLOW_VIEWER_BYTES: whole([1_048_576, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),
   SLOW_VIEWER_MS: ms([30_000], 'How long it is waited for before it is disconnected.'),
 

@@ -43,12 +43,17 @@ export class RunBudget {
   /** Which limit of the runner's is reached; null: none. Steps are counted by the engine. */
   get usedUp(): UsedUp | null {
     const { promptTokens, completionTokens } = this.run.totals;
-    const { workedMs, enteredAt, now } = this.terms;
     const all: readonly UsedUp[] = [
       { kind: 'tokens', used: promptTokens + completionTokens },
-      { kind: 'time', used: workedMs + now() - enteredAt },
+      { kind: 'time', used: this.msUsed },
     ];
     return all.find(({ kind, used }) => used >= (this.granted(kind) ?? Infinity)) ?? null;
+  }
+
+  /** How long it may still work; null: as long as it wants. */
+  get msLeft(): number | null {
+    const granted = this.granted('time');
+    return granted === null ? null : Math.max(0, granted - this.msUsed);
   }
 
   /** Asks whether it may go on; what is answered already counts. */
@@ -77,6 +82,11 @@ export class RunBudget {
   /** As people read it. */
   tell({ kind, used }: UsedUp): string {
     return `It has used ${used} of ${this.granted(kind) ?? used} ${units[kind]}.`;
+  }
+
+  private get msUsed(): number {
+    const { workedMs, enteredAt, now } = this.terms;
+    return workedMs + now() - enteredAt;
   }
 
   private granted(kind: Kind): number | null {

@@ -28,6 +28,7 @@ export class RunPlanLoader {
       sessionId: job.threadId ?? job.jobId,
       history: input.history,
       attachments: input.attachments,
+      ...(input.inputs === undefined ? {} : { inputs: new Map(Object.entries(input.inputs)) }),
       maxSteps: graph.stopPolicy.maxSteps ?? null,
       ...(input.resumeFrom === undefined ? {} : { resumeFrom: input.resumeFrom }),
     };

@@ -47,13 +47,14 @@ export class WorkflowHandler implements JobHandler {
 
   private async goOn(run: JobRun): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
-    const { toolPins } = input;
+    const { toolPins, toolApproval } = input;
+    const terms = { toolPins, ...(toolApproval === undefined ? {} : { toolApproval }) };
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
     const enteredAt = this.enteredAt.get(run) ?? now();
     this.enteredAt.set(run, enteredAt);
     const [stored, conversations] = await Promise.all([
       isFirstLook ? { nodeRuns: [], questions: [] } : this.stored.load(run.job),
-      this.conversations.open(run, { toolPins, ...this.clientOf(run) }),
+      this.conversations.open(run, { ...terms, ...this.clientOf(run) }),
     ]);
     const questions = new NodeQuestions(run);
     questions.load(stored.questions);
@@ -70,8 +71,9 @@ export class WorkflowHandler implements JobHandler {
     });
     const plan = { ...pinned, maxSteps: budget.maxSteps };
     const engine = new WorkflowRun(plan, stored.nodeRuns);
+    const { WORKFLOW_PAUSE_MS: pauseMs } = this.config.values;
     const reread = () => this.stored.questions(run.job);
-    const rest = await new WorkflowRunner({ engine, scope, plan, budget, reread }).drive();
+    const rest = await new WorkflowRunner({ engine, scope, plan, budget, pauseMs, reread }).drive();
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }

@@ -1,0 +1,199 @@
+import { ConversationFailed } from '#chat';
+
+import type { NodeKey, NodeRunRow } from '../engine/node-run.js';
+import type { RunEvent } from '../engine/run-event.js';
+import type { ScopeView } from '../nodes/node-executor.js';
+import type { PlanNodes } from './locate-node.js';
+import type { StoredQuestion } from './node-runs.repository.js';
+import type { Assignment, Report } from './node-work.js';
+import { RunningNode, type RunScope } from './running-node.js';
+
+interface Work {
+  readonly name: string;
+  /** Answers that had been heard of when it began. */
+  readonly answers: number;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+interface Waiting {
+  readonly key: NodeKey;
+  readonly interruptIds: readonly string[];
+}
+
+/** What a pool works with, and whom it tells. */
+export interface PoolParts {
+  readonly scope: RunScope;
+  readonly nodes: PlanNodes;
+  readonly viewOf: (row: NodeRunRow) => ScopeView | undefined;
+  /** Reads how the questions of the nodes stand by now. */
+  readonly reread: () => Promise<readonly StoredQuestion[]>;
+  /** Something has happened to a node run. */
+  readonly tell: (event: RunEvent) => void;
+  /** Some work is over, or has been asked again. */
+  readonly wake: () => void;
+  /** The lease has ended: the run has to be left. */
+  readonly release: () => void;
+}
+
+/** The node runs of one lease that are at work, or wait for somebody: begun, asked again, given up. */
+export class WorkPool {
+  /** By ordinal. */
+  private readonly works = new Map<number, Work>();
+  /** Node runs that wait, and for which requests; by ordinal. */
+  private readonly waiting = new Map<number, Waiting>();
+  /** How often an answer may have come. */
+  private answers = 0;
+  /** An answer may have come, and the last look for it failed. */
+  private mustLook = false;
+  /** What given up nodes had open is being closed. */
+  private readonly closings: Promise<void>[] = [];
+  private isClosed = false;
+
+  constructor(private readonly parts: PoolParts) {}
+
+  get isIdle(): boolean {
+    return this.works.size === 0;
+  }
+
+  /** Whether nodes that had something open were given up. */
+  get gaveUp(): boolean {
+    return this.closings.length > 0;
+  }
+
+  /** What node runs wait for. */
+  get awaited(): readonly string[] {
+    return [...this.waiting.values()].flatMap(({ interruptIds }) => interruptIds);
+  }
+
+  assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.waiting.delete(row.ordinal);
+    const done = work(this.assignmentOf(row, signal)).then(
+      (report) => {
+        this.finish(row, controller, report);
+      },
+      (thrown: unknown) => {
+        this.works.delete(row.ordinal);
+        if (!signal.aborted) this.fail(thrown);
+        this.parts.wake();
+      },
+    );
+    this.works.set(row.ordinal, { name: nameOf(row), answers: this.answers, controller, done });
+  }
+
+  assignmentOf(row: NodeRunRow, signal: AbortSignal): Assignment {
+    const { scope, viewOf } = this.parts;
+    const view = viewOf(row);
+    if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
+    const terms = { isContent: this.isContent(row), told: new Set<string>() };
+    const portsWithin = (own: AbortSignal) => new RunningNode(scope, row, view, { ...terms, signal: own });
+    return { row, view, portsWithin, signal };
+  }
+
+  /** It waits for nobody any more. */
+  ended({ ordinal }: NodeRunRow): void {
+    this.waiting.delete(ordinal);
+  }
+
+  /** An answer may have come. */
+  heard(): void {
+    this.answers += 1;
+    void this.lookAgain();
+  }
+
+  /** Once more, where the last look failed and somebody still works. */
+  lookIfMissed(): void {
+    if (this.mustLook && !this.isIdle) void this.lookAgain();
+  }
+
+  abort(reason: unknown): void {
+    for (const { controller } of this.works.values()) controller.abort(reason);
+  }
+
+  cancel(keys: readonly NodeKey[]): void {
+    const names = new Set(keys.map(nameOf));
+    for (const [ordinal, { name, controller, done }] of this.works) {
+      if (!names.has(name)) continue;
+      controller.abort(new Error('the workflow goes on without this node'));
+      this.closings.push(done.then(() => this.closeNode(ordinal)));
+    }
+    for (const [ordinal, { key }] of this.waiting)
+      if (names.has(nameOf(key))) this.closings.push(Promise.resolve().then(() => this.closeNode(ordinal)));
+  }
+
+  /** With the run itself all of it is closed, by whoever ends that. */
+  endOfRun(): void {
+    this.isClosed = true;
+  }
+
+  /** Nothing of it outlives the lease. */
+  async stop(): Promise<void> {
+    this.abort(this.parts.scope.run.signal.reason ?? new Error('the run has ended'));
+    await Promise.all([...this.works.values()].map(({ done }) => done));
+    await Promise.all(this.closings);
+  }
+
+  private finish(row: NodeRunRow, { signal }: AbortController, report: Report): void {
+    const work = this.works.get(row.ordinal);
+    this.works.delete(row.ordinal);
+    if (!signal.aborted) {
+      if ('interruptIds' in report) this.waiting.set(row.ordinal, { key: row, interruptIds: report.interruptIds });
+      this.parts.tell(report.event);
+      // It may have looked before the answer came.
+      if ('interruptIds' in report && work?.answers !== this.answers) void this.lookAgain();
+    }
+    this.parts.wake();
+  }
+
+  /** What stops the run as a whole: the end of the lease, or a call whose policy fails its job. */
+  private fail(thrown: unknown): void {
+    const { tell, release } = this.parts;
+    if (thrown instanceof ConversationFailed && thrown.endsJob) {
+      tell({ type: 'stopped', code: thrown.code, message: thrown.message });
+    } else release();
+  }
+
+  /** Somebody has answered while others work: who waits is asked again. At rest the whole run is made again instead. */
+  private async lookAgain(): Promise<void> {
+    this.mustLook = this.isIdle;
+    if (this.waiting.size === 0 || this.mustLook) return;
+    const { scope, reread, tell, wake } = this.parts;
+    try {
+      await scope.run.commit();
+      scope.questions.load(await reread());
+    } catch {
+      this.mustLook = true; // the lease is gone, or the database for a moment
+      return;
+    }
+    for (const { key } of this.waiting.values()) tell({ type: 'resumed', key });
+    wake();
+  }
+
+  /** Nobody is asked any more about a node that is given up. */
+  private async closeNode(ordinal: number): Promise<void> {
+    const { run, conversations, questions } = this.parts.scope;
+    if (this.isClosed || run.signal.aborted) return;
+    try {
+      const open = questions.of(ordinal).filter(({ status }) => status === 'open');
+      await conversations.close(
+        ordinal,
+        open.map(({ id }) => id),
+      );
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+
+  /** Whether what the node says is the job's own output: a leaf of the top. */
+  private isContent({ nodeId, path, iteration }: NodeRunRow): boolean {
+    if (path.length > 0 || iteration.length > 0) return false;
+    const { graph, node } = this.parts.nodes.find(nodeId);
+    return graph.leaves.has(node.id);
+  }
+}
+
+function nameOf({ nodeId, iteration }: NodeKey): string {
+  return `${nodeId} ${iteration.join('.')}`;
+}

@@ -1,0 +1,55 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage({ WORKFLOW_PAUSE_MS: '100' });
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const within = (maxDurationMs: number) => ({ meta: { execution: { stopPolicy: { maxDurationMs } } } });
+const states = { start: 'completed', a: 'active' };
+
+describe('a workflow whose time is over while a node works', () => {
+  it('asks, though the node has not ended and never would', async () => {
+    stage.says('Hang.', { body: [textChunk('So far')], end: 'hang' });
+    const jobId = await stage.run({ a: agent('Hang.') }, ['start -> a'], within(500));
+    const [asked] = await stage.waits(jobId);
+    expect(asked?.request).toMatchObject({ prompt: expect.stringMatching(/^It has used \d+ of 500 ms of work\. /) });
+    expect(await stage.statusesOf(jobId)).toEqual(states);
+    const request = stage.requests('Hang.').at(-1);
+    await request?.settled;
+    expect(request?.aborted).toBe(true);
+    await stage.answer(asked, { action: 'reject' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+  });
+
+  it('does the rest of it once more is granted', async () => {
+    stage.says('Hang once.', { body: [], end: 'hang' }, textReply(['Done.']));
+    const jobId = await stage.run({ a: agent('Hang once.') }, ['start -> a'], within(1_000));
+    const [asked] = await stage.waits(jobId);
+    await stage.answer(asked, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Done.' });
+  });
+
+  it('lets a round reach its commit, and begins no other', async () => {
+    const call = toolCallReply([{ id: 'c1', name: 'look_up', arguments: '{"to":"Bob"}' }]);
+    stage.says('Look.', { ...call, body: [{ delayMs: 500 }, ...call.body] });
+    const jobId = await stage.run({ a: agent('Look.', { tools: ['look_up'] }) }, ['start -> a'], within(450));
+    const [asked] = await stage.waits(jobId);
+    expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([
+      { status: 'completed' },
+    ]);
+    expect(await stage.statusesOf(jobId)).toEqual(states);
+    await stage.answer(asked, { action: 'reject' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+  });
+});
