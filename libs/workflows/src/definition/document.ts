@@ -50,6 +50,7 @@ const stopPolicy = z.object({
   /** Ms. */
   maxDurationMs: z.number().positive().optional(),
   maxTokens: z.number().int().positive().optional(),
+  /** Kept, and not watched: prices are not known. */
   maxCostUsd: z.number().positive().optional(),
 });
 

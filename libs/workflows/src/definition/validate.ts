@@ -4,6 +4,7 @@ import { checkData } from './validation/check-data.js';
 import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
 import { checkEnvelope } from './validation/check-envelope.js';
 import { checkNodes } from './validation/check-nodes.js';
+import { checkStopPolicy } from './validation/check-stop-policy.js';
 import { checkStructure } from './validation/check-structure.js';
 import { checkSubflows } from './validation/check-subflows.js';
 import { checkTools } from './validation/check-tools.js';
@@ -54,6 +55,7 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   checkNodes(draft, issues);
   checkSubflows(draft, { shapes, workflowId }, issues);
   checkData(draft, parsed.faults, { strict: options.strict, issues });
+  checkStopPolicy(draft, issues);
   if (options.tools !== undefined) checkTools(draft, options.tools, issues);
 }
 

@@ -42,6 +42,7 @@ export const warningCodes = [
   'UNKNOWN_TOOL',
   'UNKNOWN_HANDLE',
   'HITL_IGNORED',
+  'LIMIT_IGNORED',
 ] as const;
 
 export type ErrorIssueCode = (typeof errorCodes)[number];

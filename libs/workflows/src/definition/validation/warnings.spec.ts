@@ -92,6 +92,11 @@ describe('a warning', () => {
       around(['parallel', { branches: [{ id: 'a', tools: ['gone'] }, { id: 'b' }] }], ['n:merged > o']),
       ['UNKNOWN_TOOL /nodes/1/data/branches/0/tools/0'],
     ],
+    [
+      'a limit that nobody can keep',
+      workflowDocument(plain, line, { execution: { stopPolicy: { maxCostUsd: 1 } } }),
+      ['LIMIT_IGNORED /meta/execution/stopPolicy/maxCostUsd'],
+    ],
     ['tools of the document', workflowDocument(plain, line, { tools: ['gone'] }), ['UNKNOWN_TOOL /meta/tools/0']],
   ])('%s', (_fact, json, expected) => {
     expect(warningsOf(json)).toEqual(expected);
