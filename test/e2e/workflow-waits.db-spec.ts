@@ -64,6 +64,14 @@ describe('an input node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":42}' });
   });
 
+  it.each(['approve', 'submit', 'modify', 'custom'])('takes no form that is not there: %s', async (action) => {
+    const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
+    const asked = (await stage.waitsAt(jobId)).get('form');
+    await expect(stage.answer(asked, { action })).rejects.toMatchObject({ code: 'bad_request', field: 'data' });
+    await stage.answer(asked, { action, data: { size: 1 } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":1}' });
+  });
+
   it('fails when nobody answers and nothing leads on', async () => {
     const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
     await stage.waits(jobId);

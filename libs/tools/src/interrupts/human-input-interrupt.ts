@@ -13,6 +13,8 @@ export interface HumanInputRequest {
   readonly prompt: string;
   /** Mode `input`: what `data` has to be; the form. */
   readonly inputSchema?: JsonSchema;
+  /** Whether whoever does not reject or skip has to fill it in. A question about a call always has to be. */
+  readonly dataRequired?: boolean;
   /** The actions that are offered; absent: all of them. */
   readonly actions?: readonly HumanInputAction[];
   /** What it counts as when nobody answers in time; absent: as the request's `expireAction` says. */

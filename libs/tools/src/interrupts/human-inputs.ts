@@ -100,12 +100,12 @@ function toHumanAnswer({ action, data, reason }: InterruptAnswer, interrupt: Int
 
 /** Whether the request takes this action with these data. */
 function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): void {
-  const { mode, inputSchema, actions } = requestOf(interrupt);
+  const { mode, inputSchema, actions, dataRequired = false } = requestOf(interrupt);
   if (!actions.includes(action)) throw invalidWord('action', actions);
   if (action === 'reject' || action === 'skip') return;
   if (data === null) {
-    // A node that is given nothing goes on with its own input; a call would have no result.
-    if (interrupt.toolCallId !== null) throw missingAnswer('data');
+    // A node that is given nothing goes on with its own input; a call would have no result, and a form is not filled in.
+    if (dataRequired || interrupt.toolCallId !== null) throw missingAnswer('data');
     return;
   }
   if (mode !== 'input' || inputSchema === undefined) return;

@@ -4,7 +4,7 @@ import { givenText, handOn, leadsOn, rejectedBefore } from './settlements.js';
 import { refusal } from './to-node-error.js';
 
 type Asking = ContextOf<'approval'> | ContextOf<'input'>;
-type Asked = Pick<Question, 'mode' | 'options' | 'inputSchema' | 'decidableBy' | 'fourEyes'>;
+type Asked = Pick<Question, 'mode' | 'options' | 'inputSchema' | 'dataRequired' | 'decidableBy' | 'fourEyes'>;
 
 /** A node that is a question: answered, its output is what was given, else its input. */
 export async function askAtNode(context: Asking, asked: Asked): Promise<NodeOutcome> {

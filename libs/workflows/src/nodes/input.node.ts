@@ -4,5 +4,5 @@ import { defineNode } from './define-node.js';
 /** A person fills in a form; what was filled in goes on. */
 export const inputNode = defineNode({
   type: 'input',
-  run: (context) => askAtNode(context, { mode: 'input', inputSchema: context.node.data.schema }),
+  run: (context) => askAtNode(context, { mode: 'input', inputSchema: context.node.data.schema, dataRequired: true }),
 });

@@ -98,6 +98,7 @@ function toQuestion(job: JobRun['job'], { asker, question, now }: Asked): NewInt
     },
     ...(options === undefined ? {} : { options }),
     ...(inputSchema === undefined ? {} : { inputSchema }),
+    ...(question.dataRequired === true ? { dataRequired: true } : {}),
   };
   return {
     ...toInterrupt(job, { asker, question, about, now, expiresAt }),
