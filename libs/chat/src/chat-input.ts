@@ -1,6 +1,7 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
+import type { AgentCandidates, ChosenAgent } from './agents/agent.js';
 import type { DirectCall } from './nodes/direct-call.js';
 
 /** What a chat job was asked to do, as it is stored on its row (`format` 1). Never holds a secret. */
@@ -17,6 +18,10 @@ export interface ChatInput {
   /** What the request itself wants to be asked about; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
   readonly toolChoice?: ToolChoice;
+  /** Who answers, pinned. Its tools are among `toolPins`, and in nothing else here. */
+  readonly agent?: ChosenAgent;
+  /** Whom the job is to choose among; never beside `agent`. */
+  readonly routing?: AgentCandidates;
   readonly parameters?: ModelParameters;
   /** All that the job does: no model is asked. */
   readonly call?: DirectCall;

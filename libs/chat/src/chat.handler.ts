@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
 import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
-import { ModelCatalog } from '#models';
-import { Config } from '#platform';
 import { JobCloser, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
 
+import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
+import type { AgentPreset } from './agents/agent.js';
+import { instructed } from './agents/apply-agent.js';
 import { CallRouter } from './calls/call-router.js';
 import { callThatEndsJob } from './calls/call-that-ends-job.js';
 import { JobCalls } from './calls/job-calls.js';
@@ -13,7 +14,7 @@ import { pagerOf } from './calls/pager-of.js';
 import { routeContext } from './calls/route-context.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
-import { type ChatInput, toChatInput } from './chat-input.js';
+import type { ChatInput } from './chat-input.js';
 import { ChatSession, takeOver } from './chat-session.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository } from './history/conversation.repository.js';
@@ -21,7 +22,6 @@ import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
 import { directCall } from './nodes/direct-call.js';
-import { maxRestartsPerRound, withRoundLimit } from './round-limit.js';
 
 /** What the handler runs calls with, and closes them. */
 @Injectable()
@@ -42,10 +42,9 @@ export class ChatHandler implements JobHandler {
 
   constructor(
     private readonly conversations: ConversationRepository,
-    private readonly models: ModelCatalog,
+    private readonly agents: ActingAgents,
     private readonly catalog: ToolCatalog,
     private readonly calls: ChatCalls,
-    private readonly config: Config,
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
@@ -62,19 +61,19 @@ export class ChatHandler implements JobHandler {
   }
 
   private async answer(run: JobRun): Promise<JobOutcome> {
-    const input = toChatInput(run.job.input);
+    const { agent, input } = await this.agents.of(run);
     const [loaded, offered] = await Promise.all([this.conversations.load(run.job), this.offered(run, input)]);
     takeOver(run, loaded);
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
     const pager = pagerOf(await this.catalog.of(run.job.workspaceId));
     const routed = pager === undefined ? offered : [...offered, pager];
-    const calls = new JobCalls(run, this.calls, routeContext(run.job, input, routed), conversation.calls);
+    const calls = new JobCalls(run, this.calls, routeContext(run.job, { ...input, agent }, routed), conversation.calls);
     const failure = callThatEndsJob(conversation.calls);
     if (failure !== null) {
       if (!calls.goOnElsewhere) await calls.close();
       return { status: 'failed', ...failure };
     }
-    const loop = await this.loopInput(run, { input, offered, pager, conversation });
+    const loop = await this.loopInput(run, { agent, input, offered, pager, conversation });
     const outcome = await new ChatSession(run, calls).answer(loop);
     if (outcome.status !== 'waiting' || !calls.hasUndecided) return outcome;
     // A tool could not tell what became of its call: decided upon as after a crash, from the rows.
@@ -85,38 +84,36 @@ export class ChatHandler implements JobHandler {
   private async loopInput(
     run: JobRun,
     given: {
+      agent: AgentPreset | null;
       input: ChatInput;
       offered: readonly OfferedTool[];
       pager: OfferedTool | undefined;
       conversation: Conversation;
     },
   ): Promise<LoopInput> {
-    const { input, offered, pager, conversation } = given;
-    const { values } = this.config;
-    const { model, modelName } = await this.modelOf(run, input);
+    const { agent, input, offered, pager, conversation } = given;
+    const { model, modelName } = await this.modelOf(run, { agent, input });
     const messages = input.history === 'request' ? input.messages : this.historyOf(input, conversation);
     return {
-      model: withRoundLimit(model, values.ROUND_TIMEOUT_MS),
-      modelName,
+      ...{ model, modelName },
       ...(input.parameters === undefined ? {} : { parameters: input.parameters }),
       ...(input.toolChoice === undefined ? {} : { toolChoice: input.toolChoice }),
-      messages: repairConversation(messages),
+      messages: instructed(agent, repairConversation(messages)),
       rounds: toLoopRounds(conversation.rounds, conversation.calls),
       offered,
       ...(pager === undefined ? {} : { pager }),
       ...(input.client?.handedOver === undefined ? {} : { newCallId, said: conversation.said }),
-      limits: {
-        maxRounds: values.MAX_ROUNDS,
-        maxToolCallsPerRound: values.MAX_TOOL_CALLS_PER_ROUND,
-        maxOutputBytes: values.MAX_OUTPUT_BYTES,
-        maxRestartsPerRound,
-      },
+      limits: this.agents.limitsOf(agent),
       signal: run.signal,
     };
   }
 
-  private modelOf({ job }: JobRun, { call }: ChatInput): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
-    return call === undefined ? this.models.modelOf(job) : Promise.resolve({ model: directCall(call), modelName: '' });
+  private modelOf(
+    { job }: JobRun,
+    { agent, input: { call } }: Acting,
+  ): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
+    if (call !== undefined) return Promise.resolve({ model: directCall(call), modelName: '' });
+    return this.agents.modelOf(job, agent);
   }
 
   /** A question that is asked again stands in the thread already; the answer that was given up does not help. */

@@ -4,6 +4,8 @@ import { JobHandlers, JobsModule, JobTurns } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
+import { ActingAgents } from './agents/acting-agents.service.js';
+import { AgentChoice } from './agents/agent-choice.js';
 import { AgentsRepository } from './agents/agents.repository.js';
 import { AgentsService } from './agents/agents.service.js';
 import { AnswerWritesRepository } from './answers/answer-writes.repository.js';
@@ -35,6 +37,8 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
 @Module({
   imports: [JobsModule, ModelsModule, ToolsModule],
   providers: [
+    ActingAgents,
+    AgentChoice,
     AgentsRepository,
     AgentsService,
     CallRouter,

@@ -14,18 +14,20 @@ import { type ChatMessage, jobKeyPlace, missingModelKey, ModelCatalog } from '#m
 import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform';
 import { type ClientSide, ToolCatalog } from '#tools';
 
+import { AgentChoice, type AgentTerms, NOBODY } from './agents/agent-choice.js';
 import { callNotRetried, nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
 import type { StartChat } from './start-chat.js';
 
 const longestTitle = 80;
 
-/** The settings and keys of this instance that accepting a chat needs. */
+/** The settings and keys of this instance that accepting a chat needs, and its choice of who answers. */
 @Injectable()
 export class ChatInstance {
   constructor(
     readonly config: Config,
     readonly secretBox: SecretBox,
+    readonly agents: AgentChoice,
   ) {}
 }
 
@@ -42,16 +44,19 @@ export class ChatService {
 
   /**
    * Accepts a job that answers in a thread; it is committed when this returns. Throws `forbidden` (a viewer), `not_found` (no
-   * such thread for this principal), `missing_model_key`, `bad_request` with the field, and what `JobStarter.start` throws.
+   * such thread for this principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and what
+   * `JobStarter.start` throws. A repeated key gives its job, whatever has become of its agent.
    */
   async start(principal: Principal, request: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
-    const toolPins = await this.check(workspaceId, request);
+    const terms = await this.termsOf(principal, request);
+    if ('jobId' in terms) return terms;
+    const toolPins = await this.check(workspaceId, request, terms);
     const jobId = newId();
     const { providerKey } = request;
     const { client, ...asked } = request;
-    const wish = { workspaceId, wanted: request.model, hasOwnKey: providerKey !== null };
+    const wish = { workspaceId, wanted: terms.model ?? request.model, hasOwnKey: providerKey !== null };
     return this.starter.start({
       ...this.identityOf(principal, jobId),
       thread: {
@@ -60,7 +65,7 @@ export class ChatService {
       },
       messageClientId: request.messageClientId,
       model: await this.models.modelNameFor(wish),
-      input: toInput({ ...asked, ...this.allowed(client) }, toolPins),
+      input: toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins }),
       backgroundMode: request.backgroundMode,
       keyCipher:
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
@@ -85,22 +90,39 @@ export class ChatService {
     const { workspaceId, createdBy } = job;
     assertCan(abilityOf(principal), { action: 'retry', subject: 'Job', row: { workspaceId, createdBy } });
     if (!isTerminal(job.status) || job.status === 'completed') throw jobNotFinished();
-    const { client, ...chat } = toChatInput(input);
+    const { client, agent, routing, ...chat } = toChatInput(input);
     if (chat.call !== undefined) throw callNotRetried();
     if (chat.tools.length > 0 && !this.instance.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     // The key was erased with the job's end, and nobody else's is used in its place.
     if (chat.hasOwnKey === true) throw missingModelKey();
+    const isAgents = agent !== undefined || routing !== undefined;
+    const terms = isAgents ? await this.instance.agents.again(workspaceId, jobId, toChatInput(input)) : NOBODY;
+    const pins = await this.pinsOf(workspaceId, chat.tools, terms);
     return this.starter.start({
       ...this.identityOf(principal, newId()),
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       model: job.model,
-      input: { ...chat, ...this.allowed(client), ...(await this.pinsOf(workspaceId, chat.tools)), retryOf: jobId },
+      input: { ...chat, ...this.allowed(client), ...terms.input, ...pins, retryOf: jobId },
       backgroundMode,
       keyCipher: null,
       retryOf: jobId,
       idempotency,
     });
+  }
+
+  /** Who answers; or the job itself, where its agent is gone and the request is a repetition. */
+  private async termsOf(principal: Principal, { agent, idempotency }: StartChat): Promise<AgentTerms | StartedJob> {
+    if (agent === undefined) return NOBODY;
+    try {
+      return await this.instance.agents.choose(principal, agent);
+    } catch (error) {
+      const { workspaceId, id } = principal;
+      const known =
+        idempotency === null ? null : await this.starter.replay({ workspaceId, principal: id, idempotency });
+      if (known === null) throw error;
+      return known;
+    }
   }
 
   private identityOf(principal: Principal, jobId: string) {
@@ -113,21 +135,33 @@ export class ChatService {
     return this.instance.config.values.FEATURE_CLIENT_TOOLS && client !== undefined ? { client } : {};
   }
 
-  private async check(workspaceId: string, request: StartChat): Promise<Pick<ChatInput, 'toolPins'>> {
+  private async check(
+    workspaceId: string,
+    request: StartChat,
+    terms: AgentTerms,
+  ): Promise<Pick<ChatInput, 'toolPins'>> {
     const { FEATURE_BACKGROUND_TOOLS, MAX_MESSAGES } = this.instance.config.values;
     if (request.messages.length === 0) throw nothingSaid();
     if (request.messages.length > MAX_MESSAGES) throw tooManyMessages(MAX_MESSAGES);
-    if (request.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
-    return this.pinsOf(workspaceId, request.tools);
+    if (request.tools.length + terms.tools.length > 0 && !FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
+    return this.pinsOf(workspaceId, request.tools, terms);
   }
 
-  /** A job's tools stay what they were when it was accepted: one that has changed when it is called is refused. */
-  private async pinsOf(workspaceId: string, wanted: StartChat['tools']): Promise<Pick<ChatInput, 'toolPins'>> {
-    const names = wanted.filter((tool) => typeof tool === 'string');
-    if (names.length === 0) return {};
+  /**
+   * A job's tools stay what they were when it was accepted: one that has changed when it is called is refused. Where agents
+   * answer, their tools are all there are.
+   */
+  private async pinsOf(
+    workspaceId: string,
+    wanted: StartChat['tools'],
+    granted: AgentTerms,
+  ): Promise<Pick<ChatInput, 'toolPins'>> {
+    const asked = wanted.filter((tool) => typeof tool === 'string');
+    const names = new Set([...asked, ...granted.tools]);
+    if (names.size === 0) return {};
     const tools = await this.catalog.of(workspaceId);
-    const pins = names.map((name) => {
-      const tool = tools.find(name);
+    const pins = [...names].map((name) => {
+      const tool = granted === NOBODY || granted.tools.includes(name) ? tools.find(name) : undefined;
       if (tool?.enabled !== true) throw unknownTool(name);
       return [name, tool.version] as const;
     });
@@ -135,7 +169,7 @@ export class ChatService {
   }
 }
 
-function toInput(request: StartChat, pins: Pick<ChatInput, 'toolPins'>): ChatInput {
+function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent' | 'routing'>): ChatInput {
   const { messages, history, tools, toolRuntimes, client, toolApproval, toolChoice, parameters } = request;
   const input: ChatInput = {
     messages,
@@ -143,7 +177,7 @@ function toInput(request: StartChat, pins: Pick<ChatInput, 'toolPins'>): ChatInp
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
     ...(client === undefined ? {} : { client }),
-    ...pins,
+    ...pinned,
     ...(toolApproval === undefined ? {} : { toolApproval }),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),

@@ -1,5 +1,6 @@
 import { createUnionType, Field, Float, ID, Int, ObjectType } from '@nestjs/graphql';
 
+import { AgentSelectedEvent } from '../agents/agent-event.model.js';
 import {
   InterruptOpenedEvent,
   InterruptReminderEvent,
@@ -174,6 +175,7 @@ export const jobEventModels = {
   JobSnapshotEvent,
   JobQueuedEvent,
   JobStartedEvent,
+  AgentSelectedEvent,
   RoundStartedEvent,
   TextDeltaEvent,
   ReasoningDeltaEvent,

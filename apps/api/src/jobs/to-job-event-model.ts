@@ -28,6 +28,7 @@ function modelOf(event: JobEvent): JobEventModel {
 const typenames = {
   'job-queued': 'JobQueuedEvent',
   'job-started': 'JobStartedEvent',
+  'agent-selected': 'AgentSelectedEvent',
   'round-started': 'RoundStartedEvent',
   'text-delta': 'TextDeltaEvent',
   'reasoning-delta': 'ReasoningDeltaEvent',

@@ -67,5 +67,18 @@ export interface AgentPin {
   readonly version: number;
 }
 
+/** What a job says of the agent that answers in it. */
+export interface ChosenAgent extends AgentPin {
+  readonly name: string;
+  readonly slug: string;
+}
+
+/** Whom a job is to choose among, once it runs. */
+export interface AgentCandidates {
+  readonly candidates: readonly AgentPin[];
+  /** Id of the one that takes what fits nobody. */
+  readonly fallback: string;
+}
+
 /** Who is to answer: an agent by our id, its slug or its name, or whichever fits best. */
 export type AgentWish = { readonly type: 'agent'; readonly ref: string } | { readonly type: 'auto' };

@@ -14,7 +14,8 @@ import {
 } from '#platform';
 import { canonicalJson } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion } from './agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent } from './agent.js';
+import { ROUTING_ROUND } from './route-to-agent.js';
 
 const latest = { versions: { orderBy: { number: 'desc' }, take: 1 } } as const satisfies Prisma.AgentInclude;
 
@@ -120,6 +121,14 @@ export class AgentsRepository {
     return pins.flatMap(({ id }) => presets.get(id) ?? []);
   }
 
+  /** Whom a job has chosen; null: nobody yet. */
+  async chosen(workspaceId: string, jobId: string): Promise<ChosenAgent | null> {
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.round.findUnique({ where: { workspaceId_jobId_number: { workspaceId, jobId, number: ROUTING_ROUND } } }),
+    );
+    return row?.captured == null ? null : toChosen(row.captured);
+  }
+
   private async addVersion(
     tx: PrismaTransaction,
     { workspaceId, principal: createdBy }: Scope,
@@ -155,6 +164,12 @@ function toJsonColumns({ limits, parameters, toolApproval }: AgentSettings) {
     parameters: parameters as Prisma.InputJsonObject,
     toolApproval: toolApproval === null ? Prisma.DbNull : (toolApproval as unknown as Prisma.InputJsonObject),
   };
+}
+
+function toChosen(captured: string): ChosenAgent {
+  // Written by `routingWrite` from a ChosenAgent.
+  const { id, version, name, slug } = JSON.parse(captured) as ChosenAgent;
+  return { id, version, name, slug };
 }
 
 function readable(scope: Scope): Prisma.AgentWhereInput {

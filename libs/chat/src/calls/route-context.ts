@@ -1,6 +1,7 @@
 import type { ClaimedJob } from '#jobs';
 import type { ApprovalPolicy, ClientSide, OfferedTool } from '#tools';
 
+import type { AgentPreset } from '../agents/agent.js';
 import type { RouteContext } from './call-router.js';
 
 /** What a request says about all its calls. */
@@ -9,15 +10,18 @@ export interface CallTerms {
   readonly toolApproval?: ApprovalPolicy;
   /** Present when clients of the requester may be asked to run tools. */
   readonly client?: ClientSide;
+  /** Who makes the calls; it has a layer of the policy of its own. */
+  readonly agent?: Pick<AgentPreset, 'name' | 'toolApproval'> | null;
 }
 
 /** By what the calls of a job are judged. */
 export function routeContext(
   job: ClaimedJob,
-  { client, toolApproval }: CallTerms,
+  { client, toolApproval, agent = null }: CallTerms,
   offered: readonly OfferedTool[],
 ): RouteContext {
   const { workspaceId, jobId, threadId, createdBy, principal } = job;
-  const requestPolicy = toolApproval ?? null;
-  return { job: { workspaceId, jobId, threadId, createdBy, principal, agent: null, requestPolicy }, offered, client };
+  const policies = { requestPolicy: toolApproval ?? null, agentPolicy: agent?.toolApproval ?? null };
+  const gateJob = { workspaceId, jobId, threadId, createdBy, principal, agent: agent?.name ?? null, ...policies };
+  return { job: gateJob, offered, client };
 }

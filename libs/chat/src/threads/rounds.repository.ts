@@ -32,11 +32,11 @@ export class RoundsRepository {
     private readonly shown: ShownTextsRepository,
   ) {}
 
-  /** The committed rounds of these jobs, in order. */
+  /** The committed rounds of these jobs that say something, in order: the one that chooses an agent has number 0. */
   roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.round.findMany({
-        where: ofJobs(scope, jobIds),
+        where: { ...ofJobs(scope, jobIds), number: { gt: 0 } },
         orderBy: [{ jobId: 'asc' }, { number: 'asc' }],
       });
       return rows.map(toRound);

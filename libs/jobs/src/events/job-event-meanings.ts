@@ -16,6 +16,10 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     body: '`epoch`',
     says: 'A worker holds the job. Each claim has a higher epoch than the one before.',
   },
+  'agent-selected': {
+    body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`',
+    says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it.',
+  },
   'round-started': { body: '`round`, `model`, `nodeId?`', says: 'The model is being asked.' },
   'text-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',

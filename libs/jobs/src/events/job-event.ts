@@ -79,6 +79,15 @@ export interface JobEventBodies {
     readonly queuePosition?: number;
   };
   'job-started': { readonly epoch: number };
+  /** Who answers, where that was to be chosen; `agent` is its id. `fallback`: the choice fitted nobody, so the default one does. */
+  'agent-selected': {
+    readonly agent: string;
+    readonly version: number;
+    readonly name: string;
+    readonly slug: string;
+    readonly reasoning: string;
+    readonly fallback: boolean;
+  };
   'round-started': AtNode & { readonly round: number; readonly model: string };
   'text-delta': DeltaBody;
   'reasoning-delta': DeltaBody;
@@ -208,6 +217,7 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
       return 'waiting';
     case 'job-finished':
       return event.body.status;
+    case 'agent-selected':
     case 'round-started':
     case 'text-delta':
     case 'reasoning-delta':

@@ -25,7 +25,10 @@ export interface GateJob {
   readonly createdBy: string | null;
   /** As on the job: `user:<id>` or `key:<id>`. */
   readonly principal: string;
+  /** Name of the agent that makes the call. */
   readonly agent: string | null;
+  /** The agent's own layer; it can only tighten. */
+  readonly agentPolicy?: ApprovalPolicy | null;
   /** What the request itself asked for; it can only tighten. */
   readonly requestPolicy: ApprovalPolicy | null;
 }
@@ -134,6 +137,7 @@ export class CallGate {
     const layers: CallQuestion['layers'] = [
       { name: 'instance', policy: this.instance },
       { name: 'workspace', policy },
+      ...(job.agentPolicy == null ? [] : [{ name: 'agent' as const, policy: job.agentPolicy }]),
       ...(job.requestPolicy === null ? [] : [{ name: 'request' as const, policy: job.requestPolicy }]),
     ];
     return judgeCall({

@@ -23,6 +23,8 @@ interface Row {
   readonly createdBy: string | null;
   readonly principal: string;
   readonly requestPolicy: ApprovalPolicy | null;
+  readonly agent: string | null;
+  readonly agentPolicy: ApprovalPolicy | null;
   readonly name: string;
   readonly version: string | null;
   readonly arguments: string;
@@ -31,14 +33,20 @@ interface Row {
   readonly terms: Allowance['terms'];
 }
 
-// The request's own policy stands in the job's input, as it was parsed when the job was accepted.
+// The request's own policy stands in the job's input, as it was parsed when the job was accepted. So does its agent, unless the
+// job was to choose one: then it is what its round 0 was about.
 const callSql = `SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval, c.tool_version AS version,
-    nullif(j.input->'toolApproval', 'null') AS "requestPolicy", c.decided_by AS "decidedBy",
+    nullif(j.input->'toolApproval', 'null') AS "requestPolicy", a.agent->>'name' AS agent, v.tool_approval AS "agentPolicy",
+    c.decided_by AS "decidedBy",
     coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
     (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
        FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
         AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1) AS terms
   FROM tool_call c JOIN job j ON j.workspace_id = c.workspace_id AND j.id = c.job_id
+  CROSS JOIN LATERAL (SELECT coalesce(j.input->'agent', CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
+     WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0) END) AS agent) a
+  LEFT JOIN agent_version v ON v.workspace_id = j.workspace_id AND v.agent_id = (a.agent->>'id')::uuid
+   AND v.number = (a.agent->>'version')::int
  WHERE c.workspace_id = $1 AND c.job_id = $2 AND (c.id = $3 OR c.call_id = $4) ORDER BY c.round DESC LIMIT 1`;
 
 /** Calls that another process than the job's own begins to run. */
@@ -52,9 +60,10 @@ export class StartingCallsRepository {
     const statement = { name: 'starting-call', text: callSql, values: [workspaceId, jobId, id, callId] };
     const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
     if (row === undefined) return null;
-    const { threadId, createdBy, principal, requestPolicy, name, version, approval, decidedBy, terms } = row;
+    const { threadId, createdBy, principal, requestPolicy, agent, agentPolicy } = row;
+    const { name, version, approval, decidedBy, terms } = row;
     return {
-      job: { workspaceId, jobId, threadId, createdBy, principal, agent: null, requestPolicy },
+      job: { workspaceId, jobId, threadId, createdBy, principal, agent, agentPolicy, requestPolicy },
       call: { name, version, arguments: row.arguments },
       allowed: { approval, decidedBy, terms },
     };

@@ -556,6 +556,7 @@ export type JobEventsSubscriptionVariables = Exact<{
 
 
 export type JobEventsSubscription = { readonly jobEvents:
+    | { readonly __typename: 'AgentSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number }
     | { readonly __typename: 'BranchFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly failure: string | null }
     | { readonly __typename: 'BranchStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string }
     | { readonly __typename: 'InterruptOpenedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptId: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly expiresAt: string | null, readonly request: unknown }

@@ -26,6 +26,10 @@ const bodies: readonly NewJobEvent[] = [
   { type: 'job-queued', body: { kind: 'chat', threadId: 't', messageId: null, queuePosition: 2 } },
   { type: 'job-started', body: { epoch: 1 } },
   { type: 'job-queued', body: { kind: 'workflow', threadId: null, messageId: null, workflowId: 'w' } },
+  {
+    type: 'agent-selected',
+    body: { agent: 'a', version: 2, name: 'Ada', slug: 'ada', reasoning: '', fallback: false },
+  },
   { type: 'round-started', body: { round: 1, model: 'm' } },
   { type: 'round-started', body: { round: 1, model: 'm', nodeId: 'a' } },
   { type: 'text-delta', body: { round: 1, offset: 0, text: 'Grüße 🌍 "\n\u2028' } },

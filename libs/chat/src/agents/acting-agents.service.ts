@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+
+import type { ClaimedJob, JobRun } from '#jobs';
+import { type Model, ModelCatalog } from '#models';
+import { Config, crashpoint, systemClock } from '#platform';
+
+import { type ChatInput, toChatInput } from '../chat-input.js';
+import type { LoopLimits } from '../loop/loop-step.js';
+import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
+import type { AgentCandidates, AgentPreset, ChosenAgent } from './agent.js';
+import { toChosen } from './agent-choice.js';
+import { agentGone } from './agents.errors.js';
+import { AgentsRepository } from './agents.repository.js';
+import { applyAgent, tightened } from './apply-agent.js';
+import { routeToAgent } from './route-to-agent.js';
+import { routingWrite } from './routing-write.js';
+
+/** Who answers, and what that makes of the request. */
+export interface Acting {
+  /** Null: nobody in particular. */
+  readonly agent: AgentPreset | null;
+  readonly input: ChatInput;
+}
+
+/** The agents of jobs at work: reads the one that was pinned, or has one chosen, once for each job. */
+@Injectable()
+export class ActingAgents {
+  constructor(
+    private readonly agents: AgentsRepository,
+    private readonly models: ModelCatalog,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Who answers in a job. A choice is committed with its event before it is acted upon, so it is made once, however often the
+   * job is begun. Throws `agent_gone`, and what a model call throws.
+   */
+  async of(run: JobRun): Promise<Acting> {
+    const input = toChatInput(run.job.input);
+    const { agent: pinned, routing } = input;
+    if (pinned === undefined && routing === undefined) return { agent: null, input };
+    const agent = pinned === undefined ? await this.chosen(run, input, routing) : await this.load(run.job, pinned);
+    return { agent, input: applyAgent(input, agent) };
+  }
+
+  /** The model that the agent is asked with. Throws what `ModelCatalog` throws. */
+  async modelOf(
+    job: ClaimedJob,
+    agent: AgentPreset | null,
+  ): Promise<{ readonly model: Model; readonly modelName: string }> {
+    const { model, modelName } = await this.models.modelOf({ ...job, model: agent?.model ?? job.model });
+    const limitMs = Math.min(this.config.values.ROUND_TIMEOUT_MS, agent?.limits.roundTimeoutMs ?? Infinity);
+    return { model: withRoundLimit(model, limitMs), modelName };
+  }
+
+  /** The instance's limits of a conversation, tightened by those of the agent. */
+  limitsOf(agent: Pick<AgentPreset, 'limits'> | null): LoopLimits {
+    const { MAX_ROUNDS, MAX_TOOL_CALLS_PER_ROUND, MAX_OUTPUT_BYTES } = this.config.values;
+    const limits = {
+      maxRounds: MAX_ROUNDS,
+      maxToolCallsPerRound: MAX_TOOL_CALLS_PER_ROUND,
+      maxOutputBytes: MAX_OUTPUT_BYTES,
+      maxRestartsPerRound,
+    };
+    return tightened(limits, agent);
+  }
+
+  private async chosen(run: JobRun, input: ChatInput, routing: AgentCandidates | undefined): Promise<AgentPreset> {
+    const { workspaceId, jobId } = run.job;
+    const before = await this.agents.chosen(workspaceId, jobId);
+    if (before !== null) return this.load(run.job, before);
+    const candidates = await this.agents.pinned(workspaceId, routing?.candidates ?? []);
+    const startedAt = systemClock.now();
+    const { model, modelName } = await this.modelOf(run.job, null);
+    run.assertValid();
+    const { round, choice } = await routeToAgent({
+      ...{ model, modelName, candidates, messages: input.messages },
+      limits: { ...this.limitsOf(null), maxRounds: 1 },
+      signal: run.signal,
+    });
+    crashpoint('after-routing-answer');
+    const agent = choice?.agent ?? candidates.find(({ id }) => id === routing?.fallback);
+    if (agent === undefined) throw agentGone();
+    const { reasoning = '' } = choice ?? {};
+    const how = { round, reasoning, isFallback: choice === null, modelName, startedAt };
+    await run.commit(routingWrite(run.job, { chosen: toChosen(agent), ...how }));
+    crashpoint('after-routing-commit');
+    return agent;
+  }
+
+  private async load({ workspaceId }: ClaimedJob, pin: ChosenAgent): Promise<AgentPreset> {
+    const [agent] = await this.agents.pinned(workspaceId, [pin]);
+    if (agent === undefined) throw agentGone();
+    return agent;
+  }
+}

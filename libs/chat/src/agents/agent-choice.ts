@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { ToolCatalog } from '#tools';
+
+import type { ChatInput } from '../chat-input.js';
+import type { Agent, AgentPin, AgentPreset, AgentWish, ChosenAgent } from './agent.js';
+import { noAgents } from './agents.errors.js';
+import { AgentsRepository } from './agents.repository.js';
+import { AgentsService } from './agents.service.js';
+import { coveredBy } from './apply-agent.js';
+
+/** Who will answer, as it is pinned when a job is accepted. */
+export interface AgentTerms {
+  readonly input: Pick<ChatInput, 'agent' | 'routing'>;
+  /** Null: the agent has none of its own, or is not known yet. */
+  readonly model: string | null;
+  /** Names of the server's tools that it may offer. */
+  readonly tools: readonly string[];
+}
+
+/** Nobody in particular answers. */
+export const NOBODY: AgentTerms = { input: {}, model: null, tools: [] };
+
+/** Finds who answers when a job is accepted, and pins it. */
+@Injectable()
+export class AgentChoice {
+  constructor(
+    private readonly agents: AgentsService,
+    private readonly repository: AgentsRepository,
+    private readonly catalog: ToolCatalog,
+  ) {}
+
+  /** Throws `not_found` (no such agent), `no_agents` (nobody to choose among). */
+  async choose(principal: Principal, wish: AgentWish): Promise<AgentTerms> {
+    if (wish.type === 'agent') return this.only(principal.workspaceId, await this.agents.find(principal, wish.ref));
+    const all = await this.agents.all(principal);
+    const [first, ...others] = all;
+    if (first === undefined) throw noAgents();
+    if (others.length === 0) return this.only(principal.workspaceId, first);
+    const fallback = all.find(({ isDefault }) => isDefault) ?? first;
+    const routing = { candidates: all.map(toPin), fallback: fallback.id };
+    return { input: { routing }, model: null, tools: await this.grants(principal.workspaceId, all) };
+  }
+
+  /** For another try: whoever was pinned stays it, and so does whoever was chosen. */
+  async again(workspaceId: string, jobId: string, { agent, routing }: ChatInput): Promise<AgentTerms> {
+    const chosen = agent ?? (routing === undefined ? null : await this.repository.chosen(workspaceId, jobId));
+    const pins = chosen === null ? (routing?.candidates ?? []) : [toPin(chosen)];
+    const tools = await this.grants(workspaceId, await this.repository.pinned(workspaceId, pins));
+    const input = chosen === null ? (routing === undefined ? {} : { routing }) : { agent: chosen };
+    return { input, model: null, tools };
+  }
+
+  private async only(workspaceId: string, agent: Agent): Promise<AgentTerms> {
+    const tools = await this.grants(workspaceId, [agent]);
+    return { input: { agent: toChosen(agent) }, model: agent.model, tools };
+  }
+
+  private async grants(workspaceId: string, agents: readonly AgentPreset[]): Promise<readonly string[]> {
+    const patterns = agents.flatMap(({ tools, externalTools }) => [...tools, ...externalTools]);
+    if (patterns.length === 0) return [];
+    const tools = await this.catalog.of(workspaceId);
+    return coveredBy(
+      patterns,
+      tools.list().map(({ name }) => name),
+    );
+  }
+}
+
+function toPin({ id, version }: AgentPin): AgentPin {
+  return { id, version };
+}
+
+/** What a job says of its agent. */
+export function toChosen({ id, version, name, slug }: AgentPreset): ChosenAgent {
+  return { id, version, name, slug };
+}

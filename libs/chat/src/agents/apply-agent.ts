@@ -1,0 +1,70 @@
+import type { ChatMessage, ModelParameters } from '#models';
+import { matchesGlob } from '#tools';
+
+import type { ChatInput } from '../chat-input.js';
+import type { LoopLimits } from '../loop/loop-step.js';
+import type { AgentPreset, AgentSettings } from './agent.js';
+
+/** The names among `names` that a list of names and globs covers. */
+export function coveredBy(patterns: readonly string[], names: readonly string[]): readonly string[] {
+  return names.filter((name) => patterns.some((pattern) => pattern === name || matchesGlob(pattern, name)));
+}
+
+/**
+ * What a request means once an agent answers it: its tools are offered, and of the request's those alone that clients run;
+ * its parameters win. The server's tools are those that were there when the job was accepted (`toolPins`). Tools that the
+ * agent leaves to clients fall away where the request has none. Pure.
+ */
+export function applyAgent(input: ChatInput, agent: AgentPreset): ChatInput {
+  const known = Object.keys(input.toolPins ?? {});
+  const external = coveredBy(agent.externalTools, known);
+  const granted = coveredBy(agent.tools, known).filter((name) => !external.includes(name));
+  const handedOver = input.client === undefined ? [] : external;
+  const taken = new Set([...granted, ...external]);
+  const clients = input.tools.flatMap((tool) =>
+    typeof tool === 'string' || taken.has(tool.function.name) || runtimeOf(input, tool.function.name) === 'server'
+      ? []
+      : [tool],
+  );
+  const leftToClients = [...handedOver, ...clients.map((tool) => tool.function.name)];
+  const parameters = pinned(input.parameters ?? {}, agent.parameters);
+  return {
+    ...input,
+    tools: [...granted, ...handedOver, ...clients],
+    toolRuntimes: Object.fromEntries(leftToClients.map((name) => [name, 'client' as const])),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+  };
+}
+
+/** The conversation with the agent's own words before it. */
+export function instructed(
+  agent: Pick<AgentSettings, 'instructions'> | null,
+  messages: readonly ChatMessage[],
+): readonly ChatMessage[] {
+  if (agent === null || agent.instructions.trim() === '') return messages;
+  return [{ role: 'system', content: agent.instructions }, ...messages];
+}
+
+/** Limits of the instance, tightened by those of the agent. */
+export function tightened(limits: LoopLimits, agent: Pick<AgentSettings, 'limits'> | null): LoopLimits {
+  const { maxRounds, maxToolCallsPerRound, maxOutputBytes } = agent?.limits ?? {};
+  return {
+    ...limits,
+    maxRounds: Math.min(limits.maxRounds, maxRounds ?? Infinity),
+    maxToolCallsPerRound: Math.min(limits.maxToolCallsPerRound, maxToolCallsPerRound ?? Infinity),
+    maxOutputBytes: Math.min(limits.maxOutputBytes, maxOutputBytes ?? Infinity),
+  };
+}
+
+/** The two names of one thing: who pins one of them means it. */
+const SYNONYMS = ['max_tokens', 'max_completion_tokens'] as const;
+
+function pinned(given: ModelParameters, own: ModelParameters): ModelParameters {
+  const isPinned = SYNONYMS.some((name) => own[name] !== undefined);
+  const dropped: readonly string[] = isPinned ? SYNONYMS : [];
+  return { ...Object.fromEntries(Object.entries(given).filter(([name]) => !dropped.includes(name))), ...own };
+}
+
+function runtimeOf({ toolRuntimes = {} }: ChatInput, name: string): string | undefined {
+  return Object.hasOwn(toolRuntimes, name) ? toolRuntimes[name] : undefined;
+}

@@ -1,0 +1,311 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { type Agent, AgentsService, ChatService, type NewAgent } from '#chat';
+
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { eventually } from '../harness/eventually.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: ApprovalStage;
+
+beforeAll(async () => {
+  stage = await openApprovalStage();
+});
+beforeEach(async () => {
+  const all = await agents().all(stage.people.owner);
+  for (const { id } of all.toSorted((a, b) => Number(a.isDefault) - Number(b.isDefault)))
+    await agents().archive(stage.people.owner, id);
+});
+afterEach(() => {
+  stage.model.assertDone();
+  stage.model.requests.length = 0;
+  stage.ran.length = 0;
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const agents = () => stage.engine.app.get(AgentsService);
+const made = (input: Partial<NewAgent> = {}): Promise<Agent> =>
+  agents().create(stage.people.owner, { name: 'Clerk', ...input });
+const asClerk = { agent: { type: 'agent', ref: 'clerk' } } as const;
+const auto = { agent: { type: 'auto' } } as const;
+/** What the model was asked, one entry a request. */
+const asked = () =>
+  stage.model.requests.map(({ json }) => ({
+    ...json,
+    messages: (json['messages'] as { role: string; content: unknown }[]).map(({ role, content }) => ({
+      role,
+      content,
+    })),
+    tools: ((json['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name),
+  }));
+const said = (...texts: string[]) => stage.model.enqueue(...texts.map((text) => textReply([text])));
+const picks = (routeId: string) =>
+  stage.model.enqueue(
+    toolCallReply([
+      { id: 'r', name: 'select_route', arguments: JSON.stringify({ route_id: routeId, reasoning: 'It fits.' }) },
+    ]),
+  );
+const eventsOf = async (jobId: string, type: string) =>
+  stage.rows<{ body: object; seq: string }>(
+    'SELECT body, seq FROM job_event WHERE job_id = $1 AND type = $2 ORDER BY seq',
+    [jobId, type],
+  );
+
+describe('a chat with an agent', () => {
+  it('is asked with its model, its words first, and its parameters', async () => {
+    await made({
+      model: 'clever',
+      instructions: 'You are the clerk.',
+      parameters: { temperature: 0.1, max_tokens: 9 },
+    });
+    said('Filed.');
+    const { jobId } = await stage.ask([], {
+      ...asClerk,
+      model: 'other',
+      messages: [
+        { role: 'system', content: 'Speak French.' },
+        { role: 'user', content: 'File it.' },
+      ],
+      history: 'request',
+      parameters: { temperature: 1, top_p: 0.5, max_completion_tokens: 1_000 },
+    });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Filed.' });
+    const [request] = asked();
+    expect(request).toMatchObject({ model: 'clever', temperature: 0.1, top_p: 0.5, max_tokens: 9, tools: [] });
+    expect(request).not.toHaveProperty('max_completion_tokens');
+    expect(request?.messages).toEqual([
+      { role: 'system', content: 'You are the clerk.' },
+      { role: 'system', content: 'Speak French.' },
+      { role: 'user', content: 'File it.' },
+    ]);
+  });
+
+  it('keeps the version that it was accepted with', async () => {
+    await made({ instructions: 'One.' });
+    stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+    const { jobId } = await stage.ask([], asClerk);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+    await agents().update(stage.people.owner, {
+      ref: 'clerk',
+      changes: { instructions: 'Two.' },
+      expectedVersion: null,
+    });
+    await agents().archive(stage.people.owner, 'clerk');
+    said('Done.');
+    const again = await stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
+    expect(await stage.ended(again.jobId)).toMatchObject({ status: 'completed' });
+    expect(asked().at(-1)?.messages[0]).toEqual({ role: 'system', content: 'One.' });
+  });
+
+  it('offers what it was granted, and runs nothing else of the server', async () => {
+    await made({ tools: ['look*'] });
+    stage.model.enqueue(
+      toolCallReply([
+        { id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' },
+        { id: 'call_2', name: 'send', arguments: '{"to":"a"}' },
+      ]),
+    );
+    said('Done.');
+    const send = { type: 'function', function: { name: 'send', parameters: { type: 'object' } } } as const;
+    const { jobId } = await stage.ask([], { ...asClerk, tools: [send] });
+    const ended = await stage.ended(jobId);
+    expect(asked()[0]?.tools).toEqual(['look_up', 'send']);
+    expect(stage.ran).toEqual([['look_up', { to: 'a' }]]);
+    // `send` is a function of the request, whatever the server has under that name; nobody is there to run it.
+    expect(ended.calls).toMatchObject([
+      { name: 'look_up', status: 'completed' },
+      { name: 'send', status: 'skipped', error: { message: 'Tool "send" is client-only.' } },
+    ]);
+    await expect(stage.ask(['send'], asClerk)).rejects.toMatchObject({ code: 'bad_request', field: 'tools' });
+  });
+
+  it('leaves its external tools to clients, as the server describes them', async () => {
+    await made({ tools: ['*'], externalTools: ['send'] });
+    stage.model.enqueue(toolCallReply([{ id: 'call_1', name: 'send', arguments: '{"to":"a"}' }]));
+    const { jobId } = await stage.ask([], { ...asClerk, client: { deviceId: null, tools: {} } });
+    expect(await stage.waits(jobId)).toMatchObject([{ kind: 'client_tool', tool: 'send' }]);
+    expect(asked()[0]?.tools).toEqual(expect.arrayContaining(['look_up', 'send']));
+    expect(stage.ran).toEqual([]);
+    // Without a client nobody could answer: then it is not even offered.
+    said('No.');
+    const { jobId: alone } = await stage.ask([], asClerk);
+    await stage.ended(alone);
+    expect(asked()[1]?.tools).not.toContain('send');
+  });
+
+  it('has limits of its own within those of the instance', async () => {
+    await made({
+      tools: ['look_up'],
+      limits: { maxRounds: 2, maxToolCallsPerRound: 1, maxOutputBytes: 1_000_000_000 },
+    });
+    stage.model.enqueue(
+      toolCallReply([
+        { id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' },
+        { id: 'call_2', name: 'look_up', arguments: '{"to":"b"}' },
+      ]),
+    );
+    said('Enough.');
+    const { jobId } = await stage.ask([], asClerk);
+    const ended = await stage.ended(jobId);
+    expect(ended.calls.map(({ status }) => status)).toEqual(['completed', 'skipped']);
+    expect(asked()[1]?.tools).toEqual([]);
+  });
+
+  it('asks for approval where the agent says so, by its name', async () => {
+    await made({ tools: ['*'], toolApproval: { rules: [{ match: 'send', action: 'require_approval' }] } });
+    await stage.policy({ rules: [{ match: 'look_up', when: 'agent == "Clerk"', action: 'block' }] });
+    stage.model.enqueue(
+      toolCallReply([
+        { id: 'call_1', name: 'send', arguments: '{"to":"a"}' },
+        { id: 'call_2', name: 'look_up', arguments: '{"to":"a"}' },
+      ]),
+    );
+    said('Sent.');
+    const { jobId } = await stage.ask([], asClerk);
+    const [request] = await stage.waits(jobId);
+    if (request === undefined) throw new Error('nobody was asked');
+    expect(request).toMatchObject({ kind: 'tool_approval', tool: 'send', request: { agent: 'Clerk' } });
+    await stage.decide(stage.people.member, request, {
+      decision: 'approve',
+      argumentsHash: request.request['argumentsHash'],
+    });
+    expect((await stage.ended(jobId)).calls.map(({ status }) => status)).toEqual(['completed', 'denied']);
+    await stage.policy({});
+  });
+
+  it('is not accepted where there is no such agent, unless the key has its job already', async () => {
+    await expect(stage.ask([], asClerk)).rejects.toMatchObject({ code: 'not_found', field: 'agent' });
+    await made();
+    said('Hello.');
+    const wish = { ...asClerk, idempotency: { key: 'k', requestHash: 'ab' } };
+    const { jobId } = await stage.ask([], wish);
+    await stage.ended(jobId);
+    await agents().archive(stage.people.owner, 'clerk');
+    expect(await stage.ask([], wish)).toMatchObject({ jobId });
+  });
+});
+
+describe('a chat with any agent', () => {
+  it('is not accepted where there is none', async () => {
+    await expect(stage.ask([], auto)).rejects.toMatchObject({
+      ...{ code: 'no_agents', message: 'No agents configured for auto-routing' },
+    });
+  });
+
+  it('asks nobody which, where there is one', async () => {
+    await made({ instructions: 'You are the clerk.' });
+    said('Hello.');
+    const { jobId } = await stage.ask([], auto);
+    await stage.ended(jobId);
+    expect(asked()).toMatchObject([{ messages: [{ content: 'You are the clerk.' }, {}] }]);
+    expect(await eventsOf(jobId, 'agent-selected')).toEqual([]);
+  });
+
+  it('has a model choose by what is said of them, which is no part of the answer', async () => {
+    await made({ description: 'Files things.' });
+    const cook = await made({
+      name: 'Cook',
+      description: 'Cooks.',
+      model: 'hot',
+      instructions: 'Cook.',
+      tools: ['look_up'],
+    });
+    picks('cook');
+    said('Soup.');
+    const { jobId } = await stage.ask([], auto);
+    const ended = await stage.ended(jobId);
+    const [routing, answer] = asked();
+    expect(routing).toMatchObject({
+      ...{ model: 'scripted', temperature: 0, max_tokens: 100, tools: ['select_route'] },
+      tool_choice: { type: 'function', function: { name: 'select_route' } },
+    });
+    expect(routing?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
+    expect(routing?.messages[0]?.content).toContain('2. Cook (id: cook)\n   Cooks.');
+    expect(answer).toMatchObject({ model: 'hot', tools: ['look_up'], messages: [{ content: 'Cook.' }, {}] });
+    expect(ended).toMatchObject({ status: 'completed', content: 'Soup.', rounds: [{ number: 1, text: 'Soup.' }] });
+    expect(await eventsOf(jobId, 'agent-selected')).toMatchObject([
+      { body: { agent: cook.id, version: 1, name: 'Cook', slug: 'cook', reasoning: 'It fits.', fallback: false } },
+    ]);
+    const [counted] = await stage.rows('SELECT rounds, prompt_tokens AS prompt FROM job WHERE id = $1', [jobId]);
+    expect(counted).toEqual({ rounds: 1, prompt: 22 });
+  });
+
+  it.each([
+    [
+      'names nobody',
+      () => {
+        picks('nobody');
+      },
+    ],
+    [
+      'says nothing of use',
+      () => {
+        said('Whoever.');
+      },
+    ],
+  ])('takes the default agent when the model %s', async (_, routing) => {
+    await made();
+    await made({ name: 'Cook', instructions: 'Cook.' });
+    await agents().setDefault(stage.people.owner, 'cook');
+    routing();
+    said('Soup.');
+    const { jobId } = await stage.ask([], auto);
+    await stage.ended(jobId);
+    expect(asked()[1]?.messages[0]?.content).toBe('Cook.');
+    expect(await eventsOf(jobId, 'agent-selected')).toMatchObject([{ body: { slug: 'cook', fallback: true } }]);
+  });
+
+  it('keeps whom it has chosen when it is tried again', async () => {
+    await made();
+    await made({ name: 'Cook', instructions: 'Cook.' });
+    picks('cook');
+    stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+    const { jobId } = await stage.ask([], auto);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+    said('Soup.');
+    const again = await stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
+    expect(await stage.ended(again.jobId)).toMatchObject({ status: 'completed', content: 'Soup.' });
+    expect(asked().at(-1)?.messages[0]?.content).toBe('Cook.');
+    expect(asked()).toHaveLength(3);
+  });
+
+  it('does not choose again when it goes on after a wait', async () => {
+    await made();
+    await made({
+      name: 'Cook',
+      tools: ['send'],
+      toolApproval: { rules: [{ match: 'send', action: 'require_approval' }] },
+    });
+    picks('cook');
+    stage.model.enqueue(toolCallReply([{ id: 'call_1', name: 'send', arguments: '{"to":"a"}' }]));
+    const { jobId } = await stage.ask([], auto);
+    const [request] = await stage.waits(jobId);
+    if (request === undefined) throw new Error('nobody was asked');
+    said('Sent.');
+    await stage.decide(stage.people.member, request, {
+      decision: 'approve',
+      argumentsHash: request.request['argumentsHash'],
+    });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Sent.' });
+    expect(asked()).toHaveLength(3);
+    expect(await eventually('one event', () => eventsOf(jobId, 'agent-selected'))).toHaveLength(1);
+  });
+
+  it('reads in the thread later what was said, and nothing of the choice', async () => {
+    await made();
+    await made({ name: 'Cook' });
+    picks('cook');
+    said('Soup.', 'More soup.');
+    const { jobId, threadId } = await stage.ask([], auto);
+    await stage.ended(jobId);
+    const { jobId: next } = await stage.ask([], { threadRef: threadId });
+    await stage.ended(next);
+    expect(asked()[2]?.messages).toEqual([
+      { role: 'user', content: 'do it' },
+      { role: 'assistant', content: 'Soup.' },
+      { role: 'user', content: 'do it' },
+    ]);
+  });
+});
