@@ -7,6 +7,8 @@ export interface Connection {
   readonly http: HttpDoor;
   readonly sockets: SocketDoor;
   readonly backOff: BackOffOptions;
+  /** When a call that another client has claimed is tried again. */
+  readonly claimMs: number;
   /** This device, for client tools. */
   readonly deviceId: string;
   /** Aborts when the client is closed. */

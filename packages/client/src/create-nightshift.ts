@@ -15,20 +15,30 @@ export type NightshiftOptions = TokenSource & {
   readonly deviceId?: string | undefined;
   /** How lost connections are taken up again. Without `attempts` it never gives up. */
   readonly reconnect?: BackOffOptions | undefined;
-  /** How long a request may take, and how long a silent connection is trusted, in ms. 30,000 and 15,000 by default. */
-  readonly timeouts?: { readonly requestMs?: number; readonly heartbeatMs?: number } | undefined;
+  readonly timeouts?: Timeouts | undefined;
   /** In place of the runtime's. */
   readonly fetch?: typeof fetch | undefined;
   /** In place of the runtime's; Node 20 has none: pass that of the package `ws`. */
   readonly webSocket?: WebSocketClass | undefined;
 };
 
+/** All in ms. */
+export interface Timeouts {
+  /** How long a request may take. 30,000 by default. */
+  readonly requestMs?: number | undefined;
+  /** How long a silent connection is trusted. 15,000 by default. */
+  readonly heartbeatMs?: number | undefined;
+  /** When a call that another client has claimed is tried again, for a claim that is not used lapses. About 10,000 by default. */
+  readonly claimMs?: number | undefined;
+}
+
 /**
  * A client of one server. It opens nothing until it is asked for something, and holds one WebSocket while something is being
  * followed. `token` stays what it is; `getToken` is asked for another one when the server refuses the last, or it has ended.
  */
 export function createNightshift(options: NightshiftOptions): Nightshift {
-  const { workspace, reconnect: backOff = {}, timeouts: { requestMs = 30_000, heartbeatMs = 15_000 } = {} } = options;
+  const { workspace, reconnect: backOff = {}, timeouts = {} } = options;
+  const { requestMs = 30_000, heartbeatMs = 15_000, claimMs = 10_000 } = timeouts;
   const credentials = new Credentials(options);
   const url = new URL('graphql', options.url.endsWith('/') ? options.url : `${options.url}/`).href;
   const shared = { url, credentials, workspace };
@@ -41,6 +51,7 @@ export function createNightshift(options: NightshiftOptions): Nightshift {
       http: new HttpDoor({ ...shared, fetch, timeoutMs: requestMs, backOff }),
       sockets: new SocketDoor({ ...shared, webSocket: options.webSocket ?? runtime.WebSocket, heartbeatMs }),
       backOff,
+      claimMs,
       deviceId: options.deviceId ?? randomText(),
       closing: closing.signal,
     },

@@ -40,7 +40,7 @@ export class HttpDoor {
   ): Promise<TResult> {
     const backOff = new BackOff({ ...this.options.backOff, attempts });
     const body = JSON.stringify({ query: document.toString(), variables });
-    const refused = new Set<string>();
+    let isRefused = false;
     for (;;) {
       signal?.throwIfAborted();
       const token = await this.options.credentials.token();
@@ -49,8 +49,8 @@ export class HttpDoor {
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof NightshiftError)) throw error;
-        if (error.code === 'unauthenticated' && !refused.has(token) && this.options.credentials.refuse(token)) {
-          refused.add(token);
+        if (error.code === 'unauthenticated' && !isRefused && this.options.credentials.refuse(token)) {
+          isRefused = true;
           continue;
         }
         if (!error.retryable || !(repeatable || error.code === 'rate_limited')) throw error;

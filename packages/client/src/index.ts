@@ -1,6 +1,6 @@
 export type { BackOffOptions } from './back-off.js';
 export type { ClientTool, ClientTools, ToolContext, ToolHandler } from './client-tool.js';
-export { createNightshift, type NightshiftOptions } from './create-nightshift.js';
+export { createNightshift, type NightshiftOptions, type Timeouts } from './create-nightshift.js';
 export type { TokenSource } from './credentials.js';
 export { isTerminal, type JobEvent, type JobEventOf } from './follow-job.js';
 export type {

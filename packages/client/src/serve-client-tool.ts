@@ -13,9 +13,6 @@ import { assertTaken } from './to-failure.js';
 
 type Claim = NonNullable<ClaimClientToolMutation['claimClientTool']['claim']>;
 
-/** How long to wait before a call that somebody else has claimed is tried again: an unused claim lapses after 30 s. */
-const lapseMs = 10_000;
-
 /** Refusals after which the call may still become ours. */
 const mayLapse = new Set(['already_claimed', 'claim_changed']);
 /** Refusals that say the call is none of ours, which is how most races end. */
@@ -44,7 +41,7 @@ export async function serveClientTool(
       if (isLost.has(error.code)) return;
       // A claim whose reply was lost has lapsed after a while, too.
       if (!mayLapse.has(error.code) && !error.retryable) throw error;
-      await pause(lapseMs * (0.5 + Math.random()), call.signal).catch(() => undefined);
+      await pause(connection.claimMs * (0.5 + Math.random()), call.signal).catch(() => undefined);
     }
   }
 }

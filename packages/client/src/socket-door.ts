@@ -28,6 +28,8 @@ export class SocketDoor {
   private client: Client | undefined;
   /** What the present socket was opened with. */
   private token = '';
+  /** Whether the server took that. */
+  private isAcknowledged = false;
   private isClosed = false;
 
   constructor(private readonly options: SocketDoorOptions) {}
@@ -52,7 +54,7 @@ export class SocketDoor {
           if (inbox.isOver) leave();
         },
         error: (error) => {
-          inbox.finish(toSocketError(error));
+          inbox.finish(this.explain(error));
         },
         complete: () => {
           inbox.finish();
@@ -64,6 +66,14 @@ export class SocketDoor {
     } finally {
       leave();
     }
+  }
+
+  /** A token that was good and is no more is at its end; the next one may be good again. */
+  private explain(thrown: unknown): NightshiftError {
+    const error = toSocketError(thrown);
+    if (error.code !== 'unauthenticated' || !this.isAcknowledged) return error;
+    this.refuseToken();
+    return new NightshiftError('The token has ended', { code: 'token_ended', retryable: true, cause: error });
   }
 
   /** The server has refused the token of the socket. Tells whether there may be another one. */
@@ -90,30 +100,40 @@ export class SocketDoor {
         'This runtime has no WebSocket: pass one as `webSocket`, such as that of the package "ws"',
         { code: 'no_websocket' },
       );
-    let silence: ReturnType<typeof setTimeout> | undefined;
+    // A connection can be dead without an end, as after a laptop's sleep: then nothing comes where something must.
+    let patience: ReturnType<typeof setTimeout> | undefined;
+    const expect = () => {
+      clearTimeout(patience);
+      patience = setTimeout(() => {
+        client.terminate();
+      }, heartbeatMs);
+    };
     const client = createClient({
       url: url.replace(/^http/, 'ws'),
       webSocketImpl: webSocket,
       retryAttempts: 0,
-      connectionAckWaitTimeout: heartbeatMs,
       keepAlive: heartbeatMs,
       connectionParams: async () => {
         this.token = await credentials.token();
         return { authorization: `Bearer ${this.token}`, ...(workspace !== undefined && { workspaceId: workspace }) };
       },
       on: {
-        // A connection can be dead without an end, as after a laptop's sleep: then no pong comes.
-        ping: (received) => {
-          if (!received)
-            silence = setTimeout(() => {
-              client.terminate();
-            }, heartbeatMs);
+        connecting: () => {
+          this.isAcknowledged = false;
+          expect();
         },
-        pong: (received) => {
-          if (received) clearTimeout(silence);
+        connected: () => {
+          this.isAcknowledged = true;
+          clearTimeout(patience);
+        },
+        ping: (isReceived) => {
+          if (!isReceived) expect();
+        },
+        pong: (isReceived) => {
+          if (isReceived) clearTimeout(patience);
         },
         closed: () => {
-          clearTimeout(silence);
+          clearTimeout(patience);
         },
       },
     });

@@ -38,6 +38,7 @@ export async function* subscribeAnew<TResult, TVariables extends object>(
         continue;
       }
       if (!error.retryable) throw error;
+      isRefused = false;
       if (error.code !== 'fell_behind') await backOff.next(error, { signal, atLeastMs: error.retryAfterMs ?? 0 });
     }
   }

@@ -1,0 +1,259 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { createNightshift, type Interrupt, type Nightshift, type ToolContext } from '@nightshift/client';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { ask } from '../harness/graphql.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let member: TestMember;
+const clients: Nightshift[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  member = (await api.people.workspaceOf('serving')).owner;
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+  model.assertDone();
+});
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+function client(deviceId?: string, through?: typeof fetch): Nightshift {
+  const opened = createNightshift({
+    url: api.url,
+    token: member.key,
+    deviceId,
+    fetch: through,
+    timeouts: { claimMs: 50 },
+  });
+  clients.push(opened);
+  return opened;
+}
+
+const START = 'mutation($input: StartChatInput!) { startChat(input: $input) { jobId } }';
+const CLAIM = 'mutation($input: ClaimClientToolInput!) { claimClientTool(input: $input) { claim { claimToken } } }';
+
+const callOf = (id: string, name: string, args: object) =>
+  toolCallReply([{ id, name, arguments: JSON.stringify(args) }]);
+
+/** What the model was told of its last call. */
+const told = () =>
+  (model.requests.at(-1)?.json['messages'] as { role: string; content: string }[]).findLast(
+    ({ role }) => role === 'tool',
+  )?.content;
+
+const countWords = {
+  description: 'Counts words',
+  parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  effect: 'PURE' as const,
+};
+
+describe('a tool of the client', () => {
+  it('is declared with the start, run with its arguments, and its result read by the model', async () => {
+    model.enqueue(callOf('c1', 'count_words', { text: 'to be or not' }), textReply(['Four.']));
+    let seen: ToolContext | undefined;
+    const job = await client().startChat({
+      message: 'How many words?',
+      tools: {
+        count_words: {
+          ...countWords,
+          run: ({ text }: { text: string }, context) => {
+            seen = context;
+            return { words: text.split(' ').length };
+          },
+        },
+      },
+    });
+    expect(await job.text()).toBe('Four.');
+    expect(seen).toMatchObject({ jobId: job.id, callId: 'c1', name: 'count_words' });
+    expect(told()).toBe('{"words":4}');
+  });
+
+  it('that throws says so to the model, and to the application', async () => {
+    model.enqueue(callOf('c1', 'now', {}), textReply(['Never mind.']));
+    const onError = jest.fn();
+    const run = () => Promise.reject(new Error('the clock is broken'));
+    const job = await client().startChat({ message: 'Time?', tools: { now: run }, onError });
+    expect(await job.text()).toBe('Never mind.');
+    expect(told()).toContain('the clock is broken');
+    expect(onError).toHaveBeenCalledWith(new Error('the clock is broken'), expect.objectContaining({ callId: 'c1' }));
+  });
+
+  it('is run by one of many clients', async () => {
+    const rounds = 5;
+    const ran: string[] = [];
+    const toolsOf = (name: string) => ({
+      count_words: {
+        ...countWords,
+        run: (_: object, { callId }: ToolContext) => {
+          ran.push(callId);
+          return name;
+        },
+      },
+    });
+    const calls = Array.from({ length: rounds }, (_, n) => callOf(`c${n}`, 'count_words', { text: `${n}` }));
+    model.enqueue(...calls, textReply(['Done.']));
+    const onError = jest.fn();
+    const job = await client().startChat({ message: 'Count', tools: toolsOf('first'), onError });
+    const others = Array.from({ length: 4 }, (_, n) =>
+      client()
+        .job(job.id)
+        .serve({ tools: toolsOf(`${n}`), onError }),
+    );
+    expect(await job.text()).toBe('Done.');
+    await Promise.all(others);
+    expect(ran).toEqual(calls.map((_, n) => `c${n}`));
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it('goes to another client when the one that claimed it is lost', async () => {
+    model.enqueue(callOf('c1', 'count_words', { text: 'a b' }), textReply(['Two.']));
+    const { data } = await ask(api, START, {
+      key: member.key,
+      variables: { input: { message: 'Count', clientTools: [{ name: 'count_words', ...countWords }] } },
+    });
+    const { jobId } = data?.['startChat'] as { jobId: string };
+    await eventually('somebody has claimed the call', async () => {
+      const input = { jobId, callId: 'c1', deviceId: 'lost' };
+      const claimed = await ask(api, CLAIM, { key: member.key, variables: { input } });
+      return (claimed.data?.['claimClientTool'] as { claim: object | null }).claim ?? undefined;
+    });
+    const refused = Promise.withResolvers<undefined>();
+    const one = client('another', async (...asked) => {
+      const reply = await fetch(...asked);
+      if ((await reply.clone().text()).includes('already_claimed')) refused.resolve(undefined);
+      return reply;
+    });
+    const run = jest.fn(() => 'two');
+    const served = one.job(jobId).serve({ tools: { count_words: run } });
+    await refused.promise;
+    expect(run).not.toHaveBeenCalled();
+    await database.postgres.engine.query(
+      `UPDATE interrupt SET claim_until = clock_timestamp() - interval '1 s' WHERE job_id = $1`,
+      [jobId],
+    );
+    expect(await one.job(jobId).text()).toBe('Two.');
+    await served;
+    expect(run).toHaveBeenCalledTimes(1);
+  });
+
+  it('is left alone by a client that has no such tool, and by one on another device', async () => {
+    model.enqueue(callOf('c1', 'count_words', { text: 'a b' }), textReply(['Two.']));
+    const declared = {
+      clientDeviceId: 'laptop',
+      tools: { count_words: { ...countWords, run: () => 'from the laptop' } },
+    };
+    const wrong = jest.fn(() => 'from the phone');
+    const job = await client('laptop').startChat({ message: 'Count', ...declared });
+    const phone = client('phone')
+      .job(job.id)
+      .serve({ tools: { count_words: wrong } });
+    const idle = client('laptop')
+      .job(job.id)
+      .serve({ tools: { other: wrong } });
+    expect(await job.text()).toBe('Two.');
+    await Promise.all([phone, idle]);
+    expect(wrong).not.toHaveBeenCalled();
+    expect(told()).toBe('from the laptop');
+  });
+
+  it('learns that nobody waits any more when the job is stopped', async () => {
+    model.enqueue(callOf('c1', 'count_words', { text: 'a' }));
+    const stopped = Promise.withResolvers<string>();
+    const job = await client().startChat({
+      message: 'Count',
+      tools: {
+        count_words: {
+          ...countWords,
+          run: (_, { signal }) =>
+            new Promise((resolve) => {
+              void job.cancel();
+              signal.addEventListener('abort', () => {
+                stopped.resolve('aborted');
+                resolve('late');
+              });
+            }),
+        },
+      },
+    });
+    expect(await stopped.promise).toBe('aborted');
+    expect(await job.result()).toMatchObject({ status: 'CANCELLED' });
+  });
+});
+
+describe('an approval', () => {
+  const needsApproval = {
+    message: 'What is 6*7?',
+    serverTools: ['calculate'],
+    toolApproval: { rules: [{ match: 'calculate', action: 'require_approval' }] },
+  };
+  const calculate = () => callOf('c1', 'calculate', { expression: '6*7' });
+
+  it.each([
+    ['approves', 'approve' as const, '42'],
+    ['edits', { edit: { expression: '6*8' } }, '48'],
+    ['denies', 'deny' as const, 'rejected'],
+    ['denies with a reason', { deny: 'not today' }, 'not today'],
+  ])('is asked of the application, which %s', async (_, approval, result) => {
+    model.enqueue(calculate(), textReply(['So be it.']));
+    const asked: Interrupt[] = [];
+    const onApproval = (request: Interrupt) => {
+      asked.push(request);
+      return approval;
+    };
+    const job = await client().startChat({ ...needsApproval, onApproval });
+    expect(await job.text()).toBe('So be it.');
+    expect(asked).toMatchObject([{ kind: 'TOOL_APPROVAL', tool: 'calculate', mayDecide: true }]);
+    expect(told()?.toLowerCase()).toContain(result);
+  });
+
+  it('that the application leaves open is listed, watched and answered by another', async () => {
+    model.enqueue(calculate(), textReply(['42']));
+    const onError = jest.fn();
+    const job = await client().startChat({ ...needsApproval, onApproval: () => undefined, onError });
+    const other = client();
+    const filter = { jobId: { eq: job.id }, kind: { eq: 'TOOL_APPROVAL' as const } };
+    const statuses: string[] = [];
+    for await (const request of other.interrupts.watch(filter)) {
+      statuses.push(request.status);
+      if (request.status !== 'OPEN') break;
+      expect((await other.interrupts.list({ ...filter, status: { eq: 'OPEN' } })).nodes).toEqual([request]);
+      expect(await other.interrupts.get(request.id)).toEqual(request);
+      await expect(other.interrupts.resolve({ id: request.id, decision: 'APPROVE' })).rejects.toMatchObject({
+        name: 'NightshiftError',
+      });
+      const { argumentsHash } = request.request as { argumentsHash: string };
+      const answer = { id: request.id, decision: 'APPROVE' as const, argumentsHash };
+      expect(await other.interrupts.resolve(answer)).toMatchObject({ status: 'RESOLVED', outcome: 'approved' });
+      await expect(other.interrupts.resolve({ id: request.id, decision: 'DENY' })).rejects.toMatchObject({
+        code: 'already_answered',
+      });
+    }
+    expect(statuses).toEqual(['OPEN', 'RESOLVED']);
+    expect(await job.text()).toBe('42');
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it('of a question is answered', async () => {
+    model.enqueue(callOf('c1', 'ask_person', { question: 'Which size?' }), textReply(['An M.']));
+    const onQuestion = ({ request }: Interrupt) => ({
+      action: 'SUBMIT' as const,
+      data: (request as { prompt: string }).prompt === 'Which size?' ? 'M' : 'L',
+    });
+    const job = await client().startChat({ message: 'Order', serverTools: ['ask_person'], onQuestion });
+    expect(await job.text()).toBe('An M.');
+    expect(told()).toContain('M');
+  });
+});
