@@ -13,6 +13,7 @@ import { GraphqlModule } from './graphql/graphql.module.js';
 import { HealthModule } from './health/health.module.js';
 import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';
+import { CompletionsModule } from './openai/completions/completions.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
 import { ToolCallsDoorModule } from './tool-calls/tool-calls-door.module.js';
 import { ToolQueueDoorModule } from './tool-queue/tool-queue-door.module.js';
@@ -41,6 +42,7 @@ export class ApiModule {
         ChatModule,
         WorkflowsModule,
         ClientToolsDoorModule,
+        CompletionsModule,
         HealthModule,
         InterruptsDoorModule,
         JobsDoorModule,

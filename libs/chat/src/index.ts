@@ -37,7 +37,6 @@ export type {
   AnswerState,
   KnownAnswers,
   NewAnswer,
-  Pause,
 } from './answers/answer.js';
 export { isOvertaken, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
 export { type AnswerLookup, AnswersRepository } from './answers/answers.repository.js';

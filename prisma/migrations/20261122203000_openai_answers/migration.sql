@@ -27,6 +27,7 @@ CREATE TABLE "openai_answer" (
     "request_hash" BYTEA,
     "results_digest" BYTEA,
     "said" JSONB,
+    "about" JSONB,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "openai_answer_pkey" PRIMARY KEY ("workspace_id","id")

@@ -1,8 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 
 import { Config, LOGGER, type Logger } from '#platform';
 
+import { isOpenAiPath, toOpenAiReply } from '../openai/to-openai-reply.js';
 import { requestIdOf } from './request-id.js';
 import { toErrorReply } from './to-error-reply.js';
 
@@ -16,9 +17,12 @@ export class ErrorFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): unknown {
     if (host.getType<string>() !== 'http') return thrown;
-    const response = host.switchToHttp().getResponse<Response>();
+    const http = host.switchToHttp();
+    const response = http.getResponse<Response>();
     const requestId = requestIdOf(response);
-    const reply = toErrorReply(thrown, { requestId, maxBodyBytes: this.config.values.MAX_BODY_BYTES });
+    const context = { requestId, maxBodyBytes: this.config.values.MAX_BODY_BYTES };
+    const { path } = http.getRequest<Request>();
+    const reply = isOpenAiPath(path) ? toOpenAiReply(thrown, context) : toErrorReply(thrown, context);
     if (reply.unexpected !== undefined) this.logger.error({ err: reply.unexpected, requestId }, 'a request failed');
     if (response.headersSent) {
       // Half a reply cannot be taken back; a broken connection at least does not look like a whole one.

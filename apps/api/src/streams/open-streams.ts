@@ -44,16 +44,15 @@ export class OpenStreams {
   }
 
   /**
-   * Throws `rate_limited` when the principal or the job has its most streams already (20 and 100 by default), `unavailable`
-   * once all are being closed.
+   * Throws `rate_limited` when the principal or the job has its most streams already (20, or `perPrincipal`, and 100 by
+   * default), `unavailable` once all are being closed.
    */
-  enter(owner: StreamOwner, close: (reason: CloseReason) => void): Seat {
+  enter(owner: StreamOwner, close: (reason: CloseReason) => void, perPrincipal?: number): Seat {
     const { STREAMS_PER_PRINCIPAL, STREAMS_PER_JOB } = this.config.values;
     const { principal, jobId } = owner;
+    const most = perPrincipal ?? STREAMS_PER_PRINCIPAL;
     if (this.closing) throw shuttingDown();
-    if ((this.ofPrincipal.get(principal) ?? 0) >= STREAMS_PER_PRINCIPAL) {
-      throw rateLimited(retryAfterSeconds, STREAMS_PER_PRINCIPAL);
-    }
+    if ((this.ofPrincipal.get(principal) ?? 0) >= most) throw rateLimited(retryAfterSeconds, most);
     if ((this.ofJob.get(jobId) ?? 0) >= STREAMS_PER_JOB) throw rateLimited(retryAfterSeconds, STREAMS_PER_JOB);
     const entry = { owner, close };
     this.entries.add(entry);

@@ -12,6 +12,10 @@ export interface SseWriterOptions {
   readonly slowMs: number;
   /** Runs with every ping. */
   readonly onPing: () => void;
+  /** What is said first; without, browsers are told to come back 2 s after a lost connection. */
+  readonly opening?: string;
+  /** The comment that breaks a silence; without, `: ping`. */
+  readonly pingText?: () => string;
 }
 
 const headers = {
@@ -44,11 +48,11 @@ export class SseWriter {
     response.on('error', () => undefined);
   }
 
-  /** Sends the headers and tells browsers to come back 2 s after a lost connection. */
+  /** Sends the headers and the opening. */
   open(): void {
     this.response.writeHead(200, headers);
     this.response.socket?.setKeepAlive(true, 30_000);
-    this.write('retry: 2000\n\n');
+    this.write(this.options.opening ?? 'retry: 2000\n\n');
   }
 
   /** Does nothing once the stream is over. */
@@ -57,7 +61,7 @@ export class SseWriter {
     this.response.write(text);
     this.ping?.cancel();
     this.ping = this.options.clock.after(this.options.pingMs, () => {
-      this.write(': ping\n\n');
+      this.write(this.options.pingText?.() ?? ': ping\n\n');
       this.options.onPing();
     });
   }

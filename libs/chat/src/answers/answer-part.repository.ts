@@ -19,13 +19,13 @@ type SessionRow = readonly [
 ];
 
 const fields = `b(principal text, "sessionId" text, model text, format text, "afterSeq" int, "afterRound" int, key text,
-    hash text, digest text, said jsonb)`;
+    hash text, digest text, said jsonb, about jsonb)`;
 
 const columns = `workspace_id, id, job_id, principal, session_id, model, format, after_seq, after_round, idempotency_key,
-    request_hash, results_digest, said`;
+    request_hash, results_digest, said, about`;
 
 const values = `r.workspace_id, r.id, r.job_id, b.principal, b."sessionId", b.model, b.format, b."afterSeq", b."afterRound", b.key,
-    decode(b.hash, 'hex'), decode(b.digest, 'hex'), b.said`;
+    decode(b.hash, 'hex'), decode(b.digest, 'hex'), b.said, b.about`;
 
 const answers: CommitPart<AnswerRow> = {
   name: 'openai_answers',
@@ -92,11 +92,12 @@ export const insertAnswerSql = `INSERT INTO openai_answer (${columns})
 
 /** Its members as the statements read them. */
 export function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...more }: NewAnswer): object {
-  const { idempotency, applied } = more;
+  const { idempotency, applied, about } = more;
   return {
     ...{ principal, sessionId, model, format, afterSeq, afterRound },
     key: idempotency?.key ?? null,
     hash: idempotency?.requestHash ?? null,
+    about,
     digest: applied?.digest ?? null,
     said: applied === null || applied.said.length === 0 ? null : applied.said,
   };

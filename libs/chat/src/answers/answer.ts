@@ -26,8 +26,6 @@ export interface Answer {
   readonly afterRound: number;
   /** SHA-256 (hex) of what was asked; null: without a key. */
   readonly requestHash: string | null;
-  /** Ms since the epoch. */
-  readonly createdAt: number;
   readonly job: {
     readonly kind: JobKind;
     readonly status: JobStatus;
@@ -45,6 +43,8 @@ export type NewAnswer = Pick<
   'id' | 'principal' | 'sessionId' | 'model' | 'format' | 'afterSeq' | 'afterRound'
 > & {
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
+  /** What the client has noted down about its request. */
+  readonly about: object | null;
   /** Of a continuation: SHA-256 (hex) of the results that it applies, and what is said after them. */
   readonly applied: { readonly digest: string; readonly said: readonly ChatMessage[] } | null;
 };
@@ -66,13 +66,6 @@ export interface KnownAnswers {
   readonly pending: Answer | null;
   /** That of the continuation that has applied just these results. */
   readonly applied: Answer | null;
-}
-
-/** A round that was left to the client: ids of its calls in the model's order, and whether they are still open. */
-export interface Pause {
-  readonly round: number;
-  readonly callIds: readonly string[];
-  readonly isOpen: boolean;
 }
 
 /** A settled call as an earlier answer of a session showed it. */

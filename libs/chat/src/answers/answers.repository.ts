@@ -4,7 +4,7 @@ import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
 import { Postgres, type SqlClient } from '#platform';
 
-import type { Answer, AnsweredSessionCall, AnswerState, KnownAnswers, Pause } from './answer.js';
+import type { Answer, AnsweredSessionCall, AnswerState, KnownAnswers } from './answer.js';
 
 type Asker = Pick<Principal, 'workspaceId' | 'id'>;
 
@@ -41,7 +41,7 @@ const isPaused = `j.status = 'waiting' AND j.cancel_requested_at IS NULL
 
 const selected = `a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.principal, a.session_id AS "sessionId", a.model,
   a.format, a.after_seq AS "afterSeq", a.after_round AS "afterRound", encode(a.request_hash, 'hex') AS "requestHash",
-  (extract(epoch FROM a.created_at) * 1000)::float8 AS "createdAt", j.kind, j.status, j.last_seq AS "lastSeq",
+  j.kind, j.status, j.last_seq AS "lastSeq",
   j.created_by AS "createdBy", ${isPaused} AS "isPaused",
   CASE WHEN a.model = 'auto' THEN (SELECT e.body->>'name' FROM job_event e WHERE e.workspace_id = a.workspace_id
      AND e.job_id = a.job_id AND e.type = 'agent-selected' LIMIT 1) END AS agent`;
@@ -110,17 +110,6 @@ export class AnswersRepository {
     };
   }
 
-  /** The rounds of a job that were left to its client, in order. */
-  async pausesOf(workspaceId: string, jobId: string): Promise<Pause[]> {
-    return this.postgres.readInWorkspace<Pause & Record<string, unknown>>(workspaceId, {
-      name: 'answer-pauses',
-      text: `SELECT c.round, array_agg(c.call_id ORDER BY c.ordinal) AS "callIds", bool_or(i.status = 'open') AS "isOpen"
-               FROM interrupt i JOIN tool_call c ON c.workspace_id = i.workspace_id AND c.id = i.tool_call_id
-              WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'client_tool' GROUP BY c.round ORDER BY c.round`,
-      values: [workspaceId, jobId],
-    });
-  }
-
   /** Those of `ids` that are settled calls of the session, the newest where a provider has repeated one. */
   async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
     const { workspaceId, id } = asker;
@@ -154,7 +143,7 @@ function isWhole(row: KnownRow | undefined): row is KnownRow {
 
 function toAnswer({ kind, status, lastSeq, createdBy, isPaused: paused, ...answer }: AnswerRow): Answer {
   const { workspaceId, id, jobId, principal, sessionId, model, format, afterSeq, afterRound, ...rest } = answer;
-  const { requestHash, createdAt, agent } = rest;
+  const { requestHash, agent } = rest;
   const state: AnswerState = isTerminal(status) ? 'over' : paused ? 'paused' : 'busy';
   return {
     ...{
@@ -168,7 +157,6 @@ function toAnswer({ kind, status, lastSeq, createdBy, isPaused: paused, ...answe
       afterSeq,
       afterRound,
       requestHash,
-      createdAt,
       agent,
     },
     job: { kind, status, lastSeq, createdBy },

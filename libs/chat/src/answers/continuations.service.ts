@@ -27,6 +27,7 @@ export interface ContinuationOrder {
   /** What is said after the results. */
   readonly said: readonly ChatMessage[];
   readonly idempotency: NewAnswer['idempotency'];
+  readonly about: NewAnswer['about'];
 }
 
 /** Brings what clients were asked to run back to the job that waits for it. */
@@ -40,14 +41,14 @@ export class Continuations {
   ) {}
 
   /**
-   * `decide` looks at the run while nothing of it can move, and says what to do, or throws: then nothing has changed. In the same
+   * `decide` looks at the run while nothing of it can move, and says what to do, or throws, or gives null: then nothing has changed. In the same
    * transaction all calls are settled, what is said beside them is kept, the job goes on, and the new answer begins. Null: the
-   * job is not this principal's, or not there. May throw what `isOvertaken` recognises.
+   * job is not this principal's, not there, or `decide` wants nothing. May throw what `isOvertaken` recognises.
    */
   async apply(
     principal: Principal,
     { workspaceId, jobId, principal: owner }: Pick<Answer, 'workspaceId' | 'jobId' | 'principal'>,
-    decide: (held: HeldAnswer) => ContinuationOrder,
+    decide: (held: HeldAnswer) => ContinuationOrder | null,
   ): Promise<Answer | null> {
     if (principal.workspaceId !== workspaceId || principal.id !== owner) return null;
     return this.amender.amend(workspaceId, jobId, async (job) => {
@@ -56,7 +57,7 @@ export class Continuations {
       await this.writes.lockSession(job, answer);
       const handed = answer.state === 'paused' ? await this.calls.waiting(job) : [];
       const order = decide({ answer, callIds: handed.map(({ call }) => call.callId) });
-      return this.goOn(job, { answer, handed, order });
+      return order === null ? null : this.goOn(job, { answer, handed, order });
     });
   }
 
@@ -64,11 +65,11 @@ export class Continuations {
     job: HeldJob,
     { answer, handed, order }: { answer: Answer; handed: readonly HandedCall[]; order: ContinuationOrder },
   ): Promise<Answer> {
-    const { results: texts, digest, said, idempotency } = order;
+    const { results: texts, digest, said, idempotency, about } = order;
     await this.calls.settle(job, handed, { texts, submission: digest, by: answer.principal });
     const { sessionId, principal, model, format, job: row } = answer;
     const next: NewAnswer = {
-      ...{ id: newId(), principal, sessionId, model, format, idempotency },
+      ...{ id: newId(), principal, sessionId, model, format, idempotency, about },
       afterSeq: row.lastSeq,
       afterRound: Math.max(...handed.map(({ call }) => call.round)),
       applied: { digest, said },

@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import type { ToolDefinition } from '#models';
+import { matchesGlob, ToolCatalog } from '#tools';
+
+import type { ModelTarget } from '../models/model-directory.js';
+
+/** Which functions of a client have the name of a tool that the agent runs on the server. */
+@Injectable()
+export class AgentToolNames {
+  constructor(private readonly catalog: ToolCatalog) {}
+
+  /** Those of `tools`. Which agent answers `auto` is not known yet; models by themselves have no tools. */
+  async among(
+    { workspaceId }: Principal,
+    target: ModelTarget,
+    tools: readonly ToolDefinition[],
+  ): Promise<ReadonlySet<string>> {
+    if (target.type !== 'agent' || tools.length === 0) return new Set();
+    const known = await this.catalog.of(workspaceId);
+    const { tools: granted, externalTools } = target.agent;
+    const isNamed = (globs: readonly string[], name: string) => globs.some((glob) => matchesGlob(glob, name));
+    const names = tools.map(({ function: { name } }) => name);
+    return new Set(
+      names.filter(
+        (name) => known.find(name)?.enabled === true && isNamed(granted, name) && !isNamed(externalTools, name),
+      ),
+    );
+  }
+}

@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+
+import { StartLimiter } from '../../limits/start-limiter.js';
+import { WorkflowStartLimiter } from '../../limits/workflow-limiters.js';
+import type { ModelTarget } from '../models/model-directory.js';
+
+/** What a request counts against: the limits of the other doors. */
+@Injectable()
+export class AnswerLimiters {
+  constructor(
+    readonly chats: StartLimiter,
+    private readonly workflows: WorkflowStartLimiter,
+  ) {}
+
+  of(target: ModelTarget): StartLimiter {
+    return target.type === 'workflow' ? this.workflows : this.chats;
+  }
+}

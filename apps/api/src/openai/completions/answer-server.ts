@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+
+import { type MemberPrincipal, scopeOf } from '#auth';
+import { EventFeed, type FeedItem, JobStopper } from '#jobs';
+import { systemClock } from '#platform';
+
+import { ViewerAccess } from '../../streams/viewer-access.js';
+import { AnswerReader } from '../answer/answer-reader.js';
+import { OpenAiError } from '../openai-error.js';
+import { invalidKey } from '../openai-principal.guard.js';
+import { serverBusy } from '../to-openai-reply.js';
+import { AnswerContext } from './answer-context.js';
+import type { AnswerSink } from './answer-sink.js';
+import type { OpenedAnswer } from './opened-answer.js';
+import { StreamedSink } from './streamed-sink.js';
+import { Telling } from './telling.js';
+import { WholeSink } from './whole-sink.js';
+
+/** Who gets an answer, and how. */
+export interface AnswerListener {
+  readonly principal: MemberPrincipal;
+  readonly response: Response;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Cancel the job when the client goes away. */
+  readonly cancels: boolean;
+  /** Aborts when this process cannot go on telling; the job goes on. */
+  readonly signal: AbortSignal;
+}
+
+/** Tells answers to their clients, one by one, from the log of their jobs. */
+@Injectable()
+export class AnswerServer {
+  constructor(
+    private readonly feed: EventFeed,
+    private readonly stopper: JobStopper,
+    private readonly access: ViewerAccess,
+    private readonly context: AnswerContext,
+  ) {}
+
+  /**
+   * Returns when the answer was told or its client is gone; the job goes on unless the client wanted otherwise. Throws what is
+   * to be said instead of an answer, before anything was sent.
+   */
+  async serve({ answer, isAttached }: OpenedAnswer, listener: AnswerListener): Promise<void> {
+    const { format, afterRound, job, workspaceId } = answer;
+    const { response } = listener;
+    const secrets = await this.context.secretsOf(workspaceId);
+    const catchUpTo = isAttached ? job.lastSeq : 0;
+    const reader = new AnswerReader({ format, kind: job.kind, afterRound, catchUpTo, secrets });
+    const telling = new Telling(answer, listener, this.context.values.OPENAI_MAX_HOLD_MS);
+    const access = this.access.watch({ ...listener, workspaceId, createdBy: job.createdBy }, () => {
+      telling.stop(invalidKey());
+    });
+    const sink = this.sinkOf(telling, reader, () => {
+      // A lost hint must not keep a silent stream open.
+      void access.check().then(
+        (lost) => {
+          if (lost !== null) telling.stop(invalidKey());
+        },
+        () => undefined,
+      );
+    });
+    try {
+      for await (const item of this.follow(telling)) {
+        if ((await access.check()) !== null) telling.stop(invalidKey());
+        if (telling.isStopped) break;
+        await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
+        await this.tell(item, { telling, reader, sink });
+        if (reader.isOver) return;
+      }
+      if (!telling.isLeft && !response.writableEnded) sink.fail(telling.failure ?? serverBusy());
+    } finally {
+      access.stop();
+      telling.close();
+      if (telling.isLeft && listener.cancels) await this.stopper.stop(scopeOf(listener.principal), answer.jobId);
+    }
+  }
+
+  private follow({ answer, signal }: Telling) {
+    const { workspaceId, jobId, afterSeq: after } = answer;
+    return this.feed.follow({ workspaceId, jobId, after, signal });
+  }
+
+  private async tell(
+    item: FeedItem,
+    { telling, reader, sink }: { readonly telling: Telling; readonly reader: AnswerReader; readonly sink: AnswerSink },
+  ): Promise<void> {
+    const { answer, listener } = telling;
+    const parts = reader.take(item);
+    const rejects = answer.format === 'openai' && this.context.values.OPENAI_HUMAN_WAIT === 'reject';
+    if (!rejects || reader.isOver || reader.waitsFor.length === 0) {
+      await sink.take(parts);
+      return;
+    }
+    await this.stopper.stop(scopeOf(listener.principal), answer.jobId, 'human_wait');
+    await sink.refuse(humanNotWaitedFor());
+    telling.stop();
+  }
+
+  private sinkOf(telling: Telling, reader: AnswerReader, onPing: () => void): AnswerSink {
+    const { response, stream, includeUsage } = telling.listener;
+    const head = () => telling.head;
+    if (!stream) return new WholeSink(response, head);
+    const { SLOW_VIEWER_BYTES: slowBytes, SLOW_VIEWER_MS: slowMs } = this.context.values;
+    const hasBegun = () => reader.hasBegun;
+    const waitsFor = () => reader.waitsFor;
+    const pace = { clock: systemClock, slowBytes, slowMs, onPing };
+    return new StreamedSink({ response, includeUsage, head, hasBegun, waitsFor, ...pace });
+  }
+}
+
+function humanNotWaitedFor(): OpenAiError {
+  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
+  return new OpenAiError({ status: 400, message });
+}

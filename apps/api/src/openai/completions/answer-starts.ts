@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+
+import type { MemberPrincipal } from '#auth';
+import {
+  type Answer,
+  type AnswerSession,
+  ChatService,
+  isOvertaken,
+  type NewAnswer,
+  newAnswerRow,
+  sessionStepRow,
+  type StartChat,
+} from '#chat';
+import type { PartRow, StartedJob } from '#jobs';
+import { AppError, Config, newId } from '#platform';
+import { StartWorkflowService } from '#workflows';
+
+import type { Allowance } from '../../limits/start-limiter.js';
+import type { ModelTarget } from '../models/model-directory.js';
+import type { Mode } from '../request/choose-mode.js';
+import type { CompletionRequest } from '../request/completion-request.js';
+import { toWorkflowTurn } from '../request/workflow-turn.js';
+import { AnswerLimiters } from './answer-limiters.js';
+
+/** Something new to be answered. */
+export interface NewAnswerOrder {
+  readonly target: ModelTarget;
+  readonly request: CompletionRequest;
+  readonly mode: Mode;
+  /** As the model is to read them. */
+  readonly messages: StartChat['messages'];
+  /** As the client names its conversation; null: it does not. */
+  readonly sessionId: string | null;
+  /** What it is until now; null: nobody has named it before. */
+  readonly session: AnswerSession | null;
+  /** The session is not to be touched: the request gets a thread of its own. */
+  readonly isBeside: boolean;
+  readonly idempotencyKey: string | null;
+}
+
+/** What became of it. `overtaken`: another request came first, and everything has to be looked at again. */
+export type StartedAnswer =
+  | { readonly type: 'started'; readonly answer: Answer; readonly allowance: Allowance }
+  | { readonly type: 'replayed' }
+  | { readonly type: 'overtaken' }
+  | { readonly type: 'thread-busy' };
+
+type Beside = NonNullable<StartChat['beside']>;
+
+/** Where a job writes, and what is written with it. */
+interface Place {
+  readonly threadRef: string;
+  readonly beside: Beside;
+}
+
+/** Starts jobs for OpenAI clients, each with its answer and its session's step in the transaction that accepts it. */
+@Injectable()
+export class AnswerStarts {
+  constructor(
+    private readonly chat: ChatService,
+    private readonly workflows: StartWorkflowService,
+    private readonly limiters: AnswerLimiters,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws `rate_limited` and what `ChatService.start` and `StartWorkflowService.start` throw. */
+  async start(principal: MemberPrincipal, order: NewAnswerOrder): Promise<StartedAnswer> {
+    const limiter = this.limiters.of(order.target);
+    const allowance = limiter.take(principal.id);
+    const answer = toNewAnswer(principal, order);
+    try {
+      const job = await this.accept(principal, order, placeOf(answer, order));
+      if (!job.replayed) return { type: 'started', answer: toAnswer(principal, { answer, order, job }), allowance };
+      limiter.giveBack(principal.id);
+      return { type: 'replayed' };
+    } catch (error) {
+      limiter.giveBack(principal.id);
+      if (isOvertaken(error)) return { type: 'overtaken' };
+      if (error instanceof AppError && error.code === 'thread_busy') return { type: 'thread-busy' };
+      throw error;
+    }
+  }
+
+  private accept(principal: MemberPrincipal, order: NewAnswerOrder, place: Place): Promise<StartedJob> {
+    const { target, request, messages } = order;
+    const common = {
+      ...({ createThread: true, messageClientId: null, whenBusy: 'reject', providerKey: null } as const),
+      ...place,
+      idempotency: idempotencyOf(order),
+    };
+    if (target.type === 'workflow') {
+      const { prompt, history, images } = toWorkflowTurn(messages);
+      const attachments = images.map((url) => ({ type: 'image', url }) as const);
+      const run = { workflowRef: target.workflowId, version: null, known: {}, resumeFrom: null };
+      return this.workflows.start(principal, { ...common, ...run, prompt, history, attachments });
+    }
+    return this.chat.start(principal, {
+      ...common,
+      ...({ messages, history: 'request', backgroundMode: null } as const),
+      ...answering(target),
+      ...this.clientSide(order.mode),
+      toolChoice: order.mode.toolChoice,
+      parameters: request.parameters,
+    });
+  }
+
+  /** Functions of the client are never run by us, whatever tools of that name there are. */
+  private clientSide({ strictBy, tools }: Mode): Pick<StartChat, 'tools' | 'toolRuntimes' | 'client'> {
+    const toolRuntimes = Object.fromEntries(tools.map(({ function: { name } }) => [name, 'client'] as const));
+    if (strictBy === null) return { tools, toolRuntimes };
+    const handedOver = { timeoutMs: this.config.values.OPENAI_PENDING_TTL_MS };
+    return { tools, toolRuntimes, client: { deviceId: null, tools: {}, handedOver } };
+  }
+}
+
+function answering(target: Exclude<ModelTarget, { type: 'workflow' }>): Pick<StartChat, 'model' | 'agent'> {
+  switch (target.type) {
+    case 'agent':
+      return { model: null, agent: { type: 'agent', ref: target.agent.id } };
+    case 'auto':
+      return { model: null, agent: { type: 'auto' } };
+    case 'model':
+      return { model: target.name };
+  }
+}
+
+function idempotencyOf({ idempotencyKey: key, request }: NewAnswerOrder): NewAnswer['idempotency'] {
+  return key === null ? null : { key, requestHash: request.bodyHash };
+}
+
+function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder): NewAnswer {
+  const { request, mode, sessionId } = order;
+  return {
+    ...{ id: newId(), principal, sessionId, model: request.model, format: mode.format },
+    ...{ afterSeq: 0, afterRound: 0, applied: null },
+    idempotency: idempotencyOf(order),
+    about: Object.keys(request.about).length === 0 ? null : request.about,
+  };
+}
+
+function placeOf(answer: NewAnswer, { sessionId, session, isBeside }: NewAnswerOrder): Place {
+  const isOfSession = sessionId !== null && !isBeside;
+  const threadRef = isOfSession && session !== null ? session.threadId : newId();
+  const { id: answerId, principal } = answer;
+  const beside: Beside = (job): readonly PartRow[] => {
+    const row = newAnswerRow(job, answer);
+    if (!isOfSession) return [row];
+    const afterAnswerId = session?.latestId ?? null;
+    return [row, sessionStepRow(job, { principal, sessionId, threadId: threadRef, answerId, afterAnswerId })];
+  };
+  return { threadRef, beside };
+}
+
+/** As it would be read: a job that was accepted a moment ago. */
+function toAnswer(
+  { workspaceId, userId: createdBy }: MemberPrincipal,
+  begun: { readonly answer: NewAnswer; readonly order: NewAnswerOrder; readonly job: StartedJob },
+): Answer {
+  const { answer, order, job } = begun;
+  const { id, principal, sessionId, model, format, afterSeq, afterRound, idempotency } = answer;
+  const kind = order.target.type === 'workflow' ? 'workflow' : 'chat';
+  return {
+    ...{ workspaceId, id, jobId: job.jobId, principal, sessionId, model, format, afterSeq, afterRound },
+    requestHash: idempotency?.requestHash ?? null,
+    job: { kind, status: job.status, lastSeq: 1, createdBy },
+    state: 'busy',
+    agent: null,
+  };
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { newId } from '#platform';
+
+import type { Allowance } from '../../limits/start-limiter.js';
+import { type CloseReason, OpenStreams, type Seat } from '../../streams/open-streams.js';
+import { invalidKey } from '../openai-principal.guard.js';
+import { toIgnoredHeader } from '../request/choose-mode.js';
+import { parseCompletionHeaders } from '../request/completion-headers.js';
+import { parseCompletionRequest } from '../request/completion-request.js';
+import { serverBusy } from '../to-openai-reply.js';
+import { AnswerContext } from './answer-context.js';
+import { AnswerLimiters } from './answer-limiters.js';
+import { AnswerServer } from './answer-server.js';
+import { type AskedCompletion, Completions } from './completions.service.js';
+import type { OpenedAnswer } from './opened-answer.js';
+
+/** Serves one request to `/v1/chat/completions`, from its first byte to its last. */
+@Injectable()
+export class CompletionDoor {
+  constructor(
+    private readonly completions: Completions,
+    private readonly server: AnswerServer,
+    private readonly limiters: AnswerLimiters,
+    private readonly open: OpenStreams,
+    private readonly context: AnswerContext,
+  ) {}
+
+  /** Throws what is to be said instead of an answer; with `X-Job-Id` set, a job goes on all the same. */
+  async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<void> {
+    const asked = {
+      headers: parseCompletionHeaders(request.headers),
+      request: parseCompletionRequest(request.body),
+    };
+    const closing = new AbortController();
+    const seat = this.enter(principal, closing);
+    try {
+      this.tellAllowance(response, this.limiters.chats.peek(principal.id));
+      const opened = await this.completions.open(principal, asked);
+      this.setHeaders(response, asked, opened);
+      const { stream, includeUsage } = asked.request;
+      const cancels = asked.headers.onDisconnect === 'cancel';
+      await this.server.serve(opened, {
+        ...{ principal, response, stream, includeUsage, cancels },
+        signal: closing.signal,
+      });
+    } finally {
+      seat.leave();
+    }
+  }
+
+  /** Answers are counted apart from the streams of jobs, and by their principal only. */
+  private enter({ id, workspaceId }: MemberPrincipal, closing: AbortController): Seat {
+    const owner = { principal: `answers ${id}`, workspaceId, jobId: newId() };
+    const close = (reason: CloseReason) => {
+      closing.abort(reason === 'unauthorized' || reason === 'token_expired' ? invalidKey() : serverBusy());
+    };
+    return this.open.enter(owner, close, this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL);
+  }
+
+  private setHeaders(response: Response, { headers }: AskedCompletion, { answer, ...opened }: OpenedAnswer): void {
+    const sessionId = headers.sessionId ?? headers.frontEndSessionId;
+    const ignored = toIgnoredHeader(opened.ignored);
+    response.setHeader('X-Job-Id', answer.jobId);
+    if (sessionId !== null) response.setHeader('X-Session-Id', sessionId);
+    if (ignored !== null) response.setHeader('X-Ignored', ignored);
+    if (opened.allowance !== null) this.tellAllowance(response, opened.allowance);
+  }
+
+  private tellAllowance(response: Response, { limit, remaining, retryAfterSeconds }: Allowance): void {
+    response.setHeader('x-ratelimit-limit-requests', String(limit));
+    response.setHeader('x-ratelimit-remaining-requests', String(remaining));
+    response.setHeader('x-ratelimit-reset-requests', `${retryAfterSeconds}s`);
+  }
+}

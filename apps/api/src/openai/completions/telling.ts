@@ -1,0 +1,94 @@
+import type { Answer } from '#chat';
+import type { FeedItem } from '#jobs';
+import { systemClock, type Timer } from '#platform';
+
+import type { AnswerHead } from '../answer/chunk-writer.js';
+import { OpenAiError } from '../openai-error.js';
+import type { AnswerListener } from './answer-server.js';
+import { toCompletionId, toCreated } from './completion-id.js';
+
+/** One answer on its way to one client: how long it is told, and why no longer. */
+export class Telling {
+  /** Why it broke off; null: it did not, or its client is gone. */
+  failure: unknown = null;
+  /** The client went away before the end. */
+  isLeft = false;
+  private readonly stopping = new AbortController();
+  private readonly hold: Timer | undefined;
+  private agent: string | null;
+
+  constructor(
+    readonly answer: Answer,
+    readonly listener: AnswerListener,
+    maxHoldMs: number,
+  ) {
+    const { response, signal, stream } = listener;
+    this.agent = answer.agent;
+    if (!stream) {
+      this.hold = systemClock.after(maxHoldMs, () => {
+        this.stop(stillRunning());
+      });
+    }
+    response.once('close', this.onClose);
+    signal.addEventListener('abort', this.onAbort, { once: true });
+    if (response.destroyed) this.onClose();
+    if (signal.aborted) this.onAbort();
+  }
+
+  get isStopped(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  /** Aborts when nothing more is to be told. */
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  /** `auto` is called by the agent that it has become. */
+  get head(): AnswerHead {
+    const { id, model } = this.answer;
+    return { id: toCompletionId(id), created: toCreated(id), model: this.agent ?? model };
+  }
+
+  stop(failure: unknown = null): void {
+    if (this.isStopped) return;
+    this.failure = failure;
+    this.stopping.abort();
+  }
+
+  /** Listens for the agent that `auto` becomes; `find` looks it up where events do not tell. */
+  async learnAgent(item: FeedItem, find: () => Promise<string | null>): Promise<void> {
+    if (this.answer.model !== 'auto' || this.agent !== null) return;
+    if (item.type === 'snapshot') this.agent = await find();
+    else for (const event of item.events) this.agent ??= agentOf(event);
+  }
+
+  close(): void {
+    this.hold?.cancel();
+    this.listener.response.off('close', this.onClose);
+    this.listener.signal.removeEventListener('abort', this.onAbort);
+  }
+
+  private readonly onClose = (): void => {
+    if (this.isStopped || this.listener.response.writableEnded) return;
+    this.isLeft = true;
+    this.stop();
+  };
+
+  private readonly onAbort = (): void => {
+    this.stop(this.listener.signal.reason);
+  };
+}
+
+function agentOf(event: { readonly type: string; readonly body: object }): string | null {
+  if (event.type !== 'agent-selected' || !('name' in event.body)) return null;
+  return typeof event.body.name === 'string' ? event.body.name : null;
+}
+
+function stillRunning(): OpenAiError {
+  return new OpenAiError({
+    status: 504,
+    message: 'The job is still running in the background',
+    code: 'still_running',
+  });
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { AppError } from '#platform';
+
+import { PrincipalGuard } from '../auth/principal.guard.js';
+import { OpenAiError } from './openai-error.js';
+
+const unauthorized = (message: string) => new OpenAiError({ status: 401, message, code: 'invalid_api_key' });
+
+/** For the routes under `/v1`: API keys only. The key says which workspace and as whom, and nothing else in the request does. */
+@Injectable()
+export class OpenAiPrincipalGuard extends PrincipalGuard {
+  protected override async enter(request: Request): Promise<MemberPrincipal> {
+    const { authorization } = request.headers;
+    if (authorization === undefined || !/^Bearer +\S+$/i.test(authorization.trim()))
+      throw unauthorized('Missing or invalid Authorization header');
+    const principal = await this.authenticated(authorization);
+    if (principal.kind !== 'key') throw invalidKey();
+    return principal;
+  }
+
+  private async authenticated(authorization: string): Promise<MemberPrincipal> {
+    try {
+      return await this.authenticator.authenticate({ authorization });
+    } catch (error) {
+      // A token of a person opens nothing here, whatever is wrong with it.
+      const codes = ['unauthenticated', 'not_found', 'bad_request'];
+      throw error instanceof AppError && codes.includes(error.code) ? invalidKey() : error;
+    }
+  }
+}
+
+/** Unknown, revoked and expired keys look the same. */
+export function invalidKey(): OpenAiError {
+  return unauthorized('Invalid API key');
+}

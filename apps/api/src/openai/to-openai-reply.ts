@@ -1,0 +1,98 @@
+import { HttpException } from '@nestjs/common';
+
+import type { AppError } from '#platform';
+
+import { errorRowOf, isExpected } from '../errors/error-table.js';
+import { OpenAiError, type OpenAiErrorBody } from './openai-error.js';
+
+/** An error as callers of `/v1` read it. */
+export interface OpenAiReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly error: OpenAiErrorBody };
+  /** The thrown value, when it is a bug or an outage that operators must see. */
+  readonly unexpected?: unknown;
+}
+
+/** The routes that answer in the words of OpenAI, errors and unknown routes included. */
+export function isOpenAiPath(path: string): boolean {
+  return /^\/v1(\/|$)/i.test(path);
+}
+
+/** Turns whatever was thrown into a reply. */
+export function toOpenAiReply(thrown: unknown, context: { readonly maxBodyBytes: number }): OpenAiReply {
+  const error = toOpenAiError(thrown, context);
+  const { retryAfterSeconds, status } = error ?? unknownError;
+  return {
+    status,
+    headers: retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
+    body: { error: (error ?? unknownError).toBody() },
+    ...(error === null ? { unexpected: thrown } : {}),
+  };
+}
+
+const unknownError = new OpenAiError({ status: 500, message: 'Internal error' });
+
+/** Null: nobody expected it. */
+function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyBytes: number }): OpenAiError | null {
+  if (thrown instanceof OpenAiError) return thrown;
+  if (thrown instanceof HttpException) return fromFramework(thrown, maxBodyBytes);
+  return isExpected(thrown) ? fromApp(thrown) : null;
+}
+
+/** Seconds to wait where nobody knows better. */
+const soon = 5;
+
+function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiError {
+  const { status } = errorRowOf(code);
+  switch (code) {
+    case 'rate_limited':
+      return new OpenAiError({
+        status: 429,
+        message: 'Rate limit exceeded',
+        code: 'rate_limit_exceeded',
+        retryAfterSeconds: retryAfterSeconds ?? soon,
+      });
+    case 'job_limit_reached':
+    case 'start_in_flight':
+    case 'unavailable':
+      return serverBusy(retryAfterSeconds);
+    case 'idempotency_key_mismatch':
+      return new OpenAiError({
+        status: 422,
+        message: 'Idempotency-Key was used with a different request body',
+        param: 'idempotency-key',
+        code,
+      });
+    case 'too_large':
+      return new OpenAiError({ status: 413, message, param: field ?? null, code: 'request_too_large' });
+    default:
+      return new OpenAiError({ status, message, param: field ?? null, code });
+  }
+}
+
+export function serverBusy(retryAfterSeconds: number = soon): OpenAiError {
+  const message = 'Server busy, try again later';
+  return new OpenAiError({ status: 503, message, code: 'server_busy', retryAfterSeconds });
+}
+
+/** Express and Nest refuse by themselves: a body that is too large or no JSON, a route that does not exist. */
+function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiError | null {
+  const status = exception.getStatus();
+  switch (status) {
+    case 404:
+      return new OpenAiError({ status, message: 'Unknown request URL', code: 'unknown_url' });
+    case 405:
+      return new OpenAiError({ status, message: 'Method not allowed' });
+    case 413:
+      return new OpenAiError({
+        status,
+        message: `Request body exceeds ${maxBodyBytes} bytes`,
+        code: 'request_too_large',
+      });
+    case 415:
+      return new OpenAiError({ status, message: 'Unsupported encoding of the request body' });
+    default:
+      return status >= 400 && status < 500 ? new OpenAiError({ status: 400, message: 'Invalid request body' }) : null;
+  }
+}
