@@ -1,7 +1,8 @@
 export { HeldJob, JobAmender } from './amend/job-amender.js';
-export { JobStopper, type AdmissionAbort, type StopState } from './cancel/job-stopper.js';
+export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
 export { Doorbell } from './doorbell/doorbell.js';
 export { doorbellQueue } from './doorbell/doorbell-part.repository.js';
+export { DueLooks } from './due-looks.js';
 export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
 export { EventFeed, type FeedItem, type FollowOptions } from './events/event-feed.js';
 export {
@@ -77,4 +78,10 @@ export {
 } from './snapshot/snapshot.repository.js';
 export { type NewRound, roundRow } from './rounds/round-part.repository.js';
 export { JobStarter } from './start/job-starter.js';
-export { type StartedJob, type StartRequest, type WhenBusy, whenBusyChoices } from './start/start-request.js';
+export {
+  type ParentCall,
+  type StartedJob,
+  type StartRequest,
+  type WhenBusy,
+  whenBusyChoices,
+} from './start/start-request.js';

@@ -1,21 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
-import { type Clock, systemClock, type Timer } from '#platform';
+import { type Clock, systemClock } from '#platform';
 
 import { JobAmender } from '../amend/job-amender.js';
+import { DueLooks } from '../due-looks.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { type DueInterrupt, DueInterruptsRepository } from './due-interrupts.repository.js';
 import type { InterruptKind } from './interrupt.js';
 import { type DueHandler, InterruptSettler } from './interrupt-settler.js';
 import { InterruptsRepository } from './interrupts.repository.js';
 
-const lookEveryMs = 1_000;
 const sweepEveryMs = 60_000;
 const dueAtOnce = 100;
-
-/** How long one that failed gives way to the others, and how many are remembered for it. */
-const putOffMs = 60_000;
-const mostPutOff = 10_000;
 
 /**
  * The timers of open requests: expiries, lapsed claims, reminders. They are instants in the table, by the database's clock, so
@@ -24,13 +20,10 @@ const mostPutOff = 10_000;
 @Injectable()
 export class InterruptTimers {
   private readonly handlers = new Map<InterruptKind, DueHandler>();
-  /** Ids of requests that failed here, in the order of the instants (monotonic) from which they are tried again. */
-  private readonly putOff = new Map<string, number>();
+  /** Requests that failed here give way to the others. */
+  private readonly looks: DueLooks;
   private readonly clock: Clock = systemClock;
   private sweepAt = 0;
-  private timer: Timer | undefined;
-  private looking: Promise<void> | undefined;
-  private stopped = true;
 
   constructor(
     private readonly interrupts: InterruptsRepository,
@@ -38,7 +31,9 @@ export class InterruptTimers {
     private readonly settler: InterruptSettler,
     private readonly amender: JobAmender,
     private readonly telemetry: JobTelemetry,
-  ) {}
+  ) {
+    this.looks = new DueLooks({ what: 'due requests', logger: telemetry.logger });
+  }
 
   /** Kinds register while the process boots. A request of an unknown kind stays open. */
   register(handler: DueHandler): void {
@@ -46,26 +41,23 @@ export class InterruptTimers {
   }
 
   start(): void {
-    this.stopped = false;
-    this.lookLater();
+    this.looks.start(() => this.pass());
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    this.timer?.cancel();
-    await this.looking;
+  stop(): Promise<void> {
+    return this.looks.stop();
   }
 
   /** Acts on everything that is due now, up to a bound. */
   async look(): Promise<void> {
-    const query = { limit: dueAtOnce, kinds: [...this.handlers.keys()], without: this.stillPutOff() };
+    const query = { limit: dueAtOnce, kinds: [...this.handlers.keys()], without: this.looks.stillPutOff() };
     for (const due of await this.dues.find(query)) {
       try {
         await (due.due === 'reminder' ? this.remind(due) : this.end(due));
       } catch (error) {
         // One request's trouble is its own: it waits a while, so that it does not keep others from their turn.
         const { workspaceId, jobId, id } = due;
-        this.postpone(id);
+        this.looks.postpone(id);
         this.telemetry.logger.warn(
           { err: error, workspaceId, jobId, interruptId: id },
           'a due request was not settled',
@@ -89,35 +81,6 @@ export class InterruptTimers {
     if (now < this.sweepAt) return;
     this.sweepAt = now + sweepEveryMs;
     await this.sweep();
-  }
-
-  private stillPutOff(): string[] {
-    const now = this.clock.monotonic();
-    for (const [id, until] of this.putOff) {
-      if (until > now) break;
-      this.putOff.delete(id);
-    }
-    return [...this.putOff.keys()];
-  }
-
-  private postpone(id: string): void {
-    this.putOff.delete(id);
-    const [oldest] = this.putOff.keys();
-    if (oldest !== undefined && this.putOff.size >= mostPutOff) this.putOff.delete(oldest);
-    this.putOff.set(id, this.clock.monotonic() + putOffMs);
-  }
-
-  private lookLater(): void {
-    if (this.stopped) return;
-    this.timer = this.clock.after(lookEveryMs * (0.75 + Math.random() / 2), () => {
-      this.looking = this.pass()
-        .catch((error: unknown) => {
-          this.telemetry.logger.warn({ err: error }, 'looking for due requests failed');
-        })
-        .finally(() => {
-          this.lookLater();
-        });
-    });
   }
 
   private async end(due: DueInterrupt): Promise<void> {

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { JobTelemetry } from '#jobs';
-import { type Clock, systemClock, type Timer } from '#platform';
+import { DueLooks, JobTelemetry } from '#jobs';
 
 import { parseCron } from './cron.js';
 import { type DueSchedule, DueSchedulesRepository, type ScheduleRef } from './due-schedules.repository.js';
@@ -10,12 +9,7 @@ import type { StopReason } from './schedule.js';
 import { ScheduledStarts } from './scheduled-starts.js';
 import { isTimeZone } from './time-zone.js';
 
-const lookEveryMs = 1_000;
 const dueAtOnce = 100;
-
-/** How long one that failed gives way to the others, and how many are remembered for it. */
-const putOffMs = 60_000;
-const mostPutOff = 10_000;
 
 /**
  * Lets workflows run when their schedules say so. When they come is in the table, by the database's clock, so it outlives every
@@ -23,33 +17,28 @@ const mostPutOff = 10_000;
  */
 @Injectable()
 export class ScheduleTimers {
-  private readonly clock: Clock = systemClock;
-  /** Schedules that could not be planned here, in the order of the instants (monotonic) from which they are tried again. */
-  private readonly putOff = new Map<string, number>();
-  private timer: Timer | undefined;
-  private looking: Promise<void> | undefined;
-  private stopped = true;
+  /** Schedules that could not be planned here give way to the others. */
+  private readonly looks: DueLooks;
 
   constructor(
     private readonly due: DueSchedulesRepository,
     private readonly starts: ScheduledStarts,
     private readonly telemetry: JobTelemetry,
-  ) {}
-
-  start(): void {
-    this.stopped = false;
-    this.lookLater();
+  ) {
+    this.looks = new DueLooks({ what: 'due schedules', logger: telemetry.logger });
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    this.timer?.cancel();
-    await this.looking;
+  start(): void {
+    this.looks.start(() => this.look());
+  }
+
+  stop(): Promise<void> {
+    return this.looks.stop();
   }
 
   /** Acts on everything that is due now, up to a bound. */
   async look(): Promise<void> {
-    for (const ref of await this.due.findDue(dueAtOnce, this.stillPutOff())) await this.plan(ref);
+    for (const ref of await this.due.findDue(dueAtOnce, this.looks.stillPutOff())) await this.plan(ref);
     for (const slot of await this.due.findToStart(dueAtOnce)) {
       try {
         await this.starts.start(slot);
@@ -65,38 +54,9 @@ export class ScheduleTimers {
       await this.due.plan(ref, decide);
     } catch (error) {
       // One schedule's trouble is its own, as one start's is.
-      this.postpone(ref.scheduleId);
+      this.looks.postpone(ref.scheduleId);
       this.telemetry.logger.warn({ err: error, ...ref }, 'a due schedule was not planned');
     }
-  }
-
-  private stillPutOff(): string[] {
-    const now = this.clock.monotonic();
-    for (const [id, until] of this.putOff) {
-      if (until > now) break;
-      this.putOff.delete(id);
-    }
-    return [...this.putOff.keys()];
-  }
-
-  private postpone(id: string): void {
-    this.putOff.delete(id);
-    const [oldest] = this.putOff.keys();
-    if (oldest !== undefined && this.putOff.size >= mostPutOff) this.putOff.delete(oldest);
-    this.putOff.set(id, this.clock.monotonic() + putOffMs);
-  }
-
-  private lookLater(): void {
-    if (this.stopped) return;
-    this.timer = this.clock.after(lookEveryMs * (0.75 + Math.random() / 2), () => {
-      this.looking = this.look()
-        .catch((error: unknown) => {
-          this.telemetry.logger.warn({ err: error }, 'looking for due schedules failed');
-        })
-        .finally(() => {
-          this.lookLater();
-        });
-    });
   }
 }
 
