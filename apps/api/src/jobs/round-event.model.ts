@@ -12,17 +12,16 @@ export class RoundStartedEvent extends NodeEventEntry {
   model!: string;
 }
 
-@ObjectType({
-  implements: () => [JobEventEntry],
-  description: 'Text of the answer. Several pieces of the model may be in one.',
-})
-export class TextDeltaEvent extends NodeEventEntry {
+/** A piece of what a model says, and where it belongs. */
+@ObjectType({ isAbstract: true })
+class DeltaEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })
   round!: number;
 
   @Field(() => Int, {
     nullable: true,
-    description: "Where the text begins in the job's content, in UTF-16 units; null: it is text of the node only.",
+    description:
+      "Where it begins in the job's content, or in its reasoning, in UTF-16 units; null: it is text of the node only.",
   })
   offset!: number | null;
 
@@ -32,27 +31,18 @@ export class TextDeltaEvent extends NodeEventEntry {
   @Field(() => String, { description: 'The text.' })
   text!: string;
 }
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'Text of the answer. Several pieces of the model may be in one.',
+})
+export class TextDeltaEvent extends DeltaEvent {}
 
 @ObjectType({
   implements: () => [JobEventEntry],
   description: 'Reasoning of the model, as far as the provider shows it.',
 })
-export class ReasoningDeltaEvent extends NodeEventEntry {
-  @Field(() => Int, { description: 'The round.' })
-  round!: number;
-
-  @Field(() => Int, {
-    nullable: true,
-    description: "Where the text begins in the job's reasoning, in UTF-16 units; null: it is text of the node only.",
-  })
-  offset!: number | null;
-
-  @Field(() => String, { nullable: true, description: 'The branch of the node, if it has several.' })
-  branchId!: string | null;
-
-  @Field(() => String, { description: 'The text.' })
-  text!: string;
-}
+export class ReasoningDeltaEvent extends DeltaEvent {}
 
 @ObjectType({
   implements: () => [JobEventEntry],
