@@ -23,6 +23,7 @@ module.exports = {
     ),
     rule('own-door-unused', { path: '^libs/([^/]+)/' }, { path: '^libs/$1/src/index\\.ts$' }),
     rule('apps-apart', { path: '^apps/([^/]+)/' }, { path: '^apps/', pathNot: '^apps/$1/' }),
+    rule('cli-on-client', { path: '^apps/cli/' }, { path: '^(libs|packages)/', pathNot: '^packages/client/' }),
     rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps|test|bench)/' }),
     // What a browser loads as well: nothing of Node, and of other packages one.
     rule(

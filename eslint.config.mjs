@@ -61,7 +61,10 @@ export default defineConfig(
       ],
     },
   },
-  { files: ['libs/platform/src/config/**'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    files: ['libs/platform/src/config/**', 'apps/cli/src/environment.ts'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
   { files: ['**/*.spec.ts', '**/*-spec.ts', '**/*.contract.ts'], rules: { 'max-lines-per-function': 'off' } },
   { files: ['test/**', 'bench/**'], rules: { 'no-restricted-properties': 'off' } },
 );

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+import { runCli } from './src/cli.js';
+import { readEnvironment } from './src/environment.js';
+import { exitCodes } from './src/exit-code.js';
+
+// Whoever reads has seen enough, as in `nightshift logs JOB | head`.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(exitCodes.brokenPipe);
+    throw error;
+  });
+}
+
+process.exitCode = await runCli({
+  words: process.argv.slice(2),
+  environment: readEnvironment(),
+  input: process.stdin,
+  out: process.stdout,
+  errors: process.stderr,
+});

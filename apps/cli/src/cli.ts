@@ -1,0 +1,104 @@
+import { Command, CommanderError, Option } from 'commander';
+
+import type { CliError } from './cli.errors.js';
+import { addApprove } from './commands/approve.command.js';
+import { addAttach } from './commands/attach.command.js';
+import { addCancel } from './commands/cancel.command.js';
+import { addDoctor } from './commands/doctor.command.js';
+import { addJobs } from './commands/jobs.command.js';
+import { addLogs } from './commands/logs.command.js';
+import type { Perform } from './commands/perform.js';
+import { addRun } from './commands/run.command.js';
+import { addTools } from './commands/tools.command.js';
+import { addWorkflows } from './commands/workflows.command.js';
+import { addCompletion } from './completion/completion.command.js';
+import type { CliEnvironment } from './environment.js';
+import { type ExitCode, exitCodes } from './exit-code.js';
+import { type GlobalFlags, openContext, type Streams } from './open-context.js';
+import { toCliError } from './to-cli-error.js';
+
+/** What the process hands over. */
+export interface CliInit extends Streams {
+  /** After the program's name. */
+  readonly words: readonly string[];
+  readonly environment: CliEnvironment;
+}
+
+const epilogue = `
+Where the server is and who asks: --url and --token, else NIGHTSHIFT_URL and NIGHTSHIFT_TOKEN, else what \`npm start\` has left in
+.nightshift of this folder or of one above, else http://127.0.0.1:4000.
+
+Exit codes: 0 done · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for somebody · 130 left by Ctrl-C`;
+
+/** Runs the command line to its end and gives the exit code. */
+export async function runCli(init: CliInit): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.ok;
+  const program = createProgram(init, (ended) => {
+    exitCode = ended;
+  });
+  try {
+    await program.parseAsync([...init.words], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // commander has said what is wrong; --help and --version are no errors.
+    return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  }
+}
+
+/** The commands. `end` is told the exit code of the one that was run. */
+export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void): Command {
+  const program = new Command('nightshift');
+  const perform: Perform = async (command) => {
+    const context = openContext(program.opts<GlobalFlags>(), init.environment, init);
+    try {
+      end(await command(context));
+    } catch (thrown) {
+      const error = toCliError(thrown, context.known());
+      if (error === null) throw thrown;
+      context.screen.show(null);
+      tell(init, error, context.json);
+      end(error.exitCode);
+    } finally {
+      context.close();
+    }
+  };
+  program
+    .description('Jobs of language models with tools, in the background, from a terminal.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => init.out.write(text),
+      writeErr: (text) => init.errors.write(text),
+      getOutHasColors: () => init.out.isTTY === true && !init.environment.noColor,
+      getErrHasColors: () => init.errors.isTTY === true && !init.environment.noColor,
+    })
+    .showHelpAfterError('(--help shows what there is)')
+    .addHelpText('after', epilogue);
+  for (const option of globalOptions()) program.addOption(option);
+  const commands = [addRun, addAttach, addJobs, addLogs, addApprove, addCancel, addWorkflows, addTools, addDoctor];
+  for (const add of commands) add(program, perform);
+  addCompletion(program, perform);
+  return program;
+}
+
+function globalOptions(): Option[] {
+  return [
+    new Option('--url <url>', 'the server'),
+    new Option(
+      '--token <token>',
+      'an API key or a token; others on this machine may see it here, so better in NIGHTSHIFT_TOKEN',
+    ),
+    new Option('--workspace <id>', 'the workspace, for the token of a user of several'),
+    new Option('--json', 'results as JSON, a value on each line; asks nobody'),
+    new Option('--no-input', 'ask nobody, even on a terminal'),
+    new Option('--no-color', 'no colours (as NO_COLOR)'),
+  ];
+}
+
+function tell({ errors }: Streams, { message, remedy, code, exitCode }: CliError, json: boolean): void {
+  if (json) {
+    errors.write(`${JSON.stringify({ error: { code, message, remedy: remedy ?? null }, exitCode })}\n`);
+    return;
+  }
+  errors.write(`${message}\n${remedy === undefined ? '' : `${remedy}\n`}`);
+}

@@ -1,0 +1,117 @@
+import type { Interrupt, Nightshift } from '@nightshift/client';
+import type { Command } from 'commander';
+
+import { notFound } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { RequestDesk } from '../follow/request-desk.js';
+import { type AnswerFlags, answerFrom } from '../requests/answer-from.js';
+import { howToAnswer } from '../requests/how-to-answer.js';
+import { LEFT } from '../requests/prompts.js';
+import { showRequest } from '../requests/show-request.js';
+import type { Perform } from './perform.js';
+
+interface ApproveFlags extends AnswerFlags {
+  readonly job?: string;
+  readonly all?: boolean;
+}
+
+const PAGE = 100;
+
+/** `approve`: the inbox, and answers to what is in it. */
+export function addApprove(program: Command, perform: Perform): void {
+  program
+    .command('approve')
+    .summary('answer what jobs wait for')
+    .description(
+      'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, the inbox: what waits for you, one after the other; where nobody can be asked, a list, and exit code 6 if there is anything in it.',
+    )
+    .argument('[request]', 'the id of the request')
+    .option('-y, --yes', 'approve the call as it is')
+    .option('--deny', 'do not let it run')
+    .option('--arguments <json>', 'approve it with these arguments instead')
+    .option('--hash <text>', 'approve only if the arguments still are those with this hash (argumentsHash)')
+    .option('--grant <minutes>', 'approve the same operation for 5, 10 or 30 minutes')
+    .option('--action <word>', 'of a question: submit, approve, modify, custom, skip, reject')
+    .option('--data <text>', 'the answer to a question: text, or JSON where its form is no text')
+    .option('--decision <word>', 'of an unknown outcome: happened, did_not_happen, repeat, report')
+    .option('--result <text>', 'what the call that happened gave')
+    .option('--reason <text>', 'told to the model')
+    .option('--job <id>', 'the inbox of this job only')
+    .option('--all', 'the inbox with what others have to decide')
+    .action((id: string | undefined, flags: ApproveFlags) =>
+      perform((context) => (id === undefined ? inbox(context, flags) : approve(context, id, flags))),
+    );
+}
+
+async function approve(context: Context, id: string, flags: ApproveFlags): Promise<ExitCode> {
+  const client = await context.client();
+  const request = await client.interrupts.get(id);
+  if (request === null) throw notFound(`request ${id} that you may see`, '`nightshift approve` lists what is open.');
+  const answer = answerFrom(flags, request);
+  if (answer !== null) {
+    const settled = await client.interrupts.resolve({ id, ...answer });
+    sayOutcome(context, settled ?? request);
+    return exitCodes.ok;
+  }
+  if (request.status !== 'OPEN') {
+    sayOutcome(context, request);
+    return exitCodes.ok;
+  }
+  return context.screen.isInteractive ? ask(context, client, [request]) : list(context, [request]);
+}
+
+async function inbox(context: Context, { job, all = false }: ApproveFlags): Promise<ExitCode> {
+  const client = await context.client();
+  const { nodes } = await client.interrupts.list(
+    {
+      status: { eq: 'OPEN' },
+      ...(job !== undefined && { jobId: { eq: job } }),
+      ...(!all && { assignee: { eq: 'MINE' } }),
+    },
+    { first: PAGE },
+  );
+  if (nodes.length === 0) {
+    if (!context.json) context.screen.note(all ? 'Nothing is waited for.' : 'Nothing waits for you.');
+    return exitCodes.ok;
+  }
+  const oldestFirst = nodes.toReversed();
+  return context.screen.isInteractive ? ask(context, client, oldestFirst) : list(context, oldestFirst);
+}
+
+/** One after the other, until all are settled or the person has had enough. */
+async function ask(context: Context, client: Nightshift, requests: readonly Interrupt[]): Promise<ExitCode> {
+  const { screen, environment } = context;
+  const desk = new RequestDesk({ client, screen, editor: environment.editor });
+  let left = 0;
+  for (const { id } of requests) {
+    const end = await desk.ask(id);
+    if (end === LEFT) return exitCodes.interrupted;
+    if (end === 'later') left += 1;
+    const now = end === undefined ? await client.interrupts.get(id) : null;
+    if (now !== null && now.status !== 'OPEN') sayOutcome(context, now);
+  }
+  return left === 0 ? exitCodes.ok : exitCodes.waiting;
+}
+
+function list({ screen, json, emit }: Context, requests: readonly Interrupt[]): ExitCode {
+  for (const request of requests) {
+    if (json) {
+      emit(request);
+      continue;
+    }
+    for (const line of showRequest(screen, request, Date.now())) screen.line(line);
+    screen.line(`    job ${request.jobId}`);
+    for (const line of howToAnswer(request)) screen.line(`    $ ${line}`);
+  }
+  return exitCodes.waiting;
+}
+
+function sayOutcome({ screen, json, emit }: Context, request: Interrupt): void {
+  if (json) {
+    emit(request);
+    return;
+  }
+  const outcome = (request.outcome ?? request.status.toLowerCase()).replaceAll('_', ' ');
+  screen.line(`${outcome}: ${request.title}`);
+}

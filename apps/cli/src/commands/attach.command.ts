@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+
+import type { Context } from '../context.js';
+import type { ExitCode } from '../exit-code.js';
+import { followToEnd, type StayFlags } from './follow-to-end.js';
+import type { Perform } from './perform.js';
+import { wholeNumber } from './words.js';
+
+interface AttachFlags extends StayFlags {
+  readonly after?: string;
+}
+
+/** `attach`: comes back to a job, as `run` shows it. */
+export function addAttach(program: Command, perform: Perform): void {
+  program
+    .command('attach')
+    .summary('come back to a job')
+    .description('Shows a job as `run` does: what it has written so far, and then what happens. Asks for approvals.')
+    .argument('<job>', 'the id of the job')
+    .option('--after <number>', 'begin after this event; without, with the whole text')
+    .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
+    .option('--cancel-on-exit', 'Ctrl-C stops the job')
+    .action((id: string, flags: AttachFlags) => perform((context) => attach(context, id, flags)));
+}
+
+async function attach(context: Context, id: string, flags: AttachFlags): Promise<ExitCode> {
+  const after = flags.after === undefined ? undefined : wholeNumber(flags.after, '--after');
+  const client = await context.client();
+  const job = client.job(id);
+  await job.status(); // one that is not there is told before anything is opened
+  return followToEnd(context, { ...flags, client, job, after });
+}

@@ -1,0 +1,31 @@
+import type { StopState } from '@nightshift/client';
+import type { Command } from 'commander';
+
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import type { Perform } from './perform.js';
+
+const said: Readonly<Record<StopState, string>> = {
+  ABORTED: 'The job is cancelled.',
+  CANCEL_REQUESTED: 'The job was told to stop; its worker gets a few seconds.',
+  ALREADY_TERMINAL: 'The job had ended before.',
+};
+
+/** `cancel`: stops a job. */
+export function addCancel(program: Command, perform: Perform): void {
+  program
+    .command('cancel')
+    .summary('stop a job')
+    .description(
+      'Stops a job: at once if nobody runs it, else within a few seconds. One that has ended stays as it is.',
+    )
+    .argument('<job>', 'the id of the job')
+    .action((id: string) => perform((context) => cancel(context, id)));
+}
+
+async function cancel({ client, json, emit, screen }: Context, id: string): Promise<ExitCode> {
+  const state = await (await client()).job(id).cancel();
+  if (json) emit({ jobId: id, state });
+  else if (state !== null) screen.line(said[state]);
+  return exitCodes.ok;
+}

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+
+import type { Context } from '../context.js';
+import type { Check } from '../doctor/check.js';
+import { runChecks } from '../doctor/run-checks.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import type { Style } from '../terminal/screen.js';
+import type { Perform } from './perform.js';
+
+interface DoctorFlags {
+  readonly job?: boolean;
+}
+
+/** `doctor`: is everything there, and what to do about what is not. */
+export function addDoctor(program: Command, perform: Perform): void {
+  program
+    .command('doctor')
+    .summary('check the setup')
+    .description(
+      'Checks this machine, the way to the server, the server, and what the credential may do. With --job it also runs a job: that takes the queue, a worker and the model, and one short answer of it. Exit code 1 when something is broken, 3 or 5 when that is the credential or the network.',
+    )
+    .option('--job', 'also run a job')
+    .action((flags: DoctorFlags) => perform((context) => doctor(context, flags)));
+}
+
+const signs: Readonly<Record<Check['state'], readonly [string, Style]>> = {
+  ok: ['✓', 'green'],
+  warning: ['!', 'yellow'],
+  failed: ['✗', 'red'],
+  unknown: ['–', 'dim'],
+};
+const NAME_WIDTH = 11;
+
+async function doctor(context: Context, { job = false }: DoctorFlags): Promise<ExitCode> {
+  const { screen, json, emit } = context;
+  let exitCode: ExitCode = exitCodes.ok;
+  for await (const check of runChecks(context, { withJob: job })) {
+    if (check.state === 'failed' && exitCode === exitCodes.ok) exitCode = check.exitCode ?? exitCodes.failed;
+    if (json) {
+      const { name, state, says, remedy } = check;
+      emit({ check: name, state, says, remedy: remedy ?? null });
+      continue;
+    }
+    const [sign, style] = signs[check.state];
+    screen.line(`${screen.ink(style, sign)} ${screen.ink('bold', check.name.padEnd(NAME_WIDTH))} ${check.says}`);
+    if (check.remedy !== undefined)
+      screen.line(`  ${' '.repeat(NAME_WIDTH)} ${screen.ink('cyan', `→ ${check.remedy}`)}`);
+  }
+  return exitCode;
+}

@@ -1,0 +1,117 @@
+import type { Nightshift } from '@nightshift/client';
+import type { Command } from 'commander';
+
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { formatAge, formatDuration } from '../format/duration.js';
+import { type Cell, formatTable } from '../format/table.js';
+import { jobListDocument, type ListedJob } from '../operations.js';
+import { oneLine } from '../terminal/plain-text.js';
+import type { Screen, Style } from '../terminal/screen.js';
+import type { Perform } from './perform.js';
+import { enumWords, instantOf, wholeNumber } from './words.js';
+
+interface JobsFlags {
+  readonly status?: string;
+  readonly kind?: string;
+  readonly thread?: string;
+  readonly workflow?: string;
+  readonly since?: string;
+  readonly limit: string;
+}
+
+export const jobStatuses = ['QUEUED', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
+export const jobKinds = ['CHAT', 'WORKFLOW'] as const;
+const LARGEST_PAGE = 100;
+
+/** `jobs`: what runs, what waits, what ran. */
+export function addJobs(program: Command, perform: Perform): void {
+  program
+    .command('jobs')
+    .summary('list jobs')
+    .description('Lists jobs, newest first. With --json, a line for each.')
+    .option('-s, --status <words>', `only these: ${jobStatuses.map((word) => word.toLowerCase()).join(', ')}`)
+    .option('-k, --kind <words>', 'only these: chat, workflow')
+    .option('--thread <id>', 'only of this thread')
+    .option('--workflow <id>', 'only of this workflow')
+    .option('--since <when>', 'only those started since: 30m, 2h, 7d or a date')
+    .option('-n, --limit <number>', 'how many at most', '20')
+    .action((flags: JobsFlags) => perform((context) => jobs(context, flags)));
+}
+
+async function jobs(context: Context, flags: JobsFlags): Promise<ExitCode> {
+  const filter = toFilter(flags, Date.now());
+  const limit = wholeNumber(flags.limit, '--limit', 1);
+  const found = await pages(await context.client(), filter, limit);
+  if (context.json) for (const job of found) context.emit(job);
+  else show(context.screen, found);
+  return exitCodes.ok;
+}
+
+function toFilter({ status, kind, thread, workflow, since }: JobsFlags, now: number): object {
+  return {
+    ...(status !== undefined && { status: { in: enumWords(status, jobStatuses, '--status') } }),
+    ...(kind !== undefined && { kind: { in: enumWords(kind, jobKinds, '--kind') } }),
+    ...(thread !== undefined && { threadId: { eq: thread } }),
+    ...(workflow !== undefined && { workflowId: { eq: workflow } }),
+    ...(since !== undefined && { createdAt: { gte: instantOf(since, '--since', now).toISOString() } }),
+  };
+}
+
+async function pages(client: Nightshift, filter: object, limit: number): Promise<ListedJob[]> {
+  const found: ListedJob[] = [];
+  let after: string | undefined;
+  do {
+    const first = Math.min(LARGEST_PAGE, limit - found.length);
+    const { jobs: page } = await client.query(jobListDocument, { filter, first, after });
+    found.push(...page.nodes);
+    after = page.pageInfo.hasNextPage ? (page.pageInfo.endCursor ?? undefined) : undefined;
+  } while (after !== undefined && found.length < limit);
+  return found;
+}
+
+const styles: Readonly<Record<string, Style>> = {
+  COMPLETED: 'green',
+  FAILED: 'red',
+  CANCELLED: 'yellow',
+  WAITING: 'yellow',
+  RUNNING: 'cyan',
+  QUEUED: 'cyan',
+};
+
+function show(screen: Screen, found: readonly ListedJob[]): void {
+  if (found.length === 0) {
+    screen.note('No jobs. `nightshift run "…"` starts one.');
+    return;
+  }
+  const now = Date.now();
+  const heading = (text: string): Cell => ({ text, paint: (plain) => screen.ink('dim', plain) });
+  const headings = ['STATUS', 'JOB', 'STARTED', 'TOOK', 'TOKENS', 'ABOUT'].map(heading);
+  for (const line of formatTable(
+    headings,
+    found.map((job) => rowOf(screen, job, now)),
+    screen.columns,
+  ))
+    screen.line(line);
+}
+
+function rowOf(screen: Screen, job: ListedJob, now: number): Cell[] {
+  const began = Date.parse(job.createdAt);
+  const tookMs = job.finishedAt === null ? null : Date.parse(job.finishedAt) - began;
+  return [
+    { text: job.status.toLowerCase(), paint: (text) => screen.ink(styles[job.status] ?? 'bold', text) },
+    { text: job.id },
+    { text: formatAge(new Date(began), now), paint: (text) => screen.ink('dim', text) },
+    { text: tookMs === null ? '' : formatDuration(tookMs) },
+    { text: job.usage.totalTokens === 0 ? '' : job.usage.totalTokens.toLocaleString('en-US') },
+    { text: aboutOf(job) },
+  ];
+}
+
+function aboutOf({ error, thread, kind, model, status, reason }: ListedJob): string {
+  if (error !== null) return oneLine(`${error.code}: ${error.message}`);
+  const title = oneLine(thread?.title ?? '');
+  if (title !== '') return title;
+  if (status === 'CANCELLED' && reason !== null) return oneLine(reason);
+  return kind === 'WORKFLOW' ? 'workflow' : oneLine(model);
+}

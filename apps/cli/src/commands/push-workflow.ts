@@ -1,0 +1,51 @@
+import { ImportWorkflowDocument, PublishWorkflowDocument } from '@nightshift/client/operations';
+
+import { CliError } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { readInput } from './read-input.js';
+import { showIssue } from './validate-workflow.js';
+
+interface PushFlags {
+  readonly draft?: boolean;
+}
+
+/** Keeps a document as the draft of its workflow, and publishes that. */
+export async function pushWorkflow(context: Context, file: string, { draft = false }: PushFlags): Promise<ExitCode> {
+  const { screen, json, emit } = context;
+  const definition = await readInput(file, screen.input);
+  const client = await context.client();
+  const { importWorkflow } = await client.mutate(ImportWorkflowDocument, { input: { definition } });
+  refuse(importWorkflow.userErrors);
+  const { workflow, issues } = importWorkflow;
+  if (workflow === null) throw new Error('the server saved nothing and did not say why');
+  if (!json) for (const issue of issues ?? []) screen.note(showIssue(screen, file, issue));
+  const name = workflow.clientId ?? workflow.id;
+  if (draft) {
+    if (json) emit({ workflow, version: null, issues });
+    else screen.line(`${name}: draft saved.`);
+    return exitCodes.ok;
+  }
+  const { publishWorkflow } = await client.mutate(PublishWorkflowDocument, { input: { id: workflow.id } });
+  refuse(publishWorkflow.userErrors);
+  const { version } = publishWorkflow;
+  if (json) emit({ workflow, version, issues });
+  else
+    screen.line(
+      `${name}: version ${version?.number ?? '?'} is published. Run it: nightshift workflows run ${name} "…"`,
+    );
+  return exitCodes.ok;
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly issues: readonly string[];
+}
+
+function refuse([refusal]: readonly Refusal[]): void {
+  if (refusal === undefined) return;
+  const { code, message, issues } = refusal;
+  const exitCode = code === 'forbidden' ? exitCodes.auth : exitCodes.failed;
+  throw new CliError({ exitCode, code, message: [message, ...issues].join('\n') });
+}

@@ -1,0 +1,91 @@
+import type { Nightshift, StartChat, StartedJob } from '@nightshift/client';
+import type { Command } from 'commander';
+
+import { usageError } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { followToEnd, type StayFlags } from './follow-to-end.js';
+import type { Perform } from './perform.js';
+import { readInput } from './read-input.js';
+import { listOf } from './words.js';
+
+interface RunFlags extends StayFlags {
+  readonly tools?: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly thread?: string;
+  readonly file?: string;
+  readonly ask?: boolean;
+  readonly detach?: boolean;
+}
+
+/** `run`: asks a model in the background and shows the answer as it comes. */
+export function addRun(program: Command, perform: Perform): void {
+  program
+    .command('run')
+    .summary('start a job and follow it')
+    .description(
+      'Starts a job and shows it: the answer as it is written, a line for each tool call, at the end what it cost. Approvals are asked for at the prompt. Ctrl-C leaves; the job goes on.',
+    )
+    .argument('[prompt...]', 'what to ask; without it, what comes on standard input')
+    .option('-t, --tools <names>', 'tools that it may call, as in calculate,web_search (`tools list` shows them)')
+    .option('-a, --agent <name>', 'the agent that answers')
+    .option('-m, --model <name>', "the model; without, the workspace's")
+    .option('--thread <id>', 'go on in this thread; without, begin a new one')
+    .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
+    .option('--ask', 'ask before every tool call, whatever the policy allows')
+    .option('-d, --detach', 'start it, print its id and leave')
+    .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
+    .option('--cancel-on-exit', 'Ctrl-C stops the job')
+    .action((words: string[], flags: RunFlags) => perform((context) => run(context, words, flags)));
+}
+
+async function run(context: Context, words: readonly string[], flags: RunFlags): Promise<ExitCode> {
+  const message = await messageOf(context, words, flags);
+  const client = await context.client();
+  const job = await client.startChat(toStart(message, flags));
+  if (flags.detach === true) {
+    sayStarted(context, job);
+    return exitCodes.ok;
+  }
+  announce(context, job);
+  return followToEnd(context, { ...flags, client, job, after: 0 });
+}
+
+function toStart(
+  message: string,
+  { tools, model, thread, agent, ask }: RunFlags,
+): Parameters<Nightshift['startChat']>[0] {
+  const start: StartChat = {
+    message,
+    ...(tools !== undefined && { serverTools: listOf(tools) }),
+    ...(model !== undefined && { model }),
+    ...(thread !== undefined && { threadId: thread }),
+    ...(ask === true && { toolApproval: { rules: [{ match: '*', action: 'require_approval' }] } }),
+  };
+  if (agent === undefined) return start;
+  throw usageError('--agent: this server has no agents yet.');
+}
+
+async function messageOf({ screen }: Context, words: readonly string[], { file }: RunFlags): Promise<string> {
+  const prompt = words.join(' ');
+  const isPiped = screen.input.isTTY !== true;
+  const source = file ?? (prompt === '' && isPiped ? '-' : undefined);
+  const added = source === undefined ? '' : (await readInput(source, screen.input)).trimEnd();
+  const message = [prompt, added].filter((part) => part !== '').join('\n\n');
+  if (message !== '') return message;
+  throw usageError('There is nothing to ask.', 'As in: nightshift run "What is 17 * 23?" --tools calculate');
+}
+
+function sayStarted({ json, emit, screen }: Context, job: StartedJob): void {
+  const { id: jobId, threadId, messageId } = job;
+  if (json) emit({ jobId, threadId, messageId });
+  else screen.line(jobId);
+}
+
+/** Before anything else, so that it can be found again. */
+function announce({ json, screen }: Context, { id, threadId }: StartedJob): void {
+  if (json) return; // the first event says it
+  const thread = threadId === null ? '' : ` · thread ${threadId}`;
+  screen.note(screen.paint('dim', `job ${id}${thread}`));
+}

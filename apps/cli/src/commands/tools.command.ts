@@ -1,0 +1,107 @@
+import type { Nightshift } from '@nightshift/client';
+import { TestToolDocument, ToolsDocument } from '@nightshift/client/operations';
+import type { Command } from 'commander';
+
+import { CliError, notFound } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { formatDuration } from '../format/duration.js';
+import { type Cell, formatTable } from '../format/table.js';
+import { workspaceToolsDocument } from '../operations.js';
+import { oneLine, plainText } from '../terminal/plain-text.js';
+import { executeTool } from './execute-tool.js';
+import type { Perform } from './perform.js';
+import { readInput } from './read-input.js';
+import { jsonOf } from './words.js';
+
+interface CallFlags {
+  readonly agent?: string;
+}
+
+/** `tools`: what models may call, and calls without a model. */
+export function addTools(program: Command, perform: Perform): void {
+  const tools = program.command('tools').summary('list tools and call one').description('Tools (docs/tools.md).');
+  tools
+    .command('list')
+    .description('Lists the tools that jobs may name.')
+    .action(() => perform(list));
+  tools
+    .command('call')
+    .description(
+      'Calls a tool without a model. With --agent, a tool of that agent, under the policy, as a job with one call; without, a tool that the workspace has defined itself, as a trial.',
+    )
+    .argument('<name>', 'the name of the tool')
+    .argument('[arguments]', 'its arguments, a JSON object; - is standard input', '{}')
+    .option('-a, --agent <name>', 'the agent whose tool it is')
+    .action((name: string, text: string, flags: CallFlags) => perform((context) => call(context, [name, text], flags)));
+}
+
+async function list({ client, json, emit, screen }: Context): Promise<ExitCode> {
+  const { tools } = await (await client()).query(ToolsDocument, {});
+  if (json) {
+    for (const tool of tools) emit(tool);
+    return exitCodes.ok;
+  }
+  const headings = ['TOOL', 'RUNS', 'EFFECT', 'WHAT IT DOES'];
+  const rows = tools.map(({ name, sort, effect, description }): Cell[] => [
+    { text: name, paint: (text) => screen.ink('cyan', text) },
+    { text: sort.toLowerCase() },
+    { text: effect.toLowerCase() },
+    { text: oneLine(description) },
+  ]);
+  const table = formatTable(
+    headings.map((text) => ({ text, paint: (plain) => screen.ink('dim', plain) })),
+    rows,
+    screen.columns,
+  );
+  for (const line of table) screen.line(line);
+  return exitCodes.ok;
+}
+
+async function call(context: Context, [name, given]: [string, string], { agent }: CallFlags): Promise<ExitCode> {
+  const text = given === '-' ? await readInput('-', context.screen.input) : given;
+  const args = jsonOf(text, 'arguments');
+  if (agent === undefined) return tryOut(context, name, args);
+  const { jobId, callId, result } = await executeTool(context, { agent, name, arguments: JSON.stringify(args) });
+  if (context.json) context.emit({ name, jobId, callId, result });
+  else context.screen.line(plainText(typeof result === 'string' ? result : JSON.stringify(result, null, 2)));
+  return exitCodes.ok;
+}
+
+async function tryOut({ client, json, emit, screen }: Context, name: string, args: unknown): Promise<ExitCode> {
+  const asked = await client();
+  const id = await workspaceToolId(asked, name);
+  const { testTool } = await asked.mutate(TestToolDocument, { input: { id, arguments: args } });
+  const [refusal] = testTool.userErrors;
+  if (refusal !== undefined) {
+    throw new CliError({
+      exitCode: refusal.code === 'forbidden' ? exitCodes.auth : exitCodes.failed,
+      code: refusal.code,
+      message: [refusal.message, ...refusal.issues].join('\n'),
+    });
+  }
+  const { trial } = testTool;
+  if (json) emit({ name, ...trial });
+  else if (trial !== null) {
+    if (trial.result !== null) screen.line(plainText(trial.result));
+    if (trial.error !== null) screen.note(screen.paint('red', plainText(trial.error)));
+    if (trial.hint !== null) screen.note(plainText(trial.hint));
+    const status = trial.status === null ? '' : `HTTP ${trial.status} · `;
+    screen.note(screen.paint('dim', `${status}${formatDuration(trial.durationMs)}`));
+  }
+  return trial?.error == null ? exitCodes.ok : exitCodes.failed;
+}
+
+async function workspaceToolId(client: Nightshift, name: string): Promise<string> {
+  let after: string | undefined;
+  do {
+    const { workspaceTools: page } = await client.query(workspaceToolsDocument, { after });
+    const found = page.nodes.find((tool) => tool.name === name);
+    if (found !== undefined) return found.id;
+    after = page.pageInfo.hasNextPage ? (page.pageInfo.endCursor ?? undefined) : undefined;
+  } while (after !== undefined);
+  throw notFound(
+    `tool ${name} among those that this workspace has defined itself`,
+    'For every other tool, name an agent that has it: --agent. `nightshift tools list` shows all.',
+  );
+}

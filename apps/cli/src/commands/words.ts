@@ -1,0 +1,45 @@
+import { usageError } from '../cli.errors.js';
+
+/** `a,b` and `a b` as a list of words. */
+export function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== '');
+}
+
+/** Words of an enum of the API, in any case. Throws a usage error that lists those there are. */
+export function enumWords<Word extends string>(text: string, known: readonly Word[], flag: string): Word[] {
+  return listOf(text).map((word) => {
+    const found = known.find((name) => name === word.toUpperCase().replaceAll('-', '_'));
+    if (found !== undefined) return found;
+    throw usageError(`${flag} knows no "${word}".`, `There are ${known.map((name) => name.toLowerCase()).join(', ')}.`);
+  });
+}
+
+/** A whole number from a flag. */
+export function wholeNumber(text: string, flag: string, least = 0): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number >= least && text.trim() !== '') return number;
+  throw usageError(`${flag} has to be a whole number from ${least}, not "${text}".`);
+}
+
+/** JSON from a flag. */
+export function jsonOf(text: string, flag: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : '';
+    throw usageError(`${flag} has to be JSON: ${why}`, `As in ${flag} '{"name": "value"}'.`);
+  }
+}
+
+const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** `30m`, `2h`, `7d` before now, or a date. */
+export function instantOf(text: string, flag: string, now: number): Date {
+  const [, amount, unit] = /^(\d+)([smhdw])$/.exec(text) ?? [];
+  const at = unit === undefined ? new Date(text) : new Date(now - Number(amount) * (units[unit] ?? 0));
+  if (!Number.isNaN(at.getTime())) return at;
+  throw usageError(
+    `${flag} has to be a time span or a date, not "${text}".`,
+    `As in ${flag} 2h or ${flag} 2026-11-22.`,
+  );
+}

@@ -1,0 +1,142 @@
+import type { Command } from 'commander';
+
+import { notFound, usageError } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { formatAge } from '../format/duration.js';
+import { type Cell, formatTable } from '../format/table.js';
+import { oneLine } from '../terminal/plain-text.js';
+import { followToEnd, type StayFlags } from './follow-to-end.js';
+import type { Perform } from './perform.js';
+import { pushWorkflow } from './push-workflow.js';
+import { readInput } from './read-input.js';
+import { validateWorkflow } from './validate-workflow.js';
+import { wholeNumber } from './words.js';
+
+interface RunFlags extends StayFlags {
+  readonly thread?: string;
+  readonly version?: string;
+  readonly file?: string;
+  readonly detach?: boolean;
+}
+
+/** `workflows`: check a document, keep it, run it, draw it. */
+export function addWorkflows(program: Command, perform: Perform): void {
+  const workflows = program
+    .command('workflows')
+    .summary('check, run and draw workflows')
+    .description('Workflows: graphs of agents, tools and people (docs/workflows.md).');
+  workflows
+    .command('list')
+    .description('Lists the workflows.')
+    .action(() => perform(listWorkflows));
+  workflows
+    .command('validate')
+    .description('Checks a document and says where it is wrong. Nothing is saved. Exit code 1 when it has errors.')
+    .argument('<file>', 'the JSON document; - is standard input')
+    .action((file: string) => perform((context) => validateWorkflow(context, file)));
+  workflows
+    .command('push')
+    .description('Saves a document and publishes it. The same meta.id again replaces the draft and adds a version.')
+    .argument('<file>', 'the JSON document; - is standard input')
+    .option('--draft', 'save it, and publish nothing')
+    .action((file: string, flags: { draft?: boolean }) => perform((context) => pushWorkflow(context, file, flags)));
+  addRun(workflows, perform);
+  workflows
+    .command('graph')
+    .description('Draws a workflow, or a job with where its nodes stand: Mermaid, or SVG.')
+    .argument('[workflow]', 'the id, or the meta.id of its document')
+    .option('--job <id>', 'a job that runs one, instead')
+    .option('--svg', 'an SVG picture instead of Mermaid')
+    .action((id: string | undefined, flags: GraphFlags) => perform((context) => graph(context, id, flags)));
+}
+
+function addRun(workflows: Command, perform: Perform): void {
+  workflows
+    .command('run')
+    .description('Runs a published workflow and shows it, as `run` does.')
+    .argument('<workflow>', 'the id, or the meta.id of its document')
+    .argument('[prompt...]', 'what it begins with; without it, what comes on standard input')
+    .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
+    .option('--thread <id>', 'the thread that shows it')
+    .option('--version <number>', 'another version than the one that is published now')
+    .option('-d, --detach', 'start it, print its id and leave')
+    .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
+    .option('--cancel-on-exit', 'Ctrl-C stops the job')
+    .action((id: string, words: string[], flags: RunFlags) =>
+      perform((context) => run(context, [id, ...words], flags)),
+    );
+}
+
+async function run(
+  context: Context,
+  [workflowId = '', ...words]: readonly string[],
+  flags: RunFlags,
+): Promise<ExitCode> {
+  const { screen } = context;
+  const source = flags.file ?? (words.length === 0 && screen.input.isTTY !== true ? '-' : undefined);
+  const added = source === undefined ? '' : (await readInput(source, screen.input)).trimEnd();
+  const prompt = [words.join(' '), added].filter((part) => part !== '').join('\n\n');
+  if (prompt === '')
+    throw usageError('A workflow begins with a prompt.', `As in: nightshift workflows run ${workflowId} "…"`);
+  const client = await context.client();
+  const job = await client.startWorkflow({
+    ...{ workflowId, prompt },
+    ...(flags.thread !== undefined && { threadId: flags.thread }),
+    ...(flags.version !== undefined && { version: wholeNumber(flags.version, '--version', 1) }),
+  });
+  if (flags.detach === true) {
+    if (context.json) context.emit({ jobId: job.id, threadId: job.threadId });
+    else screen.line(job.id);
+    return exitCodes.ok;
+  }
+  if (!context.json) screen.note(screen.paint('dim', `job ${job.id}`));
+  return followToEnd(context, { ...flags, client, job, after: 0 });
+}
+
+interface GraphFlags {
+  readonly job?: string;
+  readonly svg?: boolean;
+}
+
+async function graph(context: Context, id: string | undefined, { job, svg }: GraphFlags): Promise<ExitCode> {
+  if ((id === undefined) === (job === undefined)) throw usageError('Name either a workflow or, with --job, a job.');
+  const { JobDiagramDocument, WorkflowDiagramDocument } = await import('@nightshift/client/operations');
+  const client = await context.client();
+  const format = svg === true ? 'SVG' : 'MERMAID';
+  const drawn =
+    job === undefined
+      ? (await client.query(WorkflowDiagramDocument, { id: id ?? '', format })).workflow
+      : (await client.query(JobDiagramDocument, { id: job, format })).job;
+  if (drawn === null)
+    throw notFound(
+      job === undefined ? `workflow ${id ?? ''}` : `job ${job}`,
+      '`nightshift workflows list` shows those there are.',
+    );
+  if (drawn.diagram === null) throw usageError(`Job ${job ?? ''} runs no workflow.`);
+  if (context.json) context.emit({ format: format.toLowerCase(), diagram: drawn.diagram });
+  else context.screen.line(drawn.diagram.trimEnd());
+  return exitCodes.ok;
+}
+
+async function listWorkflows({ client, json, emit, screen }: Context): Promise<ExitCode> {
+  const { WorkflowsDocument } = await import('@nightshift/client/operations');
+  const { workflows } = await (await client()).query(WorkflowsDocument, { first: 100 });
+  if (json) {
+    for (const workflow of workflows.nodes) emit(workflow);
+    return exitCodes.ok;
+  }
+  if (workflows.nodes.length === 0) screen.note('No workflows. `nightshift workflows push FILE` saves one.');
+  const headings = ['WORKFLOW', 'PUBLISHED', 'CHANGED', 'NAME'].map((text): Cell => ({
+    text,
+    paint: (plain) => screen.ink('dim', plain),
+  }));
+  const rows = workflows.nodes.map(({ id, clientId, publishedVersion, updatedAt, name }): Cell[] => [
+    { text: clientId ?? id },
+    { text: publishedVersion === null ? 'no' : `version ${publishedVersion}` },
+    { text: formatAge(new Date(updatedAt), Date.now()) },
+    { text: oneLine(name) },
+  ]);
+  if (rows.length > 0) for (const line of formatTable(headings, rows, screen.columns)) screen.line(line);
+  return exitCodes.ok;
+}

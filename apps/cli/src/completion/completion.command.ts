@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+
+import { usageError } from '../cli.errors.js';
+import type { Perform } from '../commands/perform.js';
+import { exitCodes } from '../exit-code.js';
+import { completeWords } from './complete-words.js';
+import { shells } from './shell-scripts.js';
+
+/** `completion`: what a shell has to be told; and, unlisted, what it asks then. */
+export function addCompletion(program: Command, perform: Perform): void {
+  program
+    .command('completion')
+    .summary('completion for a shell')
+    .description('Prints what a shell needs to complete commands and flags; its first line says where that goes.')
+    .argument('<shell>', Object.keys(shells).join(', '))
+    .action((shell: string) =>
+      perform(({ screen }) => {
+        const script = shells[shell];
+        if (script === undefined)
+          throw usageError(`There is no completion for ${shell}.`, `There is for ${Object.keys(shells).join(', ')}.`);
+        screen.text(script);
+        return Promise.resolve(exitCodes.ok);
+      }),
+    );
+  program
+    .command('complete-words', { hidden: true })
+    .argument('[words...]')
+    .action((words: string[]) =>
+      perform(({ screen }) => {
+        for (const { word, about } of completeWords(program, words)) screen.line(`${word}\t${about}`);
+        return Promise.resolve(exitCodes.ok);
+      }),
+    );
+}

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+
+import { CliError, usageError } from './cli.errors.js';
+import type { CliEnvironment } from './environment.js';
+import { exitCodes } from './exit-code.js';
+
+/** Where the server is, who asks, and how that became known. */
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly urlFrom: string;
+  readonly token: string | undefined;
+  readonly tokenFrom: string;
+  readonly workspace: string | undefined;
+}
+
+/** What the command line says about it. */
+export interface ConnectionFlags {
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+  readonly workspace?: string | undefined;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:4000';
+
+/**
+ * Flags come before the environment, and that before what a server started by `npm start` has left in its data directory: the
+ * address it serves at, and the key of the demo workspace. That key goes to this machine only, wherever the url points.
+ */
+export async function findConnection(
+  flags: ConnectionFlags,
+  environment: CliEnvironment,
+  from = process.cwd(),
+): Promise<Connection> {
+  const dataDir = await findDataDir(environment.dataDir, from);
+  const serving = dataDir === undefined ? undefined : await servedAt(dataDir);
+  const [url, urlFrom] = firstOf<string>([
+    [flags.url, '--url'],
+    [environment.url, 'NIGHTSHIFT_URL'],
+    [serving, 'the server that npm start runs here'],
+    [DEFAULT_URL, 'the default'],
+  ]);
+  const base = checkedUrl(url, urlFrom);
+  const isOurs = base === serving || isThisMachine(base);
+  const keyFile = dataDir === undefined ? undefined : join(dataDir, 'demo-api-key');
+  const key = keyFile === undefined || !isOurs ? undefined : (await textOf(keyFile))?.trim();
+  const [token, tokenFrom] = firstOf<string | undefined>([
+    [flags.token, '--token'],
+    [environment.token, 'NIGHTSHIFT_TOKEN'],
+    [key, keyFile === undefined ? '' : relative(from, keyFile)],
+    [undefined, 'nowhere'],
+  ]);
+  return { url: base, urlFrom, token, tokenFrom, workspace: flags.workspace ?? environment.workspace };
+}
+
+/** Throws when nobody has said who asks. */
+export function tokenOf({ token }: Connection): string {
+  if (token !== undefined) return token;
+  throw new CliError({
+    exitCode: exitCodes.auth,
+    code: 'unauthenticated',
+    message: 'There is no API key to ask with.',
+    remedy:
+      'Set NIGHTSHIFT_TOKEN to a key (nsk_…) or a token, or run this in the folder where `npm start` runs: its demo key is found there.',
+  });
+}
+
+function firstOf<T>(candidates: readonly (readonly [value: T | undefined, from: string])[]): readonly [T, string] {
+  const found = candidates.find(([value]) => value !== undefined) ?? candidates.at(-1);
+  return found as readonly [T, string]; // the last candidate is the answer when all others are absent
+}
+
+function checkedUrl(text: string, from: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw usageError(`${from} has to be a URL such as ${DEFAULT_URL}, not "${text}".`);
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+function isThisMachine(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** The nearest `.nightshift` with a key in it, in this folder or above. */
+async function findDataDir(given: string | undefined, from: string): Promise<string | undefined> {
+  if (given !== undefined) return given;
+  for (let folder = from; ; folder = dirname(folder)) {
+    const candidate = join(folder, '.nightshift');
+    if ((await textOf(join(candidate, 'demo-api-key'))) !== undefined) return candidate;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** What the running server has written there, `<pid> <url>`; undefined when that process is gone. */
+async function servedAt(dataDir: string): Promise<string | undefined> {
+  const [pid, url] = ((await textOf(join(dataDir, 'serving'))) ?? '').trim().split(' ');
+  if (url === undefined || !isAlive(Number(pid))) return undefined;
+  return URL.parse(url) === null ? undefined : url.replace(/\/+$/, '');
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch(() => undefined);
+}

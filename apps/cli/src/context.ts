@@ -1,0 +1,23 @@
+import type { Nightshift } from '@nightshift/client';
+
+import type { Connection } from './connection.js';
+import type { CliEnvironment } from './environment.js';
+import type { ExitCode } from './exit-code.js';
+import type { Screen } from './terminal/screen.js';
+
+/** What every command works with. */
+export interface Context {
+  readonly screen: Screen;
+  readonly environment: CliEnvironment;
+  /** Whether results are lines of JSON. */
+  readonly json: boolean;
+  /** One value, one line, on standard output. */
+  readonly emit: (value: object) => void;
+  /** Where the server is; nothing is asked yet. */
+  readonly connection: () => Promise<Connection>;
+  /** The same one each time. Throws when there is no credential. */
+  readonly client: () => Promise<Nightshift>;
+}
+
+/** A command tells how it ended; what it throws is told by whoever called it. */
+export type Command = (context: Context) => Promise<ExitCode>;

@@ -1,0 +1,48 @@
+/** What `/readyz` says, or that nothing does. */
+export type Readiness =
+  | {
+      readonly type: 'answered';
+      readonly draining: boolean;
+      readonly database: boolean | undefined;
+      readonly bus: boolean | undefined;
+      readonly tookMs: number;
+    }
+  | { readonly type: 'silent'; readonly why: string };
+
+const PATIENCE_MS = 5_000;
+
+/** Asks without a credential, as a load balancer would. */
+export async function askReadiness(url: string): Promise<Readiness> {
+  const startedAt = performance.now();
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    const said: unknown = await response.json();
+    if (typeof said !== 'object' || said === null || !('status' in said)) {
+      return { type: 'silent', why: `it answers ${response.status}, but is no Nightshift` };
+    }
+    const flag = (name: string) => {
+      const value = (said as Readonly<Record<string, unknown>>)[name]; // an object, as was asked above
+      return typeof value === 'boolean' ? value : undefined;
+    };
+    const tookMs = Math.round(performance.now() - startedAt);
+    return {
+      type: 'answered',
+      draining: flag('draining') ?? false,
+      database: flag('database'),
+      bus: flag('bus'),
+      tookMs,
+    };
+  } catch (error) {
+    return { type: 'silent', why: reasonOf(error) };
+  }
+}
+
+/** `fetch` says "fetch failed" and hides the reason below. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return `no answer in ${PATIENCE_MS / 1_000} s`;
+  if (error instanceof SyntaxError) return 'it answers, but is no Nightshift';
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message;
+}

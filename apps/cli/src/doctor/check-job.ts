@@ -1,0 +1,44 @@
+import type { Context } from '../context.js';
+import { formatDuration } from '../format/duration.js';
+import { oneLine } from '../terminal/plain-text.js';
+import { cutToWidth } from '../terminal/text-width.js';
+import type { Check } from './check.js';
+
+const PATIENCE_MS = 60_000;
+const LONGEST_ANSWER = 60;
+
+/** A whole job: the queue, a worker, the model and the stream. It is stopped when that takes more than a minute. */
+export async function checkJob(context: Context): Promise<Check> {
+  const client = await context.client();
+  const startedAt = performance.now();
+  const job = await client.startChat({ message: 'Answer with the single word: ready' });
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const result = await job.result({ signal: patience }).catch((error: unknown) => {
+    if (!patience.aborted) throw error;
+    return null;
+  });
+  if (result === null) return stopSlow(job.id, await job.cancel());
+  const took = formatDuration(performance.now() - startedAt);
+  if (result.status === 'COMPLETED') {
+    return {
+      name: 'job',
+      state: 'ok',
+      says: `completed in ${took} with ${result.model}: ${cutToWidth(oneLine(result.content), LONGEST_ANSWER)}`,
+    };
+  }
+  return {
+    name: 'job',
+    state: 'failed',
+    says: oneLine(`${result.status.toLowerCase()} after ${took}: ${result.error?.message ?? result.reason ?? ''}`),
+    remedy: `\`nightshift logs ${job.id}\` shows where. Model errors: check the key, the URL and the model of the provider.`,
+  };
+}
+
+function stopSlow(jobId: string, state: string | null): Check {
+  return {
+    name: 'job',
+    state: 'failed',
+    says: `was not done in ${formatDuration(PATIENCE_MS)}, and was stopped (${String(state).toLowerCase()})`,
+    remedy: `Is a worker running, and does the model answer? \`nightshift logs ${jobId}\` shows how far it came.`,
+  };
+}

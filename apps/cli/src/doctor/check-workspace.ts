@@ -1,0 +1,73 @@
+import { MeDocument } from '@nightshift/client/operations';
+
+import type { Context } from '../context.js';
+import { formatAge } from '../format/duration.js';
+import { jobListDocument, modelProvidersDocument } from '../operations.js';
+import type { Check } from './check.js';
+
+/** What a person at a terminal needs. */
+const wanted = ['READ', 'WRITE', 'APPROVE'] as const;
+
+/** Who asks, and what they may do. */
+export async function checkAccess(context: Context): Promise<Check> {
+  const { me } = await (await context.client()).query(MeDocument, {});
+  const role = me.role === null ? 'no workspace' : me.role.toLowerCase();
+  const scopes = me.scopes.map((scope) => scope.toLowerCase()).join(', ');
+  const says = `${role}${scopes === '' ? '' : `, may ${scopes}`}`;
+  if (me.workspaceId === null) {
+    return {
+      name: 'access',
+      state: 'warning',
+      says,
+      remedy: 'Name a workspace with --workspace or NIGHTSHIFT_WORKSPACE.',
+    };
+  }
+  const missing = wanted.filter((scope) => !me.scopes.includes(scope));
+  if (missing.length === 0) return { name: 'access', state: 'ok', says };
+  const remedy = `A key with the scopes ${missing.map((scope) => scope.toLowerCase()).join(', ')} could do more (createApiKey).`;
+  return { name: 'access', state: 'warning', says, remedy };
+}
+
+/** A job that has been queued for longer than this should have been taken. */
+const PATIENCE_MS = 15_000;
+
+/** Whether somebody takes jobs: seen by those that wait for their turn at the head of their threads. */
+export async function checkQueue(context: Context): Promise<Check> {
+  const client = await context.client();
+  const listed = async (status: string) => {
+    const { jobs } = await client.query(jobListDocument, {
+      filter: { status: { eq: status } },
+      first: 100,
+      after: undefined,
+    });
+    return jobs.nodes;
+  };
+  const [queued, running] = await Promise.all([listed('QUEUED'), listed('RUNNING')]);
+  const oldest = queued.map(({ createdAt }) => Date.parse(createdAt)).sort((a, b) => a - b)[0];
+  const says = `${queued.length} queued, ${running.length} running, of those you may see`;
+  if (oldest === undefined || Date.now() - oldest < PATIENCE_MS || running.length > 0)
+    return { name: 'queue', state: 'ok', says };
+  return {
+    name: 'queue',
+    state: 'failed',
+    says: `${says}; the oldest was asked for ${formatAge(new Date(oldest), Date.now())}`,
+    remedy: 'Is a worker running? `npm start` is one, `npm start -- --role worker` starts another.',
+  };
+}
+
+/** Which model answers when a job names none. */
+export async function checkModel(context: Context): Promise<Check> {
+  const { workspace } = await (await context.client()).query(modelProvidersDocument, {});
+  const providers = workspace?.modelProviders ?? [];
+  const chosen = providers.find(({ isDefault }) => isDefault) ?? providers[0];
+  if (chosen !== undefined) {
+    const says = `${chosen.defaultModel} of ${chosen.name} (${new URL(chosen.baseUrl).host})`;
+    return { name: 'model', state: 'ok', says };
+  }
+  return {
+    name: 'model',
+    state: 'ok',
+    says: "the server's own (the workspace has set no provider)",
+    remedy: '`nightshift doctor --job` asks it for a word.',
+  };
+}

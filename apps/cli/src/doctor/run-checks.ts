@@ -1,0 +1,93 @@
+import type { Context } from '../context.js';
+import { exitCodes } from '../exit-code.js';
+import { toCliError } from '../to-cli-error.js';
+import { askReadiness, type Readiness } from './ask-readiness.js';
+import type { Check } from './check.js';
+import { checkJob } from './check-job.js';
+import { checkAccess, checkModel, checkQueue } from './check-workspace.js';
+
+const LEAST_NODE = 22;
+
+/** One look after the other; what needs something that is not there is left out. */
+export async function* runChecks(context: Context, { withJob }: { withJob: boolean }): AsyncGenerator<Check> {
+  yield checkNode(process.versions.node);
+  const place = await context.connection();
+  yield {
+    name: 'config',
+    state: 'ok',
+    says: `${place.url} (from ${place.urlFrom}), credential from ${place.tokenFrom}`,
+  };
+  const readiness = await askReadiness(place.url);
+  yield* toServerChecks(readiness, place.url);
+  if (readiness.type === 'silent') return;
+  const access = await guarded(context, 'access', () => checkAccess(context));
+  yield access;
+  if (access.state === 'failed') return;
+  yield await guarded(context, 'queue', () => checkQueue(context));
+  yield await guarded(context, 'model', () => checkModel(context));
+  if (withJob) yield await guarded(context, 'job', () => checkJob(context));
+}
+
+function checkNode(version: string): Check {
+  const isEnough = Number(version.split('.')[0]) >= LEAST_NODE;
+  return {
+    name: 'node',
+    state: isEnough ? 'ok' : 'failed',
+    says: `Node ${version}`,
+    ...(!isEnough && { remedy: `Use Node ${LEAST_NODE} or newer; \`npx nightshift\` brings its own.` }),
+  };
+}
+
+function* toServerChecks(readiness: Readiness, url: string): Generator<Check> {
+  if (readiness.type === 'silent') {
+    yield {
+      name: 'server',
+      state: 'failed',
+      says: `${url} does not answer: ${readiness.why}`,
+      remedy: 'Start it with `npm start`, or name another place with NIGHTSHIFT_URL or --url.',
+      exitCode: exitCodes.network,
+    };
+    return;
+  }
+  const { draining, database, bus, tookMs } = readiness;
+  yield draining
+    ? {
+        name: 'server',
+        state: 'warning',
+        says: 'is stopping',
+        remedy: 'Wait until it is back, or ask another process.',
+      }
+    : { name: 'server', state: 'ok', says: `answers in ${tookMs} ms` };
+  yield part('database', database, {
+    good: 'can be used, with the tables of this version',
+    bad: 'cannot be used by the server',
+    remedy: 'Look at its log (LOG_LEVEL=info): is Postgres up, DATABASE_URL right, is every process of this version?',
+  });
+  yield part('bus', bus, {
+    good: 'hints come through',
+    bad: 'hints do not come through: streams and stops are late by seconds',
+    remedy: 'With BUS=postgres, connect directly or through a session-mode pooler: LISTEN needs it.',
+  });
+}
+
+interface PartWords {
+  readonly good: string;
+  readonly bad: string;
+  readonly remedy: string;
+}
+
+function part(name: string, works: boolean | undefined, { good, bad, remedy }: PartWords): Check {
+  if (works === undefined) return { name, state: 'unknown', says: 'the server does not tell' };
+  return works ? { name, state: 'ok', says: good } : { name, state: 'failed', says: bad, remedy };
+}
+
+/** A look that is refused is a finding, too. */
+async function guarded(context: Context, name: string, look: () => Promise<Check>): Promise<Check> {
+  try {
+    return await look();
+  } catch (thrown) {
+    const error = toCliError(thrown, await context.connection());
+    if (error === null) throw thrown;
+    return { name, state: 'failed', says: error.message, remedy: error.remedy, exitCode: error.exitCode };
+  }
+}

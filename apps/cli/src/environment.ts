@@ -1,0 +1,34 @@
+/** What the surroundings say. Absent and empty are the same. */
+export interface CliEnvironment {
+  /** NIGHTSHIFT_URL. */
+  readonly url: string | undefined;
+  /** NIGHTSHIFT_TOKEN; else NIGHTSHIFT_KEY, which the documents' examples use. */
+  readonly token: string | undefined;
+  /** NIGHTSHIFT_WORKSPACE: which one, for the token of a user of several. */
+  readonly workspace: string | undefined;
+  /** DATA_DIR: where `npm start` keeps its key and says where it serves. */
+  readonly dataDir: string | undefined;
+  /** NO_COLOR (no-color.org). */
+  readonly noColor: boolean;
+  /** TERM is `dumb`: lines only. */
+  readonly isDumb: boolean;
+  /** VISUAL, else EDITOR. */
+  readonly editor: string | undefined;
+}
+
+/** The only place of the command line that reads `process.env`. */
+export function readEnvironment(from: Readonly<Record<string, string | undefined>> = process.env): CliEnvironment {
+  const text = (name: string) => {
+    const value = from[name]?.trim();
+    return value === '' ? undefined : value;
+  };
+  return {
+    url: text('NIGHTSHIFT_URL'),
+    token: text('NIGHTSHIFT_TOKEN') ?? text('NIGHTSHIFT_KEY'),
+    workspace: text('NIGHTSHIFT_WORKSPACE'),
+    dataDir: text('DATA_DIR'),
+    noColor: text('NO_COLOR') !== undefined,
+    isDumb: text('TERM') === 'dumb',
+    editor: text('VISUAL') ?? text('EDITOR'),
+  };
+}

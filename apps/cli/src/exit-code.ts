@@ -1,0 +1,23 @@
+/** How a command ended, for scripts. Stable: docs/cli.md lists them. */
+export const exitCodes = {
+  /** It did what was asked; a job that was followed has completed. */
+  ok: 0,
+  /** The job failed or was cancelled, the workflow is not valid, a check did not pass, the server refused. */
+  failed: 1,
+  /** The command line, or a file it names, cannot be understood. */
+  usage: 2,
+  /** No credential, one that does not hold, or one that may not do this. */
+  auth: 3,
+  /** There is no such thing, or none that this credential may see. */
+  notFound: 4,
+  /** The server cannot be reached, went away, or says that it cannot serve now. */
+  network: 5,
+  /** A job waits for somebody, and nobody can be asked here. */
+  waiting: 6,
+  /** Ctrl-C. A job that was followed goes on, unless --cancel-on-exit was given. */
+  interrupted: 130,
+  /** Whoever read the output has stopped reading. */
+  brokenPipe: 141,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -1,0 +1,57 @@
+import type { JobEvent } from '@nightshift/client';
+
+import { type EventTable, lookUp } from '../view/event-table.js';
+
+/** What a job waits for from a person or a client, as its log tells it. */
+export class OpenRequests {
+  private readonly known = new Set<string>();
+  private waits = false;
+  private readonly changes: EventTable<readonly string[]> = {
+    JobSnapshotEvent: ({ status, interrupts }) => {
+      this.waits = status === 'WAITING';
+      return this.become(interrupts.filter(({ kind }) => needsSomebody(kind)).map(({ id }) => id));
+    },
+    InterruptOpenedEvent: ({ kind, interruptId }) =>
+      needsSomebody(kind) ? this.become([...this.known, interruptId]) : [],
+    InterruptResolvedEvent: ({ interruptId }) => {
+      this.known.delete(interruptId);
+      return [];
+    },
+    JobWaitingEvent: () => this.become([...this.known], true),
+    JobRequeuedEvent: () => this.become([...this.known], false),
+    JobStartedEvent: () => this.become([...this.known], false),
+  };
+
+  /** Whether the job holds no worker and can only go on when one of these is answered. */
+  get isWaiting(): boolean {
+    return this.waits && this.known.size > 0;
+  }
+
+  get ids(): readonly string[] {
+    return [...this.known];
+  }
+
+  has(id: string): boolean {
+    return this.known.has(id);
+  }
+
+  /** Takes an event; gives the requests that are new with it. */
+  take(event: JobEvent): readonly string[] {
+    return lookUp(this.changes, event) ?? [];
+  }
+
+  private become(ids: readonly string[], waits = this.waits): readonly string[] {
+    this.waits = waits;
+    const fresh = ids.filter((id) => !this.known.has(id));
+    this.known.clear();
+    for (const id of ids) this.known.add(id);
+    return fresh;
+  }
+}
+
+const kinds: ReadonlySet<string> = new Set(['TOOL_APPROVAL', 'HUMAN_INPUT', 'CLIENT_TOOL', 'UNKNOWN_OUTCOME']);
+
+/** A job may also wait for an instant or an event: that comes without anybody here. */
+function needsSomebody(kind: string): boolean {
+  return kinds.has(kind);
+}

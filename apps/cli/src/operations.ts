@@ -1,0 +1,77 @@
+import type { JobState, TypedDocument } from '@nightshift/client';
+
+/** What the client has no document for. A test checks them against the schema. */
+export const documents = {
+  jobList: `query CliJobs($filter: JobFilterInput, $first: Int, $after: String) {
+    jobs(filter: $filter, first: $first, after: $after) {
+      nodes {
+        id kind status reason model threadId workflowId createdAt startedAt finishedAt lastSeq
+        error { code message } usage { totalTokens promptTokens completionTokens }
+        thread { title }
+      }
+      pageInfo { hasNextPage endCursor }
+    }
+  }`,
+  workspaceTools: `query CliWorkspaceTools($after: String) {
+    workspaceTools(first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+  }`,
+  modelProviders: `query CliModelProviders { workspace { name modelProviders { name baseUrl defaultModel isDefault keyHint } } }`,
+} as const;
+
+/** A job in a list. */
+export type ListedJob = Pick<
+  JobState,
+  | 'id'
+  | 'kind'
+  | 'status'
+  | 'reason'
+  | 'model'
+  | 'threadId'
+  | 'workflowId'
+  | 'createdAt'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'lastSeq'
+  | 'error'
+  | 'usage'
+> & { readonly thread: { readonly title: string } | null };
+
+interface ListVariables {
+  readonly filter: object;
+  readonly first: number;
+  readonly after: string | undefined;
+}
+
+export const jobListDocument: TypedDocument<
+  {
+    readonly jobs: {
+      readonly nodes: readonly ListedJob[];
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    };
+  },
+  ListVariables
+> = documents.jobList;
+
+export const workspaceToolsDocument: TypedDocument<
+  {
+    readonly workspaceTools: {
+      readonly nodes: readonly { readonly id: string; readonly name: string }[];
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+    };
+  },
+  { readonly after: string | undefined }
+> = documents.workspaceTools;
+
+/** A provider that the workspace has set. */
+export interface ListedProvider {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly defaultModel: string;
+  readonly isDefault: boolean;
+  readonly keyHint: string | null;
+}
+
+export const modelProvidersDocument: TypedDocument<
+  { readonly workspace: { readonly name: string; readonly modelProviders: readonly ListedProvider[] } | null },
+  Record<string, never>
+> = documents.modelProviders;

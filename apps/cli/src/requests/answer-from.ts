@@ -1,0 +1,92 @@
+import type { Interrupt } from '@nightshift/client';
+
+import { CliError, usageError } from '../cli.errors.js';
+import { enumWords, jsonOf, wholeNumber } from '../commands/words.js';
+import { exitCodes } from '../exit-code.js';
+import type { Answer } from './ask-answer.js';
+import { askedOf } from './asked.js';
+
+/** An answer in flags. */
+export interface AnswerFlags {
+  readonly yes?: boolean;
+  readonly deny?: boolean;
+  readonly arguments?: string;
+  readonly hash?: string;
+  readonly grant?: string;
+  readonly action?: string;
+  readonly data?: string;
+  readonly decision?: string;
+  readonly result?: string;
+  readonly reason?: string;
+}
+
+const actions = ['SUBMIT', 'APPROVE', 'MODIFY', 'CUSTOM', 'SKIP', 'REJECT'] as const;
+const outcomes = ['HAPPENED', 'DID_NOT_HAPPEN', 'REPEAT', 'REPORT'] as const;
+
+/** The answer that the flags give to a request; null when they give none. Throws when they do not go with its kind. */
+export function answerFrom(flags: AnswerFlags, request: Interrupt): Answer | null {
+  const answer = flagsOf(request.kind, flags);
+  if (answer === null) {
+    const given = ['yes', 'deny', 'arguments', 'action', 'data', 'decision', 'result'] as const;
+    const wrong = given.find((name) => flags[name] !== undefined);
+    if (wrong === undefined) return null;
+    throw usageError(`--${wrong} does not answer this request: it is of the kind ${request.kind.toLowerCase()}.`);
+  }
+  const answered = toAnswer(answer, flags, request);
+  return flags.reason === undefined ? answered : { ...answered, reason: flags.reason };
+}
+
+type Given = 'approval' | 'denial' | 'question' | 'outcome';
+
+function flagsOf(kind: Interrupt['kind'], flags: AnswerFlags): Given | null {
+  const { yes, deny, arguments: edited, action, data, decision } = flags;
+  const approves = yes === true || edited !== undefined;
+  if (kind === 'TOOL_APPROVAL' && approves && deny === true) throw usageError('--yes and --deny do not go together.');
+  if (kind === 'TOOL_APPROVAL' && approves) return 'approval';
+  if (kind === 'TOOL_APPROVAL' && deny === true) return 'denial';
+  if (kind === 'HUMAN_INPUT' && (action !== undefined || data !== undefined)) return 'question';
+  return kind === 'UNKNOWN_OUTCOME' && decision !== undefined ? 'outcome' : null;
+}
+
+function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer {
+  switch (given) {
+    case 'approval':
+      return toApproval(flags, request);
+    case 'denial':
+      return { decision: 'DENY' };
+    case 'question': {
+      const [action = 'SUBMIT'] = enumWords(flags.action ?? 'submit', actions, '--action');
+      return { action, ...(flags.data !== undefined && { data: dataOf(flags.data, request) }) };
+    }
+    case 'outcome': {
+      const [decision = 'REPORT'] = enumWords(flags.decision ?? '', outcomes, '--decision');
+      return { decision, ...(flags.result !== undefined && { result: flags.result }) };
+    }
+  }
+}
+
+/** Approves exactly what is there now; with --hash, only if that is what was seen. */
+function toApproval({ arguments: edited, hash, grant }: AnswerFlags, request: Interrupt): Answer {
+  const { argumentsHash } = askedOf(request);
+  if (hash !== undefined && hash !== argumentsHash) {
+    throw new CliError({
+      exitCode: exitCodes.failed,
+      code: 'arguments_changed',
+      message: 'The arguments are not those with this hash any more.',
+      remedy: `Look again: nightshift approve ${request.id}`,
+    });
+  }
+  return {
+    decision: 'APPROVE',
+    argumentsHash,
+    ...(edited !== undefined && { arguments: jsonOf(edited, '--arguments') }),
+    ...(grant !== undefined && { grantMinutes: wholeNumber(grant, '--grant') }),
+  };
+}
+
+/** Text where the form is a text or there is none, else JSON. */
+function dataOf(text: string, request: Interrupt): unknown {
+  const { schema } = askedOf(request);
+  const type = typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : 'string';
+  return type === 'string' ? text : jsonOf(text, '--data');
+}

@@ -1,0 +1,58 @@
+import type { Interrupt } from '@nightshift/client';
+
+/** What the `request` of an interrupt may hold; docs/interrupts.md says which kind has what. */
+export interface Asked {
+  readonly reason: string | undefined;
+  readonly preview: string | undefined;
+  readonly isTruncated: boolean;
+  readonly argumentsHash: string | undefined;
+  readonly isApprovable: boolean;
+  readonly allowsEdit: boolean;
+  readonly prompt: string | undefined;
+  readonly schema: unknown;
+  /** What a question may be answered with, upper case; empty: anything. */
+  readonly actions: readonly string[];
+  /** A question's own answers. */
+  readonly options: readonly AskedOption[];
+  /** A question about a node's output: that. */
+  readonly output: string | undefined;
+}
+
+/** One of a question's own answers, and what is done with it. */
+export interface AskedOption {
+  readonly id: string;
+  readonly label: string;
+  readonly action: 'APPROVE' | 'REJECT' | 'CUSTOM';
+}
+
+/** Reads what a request says about itself. What is not there, or is something else, is absent. */
+export function askedOf({ request }: Pick<Interrupt, 'request'>): Asked {
+  const members: Readonly<Record<string, unknown>> = isObject(request) ? request : {};
+  const text = (name: string) =>
+    typeof members[name] === 'string' && members[name] !== '' ? members[name] : undefined;
+  const { actions, context } = members;
+  return {
+    reason: text('reason'),
+    preview: text('argumentsPreview'),
+    isTruncated: members['argumentsTruncated'] === true,
+    argumentsHash: text('argumentsHash'),
+    isApprovable: members['approvable'] === true,
+    allowsEdit: members['allowEdit'] === true,
+    prompt: text('prompt'),
+    schema: members['inputSchema'],
+    actions: Array.isArray(actions) ? actions.map((action) => String(action).toUpperCase()) : [],
+    options: Array.isArray(members['options']) ? members['options'].flatMap(optionOf) : [],
+    output: isObject(context) && typeof context['output'] === 'string' ? context['output'] : undefined,
+  };
+}
+
+function optionOf(value: unknown): AskedOption[] {
+  if (!isObject(value) || typeof value['id'] !== 'string') return [];
+  const { id, label, action } = value;
+  const known = (['APPROVE', 'REJECT'] as const).find((word) => word === String(action).toUpperCase());
+  return [{ id, label: typeof label === 'string' ? label : id, action: known ?? 'CUSTOM' }];
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

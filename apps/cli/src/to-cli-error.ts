@@ -1,0 +1,59 @@
+import { NightshiftError } from '@nightshift/client';
+
+import { CliError } from './cli.errors.js';
+import type { Connection } from './connection.js';
+import { type ExitCode, exitCodes } from './exit-code.js';
+
+const exits: Readonly<Record<string, ExitCode>> = {
+  unauthenticated: exitCodes.auth,
+  token_unavailable: exitCodes.auth,
+  forbidden: exitCodes.auth,
+  cannot_decide: exitCodes.auth,
+  scope_exceeds_role: exitCodes.auth,
+  not_found: exitCodes.notFound,
+  connection_lost: exitCodes.network,
+  bad_response: exitCodes.network,
+  no_websocket: exitCodes.network,
+  closed: exitCodes.network,
+  unavailable: exitCodes.network,
+  rate_limited: exitCodes.network,
+  job_limit_reached: exitCodes.network,
+};
+
+/** What the client rejects with, as the end of a command: with its exit code, and with what to do where we know. */
+export function toCliError(error: unknown, connection: Connection | undefined): CliError | null {
+  if (error instanceof CliError) return error;
+  if (!(error instanceof NightshiftError)) return null;
+  const { code, message, issues } = error;
+  return new CliError({
+    exitCode: exits[code] ?? exitCodes.failed,
+    code,
+    message: [asSentence(message), ...issues].join('\n'),
+    remedy: remedyFor(code, connection) ?? (error.requestId === undefined ? undefined : `Request ${error.requestId}.`),
+  });
+}
+
+function remedyFor(code: string, connection: Connection | undefined): string | undefined {
+  if (connection === undefined) return undefined;
+  const { url, urlFrom, tokenFrom } = connection;
+  switch (code) {
+    case 'unauthenticated':
+      return `${url} does not take the credential (from ${tokenFrom}). NIGHTSHIFT_TOKEN or --token names another one.`;
+    case 'forbidden':
+    case 'cannot_decide':
+    case 'scope_exceeds_role':
+      return `The credential (from ${tokenFrom}) may not do this: its scopes or its role are too small. \`nightshift doctor\` shows them.`;
+    case 'connection_lost':
+    case 'bad_response':
+      return `Asked ${url} (from ${urlFrom}). Is Nightshift running there? \`npm start\` starts it; NIGHTSHIFT_URL or --url names another place.`;
+    case 'rate_limited':
+    case 'job_limit_reached':
+      return 'Try again in a while, or end some of the jobs: `nightshift jobs --status queued,running,waiting`.';
+    default:
+      return undefined;
+  }
+}
+
+function asSentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,139 @@
+import type { JobEvent, JobEventOf } from '@nightshift/client';
+
+import { formatDuration } from '../format/duration.js';
+import { oneLine, plainText } from '../terminal/plain-text.js';
+import type { Screen } from '../terminal/screen.js';
+import { type EventTable, lookUp } from './event-table.js';
+import type { JobView } from './job-view.js';
+import { RunningWork } from './running-work.js';
+import { showEnd } from './show-end.js';
+import { showToolCall, type ToolCallState } from './show-tool-call.js';
+import { ShownText } from './shown-text.js';
+
+/**
+ * A job as one reads it: the text as it comes, a line for each call and each node of a workflow, what it cost. Where the text
+ * goes to a file or a pipe it is written at the end, when nothing of it can be withdrawn any more.
+ */
+export class ConversationView implements JobView {
+  private readonly text = new ShownText();
+  private readonly work: RunningWork;
+  private readonly begun = new Map<string, number>();
+  private readonly shownCalls = new Set<string>();
+  private writesText = false;
+  private readonly shows: EventTable<void> = {
+    JobSnapshotEvent: (event) => {
+      this.showSnapshot(event);
+    },
+    TextDeltaEvent: ({ offset, text }) => {
+      // Without an offset it is shown at its node only.
+      if (offset !== null) this.write(this.text.add(offset, text));
+    },
+    RoundRestartedEvent: ({ contentLength, reason }) => {
+      if (this.text.cut(contentLength) && this.writesText) this.remark(`↻ ${restarted(reason)}`);
+    },
+    ToolCallEvent: ({ toolCall, at }) => {
+      this.showCall(toolCall, Date.parse(at));
+    },
+    ToolCallUpdatedEvent: ({ toolCall, at }) => {
+      this.showCall(toolCall, Date.parse(at));
+    },
+    NodeStartedEvent: ({ nodeRunId, at }) => {
+      this.begun.set(nodeRunId, Date.parse(at));
+    },
+    NodeFinishedEvent: (event) => {
+      this.showNode(event);
+    },
+    RouteSelectedEvent: ({ name, reasoning }) => {
+      this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
+    },
+    InterruptResolvedEvent: ({ outcome }) => {
+      this.remark(`answered: ${outcome.replaceAll('_', ' ')}`);
+    },
+    JobWarningEvent: ({ text }) => {
+      this.screen.note(this.screen.paint('yellow', `  ! ${oneLine(text)}`));
+    },
+    JobCancelRequestedEvent: () => {
+      this.remark('told to stop');
+    },
+    JobFinishedEvent: (event) => {
+      this.finish(event);
+    },
+  };
+
+  constructor(
+    private readonly screen: Screen,
+    now: () => number = Date.now,
+  ) {
+    this.work = new RunningWork(now);
+  }
+
+  show(event: JobEvent): void {
+    this.work.note(event);
+    lookUp(this.shows, event);
+    if (event.__typename === 'JobFinishedEvent') return;
+    this.screen.show(() => this.work.describe());
+  }
+
+  close(): void {
+    this.screen.show(null);
+  }
+
+  private showNode(event: JobEventOf<'NodeFinishedEvent'>): void {
+    if (event.type === 'start' || event.type === 'output') return;
+    const { screen } = this;
+    const failed = event.nodeStatus === 'ERROR';
+    const sign = failed
+      ? screen.paint('red', '✗')
+      : screen.paint('green', event.nodeStatus === 'COMPLETED' ? '✓' : '–');
+    const began = this.begun.get(event.nodeRunId);
+    const time = began === undefined ? '' : `  ${formatDuration(Math.max(0, Date.parse(event.at) - began))}`;
+    const pass = event.iteration === null ? '' : ` #${event.iteration}`;
+    const inside = '  '.repeat(event.path.length);
+    const said = failed ? `  ${oneLine(event.error?.message ?? '')}` : '';
+    screen.note(
+      `  ${inside}${sign} ${oneLine(event.label)}${pass}${screen.paint('red', said)}${screen.paint('dim', time)}`,
+    );
+  }
+
+  private showSnapshot(event: JobEventOf<'JobSnapshotEvent'>): void {
+    for (const call of event.toolCallStates) this.showCall(call, null);
+    const rest = this.text.replace(event.content);
+    if (rest === null) {
+      if (this.writesText) this.remark('↻ the text above was withdrawn');
+      this.write(event.content);
+    } else {
+      this.write(rest);
+    }
+  }
+
+  private showCall(call: ToolCallState, at: number | null): void {
+    if (at !== null && (call.status === 'RUNNING' || !this.begun.has(call.callId))) this.begun.set(call.callId, at);
+    const began = this.begun.get(call.callId);
+    const line = showToolCall(this.screen, call, at === null || began === undefined ? null : Math.max(0, at - began));
+    if (line === null || this.shownCalls.has(call.callId)) return;
+    // Whose outcome nobody knows is settled again by a person.
+    if (call.status !== 'INTERRUPTED') this.shownCalls.add(call.callId);
+    this.screen.note(line);
+  }
+
+  private finish(event: JobEventOf<'JobFinishedEvent'>): void {
+    this.screen.show(null);
+    if (!this.screen.isLive && this.text.text !== '') this.screen.line(plainText(this.text.text).trimEnd());
+    if (this.writesText) this.screen.note();
+    for (const line of showEnd(this.screen, event)) this.screen.note(line);
+  }
+
+  private write(text: string): void {
+    if (!this.screen.isLive || text === '') return;
+    this.writesText = true;
+    this.screen.text(plainText(text));
+  }
+
+  private remark(text: string): void {
+    this.screen.note(this.screen.paint('dim', `  ${text}`));
+  }
+}
+
+function restarted(reason: string): string {
+  return `the round starts again (${oneLine(reason).replaceAll('_', ' ')}): what it had written above is withdrawn`;
+}

@@ -1,0 +1,56 @@
+import type { JobEventOf } from '@nightshift/client';
+
+import { formatDuration } from '../format/duration.js';
+import { showArguments } from '../format/show-arguments.js';
+import { oneLine } from '../terminal/plain-text.js';
+import type { EventTable } from './event-table.js';
+
+const LONGEST = 400;
+
+function words(...parts: readonly (string | null | undefined)[]): string {
+  return parts
+    .map((part) => oneLine(part ?? ''))
+    .filter((part) => part !== '')
+    .map((part) => (part.length > LONGEST ? `${part.slice(0, LONGEST)}…` : part))
+    .join(' · ');
+}
+
+const sayCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) =>
+  words(
+    `${toolCall.name}(${showArguments(toolCall.arguments)})`,
+    toolCall.status.toLowerCase(),
+    toolCall.error ?? toolCall.result,
+  );
+
+/** What an event says besides its name, in a line. */
+export const sayEvent: EventTable<string> = {
+  JobQueuedEvent: ({ queuePosition }) => (queuePosition === null ? '' : `number ${queuePosition} in its thread`),
+  JobStartedEvent: ({ epoch }) => (epoch === 1 ? '' : `by worker number ${epoch}`),
+  JobRequeuedEvent: ({ reason }) => words(reason),
+  JobCancelRequestedEvent: ({ reason, by }) => words(reason, `by ${by}`),
+  JobFinishedEvent: ({ status, error, reason, durationMs }) =>
+    words(status.toLowerCase(), error?.message ?? reason, formatDuration(durationMs)),
+  JobSnapshotEvent: ({ status, reset }) => words(status.toLowerCase(), reset ? 'in place of what is not kept' : ''),
+  JobWarningEvent: ({ code, text }) => words(code, text),
+  RoundStartedEvent: ({ round, model, nodeId }) => words(`round ${round}`, model, nodeId),
+  RoundFinishedEvent: ({ round, finishReason, usage }) =>
+    words(`round ${round}`, finishReason, `${usage.totalTokens} tokens`),
+  RoundRestartedEvent: ({ round, reason, contentLength }) =>
+    words(`round ${round}`, reason, `the text stands up to ${contentLength}`),
+  ToolCallEvent: sayCall,
+  ToolCallUpdatedEvent: sayCall,
+  ToolProgressEvent: ({ progressOf, progress, total, message }) =>
+    words(progressOf, progress === null ? '' : `${progress} of ${total ?? '?'}`, message),
+  InterruptOpenedEvent: ({ kind, title, interruptId }) => words(kind.toLowerCase(), title, interruptId),
+  InterruptReminderEvent: ({ kind, title, interruptId }) => words(kind.toLowerCase(), title, interruptId),
+  InterruptResolvedEvent: ({ outcome, decidedBy, interruptId }) =>
+    words(outcome, decidedBy === null ? '' : `by ${decidedBy}`, interruptId),
+  NodeStartedEvent: ({ label, type, iteration }) => words(label, type, iteration === null ? '' : `pass ${iteration}`),
+  NodeFinishedEvent: ({ label, nodeStatus, error, output }) =>
+    words(label, nodeStatus.toLowerCase(), error?.message ?? output),
+  BranchStartedEvent: ({ label }) => words(label),
+  BranchFinishedEvent: ({ label, nodeStatus, failure, output }) =>
+    words(label, nodeStatus.toLowerCase(), failure ?? output),
+  RouteSelectedEvent: ({ name, reasoning }) => words(name, reasoning),
+  LoopIterationEvent: ({ iteration, maxIterations }) => `${iteration ?? '?'} of at most ${maxIterations}`,
+};
