@@ -1,6 +1,8 @@
-import type { StartedJob } from '#jobs';
+import { type MemberPrincipal, scopeOf } from '#auth';
+import type { JobsRepository, StartedJob } from '#jobs';
+import { AppError } from '#platform';
 
-import type { StartLimiter } from './start-limiter.js';
+import type { Allowance, StartLimiter } from './start-limiter.js';
 
 /** Starts something that counts against a limit; a repetition of an earlier start does not. Throws `rate_limited`, and as `start`. */
 export async function limitedStart(
@@ -12,4 +14,35 @@ export async function limitedStart(
   const started = await start();
   if (started.replayed) limiter.giveBack(principal);
   return started;
+}
+
+/** Who starts, and the key by which a repetition is known; null: none was given. */
+export interface ChargedStart {
+  readonly principal: MemberPrincipal;
+  readonly key: string | null;
+}
+
+/**
+ * The same for doors that say what is left. A repetition passes even when nothing is: its key is looked for then. Throws
+ * `rate_limited`, and as `start`.
+ */
+export async function chargedStart(
+  { limiter, jobs }: { readonly limiter: StartLimiter; readonly jobs: JobsRepository },
+  { principal, key }: ChargedStart,
+  start: () => Promise<StartedJob>,
+): Promise<{ readonly job: StartedJob; readonly allowance: Allowance }> {
+  const isKnown = async () => key !== null && (await jobs.findAdmission(scopeOf(principal), key))?.jobId != null;
+  const allowance = await charge(limiter, principal.id, isKnown);
+  const job = await start();
+  const wasCharged = allowance.retryAfterSeconds === 0;
+  return { job, allowance: job.replayed && wasCharged ? limiter.giveBack(principal.id) : allowance };
+}
+
+async function charge(limiter: StartLimiter, principal: string, isKnown: () => Promise<boolean>): Promise<Allowance> {
+  try {
+    return limiter.take(principal);
+  } catch (error) {
+    if (!(error instanceof AppError) || !(await isKnown())) throw error;
+    return limiter.peek(principal);
+  }
 }
