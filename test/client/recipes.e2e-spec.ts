@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { documentExample } from '../harness/document-example.js';
+import { eventually } from '../harness/eventually.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { createGate, deltaChunk, textChunk, textReply } from '../harness/scripted-reply.js';
+import { TcpProxy } from '../harness/tcp-proxy.js';
+
+const run = promisify(execFile);
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let member: TestMember;
+let proxy: TcpProxy;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, DELTA_FLUSH_MS: '5' } });
+  member = (await api.people.workspaceOf('recipes')).owner;
+  proxy = await TcpProxy.start(api.url);
+  const cache = join(process.cwd(), 'node_modules', '.cache'); // from here packages are found
+  mkdirSync(cache, { recursive: true });
+  folder = mkdtempSync(join(cache, 'recipes-'));
+  writeFileSync(join(folder, 'follow-text.mjs'), documentExample('docs/clients.md', 'follow-text'));
+});
+afterEach(() => {
+  model.assertDone();
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await proxy.close();
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+describe('the recipe for', () => {
+  it.each(['graphql-ws', 'apollo', 'urql'])('%s has the exact text after lost connections', async (name) => {
+    const gates = [createGate(), createGate()];
+    const file = join(folder, `${name}.mjs`);
+    writeFileSync(file, documentExample('docs/clients.md', `recipe-${name}`));
+    const role = deltaChunk({ role: 'assistant', content: '' });
+    // A round that is withdrawn, and a connection that is cut before each thing that is said.
+    model.enqueue({ body: [role, textChunk('It is fou'), ...gates.slice(0, 1)], end: 'destroy' });
+    const { body } = textReply([' five', ', my', ' friend']);
+    model.enqueue({ body: [role, textChunk('It is'), ...gates.slice(1), ...body] });
+
+    const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: proxy.url, NIGHTSHIFT_KEY: member.key };
+    const running = run(process.execPath, [file], { env });
+    for (const gate of gates) {
+      await eventually('it follows', () => (proxy.open > 0 ? true : undefined));
+      await viewers(1);
+      proxy.cut('reset');
+      await viewers(0);
+      gate.open();
+    }
+    expect((await running).stdout).toBe('It is five, my friend\n');
+  });
+});
+
+/** Resolves when so many follow a job. */
+async function viewers(count: number): Promise<void> {
+  await eventually(`${count} are watching`, async () => {
+    const metric = await api.platform.metrics.registry.getSingleMetric('nightshift_viewers')?.get();
+    return metric?.values[0]?.value === count ? true : undefined;
+  });
+}
