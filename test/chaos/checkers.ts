@@ -31,7 +31,7 @@ export const checkLiveness: Check = async (database) => {
         EXISTS (SELECT 1 FROM interrupt i
           WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
         OR EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id
-          AND c.status = 'running' AND c.executor IN ('queue', 'client'))))`,
+          AND c.status = 'running' AND c.executor IN ('queue', 'client', 'job'))))`,
   );
   return stuck.map(({ id, status, runnable }) => {
     const why = runnable ? ' although a call of it may run' : '';

@@ -106,7 +106,7 @@ describe('the ledger row of a tool call', () => {
         newCallRow(job, 1, { ...call, ordinal: 4, callId: 'call_4' }),
       ],
     });
-    await commit(job, 2, { rows: [startCallRow(job, 1, 3)] });
+    await commit(job, 2, { rows: [startCallRow(job, { round: 1, ordinal: 3 })] });
     const failure = { phase: 'execution', message: 'no' } as const;
     await commit(job, 3, {
       rows: [

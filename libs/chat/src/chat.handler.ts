@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
-import { JobCloser, type OfferedTool, resolveOffered, ToolCatalog, ToolQueue } from '#tools';
+import { JobCloser, type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
 
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
 import type { AgentPreset } from './agents/agent.js';
@@ -12,6 +12,7 @@ import { JobCalls } from './calls/job-calls.js';
 import { newCallId } from './calls/new-call-id.js';
 import { pagerOf } from './calls/pager-of.js';
 import { routeContext } from './calls/route-context.js';
+import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import type { ChatInput } from './chat-input.js';
@@ -30,7 +31,7 @@ export class ChatCalls {
     readonly router: CallRouter,
     readonly tools: ToolRunner,
     readonly unknown: UnknownCalls,
-    readonly queue: ToolQueue,
+    readonly sent: SentCalls,
     readonly closer: JobCloser,
   ) {}
 }

@@ -13,6 +13,7 @@ import { AnswersRepository } from './answers/answers.repository.js';
 import { CallIdsRepository } from './answers/call-ids.repository.js';
 import { Continuations } from './answers/continuations.service.js';
 import { CallRouter } from './calls/call-router.js';
+import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { ChatCalls, ChatHandler } from './chat.handler.js';
@@ -53,6 +54,7 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
     NodeConversationsRepository,
     NodeLoops,
     PendingCallsRepository,
+    SentCalls,
     ToolRunner,
     UnknownCalls,
     ...answers,

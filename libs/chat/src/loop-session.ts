@@ -118,7 +118,7 @@ export class LoopSession {
     const { modelName, roundStartedAt: startedAt } = this;
     const round: FinishedRound = { step, routes, modelName, startedAt, contentLength };
     const goings = [...routes.values()].map(({ type }) => type);
-    const starts = goings.some((type) => type === 'run' || type === 'queue');
+    const starts = goings.some((type) => type !== 'open' && type !== 'refused');
     let cancelled = false;
     if (!starts) {
       // Nothing starts, so nothing waits for the disk: it goes with the next commit, which ends the job's run or parks it.

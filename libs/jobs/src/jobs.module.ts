@@ -35,7 +35,6 @@ import { SnapshotRepository } from './snapshot/snapshot.repository.js';
 import { AdmissionRepository } from './start/admission.repository.js';
 import { JobStarter } from './start/job-starter.js';
 import { StartRepository } from './start/start.repository.js';
-import { SubJobsRepository } from './sub-jobs/sub-jobs.repository.js';
 
 const shared = [
   AdmissionRepository,
@@ -69,7 +68,6 @@ const shared = [
   ShownTextsRepository,
   SnapshotRepository,
   StartRepository,
-  SubJobsRepository,
   Sweeper,
   ThreadLine,
   ThreadLineRepository,

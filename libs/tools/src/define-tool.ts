@@ -34,8 +34,10 @@ interface ToolSpec {
   readonly sort?: ToolSort;
   /** Default: a fingerprint of name, description and schema. */
   readonly version?: string;
-  /** Default `worker`; `queue` for what takes long or must not share the job's process. */
-  readonly isolation?: 'worker' | 'queue';
+  /** Default `worker`; `queue` for what takes long or must not share the job's process, `job` for what is a job of its own. */
+  readonly isolation?: 'worker' | 'queue' | 'job';
+  /** Of a tool that is a workflow. */
+  readonly workflowId?: string;
   /** Default: nobody is asked on the tool's own account. */
   readonly approval?: 'require_approval' | 'block';
   /** Default true. Whether an approver may change the arguments. */
@@ -96,6 +98,7 @@ function conditionsOf(spec: ZodToolSpec<z.ZodType> | JsonSchemaToolSpec) {
   return {
     sort: spec.sort ?? (spec.execute === undefined ? 'client' : 'server'),
     isolation: spec.isolation ?? 'worker',
+    workflowId: spec.workflowId ?? null,
     approval: spec.approval ?? null,
     allowEdit: spec.allowEdit ?? true,
     sensitiveFields: spec.sensitiveFields ?? [],

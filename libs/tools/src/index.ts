@@ -112,6 +112,8 @@ export { type CallDecision, type HeldCall, HeldCallsRepository } from './interru
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
+export { SubJobs } from './sub-jobs/sub-jobs.js';
+export { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
 export { ToolQueueModule } from './tool-queue/tool-queue.module.js';
 export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queue/tool-queue-cancels.js';

@@ -53,7 +53,7 @@ export interface LedgerCall {
 export interface CallState {
   /** The ledger row's id. */
   readonly id: string;
-  readonly executor: 'worker' | 'queue' | 'client';
+  readonly executor: CallExecutor;
   readonly approval: Approval | null;
   /** Fingerprint of the tool it is a call of; null: none was kept. */
   readonly toolVersion: string | null;
@@ -77,6 +77,9 @@ export interface CallState {
   /** For a call whose outcome is unknown: somebody has decided that it stays so. */
   readonly isReported: boolean;
 }
+
+/** Where a call runs: in its job's worker, a process of the isolated queue, a client, or a job of its own. */
+export type CallExecutor = 'worker' | 'queue' | 'client' | 'job';
 
 /** Who let a call run, or did not. */
 export type Approval = 'policy' | 'person' | 'grant' | 'denied' | 'expired' | 'blocked' | 'withdrawn';

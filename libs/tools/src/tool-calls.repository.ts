@@ -4,7 +4,7 @@ import { newId } from '#platform';
 import { argumentContents } from './history/argument-content.js';
 import type { PlannedCall } from './plan-calls.js';
 import type { ToolSort } from './tool.js';
-import type { Approval, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
+import type { Approval, CallExecutor, Settlement, ToolCallStatus, ToolFailure } from './tool-call.js';
 
 interface JobRef {
   readonly workspaceId: string;
@@ -68,7 +68,7 @@ const newCalls: CommitPart<NewRow> = {
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
     CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN up.lease_epoch END, clock_timestamp(),
-    CASE WHEN (r.status = 'running' AND r.executor = 'worker') OR r.ran_ms IS NOT NULL
+    CASE WHEN (r.status = 'running' AND r.executor IN ('worker', 'job')) OR r.ran_ms IS NOT NULL
       THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
     CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
     up.thread_id, up.created_by, r.runtime, r.ran_ms, coalesce(r.result_bytes, octet_length(r.result)), r.executor, r.approval,
@@ -80,19 +80,22 @@ const newCalls: CommitPart<NewRow> = {
 
 type CallKey = readonly [workspaceId: string, jobId: string, round: number, ordinal: number];
 
+type StartedRow = readonly [...CallKey, executor: string];
+
 /** A call of an older epoch may be started again only if calling twice does no harm. */
-const startedCalls: CommitPart<CallKey> = {
+const startedCalls: CommitPart<StartedRow> = {
   name: 'started_calls',
   columns: [
     ['workspace_id', 'uuid'],
     ['job_id', 'uuid'],
     ['round', 'int'],
     ['ordinal', 'int'],
+    ['executor', 'text'],
   ],
   sql: (
     rows,
   ) => `UPDATE tool_call t SET status = 'running', started_epoch = up.lease_epoch, started_at = clock_timestamp(),
-      executed_arguments = t.approved_arguments, executor = 'worker'
+      executed_arguments = t.approved_arguments, executor = r.executor
     FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
@@ -153,7 +156,7 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   /** The row's id, for what refers to it in the same commit. */
   readonly id?: string;
   /** Default `worker`. */
-  readonly executor?: 'worker' | 'queue' | 'client';
+  readonly executor?: CallExecutor;
   /** Who let it run, or did not; absent: nobody was asked about any call of its round. */
   readonly approval?: Approval | null;
   readonly grantId?: string | null;
@@ -190,9 +193,13 @@ export function newCallRow(job: JobRef, round: number, call: NewCall): PartRow {
   ]);
 }
 
-/** Takes the right to run a committed call under the present epoch. */
-export function startCallRow(job: JobRef, round: number, ordinal: number): PartRow {
-  return partRow(startedCalls, [job.workspaceId, job.jobId, round, ordinal]);
+/** Takes the right to run a committed call under the present epoch, or to have a job of its own run it. */
+export function startCallRow(
+  job: JobRef,
+  { round, ordinal }: { readonly round: number; readonly ordinal: number },
+  executor: 'worker' | 'job' = 'worker',
+): PartRow {
+  return partRow(startedCalls, [job.workspaceId, job.jobId, round, ordinal, executor]);
 }
 
 type OpenedRow = readonly [...CallKey, status: string, executor: string];

@@ -41,6 +41,8 @@ export interface ToolContext {
   /** `user:<id>`, `key:<id>` or `system`: whose rights the tool acts with. */
   readonly principal: string;
   readonly callId: string;
+  /** The ledger row's id; for tools whose work is a job. */
+  readonly toolCallId?: string;
   /** The same for every attempt of this call; send it along with any effect. */
   readonly idempotencyKey: string;
   /** The lease epoch under which the call was started; send it beside the key so that a stale sender can be told apart. */
@@ -70,8 +72,13 @@ export interface Tool {
   readonly sort: ToolSort;
   /** Changes whenever what the model is shown or what runs changes; jobs pin it. */
   readonly version: string;
-  /** `queue`: runs in a process of the isolated tool queue, while the job waits without a slot. */
-  readonly isolation: 'worker' | 'queue';
+  /**
+   * `queue`: runs in a process of the isolated tool queue, while the job waits without a slot. `job`: its work is a job of its own;
+   * the handler only starts that, for `context.toolCallId` and once for each idempotency key.
+   */
+  readonly isolation: 'worker' | 'queue' | 'job';
+  /** Of a tool that is a workflow: which one. It is not offered to jobs that run it. */
+  readonly workflowId: string | null;
   /** The tool's own layer of the approval policy; null: it asks for nothing. It can only tighten. */
   readonly approval: 'require_approval' | 'block' | null;
   /** Whether a person who approves may change the arguments. */

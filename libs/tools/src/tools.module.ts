@@ -32,6 +32,11 @@ import { JobCloser } from './interrupts/job-closer.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { OutputsModule } from './outputs/outputs.module.js';
+import { SubJobCallsRepository } from './sub-jobs/sub-job-calls.repository.js';
+import { SubJobSettler } from './sub-jobs/sub-job-settler.js';
+import { SubJobStarter } from './sub-jobs/sub-job-starter.js';
+import { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
+import { SubJobs } from './sub-jobs/sub-jobs.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
 
@@ -66,7 +71,8 @@ const clientTools = [
   ClientToolTimeouts,
   HandedCalls,
 ];
-const shared = [...approvals, ...clientTools, ...interrupts, ToolQueue];
+const subJobs = [SubJobCallsRepository, SubJobs, SubJobSettler, SubJobStarter, SubJobSweeper];
+const shared = [...approvals, ...clientTools, ...interrupts, ...subJobs, ToolQueue];
 
 /** Tools: which there are, who is asked before they run, and what people and clients do about calls. Expects the platform. */
 @Module({

@@ -1,5 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
+import { PrincipalsRepository } from '#auth';
 import { ChatModule } from '#chat';
 import { JobHandlers, JobsModule, JobTurns } from '#jobs';
 import { ModelsModule } from '#models';
@@ -7,9 +8,13 @@ import { ToolsModule } from '#tools';
 
 import { DefinitionChecks } from './definitions/definition-checks.js';
 import { DefinitionsRepository } from './definitions/definitions.repository.js';
+import { PublishedWorkflowsRepository } from './definitions/published-workflows.repository.js';
 import { VersionsInUse } from './definitions/versions-in-use.js';
 import { WorkflowsRepository } from './definitions/workflows.repository.js';
 import { WorkflowsService } from './definitions/workflows.service.js';
+import { OfferedWorkflowsRepository } from './offered/offered-workflows.repository.js';
+import { WorkflowCalls } from './offered/workflow-calls.service.js';
+import { WorkflowToolSource } from './offered/workflow-tool.source.js';
 import { MemoryRepository } from './run/memory.repository.js';
 import { NodeRunsRepository } from './run/node-runs.repository.js';
 import { NodeServices } from './run/node-services.js';
@@ -31,7 +36,15 @@ import { ShownNodeRunsRepository } from './state/shown-node-runs.repository.js';
 import { WorkflowDiagrams } from './state/workflow-diagrams.js';
 import { WorkflowStateReader } from './state/workflow-state-reader.js';
 
-const definitions = [DefinitionChecks, DefinitionsRepository, VersionsInUse, WorkflowsRepository, WorkflowsService];
+const definitions = [
+  DefinitionChecks,
+  DefinitionsRepository,
+  PublishedWorkflowsRepository,
+  VersionsInUse,
+  WorkflowsRepository,
+  WorkflowsService,
+];
+const offered = [OfferedWorkflowsRepository, PrincipalsRepository, WorkflowCalls, WorkflowToolSource];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
 const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
 const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
@@ -46,7 +59,7 @@ const states = [
 /** Workflows of workspaces: their definitions, and jobs that run them. Expects the platform. */
 @Module({
   imports: [ChatModule, JobsModule, ModelsModule, ToolsModule],
-  providers: [...definitions, ...runs, ...schedules, ...starts, ...states],
+  providers: [...definitions, ...offered, ...runs, ...schedules, ...starts, ...states],
   exports: [...definitions, ...schedules, ...starts, ...states],
 })
 export class WorkflowsModule implements OnModuleInit {

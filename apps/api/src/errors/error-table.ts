@@ -59,6 +59,7 @@ export const errorTable = {
   workflow_changed: conflict,
   sub_job_limit: conflict,
   sub_job_unwanted: conflict,
+  workflow_recursion: conflict,
   workflow_not_published: conflict,
   workflow_payload_mismatch: conflict,
   workflow_stale: conflict,

@@ -7,6 +7,8 @@ export type CallRoute =
   | ({ readonly type: 'run' } & Allowed)
   /** A process of the isolated queue runs it, if one takes it within `ttlMs`. */
   | ({ readonly type: 'queue'; readonly ttlMs: number } & Allowed)
+  /** A job of its own is its work. */
+  | ({ readonly type: 'sub-job' } & Allowed)
   /** Somebody outside has to let it run (`awaiting_approval`), or to run it (`awaiting_client`). */
   | {
       readonly type: 'open';

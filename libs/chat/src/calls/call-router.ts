@@ -104,8 +104,14 @@ export class CallRouter {
     }
     const { approval, grantId } = answer;
     const allowed = { approval, grantId, toolVersion: tool.version };
-    if (tool.isolation !== 'queue') return { type: 'run', ...allowed };
-    return { type: 'queue', ttlMs: this.config.values.TOOL_QUEUE_TTL_MS, ...allowed };
+    switch (tool.isolation) {
+      case 'worker':
+        return { type: 'run', ...allowed };
+      case 'queue':
+        return { type: 'queue', ttlMs: this.config.values.TOOL_QUEUE_TTL_MS, ...allowed };
+      case 'job':
+        return { type: 'sub-job', ...allowed };
+    }
   }
 
   private askFor(

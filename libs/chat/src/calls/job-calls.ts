@@ -1,4 +1,4 @@
-import { CancelRequested, endsJob, interruptOpened, JobCancelled, openInterruptRow } from '#jobs';
+import { CancelRequested, endsJob, interruptOpened, JobCancelled, openInterruptRow, type PartRow } from '#jobs';
 import { newId } from '#platform';
 import {
   isOpen,
@@ -8,7 +8,7 @@ import {
   queueCallRows,
   type QueuedCall,
   settleCallRow,
-  type ToolQueue,
+  startCallRow,
   toToolCallItem,
 } from '#tools';
 
@@ -18,6 +18,7 @@ import type { CallRouter, RouteContext, RoutedCall } from './call-router.js';
 import { atNode, type CallingRun } from './calling-run.js';
 import type { HeldRound } from './held-round.js';
 import type { RoundFinished } from './round-write.js';
+import type { SentCalls } from './sent-calls.js';
 import type { RunnableCall, ToolRunner } from './tool-runner.js';
 
 type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
@@ -26,7 +27,7 @@ type RunStep = Extract<LoopStep, { type: 'run-calls' }>;
 export interface CallServices {
   readonly router: CallRouter;
   readonly tools: ToolRunner;
-  readonly queue: ToolQueue;
+  readonly sent: SentCalls;
   readonly closer: JobCloser;
 }
 
@@ -81,7 +82,7 @@ export class JobCalls {
   committed({ round, calls }: RoundFinished, { cancelled }: { readonly cancelled: boolean }): void {
     if (cancelled) this.fresh = { round, routes: new Map() };
     if (!cancelled && [...(this.fresh?.routes.values() ?? [])].some(({ type }) => type === 'queue'))
-      this.services.queue.hint(this.run.job.workspaceId);
+      this.services.sent.queued(this.run.job);
     for (const call of calls) {
       const route = this.fresh?.routes.get(call.ordinal);
       if (route === undefined || route.type === 'refused') continue;
@@ -95,6 +96,7 @@ export class JobCalls {
     const results: CallResult[] = [];
     const runnable: RunnableCall[] = [];
     const isStarted = this.fresh?.round === round;
+    if (isStarted) await this.startJobs();
     for (const call of calls) {
       const route = isStarted ? this.fresh?.routes.get(call.ordinal) : await this.reroute(round, call);
       if (route?.type === 'run') runnable.push(this.toRunnable(round, call, route));
@@ -123,6 +125,13 @@ export class JobCalls {
     this.open.clear();
   }
 
+  /** Of the round that was just committed. */
+  private async startJobs(): Promise<void> {
+    const routes = [...(this.fresh?.routes.values() ?? [])];
+    const ids = routes.flatMap(({ type, toolCallId }) => (type === 'sub-job' ? [toolCallId] : []));
+    await this.services.sent.asJobs(this.run.job, ids);
+  }
+
   private async route(call: RoutedCall): Promise<CallRoute> {
     const route = await this.services.router.route(this.context, call);
     return route.type === 'open' ? { ...route, interrupt: atNode(route.interrupt, this.run.node) } : route;
@@ -147,8 +156,16 @@ export class JobCalls {
     if (route.type === 'open') this.park(known, route);
     if (route.type === 'queue') {
       const { toolVersion, ttlMs } = route;
-      await this.send(known, { arguments: state.approvedArguments ?? known.arguments, toolVersion, ttlMs });
+      const queued: QueuedCall = {
+        ...known,
+        arguments: state.approvedArguments ?? known.arguments,
+        toolVersion,
+        ttlMs,
+      };
+      if (await this.send(known, queueCallRows(this.run.job, queued))) this.services.sent.queued(this.run.job);
     }
+    if (route.type === 'sub-job' && (await this.send(known, [startCallRow(this.run.job, known, 'job')])))
+      await this.services.sent.asJobs(this.run.job, [state.id]);
     return route;
   }
 
@@ -165,16 +182,14 @@ export class JobCalls {
     this.open.set(keyOf(call), interrupt.id);
   }
 
-  /** Hands an approved call to the isolated queue. */
-  private async send(call: LedgerCall, sent: Pick<QueuedCall, 'arguments' | 'toolVersion' | 'ttlMs'>): Promise<void> {
-    const { job } = this.run;
+  /** Hands an approved call over to others. False: a cancel came first. */
+  private async send(call: LedgerCall, rows: readonly PartRow[]): Promise<boolean> {
     const item = toToolCallItem({ ...call, status: 'running' });
     const body = { round: call.round, internalStatus: 'running', call: item };
-    const rows = queueCallRows(job, { ...call, ...sent });
     const write = { rows, events: [{ type: 'tool-call-updated', body } as const] };
-    if (!(await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write)))) return;
-    this.services.queue.hint(this.run.job.workspaceId);
+    if (!(await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write)))) return false;
     this.open.set(keyOf(call), null);
+    return true;
   }
 
   private toRunnable(round: number, call: LoopCall, { toolVersion }: { readonly toolVersion: string }): RunnableCall {

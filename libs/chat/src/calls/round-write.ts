@@ -119,6 +119,7 @@ function stored(
   if (!('durationMs' in state) && state.status === 'cancelled') return { ...begun, id, status: 'cancelled' };
   if (route.type === 'open') return { ...begun, id, status: route.status, executor: route.executor };
   const allowed = { id, approval: route.approval, grantId: route.grantId };
+  if (route.type === 'sub-job') return { ...begun, ...allowed, status: 'running', executor: 'job' };
   if (route.type === 'queue') return { ...begun, ...allowed, status: 'running', executor: 'queue', ttlMs: route.ttlMs };
   return { ...allowed, ...endOf(state) };
 }

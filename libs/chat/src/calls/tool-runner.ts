@@ -88,7 +88,7 @@ export class ToolRunner {
     const item = toToolCallItem({ ...call, status: 'running' });
     try {
       await run.commitUnlessCancelled({
-        rows: [startCallRow(run.job, round, call.ordinal)],
+        rows: [startCallRow(run.job, { round, ordinal: call.ordinal })],
         events: [{ type: 'tool-call-updated', body: { round, internalStatus: 'running', call: item } }],
       });
       return 'started';

@@ -80,13 +80,14 @@ export class NodeLoops {
   }
 
   private async offered(
-    { workspaceId }: ClaimedJob,
+    { workspaceId, workflowId }: ClaimedJob,
     names: readonly string[],
     { toolPins: pins, client }: ConversationTerms,
   ): Promise<readonly OfferedTool[]> {
     const tools = await this.catalog.of(workspaceId);
     const wanted = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;
-    const definitions = wanted.flatMap((name) => tools.definitionOf(name) ?? []);
+    const isItself = (name: string) => workflowId !== null && tools.find(name)?.workflowId === workflowId;
+    const definitions = wanted.flatMap((name) => (isItself(name) ? [] : (tools.definitionOf(name) ?? [])));
     const offered = resolveOffered(definitions, tools, {
       ...(pins === undefined ? {} : { pins }),
       ...(client === undefined ? {} : { client }),

@@ -20,6 +20,10 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`',
     says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it.',
   },
+  'agent-selected': {
+    body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`',
+    says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it.',
+  },
   'round-started': { body: '`round`, `model`, `nodeId?`', says: 'The model is being asked.' },
   'text-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
@@ -46,7 +50,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     says: 'The call has moved to another status.',
   },
   'tool-progress': {
-    body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`',
+    body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`, `subJobId?`',
     says: 'How far a call is; at most two a second for each call. Display only.',
   },
   'interrupt-opened': {

@@ -120,6 +120,8 @@ export interface JobEventBodies {
     readonly progress?: number;
     readonly total?: number;
     readonly message?: string;
+    /** The job that the call has become. */
+    readonly subJobId?: string;
   };
   /** `request` by kind; `expiresAt` in ms since the epoch, null: never. */
   'interrupt-opened': AtNode & {

@@ -4,7 +4,7 @@ import { type HeldJob, mayHaveRun, stoppedCall, unknownOutcome } from '#jobs';
 
 import { argumentContents } from '../history/argument-content.js';
 import type { ToolEffect } from '../tool.js';
-import type { Settlement, ToolCallStatus, ToolFailure } from '../tool-call.js';
+import type { CallExecutor, Settlement, ToolCallStatus, ToolFailure } from '../tool-call.js';
 
 /** A ledger row as it is under the lock of its job. */
 export interface HeldCall {
@@ -19,7 +19,7 @@ export interface HeldCall {
   readonly approvedArguments: string | null;
   readonly effect: ToolEffect;
   readonly status: ToolCallStatus;
-  readonly executor: 'worker' | 'queue' | 'client';
+  readonly executor: CallExecutor;
   readonly result: string | null;
   readonly error: ToolFailure | null;
   readonly idempotencyKey: string;

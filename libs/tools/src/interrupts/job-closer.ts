@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
 import { InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
+import { BUS, type Bus } from '#platform';
 
 import { callUpdated } from './call-updated.js';
 import { HeldCallsRepository } from './held-calls.repository.js';
@@ -20,6 +21,7 @@ export class JobCloser {
     private readonly interrupts: InterruptsRepository,
     private readonly settler: InterruptSettler,
     private readonly calls: HeldCallsRepository,
+    @Inject(BUS) private readonly bus: Bus,
   ) {}
 
   /**
@@ -33,9 +35,10 @@ export class JobCloser {
     rounds?: readonly number[],
     requests: readonly string[] = [],
   ): Promise<void> {
-    await this.amender.amend(workspaceId, jobId, async (job) => {
-      if (job.row.epoch !== epoch || job.row.status !== 'running') return;
-      for (const call of await this.calls.closeAll(job, rounds)) job.append(callUpdated(call));
+    const closed = await this.amender.amend(workspaceId, jobId, async (job) => {
+      if (job.row.epoch !== epoch || job.row.status !== 'running') return [];
+      const calls = await this.calls.closeAll(job, rounds);
+      for (const call of calls) job.append(callUpdated(call));
       const ids = rounds === undefined ? null : await this.calls.idsOf(job, rounds);
       for (const interrupt of await this.interrupts.openOfJob(job.client, job)) {
         const isPart = ids === null || ids.has(interrupt.toolCallId ?? '') || requests.includes(interrupt.id);
@@ -45,6 +48,9 @@ export class JobCloser {
           { status: 'cancelled', outcome: { outcome: 'cancelled' }, by: null },
         );
       }
+      return calls;
     });
+    if (closed?.some(({ executor }) => executor === 'job') === true)
+      this.bus.publish('sub-jobs', { workspaceId, jobId });
   }
 }

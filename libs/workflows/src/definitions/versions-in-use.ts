@@ -21,6 +21,10 @@ export class VersionInUse {
     readonly length: number,
   ) {}
 
+  get meta(): WorkflowDocument['meta'] {
+    return this.document.meta;
+  }
+
   /** Throws `workflow_not_runnable`. */
   get graph(): WorkflowGraph {
     this.made ??= toGraph(this.document);

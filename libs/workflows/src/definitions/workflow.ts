@@ -13,6 +13,8 @@ export interface Workflow {
   readonly publishedVersion: number | null;
   /** How many versions there are. */
   readonly latestVersion: number;
+  /** Whether models may call what is published. */
+  readonly offeredAsTool: boolean;
   readonly createdBy: string;
   readonly createdAt: number;
   readonly updatedAt: number;

@@ -20,6 +20,7 @@ const summary = {
   draftVersion: true,
   publishedVersion: true,
   latestVersion: true,
+  offeredAsTool: true,
   createdBy: true,
   createdAt: true,
   updatedAt: true,
@@ -106,6 +107,11 @@ export class WorkflowsRepository {
     await tx.workflowVersion.create({ data: { workspaceId, workflowId, number, definition, hash, createdBy } });
     const data = { latestVersion: number, publishedVersion: number, updatedAt: new Date() };
     await tx.workflow.updateMany({ where: { AND: [readable(scope), { id: workflowId }] }, data });
+  }
+
+  async offer(tx: PrismaTransaction, scope: Scope, { id, offered }: { id: string; offered: boolean }): Promise<void> {
+    const data = { offeredAsTool: offered, updatedAt: new Date() };
+    await tx.workflow.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
 
   /** Its schedules are gone for good. */

@@ -11,7 +11,7 @@ import {
   scopeOf,
 } from '#auth';
 import { newId, PrismaService, type PrismaTransaction } from '#platform';
-import { lockWorkspace, recordChange } from '#tools';
+import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
 import type { Validation } from '../definition/validate.js';
 import { DefinitionChecks } from './definition-checks.js';
@@ -50,6 +50,7 @@ export class WorkflowsService {
     private readonly prisma: PrismaService,
     private readonly workflows: WorkflowsRepository,
     private readonly checks: DefinitionChecks,
+    private readonly catalog: ToolCatalog,
   ) {}
 
   /** Newest first. */
@@ -175,6 +176,19 @@ export class WorkflowsService {
     });
   }
 
+  /**
+   * Says whether models may call what is published of it, as the tool `workflow.<name>`. Calls that run go on. Throws `not_found`,
+   * `forbidden`.
+   */
+  async offerAsTool(principal: MemberPrincipal, ref: string, offered: boolean): Promise<Workflow> {
+    assertMay(principal, 'manage');
+    return this.change(principal, offered ? 'workflow-offered' : 'workflow-withdrawn', async (tx) => {
+      const { id } = await this.find(tx, principal, ref);
+      await this.workflows.offer(tx, scopeOf(principal), { id, offered });
+      return this.find(tx, principal, id);
+    });
+  }
+
   /** It can be started no more and its name is free; jobs that run it go on. Throws `not_found`, `forbidden`. */
   async remove(principal: MemberPrincipal, ref: string): Promise<Workflow> {
     assertMay(principal, 'manage');
@@ -252,12 +266,12 @@ export class WorkflowsService {
     return version;
   }
 
-  private change(
+  private async change(
     principal: MemberPrincipal,
     action: string,
     run: (tx: PrismaTransaction) => Promise<Workflow>,
   ): Promise<Workflow> {
-    return this.prisma.withWorkspace(principal, async (tx) => {
+    const workflow = await this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, principal.workspaceId);
       const changed = await run(tx);
       const { id: subjectId, name, draftVersion, draftHash, publishedVersion } = changed;
@@ -265,6 +279,9 @@ export class WorkflowsService {
       await recordChange(tx, principal, { action, subjectType: 'Workflow', subjectId, details });
       return changed;
     });
+    // It may be one of the workspace's tools.
+    this.catalog.forget(principal.workspaceId);
+    return workflow;
   }
 }
 

@@ -12,6 +12,8 @@ export interface RunPlan {
   /** What the user said. */
   readonly input: string;
   readonly sessionId: string;
+  /** Values of declared inputs, for templates of the top; absent: it was given none. */
+  readonly inputs?: ReadonlyMap<string, unknown>;
   /** The conversation before it. */
   readonly history: readonly ChatMessage[];
   readonly attachments: readonly Attachment[];

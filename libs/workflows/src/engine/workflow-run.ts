@@ -165,7 +165,8 @@ export class WorkflowRun {
 
 const CANCELLED: Halt = { status: 'cancelled', code: 'cancelled', message: 'Workflow cancelled' };
 
-function toMemory({ graph, sessionId, attachments, history, input, resumeFrom }: RunPlan): ScopeMemory {
-  const facts = { workflowName: graph.name, sessionId, inputs: new Map(), attachments };
+function toMemory(plan: RunPlan): ScopeMemory {
+  const { graph, sessionId, inputs = new Map(), attachments, history, input, resumeFrom } = plan;
+  const facts = { workflowName: graph.name, sessionId, inputs, attachments };
   return ScopeMemory.of(facts, resumeFrom?.session ?? [...history, { role: 'user', content: input }]);
 }

@@ -22,6 +22,16 @@ const longestTitle = 80;
 /** What a start without a person says. */
 export type UnattendedStart = Pick<StartWorkflow, 'workflowRef' | 'prompt' | 'idempotency'>;
 
+/** What a call of another job says. */
+export type StartForCall = Pick<StartWorkflow, 'workflowRef' | 'version' | 'prompt' | 'idempotency' | 'providerKey'> &
+  Required<Pick<StartWorkflow, 'parent' | 'inputs' | 'toolApproval'>>;
+
+/** Of a start that says no more than it has to. */
+const nothingElse = {
+  ...{ version: null, threadRef: null, createThread: false, messageClientId: null, history: [], attachments: [] },
+  ...{ whenBusy: null, providerKey: null, known: {}, resumeFrom: null },
+} as const;
+
 /** Accepts workflow jobs for the doors: finds what runs, checks that it can, pins it, and hands over to the job starter. */
 @Injectable()
 export class StartWorkflowService {
@@ -49,11 +59,15 @@ export class StartWorkflowService {
    * its being wanted. Throws as `start`.
    */
   startUnattended(workspaceId: string, wish: UnattendedStart): Promise<StartedJob> {
-    return this.accept(systemPrincipal(workspaceId), {
-      ...{ version: null, threadRef: null, createThread: false, messageClientId: null, history: [], attachments: [] },
-      ...{ whenBusy: null, providerKey: null, known: {}, resumeFrom: null },
-      ...wish,
-    });
+    return this.accept(systemPrincipal(workspaceId), { ...nothingElse, ...wish });
+  }
+
+  /**
+   * Accepts the job that is the work of a call, in no thread. The caller answers for the right of `principal`, who started the
+   * job that calls. Throws as `start`, and `sub_job_limit`, `sub_job_unwanted`.
+   */
+  startForCall(principal: Principal, wish: StartForCall): Promise<StartedJob> {
+    return this.accept(principal, { ...nothingElse, ...wish });
   }
 
   private async accept(principal: Principal, request: StartWorkflow): Promise<StartedJob> {
@@ -74,6 +88,7 @@ export class StartWorkflowService {
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       idempotency,
       retryOf: null,
+      ...(request.parent === undefined ? {} : { parent: request.parent }),
       asksModels: ready.asksModels,
       providerKey: request.providerKey,
       ...(request.beside === undefined ? {} : { beside: request.beside }),
@@ -98,7 +113,7 @@ export class StartWorkflowService {
 }
 
 function toInput(
-  { prompt, history, attachments, resumeFrom }: StartWorkflow,
+  { prompt, history, attachments, resumeFrom, inputs, toolApproval = null }: StartWorkflow,
   { graph, subflows, toolPins }: ReadyVersion,
 ): WorkflowInput {
   return {
@@ -107,6 +122,8 @@ function toInput(
     attachments,
     subflows,
     toolPins,
+    ...(inputs === undefined ? {} : { inputs }),
+    ...(toolApproval === null ? {} : { toolApproval }),
     ...(resumeFrom === null ? {} : { resumeFrom: fromKnownRun(graph, resumeFrom) }),
   };
 }

@@ -1,6 +1,7 @@
-import type { PartRow, WhenBusy } from '#jobs';
+import type { ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
+import type { ApprovalPolicy } from '#tools';
 
 import type { Attachment } from '../nodes/node-executor.js';
 
@@ -49,6 +50,10 @@ export interface StartWorkflow {
   readonly providerKey: Secret | null;
   readonly known: KnownDefinition;
   readonly resumeFrom: KnownRun | null;
+  /** Of a start for a call: which one, values of the declared inputs, and the rules that hold for the caller. */
+  readonly parent?: ParentCall;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly toolApproval?: ApprovalPolicy | null;
   /** Rows that are written with the job, or keep it from being accepted. */
   readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

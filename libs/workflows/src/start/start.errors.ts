@@ -34,6 +34,17 @@ export const startNodeUnknown = () =>
 export const cannotRerun = (problem: string) =>
   new AppError({ code: 'bad_request', message: problem, field: 'nodeId' });
 
+/** What a model reads whose call would run a workflow within itself. */
+export const workflowWithinItself = () =>
+  new AppError({ code: 'workflow_recursion', message: 'This workflow is already running above this call' });
+
+/** Its work is a job, and only a job's own call can wait for one. */
+export const callOutsideJob = () =>
+  new AppError({ code: 'bad_request', message: 'A workflow is called by a job; start it as a job instead' });
+
+export const callerGone = () =>
+  new AppError({ code: 'forbidden', message: 'Whoever asked for this is no member of the workspace any more' });
+
 export const notAWorkflowJob = () =>
   new AppError({ code: 'bad_request', message: 'This job runs no workflow', field: 'jobId' });
 

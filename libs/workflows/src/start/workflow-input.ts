@@ -1,4 +1,5 @@
 import type { ChatMessage } from '#models';
+import type { ApprovalPolicy } from '#tools';
 
 import type { ResumeFrom } from '../engine/run-plan.js';
 import type { Attachment } from '../nodes/node-executor.js';
@@ -23,6 +24,10 @@ export interface WorkflowInput {
   readonly subflows: Readonly<Record<string, WorkflowPin>>;
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins: Readonly<Record<string, string>>;
+  /** Of a run that a call asked for: values of the inputs that the definition declares. */
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  /** What has to be asked about beyond the workspace's policy; it only tightens that. */
+  readonly toolApproval?: ApprovalPolicy;
   /** Present: what an earlier run has done is taken over, and nothing new is said in the thread. */
   readonly resumeFrom?: ResumeFrom;
   /** The job whose prompt this one runs again; nothing new is said in the thread either. */

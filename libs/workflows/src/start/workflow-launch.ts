@@ -11,7 +11,7 @@ import type { WorkflowInput, WorkflowPin } from './workflow-input.js';
 /** A run that may begin: everything about it has been checked. */
 export interface ReadyWorkflow extends Pick<
   StartRequest,
-  'thread' | 'messageClientId' | 'whenBusy' | 'idempotency' | 'retryOf'
+  'thread' | 'messageClientId' | 'whenBusy' | 'idempotency' | 'retryOf' | 'parent'
 > {
   readonly workflow: WorkflowPin;
   readonly input: WorkflowInput;

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+
+import { InterruptSettler, JobAmender } from '#jobs';
+import { crashpoint, Redactor } from '#platform';
+
+import { callUpdated } from '../interrupts/call-updated.js';
+import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
+import { toKeptResult } from '../outputs/to-kept-result.js';
+import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
+import type { Settlement } from '../tool-call.js';
+import { executionError } from '../validate-arguments.js';
+import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.repository.js';
+
+/** Ends calls that run as jobs of their own, under the lock of the job that waits for them; it goes on once nothing is open. */
+@Injectable()
+export class SubJobSettler {
+  constructor(
+    private readonly amender: JobAmender,
+    private readonly calls: HeldCallsRepository,
+    private readonly outputs: ToolOutputsRepository,
+    private readonly interrupts: InterruptSettler,
+    private readonly redactor: Redactor,
+  ) {}
+
+  /** Makes the end of a sub-job that of its call. May be called again; a call that was settled meanwhile stays as it is. */
+  async takeOver(call: SubJobCall, subJob: SubJob): Promise<void> {
+    await this.settle(call, this.endOf(call, subJob));
+  }
+
+  /** What a job that is being stopped has open, it closes itself. */
+  async settle(ref: SubJobCallRef, end: Settlement): Promise<void> {
+    const { workspaceId, jobId, id } = ref;
+    await this.amender.amend(workspaceId, jobId, async (held) => {
+      const call = await this.calls.find(held, id);
+      if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
+      await this.calls.settle(held, call, end);
+      const isDone = end.status === 'completed';
+      if (isDone && end.whole !== undefined) await this.outputs.keep(held.client, ref, end.whole);
+      const shown = isDone ? { result: end.result, error: null } : { error: end.failure };
+      held.append(callUpdated({ ...call, ...shown, status: end.status }));
+      await this.interrupts.requeueIfSettled(held);
+      crashpoint('in-sub-job-result');
+    });
+  }
+
+  /** Tells viewers of the job which one its call has become. */
+  async show({ workspaceId, jobId, id, callId }: SubJobCall, subJobId: string): Promise<void> {
+    await this.amender.amend(workspaceId, jobId, async (held) => {
+      const call = await this.calls.find(held, id);
+      if (call?.status !== 'running' || !held.isOpen) return;
+      const message = `Runs as job ${subJobId}`;
+      held.show({ type: 'tool-progress', body: { callId, seqInCall: 1, message, subJobId } });
+    });
+  }
+
+  private endOf({ workspaceId, callId, name }: SubJobCall, { status, content, error }: SubJob): Settlement {
+    const redactor = this.redactor.of(workspaceId);
+    if (status === 'completed') {
+      const { durable: result, whole, bytes } = toKeptResult(redactor.redact(content ?? ''), callId);
+      return { status, result, ...(whole === null ? {} : { whole, resultBytes: bytes }) };
+    }
+    const isCancelled = status === 'cancelled';
+    const reason = isCancelled ? 'its job was cancelled' : `its job failed: ${error?.message ?? 'unknown'}`;
+    const failure = { phase: 'execution', message: executionError(name, redactor.redact(reason)) } as const;
+    return { status: isCancelled ? 'cancelled' : 'error', failure };
+  }
+}

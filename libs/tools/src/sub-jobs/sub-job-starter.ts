@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+
+import { AppError, crashpoint } from '#platform';
+
+import { ToolCatalog } from '../catalog/tool-catalog.js';
+import { notRegistered, toolChanged } from '../model-text.js';
+import type { Settlement, ToolErrorPhase } from '../tool-call.js';
+import { idempotencyKey } from '../tool-calls.repository.js';
+import { executionError, validateArguments } from '../validate-arguments.js';
+import type { SubJobCall } from './sub-job-calls.repository.js';
+
+/** What became of a start: a job, or why there is none. */
+export type SubJobStart =
+  | { readonly type: 'started'; readonly jobId: string }
+  | { readonly type: 'refused'; readonly end: Exclude<Settlement, { status: 'completed' }> };
+
+/** Has the tool of a call start the job that is the call's work: any number of times, by any process, and it is one job. */
+@Injectable()
+export class SubJobStarter {
+  constructor(private readonly catalog: ToolCatalog) {}
+
+  /** Throws what may be over a moment later. */
+  async start(call: SubJobCall): Promise<SubJobStart> {
+    crashpoint('before-sub-job');
+    const { workspaceId, name, toolVersion } = call;
+    const tool = (await this.catalog.of(workspaceId)).find(name);
+    if (tool?.enabled !== true) return refused('approval', tool?.withdrawn ?? notRegistered(name));
+    const isChanged =
+      tool.isolation !== 'job' || tool.handler === null || (toolVersion ?? tool.version) !== tool.version;
+    if (isChanged) return refused('approval', toolChanged(name));
+    const args = validateArguments(tool, call.arguments);
+    if (!args.ok) return refused('validation', args.message);
+    try {
+      return { type: 'started', jobId: String(await tool.handler(args.value, contextOf(call))) };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
+      return refused('execution', executionError(name, error.message));
+    }
+  }
+}
+
+function contextOf(call: SubJobCall) {
+  const { workspaceId, jobId, id: toolCallId, callId, threadId, principal, epoch, round, ordinal } = call;
+  return {
+    ...{ workspaceId, jobId, toolCallId, callId, threadId, principal, epoch },
+    idempotencyKey: idempotencyKey(jobId, round, ordinal),
+    signal: new AbortController().signal,
+    now: () => Date.now(),
+    progress: () => undefined,
+  };
+}
+
+function refused(phase: ToolErrorPhase, message: string): SubJobStart {
+  return { type: 'refused', end: { status: phase === 'approval' ? 'denied' : 'error', failure: { phase, message } } };
+}

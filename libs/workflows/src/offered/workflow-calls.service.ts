@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, assertCan, type Principal, PrincipalsRepository, systemPrincipal } from '#auth';
+import { jobKeyPlace } from '#models';
+import { type Secret, SecretBox } from '#platform';
+import type { ToolContext } from '#tools';
+
+import { contentHash } from '../definition/content-hash.js';
+import { callerGone, callOutsideJob, workflowWithinItself } from '../start/start.errors.js';
+import { StartWorkflowService } from '../start/start-workflow.service.js';
+import { OfferedWorkflowsRepository } from './offered-workflows.repository.js';
+import type { OfferedWorkflow, SaidToWorkflow } from './workflow-tool.js';
+
+/** Starts workflow jobs for calls of other jobs: with the rights, the rules and the key of those. */
+@Injectable()
+export class WorkflowCalls {
+  constructor(
+    private readonly offered: OfferedWorkflowsRepository,
+    private readonly starts: StartWorkflowService,
+    private readonly principals: PrincipalsRepository,
+    private readonly secretBox: SecretBox,
+  ) {}
+
+  /** Gives the id of the job, which is the same however often a call is started. Throws as `StartWorkflowService.start`. */
+  async start(workflow: OfferedWorkflow, said: SaidToWorkflow, context: ToolContext): Promise<string> {
+    const { workspaceId, jobId, toolCallId, idempotencyKey: key } = context;
+    const calling = toolCallId === undefined ? null : await this.offered.callingJob(workspaceId, jobId);
+    if (calling === null || toolCallId === undefined) throw callOutsideJob();
+    if (calling.workflowIds.includes(workflow.id)) throw workflowWithinItself();
+    const { id: workflowRef, version } = workflow;
+    const { keyCipher, toolApproval } = calling;
+    const requestHash = contentHash({ workflowRef, version, inputs: said.inputs });
+    const started = await this.starts.startForCall(await this.requesterOf(context), {
+      ...{ workflowRef, version, prompt: said.prompt, inputs: said.inputs, toolApproval },
+      parent: { jobId, callId: toolCallId },
+      idempotency: { key, requestHash },
+      providerKey: keyCipher === null ? null : this.openKey(keyCipher, { workspaceId, jobId }),
+    });
+    return started.jobId;
+  }
+
+  private openKey(keyCipher: Uint8Array, job: { readonly workspaceId: string; readonly jobId: string }): Secret {
+    return this.secretBox.open(keyCipher, jobKeyPlace(job));
+  }
+
+  /** As they are now: who left meanwhile starts nothing any more. */
+  private async requesterOf({ workspaceId, principal }: ToolContext): Promise<Principal> {
+    if (principal === 'system') return systemPrincipal(workspaceId);
+    const requester = await this.principals.find(workspaceId, principal);
+    if (requester === null) throw callerGone();
+    const row = { workspaceId, createdBy: requester.userId };
+    assertCan(abilityOf(requester), { action: 'create', subject: 'Job', row });
+    return requester;
+  }
+}

@@ -1,0 +1,210 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { scopeOf } from '#auth';
+import { InterruptsRepository } from '#jobs';
+import { parseApprovalPolicy } from '#tools';
+import { WorkflowsService } from '#workflows';
+
+import { errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openSubJobStage, type SubJobStage } from '../harness/sub-jobs.js';
+import { agent } from '../harness/workflow-stage.js';
+import { startWorkflow } from '../harness/workflows.js';
+
+let stage: SubJobStage;
+let names = 0;
+
+beforeAll(async () => {
+  stage = await openSubJobStage({ env: { WORKER_SLOTS: '1' } });
+});
+
+afterEach(() => {
+  stage.assertPlayed();
+});
+
+afterAll(async () => {
+  await stage.close();
+});
+
+const says = (text: string) => textReply([text]);
+const call = (name: string, args: object = { input: 'Hello' }, id = `call_${name}`) => ({
+  id,
+  name,
+  arguments: JSON.stringify(args),
+});
+const calling = (name: string, args?: object) => toolCallReply([call(name, args)]);
+/** A chat about `line` that may call these. */
+const chat = async (line: string, ...tools: readonly string[]) => {
+  const { jobId } = await stage.ask(tools, { messages: [{ role: 'user', content: line }] });
+  return jobId;
+};
+const toolText = (line: string) => stage.asked(line).at(-1)?.at(-1)?.content;
+const startOffered = async (id: string) => {
+  const { app } = stage.engine;
+  const { member } = stage.people;
+  const workflow = await app.get(WorkflowsService).get(member, id);
+  return startWorkflow(stage.engine, member, { workflow, prompt: 'Hello' });
+};
+const fresh = (word: string) => `${word}-${(names += 1)}`;
+
+describe('a workflow that a chat calls', () => {
+  it('runs as a job of its own, while the chat waits without a slot, and its output is the result', async () => {
+    const [name, line, prompt] = [fresh('shout'), fresh('ask'), fresh('louder')];
+    await stage.offer(name, { a: agent(prompt) }, ['start -> a']);
+    stage.says(line, calling(`workflow.${name}`, { input: 'hi there' }), says('So be it.'));
+    stage.says(prompt, says('HI THERE'));
+    const jobId = await chat(line, `workflow.${name}`);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'So be it.' });
+    expect(toolText(line)).toBe('HI THERE');
+    expect(JSON.stringify(stage.asked(prompt))).toContain('hi there');
+    const [below] = await stage.below(jobId, 1);
+    expect(below).toMatchObject({ status: 'completed', depth: 1, parent: jobId, root: jobId });
+    const [row] = await stage.rows(
+      `SELECT c.status, c.executor, c.effect, j.parent_call_id = c.id AS linked, j.created_by = p.created_by AS own, j.thread_id
+         FROM tool_call c JOIN job j ON j.parent_job_id = c.job_id JOIN job p ON p.id = c.job_id WHERE c.job_id = $1`,
+      [jobId],
+    );
+    expect(row).toEqual({
+      ...{ status: 'completed', executor: 'job', effect: 'idempotent', linked: true, own: true },
+      thread_id: null,
+    });
+    const [queued] = await stage.eventsOf(below?.id ?? '', 'job-queued');
+    expect(queued?.body).toMatchObject({ parentJobId: jobId });
+    const shown = await stage.eventsOf(jobId, 'tool-progress', 'job-waiting');
+    expect(shown.map(({ type }) => type).toSorted()).toEqual(['job-waiting', 'tool-progress']);
+    expect(shown.find(({ type }) => type === 'tool-progress')?.body).toMatchObject({ subJobId: below?.id });
+  });
+
+  it('is told its declared inputs, the first of them as what its user says', async () => {
+    const [name, line] = [fresh('greet'), fresh('ask')];
+    const inputs = [
+      { id: 'who', name: 'Whom to greet', type: 'string', required: true },
+      { id: 'how', type: 'string', default: 'warmly' },
+    ];
+    const reader = { type: 'output', format: 'text', template: '{{input}} is greeted {{inputs.how}}' };
+    await stage.offer(name, { t: reader }, ['start -> t'], { subflow: { inputs } });
+    stage.says(line, calling(`workflow.${name}`, { who: 'Ada' }), says('ok'));
+    const jobId = await chat(line, `workflow.${name}`);
+    await stage.ended(jobId);
+    expect(toolText(line)).toBe('Ada is greeted warmly');
+  });
+
+  it('that fails, or is cancelled, is an error that the model reads', async () => {
+    const [name, line, prompt] = [fresh('fail'), fresh('ask'), fresh('break')];
+    await stage.offer(name, { a: agent(prompt) }, ['start -> a']);
+    stage.says(line, calling(`workflow.${name}`), says('too bad'));
+    stage.says(prompt, errorReply(400));
+    const jobId = await chat(line, `workflow.${name}`);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'too bad' });
+    expect(toolText(line)).toMatch(`Error executing tool "workflow.${name}": its job failed: `);
+
+    const [asks, again] = [fresh('asks'), fresh('ask')];
+    await stage.offer(asks, { q: { type: 'approval', prompt: 'Really?' } }, ['start -> q']);
+    stage.says(again, calling(`workflow.${asks}`), says('never mind'));
+    const other = await chat(again, `workflow.${asks}`);
+    const [below] = await stage.below(other, 1, 'waiting');
+    expect(await stage.stop(below?.id ?? '')).toBe('aborted');
+    expect(await stage.ended(other)).toMatchObject({ status: 'completed', content: 'never mind' });
+    expect(toolText(again)).toBe(`Error executing tool "workflow.${asks}": its job was cancelled`);
+  });
+
+  it('starts once a person has approved the call', async () => {
+    const [name, line] = [fresh('guarded'), fresh('ask')];
+    await stage.offer(name, { t: { type: 'transform', expression: 'input' } }, ['start -> t']);
+    const policy = (rules: readonly object[]) => stage.policy({ default: 'auto_approve', rules });
+    await policy([{ match: `workflow.${name}`, action: 'require_approval' }]);
+    stage.says(line, calling(`workflow.${name}`), says('done'));
+    const jobId = await chat(line, `workflow.${name}`);
+    const [asked] = await stage.waits(jobId);
+    await stage.below(jobId, 0);
+    const argumentsHash = asked?.request['argumentsHash'];
+    await stage.answer(asked, { decision: 'approve', argumentsHash, arguments: { input: 'as edited' } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(JSON.stringify(stage.asked(line).at(-1))).toContain('as edited');
+    await policy([]);
+  });
+});
+
+describe('what a sub-job asks', () => {
+  it('stands in the inbox of whoever started the root, in its thread, and its answer lets all go on', async () => {
+    const [name, line, prompt] = [fresh('mails'), fresh('ask'), fresh('mail')];
+    await stage.offer(name, { a: agent(prompt, { tools: ['send'] }) }, ['start -> a']);
+    stage.says(line, calling(`workflow.${name}`), says('sent'));
+    stage.says(prompt, toolCallReply([call('send', { to: 'ada' })]), says('mailed'));
+    const toolApproval = parseApprovalPolicy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    const { jobId, threadId } = await stage.ask([`workflow.${name}`], {
+      messages: [{ role: 'user', content: line }],
+      // The request's own rules hold below it as well.
+      toolApproval,
+    });
+    const [below] = await stage.below(jobId, 1, 'waiting');
+    const { member } = stage.people;
+    const inbox = await stage.engine.app
+      .get(InterruptsRepository)
+      .listInScope(scopeOf(member), { requester: member.userId, statuses: ['open'] }, { limit: 10 });
+    const asked = inbox.find((one) => one.jobId === below?.id);
+    expect(asked).toMatchObject({
+      kind: 'tool_approval',
+      rootJobId: jobId,
+      threadId,
+      requester: member.userId,
+      tool: 'send',
+    });
+    const argumentsHash = asked?.request['argumentsHash'];
+    await expect(stage.answer(asked, { decision: 'approve', argumentsHash, grantMinutes: 5 })).rejects.toMatchObject({
+      message: 'This call cannot be granted for a time',
+    });
+    await stage.answer(asked, { decision: 'approve', argumentsHash });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'sent' });
+    expect(stage.ran.filter(([, args]) => args['to'] === 'ada')).toHaveLength(1);
+    expect(toolText(line)).toBe('mailed');
+  });
+});
+
+describe('an agent node that calls a workflow', () => {
+  it('waits for it, and goes on with its output', async () => {
+    const [name, outer, inner] = [fresh('inner'), fresh('outer'), fresh('think')];
+    await stage.offer(name, { a: agent(inner) }, ['start -> a']);
+    stage.says(outer, calling(`workflow.${name}`), says('as it says'));
+    stage.says(inner, says('forty-two'));
+    const jobId = await stage.run({ a: agent(outer, { tools: [`workflow.${name}`] }) }, ['start -> a']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'as it says' });
+    expect(toolText(outer)).toBe('forty-two');
+    expect(await stage.below(jobId, 1, 'completed')).toMatchObject([{ depth: 1, root: jobId }]);
+  });
+
+  it('is not offered its own workflow, and no workflow runs within itself', async () => {
+    const [name, other, prompt, inner] = [fresh('self'), fresh('other'), fresh('me'), fresh('it')];
+    const id = await stage.offer(name, { a: agent(prompt, { tools: ['*'] }) }, ['start -> a']);
+    await stage.offer(other, { a: agent(inner, { tools: ['*'] }) }, ['start -> a']);
+    stage.says(prompt, calling(`workflow.${other}`), says('done'));
+    stage.says(inner, calling(`workflow.${name}`), says('no'));
+    const jobId = await startOffered(id);
+    await stage.ended(jobId);
+    const offered = (line: string) => JSON.stringify(stage.requests(line)[0]?.json['tools']);
+    expect(offered(prompt)).not.toContain(`"workflow.${name}"`);
+    expect(offered(inner)).toContain(`"workflow.${name}"`);
+    expect(toolText(inner)).toBe(
+      `Error executing tool "workflow.${name}": This workflow is already running above this call`,
+    );
+  });
+
+  it('that is given up takes what it has called with it', async () => {
+    const [name, outer, failing] = [fresh('slow'), fresh('outer'), fresh('failing')];
+    await stage.offer(name, { q: { type: 'approval', prompt: 'Well?' } }, ['start -> q']);
+    stage.says(outer, calling(`workflow.${name}`));
+    stage.says(failing, errorReply(400));
+    const first = { hitl: { enabled: true, mode: 'approval', prompt: 'Go on?' } };
+    const nodes = {
+      a: agent(outer, { tools: [`workflow.${name}`] }),
+      b: agent(failing, { ...first, errorHandling: { mode: 'stop', retry: { maxRetries: 0 } } }),
+    };
+    const jobId = await stage.run(nodes, ['start -> a', 'start -> b']);
+    await stage.below(jobId, 1, 'waiting');
+    await stage.answer((await stage.waitsAt(jobId)).get('b'), { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+    expect(await stage.below(jobId, 1, 'cancelled')).toMatchObject([{ reason: 'parent_stopped' }]);
+    expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([
+      { status: 'cancelled' },
+    ]);
+  });
+});

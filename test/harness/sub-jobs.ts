@@ -1,0 +1,63 @@
+import { SubJobs, SubJobSweeper } from '#tools';
+import { WorkflowsService } from '#workflows';
+
+import { eventually } from './eventually.js';
+import { openWorkflowStage, type WorkflowStage } from './workflow-stage.js';
+import type { SketchedNode } from './workflows.js';
+
+type Definition = readonly [nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object];
+
+/** A job as its row says. */
+export interface JobLine {
+  readonly id: string;
+  readonly status: string;
+  readonly depth: number;
+  readonly parent: string | null;
+  readonly root: string | null;
+  readonly reason: string | null;
+}
+
+/** A stage whose workflows can be tools, with what looks after sub-jobs. */
+export interface SubJobStage extends WorkflowStage {
+  /** Publishes a workflow under this name and offers it; gives its id. */
+  offer(name: string, ...definition: Definition): Promise<string>;
+  /** The jobs below this one, once there are `count` of them with that status; oldest first. */
+  below(jobId: string, count: number, status?: string): Promise<readonly JobLine[]>;
+  line(jobId: string): Promise<JobLine>;
+  /** What a sweep does, by hand. */
+  sweep(): Promise<void>;
+}
+
+const lineSql = `SELECT id, status, depth, parent_job_id AS parent, root_job_id AS root, reason FROM job`;
+
+/** `hints` false: nobody hears of sub-jobs until `sweep` is called. */
+export async function openSubJobStage({ hints = true, env = {} } = {}): Promise<SubJobStage> {
+  const stage = await openWorkflowStage(env);
+  const { app } = stage.engine;
+  if (hints) app.get(SubJobSweeper).start(60_000);
+  const { owner } = stage.people;
+  return {
+    ...stage,
+    offer: async (name, ...[nodes, edges, meta = {}]) => {
+      const id = await stage.publish(nodes, edges, { name, ...meta });
+      await app.get(WorkflowsService).offerAsTool(owner, id, true);
+      return id;
+    },
+    below: (jobId, count, status) =>
+      eventually(`${count} jobs below are ${status ?? 'there'}`, async () => {
+        const where = 'WHERE parent_job_id = $1 AND ($2::text IS NULL OR status = $2) ORDER BY id';
+        const rows = await stage.rows<JobLine>(`${lineSql} ${where}`, [jobId, status ?? null]);
+        return rows.length === count ? rows : undefined;
+      }),
+    line: async (jobId) => {
+      const [row] = await stage.rows<JobLine>(`${lineSql} WHERE id = $1`, [jobId]);
+      if (row === undefined) throw new Error('no such job');
+      return row;
+    },
+    sweep: () => app.get(SubJobs).sweep(null),
+    close: async () => {
+      await app.get(SubJobSweeper).stop();
+      await stage.close();
+    },
+  };
+}
