@@ -37,13 +37,15 @@ export class AnswerOutput {
 
   end(calls: readonly ClientToolCall[], end: AnswerEnd): void {
     this.release();
+    this.flush();
     if (calls.length > 0) this.parts.push({ type: 'tool-calls', calls });
     this.parts.push(end);
   }
 
   release(): void {
+    if (!this.isHeld) return;
     this.isHeld = false;
-    this.flush();
+    this.flushText();
   }
 
   take(): readonly AnswerPart[] {

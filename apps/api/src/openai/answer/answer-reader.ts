@@ -48,6 +48,7 @@ export class AnswerReader {
   private usage = noUsage;
   private begun = false;
   private over = false;
+  private selected: string | null = null;
 
   constructor(private readonly terms: AnswerTerms) {
     this.output = new AnswerOutput(terms.catchUpTo > 0);
@@ -58,6 +59,11 @@ export class AnswerReader {
   /** Whether the model or a tool has begun: from then on it is an answer, whatever becomes of it. */
   get hasBegun(): boolean {
     return this.begun;
+  }
+
+  /** The agent that was chosen to answer, as the id of a model; null: none had to be chosen, or nothing was heard of it. */
+  get agent(): string | null {
+    return this.selected;
   }
 
   /** Whether the end was told. */
@@ -87,8 +93,9 @@ export class AnswerReader {
     this.status = statusAfter(event) ?? this.status;
     this.requests.take(event);
     if (event.type === 'job-finished') {
-      const { usage, status } = event.body;
-      if (!this.isChat) this.usage = { ...usage, estimated: this.usage.estimated };
+      const { status, usage } = event.body;
+      const { promptTokens, completionTokens } = usage;
+      if (!this.isChat) this.usage = { ...this.usage, promptTokens, completionTokens };
       this.finish(status);
       return;
     }
@@ -102,7 +109,7 @@ export class AnswerReader {
     } else if (event.type === 'interrupt-opened' && event.body.kind === 'client_tool') {
       const { callId } = event.body;
       if (callId !== undefined) this.clientCalls.add(callId);
-    }
+    } else if (event.type === 'agent-selected') this.selected = event.body.slug;
     this.lookAround(event.seq);
   }
 
@@ -137,7 +144,6 @@ export class AnswerReader {
     readonly finishReason: string;
     readonly usage: AnswerUsage;
   }): void {
-    this.begun = true;
     this.output.say(this.text.settle());
     this.text.clear();
     this.lastRound = round.number;

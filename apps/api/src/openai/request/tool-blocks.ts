@@ -56,7 +56,7 @@ class KeptLines {
 
   closesInline(line: string): boolean {
     if (!line.endsWith(inlineEnd)) return false;
-    const before = line.lastIndexOf('<', line.length - inlineEnd.length - 1);
+    const before = line.slice(0, -inlineEnd.length).lastIndexOf('<');
     if (before !== -1) return before === 0 && inlineStart.test(line);
     const start = this.marked.at(-1);
     const first = start === undefined ? undefined : this.lines[start];

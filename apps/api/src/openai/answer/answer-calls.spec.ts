@@ -1,0 +1,236 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { JobEvent, NewJobEvent } from '#jobs';
+
+import {
+  asks,
+  contentOf,
+  eventsOf,
+  oneByOne,
+  plainTerms,
+  readAnswer,
+  says,
+  snapshotOf,
+  stopAfter,
+  story,
+  usageOf,
+  weather,
+} from '../../../../../test/harness/answer-reading.js';
+import { asLog, completed, finishedAs, type StoryCall,tellStory } from '../../../../../test/harness/answer-stories.js';
+import { AnswerReader } from './answer-reader.js';
+
+describe('calls, inline', () => {
+  const told = (call: Partial<StoryCall>) =>
+    contentOf(readAnswer(oneByOne(story(asks('Hm', { ...weather, ...call }), says('Done.')))));
+
+  it('are told on lines of their own as they start and as they end', () => {
+    const signature = 'weather(city=Paris, days=2)';
+    const blocks = `Hm\n<tool id="1" state="start">${signature}</tool>\n<tool id="1" state="done">${signature}\nSunny</tool>\nDone.`;
+    expect(told({})).toBe(blocks);
+    expect(told({ statuses: ['completed'] })).toBe(blocks);
+    expect(told({ statuses: ['awaiting_approval', 'running', 'pending', 'running', 'completed'] })).toBe(blocks);
+  });
+
+  it('are one piece each', () => {
+    const parts = readAnswer([eventsOf(story(asks('Hm', weather), says('Done.')))]);
+    expect(parts.map((part) => part.type)).toEqual(['content', 'content', 'content', 'content', 'end']);
+  });
+
+  it('are told once where they never ran', () => {
+    const refused = { statuses: ['denied'], error: 'Tool execution rejected by user' };
+    expect(told(refused)).toBe(
+      'Hm\n<tool id="1" state="done">weather(city=Paris, days=2)\nTool execution rejected by user</tool>\nDone.',
+    );
+    expect(told({ statuses: ['skipped'] })).toContain('Tool &quot;weather&quot; is not registered on server.</tool>');
+  });
+
+  it('that fail say so', () => {
+    for (const status of ['error', 'timed_out', 'interrupted'])
+      expect(told({ statuses: ['running', status], error: 'No <luck>' })).toContain('\nError: No &lt;luck&gt;</tool>');
+  });
+
+  it('show their arguments cut and escaped', () => {
+    expect(told({ args: '{}' })).toContain('>weather()</tool>');
+    expect(told({ args: '' })).toContain('>weather()</tool>');
+    expect(told({ args: 'not {json' })).toContain('>weather(not {json)</tool>');
+    expect(told({ args: '{"a":[1,{"b":"<"}],"c":"x\'y\\"&"}' })).toContain(
+      '>weather(a=[1,{&quot;b&quot;:&quot;&lt;&quot;}], c=x&#x27;y&quot;&amp;)<',
+    );
+    expect(told({ args: JSON.stringify({ a: 'x'.repeat(300), b: 1 }) })).toContain(
+      `>weather(a=${'x'.repeat(250)}, b=1)<`,
+    );
+    const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`k${i}`, 'y'.repeat(200)]));
+    expect(/weather\((.*)\)<\/tool>/.exec(told({ args: JSON.stringify(many) }))?.[1]).toHaveLength(1_200);
+    expect(told({ result: 'r'.repeat(600) })).toContain(`\n${'r'.repeat(500)}</tool>`);
+    expect(told({ result: `${'r'.repeat(499)}😀` })).toContain(`\n${'r'.repeat(499)}</tool>`);
+  });
+
+  it('show no secrets', () => {
+    const secrets = { sensitiveFieldsOf: () => ['city'], redact: (text: string) => text.replaceAll('Sunny', '***') };
+    const log = story(asks('', { ...weather, args: '{"city":"Paris","token":"t0k"}' }), says('.'));
+    const text = contentOf(readAnswer(oneByOne(log), { secrets }));
+    expect(text).toContain('(city=***, token=***)\n***</tool>');
+  });
+
+  it('are numbered through the answer, parallel ones as they start', () => {
+    const [a, b] = [
+      { ...weather, id: 'a' },
+      { ...weather, id: 'b', args: '{"city":"Rome"}' },
+    ];
+    const text = contentOf(readAnswer(oneByOne(story(asks('', a, b), asks('', { ...weather, id: 'c' }), says('.')))));
+    const marks = [...text.matchAll(/id="(\d)" state="(\w+)"/g)].map(([, id, state]) => `${id ?? ''} ${state ?? ''}`);
+    expect(marks).toEqual(['1 start', '2 start', '1 done', '2 done', '3 start', '3 done']);
+  });
+
+  it('that are open at the end are interrupted', () => {
+    const open = { ...weather, statuses: ['running'] };
+    const log = asLog([
+      ...tellStory([asks('', open, { ...open, id: 'b', statuses: ['awaiting_approval'] })]),
+      finishedAs('failed', 'x'),
+    ]);
+    expect(contentOf(readAnswer(oneByOne(log)))).toBe(
+      `<tool id="1" state="start">weather(city=Paris, days=2)</tool>\n<tool id="1" state="done">(interrupted)</tool>\n<tool id="2" state="done">(interrupted)</tool>\n`,
+    );
+  });
+});
+
+describe('calls for Open WebUI', () => {
+  it('are one block when they have ended', () => {
+    const log = story(asks('Hm', { ...weather, args: '{"q":"it\'s \\"<b>\\""}', result: 'a\nb' }), says('Done.'));
+    const block = [
+      '<details type="tool_calls" done="true" id="call_1" name="weather"',
+      ' arguments="&quot;{\\&quot;q\\&quot;:\\&quot;it&#x27;s \\\\\\&quot;&lt;b&gt;\\\\\\&quot;\\&quot;}&quot;"',
+      ' result="&quot;a\\nb&quot;" files="" embeds="">\n<summary>Tool Executed</summary>\n</details>',
+    ].join('');
+    for (const items of [oneByOne(log), [eventsOf(log)], [snapshotOf(log)]])
+      expect(contentOf(readAnswer(items, { format: 'open-webui' }))).toBe(`Hm\n${block}\nDone.`);
+  });
+});
+
+describe('strict tool calls', () => {
+  const strict = { format: 'openai' } as const;
+  const forClient = (id: string): StoryCall => ({ ...weather, id, statuses: ['awaiting_client'] });
+  const opened = (id: string, kind = 'client_tool'): NewJobEvent => {
+    const request = { tool: 'weather', callId: id, arguments: weather.args };
+    const body = { interruptId: `i-${id}`, kind, callId: id, title: '', expiresAt: null, request };
+    return { type: 'interrupt-opened', body };
+  };
+  const resolved = (id: string): NewJobEvent => {
+    return { type: 'interrupt-resolved', body: { interruptId: `i-${id}`, outcome: 'done', decidedAt: 0 } };
+  };
+  const waiting = (...ids: string[]): NewJobEvent => {
+    return { type: 'job-waiting', body: { interruptIds: ids.map((id) => `i-${id}`) } };
+  };
+  const moved = (call: StoryCall, status: string): NewJobEvent => {
+    const told = tellStory([asks('', { ...call, statuses: ['pending', status] })]).at(-1);
+    if (told === undefined) throw new Error('it told nothing');
+    return told;
+  };
+  const toCall = (id: string) => ({ id, name: 'weather', arguments: weather.args });
+  const pause = (...ids: string[]) => [
+    { type: 'tool-calls', calls: ids.map(toCall) },
+    { type: 'end', finishReason: 'tool_calls', usage: usageOf(1), error: null },
+  ];
+
+  it('run on the server are seen as comments only', () => {
+    const log = story(asks('Hm', weather), says('Done.'));
+    expect(readAnswer([eventsOf(log)], strict)).toEqual([
+      { type: 'content', text: 'Hm' },
+      { type: 'comment', text: 'running weather' },
+      { type: 'content', text: 'Done.' },
+      stopAfter(2),
+    ]);
+  });
+
+  const paused = asLog([
+    ...tellStory([asks('Hm', forClient('a'), forClient('b'))]),
+    ...[opened('a'), opened('b'), waiting('a', 'b')],
+  ]);
+  const afterwards = asLog(
+    [moved(forClient('a'), 'completed'), resolved('a'), moved(forClient('b'), 'completed'), resolved('b')],
+    paused.length,
+  );
+  const further: readonly JobEvent[] = [
+    ...afterwards,
+    ...asLog([{ type: 'job-requeued', body: { reason: 'answered' } }], paused.length + afterwards.length),
+  ];
+
+  it('for the client end the answer once the job waits for nobody else', () => {
+    const parts = [{ type: 'content', text: 'Hm' }, ...pause('a', 'b')];
+    for (const items of [oneByOne(paused), [eventsOf(paused)], [snapshotOf(paused)]])
+      expect(readAnswer(items, strict)).toEqual(parts);
+    expect(readAnswer([eventsOf([...paused, ...further])], strict)).toEqual(parts);
+    expect(readAnswer([eventsOf(paused.slice(0, 4)), snapshotOf(paused)], strict)).toEqual(parts);
+  });
+
+  it('that were answered long ago are told again to who asks for that answer', () => {
+    const rounds = [
+      ...tellStory([asks('Hm', forClient('a')), says('Done.')]),
+      opened('a'),
+      resolved('a'),
+      moved(forClient('a'), 'completed'),
+    ];
+    for (const log of [asLog(rounds), asLog([...rounds, completed])])
+      expect(readAnswer([snapshotOf(log)], strict)).toEqual([{ type: 'content', text: 'Hm' }, ...pause('a')]);
+    const later = readAnswer([snapshotOf(asLog([...rounds, completed]))], { ...strict, afterRound: 1 });
+    expect(later).toEqual([{ type: 'content', text: 'Done.' }, stopAfter()]);
+  });
+
+  it('wait until the calls of the server have ended', () => {
+    const [server, approved] = [
+      { ...weather, id: 's', statuses: ['awaiting_approval'] },
+      { ...weather, id: 's' },
+    ];
+    const log = asLog([
+      ...tellStory([asks('', forClient('a'), server)]),
+      ...[opened('a'), opened('s', 'tool_approval'), waiting('a', 's'), resolved('s')],
+      { type: 'job-requeued', body: { reason: 'answered' } },
+      { type: 'job-started', body: { epoch: 2 } },
+      ...[moved(approved, 'running'), moved(approved, 'completed'), waiting('a')],
+    ]);
+    const reader = new AnswerReader({ ...plainTerms, ...strict });
+    const parts = log.map((event) => [event, reader.take(eventsOf([event])), reader.waitsFor] as const);
+    expect(parts.flatMap(([, told]) => told)).toEqual([
+      { type: 'comment', text: 'waiting approval i-s' },
+      { type: 'comment', text: 'running weather' },
+      ...pause('a'),
+    ]);
+    expect(parts.filter(([, , ids]) => ids.length > 0).map(([{ type }]) => type)).toEqual([
+      'interrupt-opened',
+      'job-waiting',
+    ]);
+  });
+
+  it('that a client is at work on are not run by the server', () => {
+    const claimed = asLog([...tellStory([asks('', forClient('a'))]), opened('a'), moved(forClient('a'), 'running')]);
+    expect(readAnswer(oneByOne(claimed), strict)).toEqual([]);
+  });
+
+  it('belong to the answer of their round', () => {
+    const next = asLog([...tellStory([asks('Hm', forClient('a')), says('Done.')]).slice(3), completed], 9);
+    const settled = asLog([moved(forClient('a'), 'completed'), resolved('a')], 7);
+    const log = [...settled, ...next];
+    expect(readAnswer([eventsOf(log)], { ...strict, afterRound: 1 })).toEqual([
+      { type: 'content', text: 'Done.' },
+      stopAfter(),
+    ]);
+  });
+});
+
+describe('people', () => {
+  it('are waited for aloud, in every format', () => {
+    const request = { tool: 'weather' };
+    const body = { interruptId: 'i1', kind: 'tool_approval', callId: 'call_1', title: '', expiresAt: null, request };
+    const log = asLog([
+      ...tellStory([asks('Hm', { ...weather, statuses: ['awaiting_approval'] })]),
+      { type: 'interrupt-opened', body },
+    ]);
+    for (const format of ['inline', 'open-webui', 'openai'] as const)
+      for (const items of [oneByOne(log), [snapshotOf(log)]]) {
+        const reader = new AnswerReader({ ...plainTerms, format });
+        const parts = items.flatMap((item) => reader.take(item));
+        expect(parts.slice(-1)).toEqual([{ type: 'comment', text: 'waiting approval i1' }]);
+        expect(reader.waitsFor).toEqual(['i1']);
+      }
+  });
+});

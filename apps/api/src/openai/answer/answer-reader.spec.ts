@@ -1,0 +1,241 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import type { JobEvent, NewJobEvent } from '#jobs';
+
+import {
+  asks,
+  contentOf,
+  eventsOf,
+  oneByOne,
+  plainTerms,
+  readAnswer,
+  says,
+  snapshotOf,
+  stopAfter,
+  story,
+  usageOf,
+  weather,
+} from '../../../../../test/harness/answer-reading.js';
+import {
+  asLog,
+  completed,
+  finishedAs,
+  snapshotAfter,
+  type StoryRound,
+  tellStory,
+} from '../../../../../test/harness/answer-stories.js';
+import type { ViewedItem } from '../../streams/viewed-item.js';
+import { AnswerReader } from './answer-reader.js';
+
+describe('text', () => {
+  it('is told as it comes, and what comes together in one piece', () => {
+    const log = story(says('Hel', 'lo', '!'));
+    expect(readAnswer(oneByOne(log))).toEqual([
+      { type: 'content', text: 'Hel' },
+      { type: 'content', text: 'lo' },
+      { type: 'content', text: '!' },
+      stopAfter(),
+    ]);
+    expect(readAnswer([eventsOf(log)])).toEqual([{ type: 'content', text: 'Hello!' }, stopAfter()]);
+    expect(readAnswer([snapshotOf(log)])).toEqual([{ type: 'content', text: 'Hello!' }, stopAfter()]);
+  });
+
+  it('never ends in half a character', () => {
+    const log = story(says('a\ud83d', '\ude00b', '\ud83d', 'c\ude00', '\ud83d'));
+    const texts = readAnswer(oneByOne(log)).flatMap((part) => (part.type === 'content' ? [part.text] : []));
+    expect(texts).toEqual(['a', '😀b', '\ufffdc\ufffd', '\ufffd']);
+  });
+
+  it('ends as the last round ended', () => {
+    for (const [finishReason, told] of [
+      ['length', 'length'],
+      ['content_filter', 'content_filter'],
+      ['other', 'stop'],
+      ['tool_calls', 'stop'],
+    ] as const) {
+      const log = story({ ...asks('a', weather), finishReason: 'length' }, { ...says('b'), finishReason });
+      for (const items of [oneByOne(log), [snapshotOf(log)]])
+        expect(readAnswer(items).at(-1)).toMatchObject({ type: 'end', finishReason: told, error: null });
+    }
+  });
+
+  it('counts the tokens of its rounds, and says when they were estimated', () => {
+    const log = asLog(
+      story(asks('a', weather), says('b')).map((event): NewJobEvent => {
+        return event.type === 'round-finished' && event.body.round === 1
+          ? { type: 'round-finished', body: { ...event.body, usageEstimated: true } }
+          : event;
+      }),
+    );
+    for (const items of [oneByOne(log), [snapshotOf(log)]])
+      expect(readAnswer(items).at(-1)).toMatchObject({
+        usage: { promptTokens: 20, completionTokens: 10, estimated: true },
+      });
+    expect(readAnswer(oneByOne(log), { afterRound: 1 }).at(-1)).toMatchObject({ usage: usageOf(1) });
+  });
+});
+
+describe('failures', () => {
+  const cases = [
+    ['failed', 'Agent execution failed', 'job_failed'],
+    ['cancelled', 'The job was cancelled', 'job_cancelled'],
+  ] as const;
+  it.each(cases)('of a job that %s end the answer with what was said', (status, message, code) => {
+    const log = asLog([...tellStory([says('Half')]), finishedAs(status, 'x')]);
+    for (const items of [oneByOne(log), [snapshotOf(log)]]) {
+      const parts = readAnswer(items);
+      expect(contentOf(parts)).toBe('Half');
+      expect(parts.at(-1)).toMatchObject({ type: 'end', finishReason: 'stop', error: { status: 500, message, code } });
+    }
+  });
+
+  it('are told of an answer that says nothing, unless the model was stopped', () => {
+    const empty = { message: 'Agent returned empty response', code: 'job_failed', status: 500 };
+    expect(readAnswer(oneByOne(story(says())))).toMatchObject([{ type: 'end', error: empty }]);
+    expect(readAnswer(oneByOne(story({ ...says(), finishReason: 'length' })))).toMatchObject([
+      { finishReason: 'length', error: null },
+    ]);
+  });
+
+  it('before anything was said leave it open that there is an answer', () => {
+    const reader = new AnswerReader(plainTerms);
+    reader.take(eventsOf(asLog([{ type: 'job-started', body: { epoch: 1 } }, finishedAs('failed', 'x')])));
+    expect([reader.hasBegun, reader.isOver]).toEqual([false, true]);
+  });
+});
+
+describe('a round that is restarted', () => {
+  const restarted = (...attempts: string[][]): StoryRound => ({ attempts, calls: [] });
+  const cases: readonly [string, readonly (readonly string[])[], string][] = [
+    [
+      'says the same again',
+      [
+        ['One ', 'two'],
+        ['One', ' two', ' three'],
+      ],
+      'One two three',
+    ],
+    ['says something else', [['One two'], ['One', ' three']], 'One two\n\n[restarted]\n\nOne three'],
+    ['says less', [['One two'], ['One']], 'One two\n\n[restarted]\n\nOne'],
+    ['says nothing', [['One'], []], 'One\n\n[restarted]\n\n'],
+    ['repeats what was said last', [['A'], ['B'], ['B', 'C']], 'A\n\n[restarted]\n\nBC'],
+    ['is restarted while it repeats', [['One two'], ['One'], ['One two', '!']], 'One two!'],
+  ];
+  it.each(cases)('and %s', (_, attempts, told) => {
+    const log = story(asks('Before. ', weather), restarted(...attempts.map((pieces) => [...pieces])));
+    const before = contentOf(readAnswer(oneByOne(log.slice(0, 5))));
+    for (const items of [oneByOne(log), [eventsOf(log)]]) expect(contentOf(readAnswer(items))).toBe(before + told);
+  });
+
+  it('was not heard of by one who comes later', () => {
+    expect(contentOf(readAnswer([snapshotOf(story(restarted(['One'], ['Two'])))]))).toBe('Two');
+  });
+});
+
+describe('one who comes late', () => {
+  it('is told everything so far in one piece', () => {
+    const log = story(asks('Hm', weather), says('Do', 'ne', '.'));
+    const catchUpTo = log.findIndex((event) => event.type === 'text-delta' && event.body.text === 'Do') + 1;
+    const parts = readAnswer(oneByOne(log), { catchUpTo });
+    const [first, ...rest] = parts;
+    expect(rest).toEqual([{ type: 'content', text: 'ne' }, { type: 'content', text: '.' }, stopAfter(2)]);
+    expect(first).toEqual({ type: 'content', text: expect.stringMatching(/^Hm\n[^]*Sunny<\/tool>\nDo$/) });
+    expect(contentOf(parts)).toBe(contentOf(readAnswer(oneByOne(log))));
+    expect(readAnswer(oneByOne(log), { catchUpTo: log.length })).toHaveLength(2);
+  });
+});
+
+describe('whoever reads', () => {
+  const chars = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀', '<'), minLength: 1, maxLength: 6 });
+  const call = fc.constantFrom(
+    ['running', 'completed'],
+    ['completed'],
+    ['running', 'error'],
+    ['skipped'],
+    ['awaiting_approval', 'denied'],
+  );
+  const round = (attempts: number) =>
+    fc.record({
+      attempts: fc.array(fc.array(chars, { maxLength: 4 }), { minLength: 1, maxLength: attempts }),
+      statuses: fc.array(call, { maxLength: 3 }),
+    });
+  const rounds = (attempts: number) =>
+    fc.array(round(attempts), { minLength: 1, maxLength: 4 }).map((all) =>
+      all.map(({ attempts: said, statuses: of }, i): StoryRound => {
+        const calls = of.map((statuses, n) => ({ ...weather, id: `call_${i}_${n}`, statuses, error: 'No' }));
+        // With one at a time it does not matter who heard which call begin first.
+        return { attempts: said, calls: calls.slice(0, 1) };
+      }),
+    );
+  const cuts = fc.array(fc.tuple(fc.nat(12), fc.boolean()), { minLength: 1, maxLength: 30 });
+  const formats = fc.constantFrom('inline' as const, 'open-webui' as const, 'openai' as const);
+  /** Cuts a log into items; some are replaced by a snapshot. */
+  const itemsOf = (log: readonly JobEvent[], at: readonly (readonly [number, boolean])[]): readonly ViewedItem[] => {
+    const items: ViewedItem[] = [];
+    let from = 0;
+    for (let i = 0; from < log.length; i++) {
+      const [length = 0, asSnapshot = false] = at[i % at.length] ?? [];
+      const to = from + length + 1;
+      items.push(asSnapshot ? snapshotOf(log.slice(0, to)) : eventsOf(log.slice(from, to)));
+      from = to;
+    }
+    return items;
+  };
+
+  it('reads the same, however the log is cut and whenever a snapshot comes instead', () => {
+    fc.assert(
+      fc.property(rounds(1), cuts, formats, (told, at, format) => {
+        const log = story(...told);
+        const whole = readAnswer([eventsOf(log)], { format });
+        const parts = readAnswer(itemsOf(log, at), { format });
+        expect([contentOf(parts), parts.at(-1)]).toEqual([contentOf(whole), whole.at(-1)]);
+      }),
+    );
+  });
+
+  it('reads every round in the end, and no half characters and no empty pieces on the way', () => {
+    fc.assert(
+      fc.property(rounds(3), cuts, formats, (told, at, format) => {
+        const parts = readAnswer(itemsOf(story(...told), at), { format });
+        const text = contentOf(parts);
+        for (const part of parts)
+          if (part.type === 'content') expect([part.text.isWellFormed(), part.text === '']).toEqual([true, false]);
+        expect(told.every(({ attempts }) => text.includes(attempts.at(-1)?.join('') ?? ''))).toBe(true);
+        expect(parts.filter(({ type }) => type === 'end')).toHaveLength(1);
+      }),
+    );
+  });
+});
+
+describe('the content of a workflow', () => {
+  const workflow = { kind: 'workflow' } as const;
+  const said = (round: number, text: string, offset?: number): NewJobEvent => {
+    return { type: 'text-delta', body: { round, text, nodeId: 'n', ...(offset === undefined ? {} : { offset }) } };
+  };
+  const restart = (round: number, contentLength: number): NewJobEvent => {
+    return { type: 'round-restarted', body: { round, reason: 'r', contentLength, reasoningLength: 0, nodeId: 'n' } };
+  };
+
+  it('is what has a place in the content of the job', () => {
+    const log = asLog([said(1, 'draft'), said(2, 'Fin', 0), said(3, 'draft'), said(2, 'al', 3), completed]);
+    expect(readAnswer([eventsOf(log)], workflow)).toEqual([{ type: 'content', text: 'Final' }, stopAfter()]);
+  });
+
+  it('goes on where others had spoken behind a round that is withdrawn', () => {
+    const log = asLog([
+      ...[said(1, 'One. ', 0), said(2, 'Two.', 5), restart(1, 0)],
+      ...[said(2, 'Two.', 0), restart(3, 4), said(1, ' One.', 4), completed],
+    ]);
+    expect(contentOf(readAnswer([eventsOf(log)], workflow))).toBe('One. Two.\n\n[restarted]\n\nTwo. One.');
+  });
+
+  it('is the final output in the end', () => {
+    const log = asLog([said(1, 'One.', 0), restart(1, 0), said(2, 'One. Two.', 0), completed]);
+    expect(contentOf(readAnswer(oneByOne(log), workflow))).toBe('One. Two.');
+    const snapshot = { ...snapshotAfter(log), kind: 'workflow', content: 'One. Two.' } as const;
+    expect(
+      contentOf(readAnswer([eventsOf(log.slice(0, 1)), { type: 'snapshot', snapshot, reset: true }], workflow)),
+    ).toBe('One. Two.');
+  });
+});

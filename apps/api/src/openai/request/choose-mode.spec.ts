@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { ToolDefinition } from '#models';
+
+import { OpenAiError } from '../openai-error.js';
+import { chooseMode, type ModeQuestion, toIgnoredHeader, withoutServerTools } from './choose-mode.js';
+
+const tool = (name: string): ToolDefinition => ({ type: 'function', function: { name } });
+const choice = { type: 'function', function: { name: 'f' } } as const;
+
+interface Asked extends Partial<Omit<ModeQuestion, 'headers' | 'request'>> {
+  readonly headers?: Partial<ModeQuestion['headers']>;
+  readonly request?: Partial<ModeQuestion['request']>;
+}
+const choose = ({ headers, request, isWorkflow = false, answersPending = false }: Asked) =>
+  chooseMode({
+    headers: { format: null, sessionId: null, ...headers },
+    request: { tools: [], toolChoice: null, ignored: [], ...request },
+    isWorkflow,
+    answersPending,
+  });
+
+function refusal(asked: Asked): unknown {
+  try {
+    choose(asked);
+  } catch (error) {
+    return error instanceof OpenAiError ? [error.status, error.message, error.param] : error;
+  }
+  return 'accepted';
+}
+
+describe('the mode', () => {
+  const tools = [tool('f')];
+  const session = { sessionId: 's' };
+  it.each<[string, Asked, object]>([
+    ['is inline without a word', {}, { format: 'inline', strictBy: null, ignored: [] }],
+    ['is strict when there are functions', { request: { tools } }, { format: 'openai', strictBy: 'body', tools }],
+    ['is strict when calls are answered', { answersPending: true }, { format: 'openai', strictBy: 'body', tools: [] }],
+    [
+      'is strict by its header',
+      { headers: { format: 'openai', ...session }, request: { tools } },
+      { format: 'openai', strictBy: 'header', tools },
+    ],
+    [
+      'is inline by its header, and functions are ignored',
+      { headers: { format: 'inline' }, request: { tools, toolChoice: choice, ignored: ['x'] } },
+      { format: 'inline', strictBy: null, tools: [], toolChoice: null, ignored: ['x', 'tools'] },
+    ],
+    [
+      'leaves the choice of a tool that is not the client’s',
+      { headers: { format: 'open-webui' }, request: { tools: [tool('g')], toolChoice: choice } },
+      { format: 'open-webui', toolChoice: choice, ignored: ['tools'] },
+    ],
+    [
+      'of a workflow is inline, and functions are ignored',
+      { isWorkflow: true, request: { tools }, answersPending: true },
+      { format: 'inline', strictBy: null, tools: [], ignored: ['tools'] },
+    ],
+  ])('%s', (_, asked, mode) => {
+    expect(choose(asked)).toMatchObject(mode);
+  });
+
+  it('by header is refused where it cannot be had', () => {
+    expect(refusal({ headers: { format: 'openai' } })).toEqual([
+      400,
+      'X-Session-Id header is required for x-tool-event-format=openai',
+      'x-session-id',
+    ]);
+    expect(refusal({ headers: { format: 'openai', ...session }, isWorkflow: true })).toEqual([
+      400,
+      'x-tool-event-format=openai is only supported for single-agent models',
+      'model',
+    ]);
+  });
+
+  it('is refused with functions that nobody can be offered', () => {
+    expect(refusal({ request: { tools: [tool('f'), tool('f')] } })).toEqual([400, 'Invalid request body', null]);
+    expect(refusal({ request: { tools: [tool('no name')] } })).toEqual([400, 'Invalid request body', null]);
+  });
+
+  it('leaves functions to the server that it has itself', () => {
+    const mode = choose({ request: { tools: [tool('f'), tool('g')], toolChoice: choice } });
+    expect(withoutServerTools(mode, new Set(['f', 'h']))).toEqual({
+      ...mode,
+      tools: [tool('g')],
+      ignored: ['tools.f'],
+    });
+    expect(withoutServerTools(mode, new Set(['h']))).toBe(mode);
+  });
+
+  it('names what it ignores as far as a header can', () => {
+    expect(toIgnoredHeader([])).toBeNull();
+    expect(toIgnoredHeader(['a', 'tools.f', 'b\r\nSet-Cookie: x', 'ü', ''])).toBe('a, tools.f');
+  });
+});

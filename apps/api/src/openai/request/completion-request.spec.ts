@@ -1,0 +1,239 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { OpenAiError } from '../openai-error.js';
+import { parseCompletionHeaders } from './completion-headers.js';
+import { type CompletionRequest, parseCompletionRequest } from './completion-request.js';
+
+const messages = [{ role: 'user', content: 'Hi' }];
+const plain = { model: 'helper', messages };
+
+function refusalOf(read: () => unknown): unknown {
+  try {
+    read();
+  } catch (error) {
+    return error instanceof OpenAiError ? [error.status, error.message, error.param, error.code] : error;
+  }
+  return 'accepted';
+}
+const parse = (change: object): CompletionRequest => parseCompletionRequest({ ...plain, ...change });
+const refusal = (change: object) => refusalOf(() => parse(change));
+
+describe('a body', () => {
+  it('is read with what it leaves out', () => {
+    expect(parse({})).toMatchObject({
+      ...{ model: 'helper', messages, tools: [], toolChoice: null, parameters: {}, about: {}, ignored: [] },
+      ...{ stream: false, includeUsage: false },
+    });
+    const nulls = { tools: null, tool_choice: null, stop: null, stream: null, stream_options: null, n: null, x: null };
+    expect({ ...parse(nulls), bodyHash: '' }).toEqual({ ...parse({}), bodyHash: '' });
+  });
+
+  it('has its sampling fields go to the provider', () => {
+    const parameters = {
+      ...{ temperature: 0.5, top_p: 1, max_tokens: 5, max_completion_tokens: 6, stop: ['a', 'b'], seed: 7 },
+      ...{ presence_penalty: 0.1, frequency_penalty: -0.1, reasoning_effort: 'low', parallel_tool_calls: false },
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+    };
+    const about = { user: 'u', metadata: { a: 'b' }, store: true };
+    expect(parse({ ...parameters, ...about })).toMatchObject({ parameters, about, ignored: [] });
+  });
+
+  it('has fields ignored that mean nothing here', () => {
+    expect(parse({ service_tier: 'auto', n: 1, logprobs: false, modalities: ['text'], frobnicate: 1 })).toMatchObject({
+      ignored: ['service_tier', 'frobnicate'],
+    });
+  });
+
+  const invalid = [400, 'Invalid request body', null, null];
+  it.each([
+    ['text', 'x'],
+    ['an array', []],
+    ['null', null],
+    ['nothing', undefined],
+  ])('that is %s is none', (_, body) => {
+    expect(refusalOf(() => parseCompletionRequest(body))).toEqual(invalid);
+  });
+
+  it.each([
+    ['messages', undefined],
+    ['messages', []],
+    ['messages', 'Hi'],
+    ['messages', null],
+  ])('needs %s: %p', (name, value) => {
+    const refused = [400, 'Messages array is required and must not be empty', 'messages', null];
+    expect(refusal({ [name]: value })).toEqual(refused);
+  });
+
+  const deep = Array.from({ length: 200 }).reduce((inner) => ({ inner }), {});
+  it.each([
+    { model: 5 },
+    { model: undefined },
+    { model: '' },
+    { temperature: '1' },
+    { max_tokens: 0 },
+    { stream: 'true' },
+    { n: '2' },
+    { n: 0.5 },
+    { logprobs: 'yes' },
+    { stop: [1] },
+    { tools: {} },
+    { tools: [{ type: 'web_search' }] },
+    { tool_choice: 'f' },
+    { messages: ['Hi'] },
+    { messages: [{ role: 'robot', content: 'x' }] },
+    { messages: [{ role: 'user', content: 5 }] },
+    { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+    { messages: [{ role: 'tool', content: 'x' }] },
+    { messages: [{ role: 'assistant', tool_calls: [{ id: 'a' }] }] },
+    { metadata: 'x' },
+    { metadata: deep },
+  ])('with a field of a wrong type is refused: %j', (change) => {
+    expect(refusal(change)).toEqual(invalid);
+  });
+
+  it.each([
+    ['n', 2],
+    ['logprobs', true],
+    ['top_logprobs', 1],
+    ['logit_bias', { 50256: -100 }],
+    ['audio', { voice: 'x' }],
+    ['functions', []],
+    ['function_call', 'auto'],
+    ['modalities', ['text', 'audio']],
+  ])('that asks for what we do not do is refused by name: %s', (name, value) => {
+    expect(refusal({ [name]: value })).toEqual([
+      400,
+      `Unsupported parameter: '${name}'`,
+      name,
+      'unsupported_parameter',
+    ]);
+  });
+
+  it('has its messages in the shape of a conversation', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:,', detail: 'low' } };
+    const given = [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'Look' }, image], name: 'Ann' },
+      { role: 'user', content: null },
+      {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{' } }],
+      },
+      {
+        role: 'tool',
+        tool_call_id: 'a',
+        content: [
+          { type: 'text', text: 'o' },
+          { type: 'text', text: 'k' },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'b', content: null },
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+    ];
+    expect(parse({ messages: given }).messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'Look' }, image], name: 'Ann' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{' } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'ok' },
+      { role: 'tool', tool_call_id: 'b', content: '' },
+      { role: 'assistant', content: 'No.' },
+    ]);
+  });
+
+  it('has its functions as definitions', () => {
+    const parameters = { type: 'object', properties: {} };
+    const asked = { name: 'f', description: null, parameters, strict: true };
+    expect(parse({ tools: [{ type: 'function', function: asked }], tool_choice: 'required' })).toMatchObject({
+      tools: [{ type: 'function', function: { name: 'f', parameters, strict: true } }],
+      toolChoice: 'required',
+    });
+  });
+
+  it('is the same whatever the order of its members and the way of its answer', () => {
+    const hash = parse({ temperature: 1 }).bodyHash;
+    expect(hash).toMatch(/^[\da-f]{64}$/);
+    expect(parseCompletionRequest({ temperature: 1, messages, model: 'helper' }).bodyHash).toBe(hash);
+    expect(parse({ temperature: 1, stream: true, stream_options: { include_usage: true } }).bodyHash).toBe(hash);
+    expect(parse({ temperature: 2 }).bodyHash).not.toBe(hash);
+    expect(parse({ temperature: 1, unknown: 1 }).bodyHash).not.toBe(hash);
+  });
+
+  it('is read or refused in the words of the contract, whatever it is', () => {
+    const names = [
+      'model',
+      'messages',
+      'tools',
+      'tool_choice',
+      'n',
+      'stop',
+      'metadata',
+      'stream_options',
+      '__proto__',
+      'x',
+    ];
+    const anything = fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withMap: true,
+      withNullPrototype: true,
+      withSparseArray: true,
+    });
+    const body = fc.oneof(
+      anything,
+      fc.dictionary(fc.constantFrom(...names), anything).map((change) => ({ ...plain, ...change })),
+    );
+    fc.assert(
+      fc.property(body, (given) => {
+        const refused = refusalOf(() => parseCompletionRequest(given));
+        expect(refused === 'accepted' || Array.isArray(refused)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('headers', () => {
+  const none = {
+    format: null,
+    sessionId: null,
+    frontEndSessionId: null,
+    idempotencyKey: null,
+    onDisconnect: 'continue',
+  };
+  it.each([
+    [{}, {}],
+    [{ 'x-tool-event-format': 'INLINE' }, { format: 'inline' }],
+    [{ 'x-tool-event-format': 'Open-WebUI' }, { format: 'open-webui' }],
+    [
+      { 'x-tool-event-format': 'openai', 'x-session-id': 's' },
+      { format: 'openai', sessionId: 's' },
+    ],
+    [{ 'x-session-id': '~'.repeat(200) }, { sessionId: '~'.repeat(200) }],
+    [{ 'x-librechat-conversation-id': 'l', 'x-openwebui-chat-id': 'o' }, { frontEndSessionId: 'l' }],
+    [{ 'x-librechat-conversation-id': 'not an id', 'x-openwebui-chat-id': 'o' }, { frontEndSessionId: 'o' }],
+    [{ 'idempotency-key': 'k', 'x-client-request-id': 'r' }, { idempotencyKey: 'k' }],
+    [{ 'x-client-request-id': 'r' }, { idempotencyKey: 'r' }],
+    [{ 'x-client-request-id': 'é' }, {}],
+    [{ 'x-on-disconnect': 'Cancel' }, { onDisconnect: 'cancel' }],
+    [{ 'x-on-disconnect': 'x' }, {}],
+  ])('say how to answer: %j', (given, told) => {
+    expect(parseCompletionHeaders(given)).toEqual({ ...none, ...told });
+  });
+
+  it.each([
+    [{ 'x-tool-event-format': 'XML' }, 'Unsupported X-Tool-Event-Format: XML', 'x-tool-event-format'],
+    [{ 'x-session-id': 'a b' }, 'Invalid X-Session-Id', 'x-session-id'],
+    [{ 'x-session-id': '' }, 'Invalid X-Session-Id', 'x-session-id'],
+    [{ 'x-session-id': 'x'.repeat(201) }, 'Invalid X-Session-Id', 'x-session-id'],
+    [{ 'idempotency-key': 'ü' }, 'Invalid Idempotency-Key', 'idempotency-key'],
+    [{ 'idempotency-key': 'x'.repeat(256) }, 'Invalid Idempotency-Key', 'idempotency-key'],
+  ])('are refused by name: %j', (given, message, param) => {
+    expect(refusalOf(() => parseCompletionHeaders(given))).toEqual([400, message, param, null]);
+  });
+});
