@@ -14,6 +14,7 @@ import { HealthModule } from './health/health.module.js';
 import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';
 import { CompletionsModule } from './openai/completions/completions.module.js';
+import { ExecuteModule } from './openai/execute/execute.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
 import { ToolCallsDoorModule } from './tool-calls/tool-calls-door.module.js';
 import { ToolQueueDoorModule } from './tool-queue/tool-queue-door.module.js';
@@ -43,6 +44,7 @@ export class ApiModule {
         WorkflowsModule,
         ClientToolsDoorModule,
         CompletionsModule,
+        ExecuteModule,
         HealthModule,
         InterruptsDoorModule,
         JobsDoorModule,

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+
+import type { MemberPrincipal } from '#auth';
+import type { AgentPreset } from '#chat';
+import { CallGate, type GateAnswer, type GateJob, matchesGlob, type Tool, ToolCatalog } from '#tools';
+
+import { toolNotFound } from './execute.errors.js';
+
+/** A tool that may be called, and what the policy says of this call. */
+export interface AllowedTool {
+  readonly tool: Tool;
+  readonly answer: Exclude<GateAnswer, { type: 'refuse' }>;
+}
+
+/** An agent, and how the caller named it. */
+export interface NamedAgent {
+  readonly agent: AgentPreset;
+  readonly ref: string;
+}
+
+/** What an agent has that the server can run: its tools, and those that it leaves to clients. */
+@Injectable()
+export class AgentTools {
+  constructor(
+    private readonly catalog: ToolCatalog,
+    private readonly gate: CallGate,
+  ) {}
+
+  /** Throws `OpenAiError` 404 with what there is, also for a tool that the policy keeps from this caller. */
+  async find(
+    principal: MemberPrincipal,
+    { agent, ref }: NamedAgent,
+    call: { readonly name: string; readonly arguments: string },
+  ): Promise<AllowedTool> {
+    const tools = await this.toolsOf(principal.workspaceId, agent);
+    const job = toGateJob(principal, agent);
+    const tool = tools.find(({ name }) => name === call.name);
+    const answer = tool === undefined ? undefined : await this.gate.judge(job, call, tool);
+    if (tool !== undefined && answer !== undefined && answer.type !== 'refuse') return { tool, answer };
+    const others = tools.filter(({ name }) => name !== call.name);
+    const judged = await Promise.all(
+      others.map(async (other) => ({
+        other,
+        answer: await this.gate.judge(job, { name: other.name, arguments: '{}' }, other),
+      })),
+    );
+    const available = judged.flatMap(({ other, answer: said }) => (said.type === 'refuse' ? [] : [other.name]));
+    throw toolNotFound(call.name, ref, available);
+  }
+
+  private async toolsOf(workspaceId: string, { tools, externalTools }: AgentPreset): Promise<readonly Tool[]> {
+    const globs = [...tools, ...externalTools];
+    return (await this.catalog.of(workspaceId))
+      .list()
+      .filter(({ handler, name }) => handler !== null && globs.some((glob) => matchesGlob(glob, name)));
+  }
+}
+
+/** The call as the gate sees it before there is a job. */
+function toGateJob({ workspaceId, id: principal, userId }: MemberPrincipal, agent: AgentPreset): GateJob {
+  const requestPolicy = agent.toolApproval;
+  return { workspaceId, jobId: '', threadId: null, createdBy: userId, principal, agent: agent.name, requestPolicy };
+}

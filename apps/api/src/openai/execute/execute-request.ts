@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+
+import { z } from 'zod';
+
+import { canonicalJson } from '#tools';
+
+import { invalidExecuteBody } from './execute.errors.js';
+
+/** A body of `POST /v1/tools/execute`. */
+export const executeBody = z.object({
+  agent: z.string().min(1).meta({ description: 'Agent whose tool it is: its id, slug or name.' }),
+  tool_name: z.string().min(1).meta({ description: 'A tool that the agent has, and that runs on the server.' }),
+  arguments: z
+    .union([z.record(z.string(), z.unknown()), z.string()])
+    .meta({ description: 'By the schema of the tool; an object, or its JSON text.' }),
+  tool_call_id: z
+    .string()
+    .min(1)
+    .max(256)
+    .nullish()
+    .meta({ description: 'A call that waits for a client with this key: it is executed in its place, once.' }),
+});
+
+/** A request to execute one call. */
+export interface ExecuteRequest {
+  readonly agent: string;
+  readonly toolName: string;
+  /** JSON text. */
+  readonly arguments: string;
+  /** Null: the call is a new one. */
+  readonly toolCallId: string | null;
+  /** SHA-256 (hex) of what is asked for, whatever the order of its members. */
+  readonly bodyHash: string;
+}
+
+/** Throws `OpenAiError` `Invalid request body`. Unknown fields are ignored. Pure. */
+export function parseExecuteRequest(body: unknown): ExecuteRequest {
+  const parsed = executeBody.safeParse(body);
+  if (!parsed.success) throw invalidExecuteBody();
+  const { agent, tool_name: toolName, arguments: given, tool_call_id: toolCallId = null } = parsed.data;
+  const request = { agent, toolName, arguments: typeof given === 'string' ? given : JSON.stringify(given), toolCallId };
+  const bodyHash = createHash('sha256')
+    .update(canonicalJson(['/v1/tools/execute', request]))
+    .digest('hex');
+  return { ...request, bodyHash };
+}

@@ -1,0 +1,19 @@
+import { Module } from '@nestjs/common';
+
+import { ChatModule } from '#chat';
+import { JobsModule } from '#jobs';
+import { ToolsModule } from '#tools';
+
+import { LimitsModule } from '../../limits/limits.module.js';
+import { AgentTools } from './agent-tools.js';
+import { ExecuteController } from './execute.controller.js';
+import { ExecutionResult } from './execution-result.js';
+import { ToolExecution } from './tool-execution.js';
+
+/** `POST /v1/tools/execute`. */
+@Module({
+  imports: [ChatModule, JobsModule, LimitsModule, ToolsModule],
+  controllers: [ExecuteController],
+  providers: [AgentTools, ExecutionResult, ToolExecution],
+})
+export class ExecuteModule {}

@@ -1,0 +1,100 @@
+import type { ServerResponse } from 'node:http';
+
+import { Injectable } from '@nestjs/common';
+
+import { type MemberPrincipal, scopeOf } from '#auth';
+import { EventFeed, type FeedItem, jobNotFound, JobStopper, SnapshotRepository } from '#jobs';
+import { Config, systemClock } from '#platform';
+import { ToolOutputsRepository } from '#tools';
+
+import { stillRunning } from './execute.errors.js';
+import { type ExecutionEnd, executionEnd, toResult } from './execution-end.js';
+
+/** What is answered of a call that has ended well. */
+export interface ExecutedCall {
+  readonly tool_call_id: string;
+  readonly result: unknown;
+}
+
+/** A call whose end somebody waits for. */
+export interface AwaitedCall {
+  readonly jobId: string;
+  readonly toolName: string;
+  readonly onDisconnect: 'continue' | 'cancel';
+}
+
+/** Longer than any result that is kept. */
+const whole = { offset: 0, length: Number.MAX_SAFE_INTEGER };
+
+/** Waits for single calls, by the log of their jobs. */
+@Injectable()
+export class ExecutionResult {
+  constructor(
+    private readonly feed: EventFeed,
+    private readonly snapshots: SnapshotRepository,
+    private readonly stopper: JobStopper,
+    private readonly outputs: ToolOutputsRepository,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Holds the reply until there is an end. Throws `OpenAiError` by the table of this route, and `still_running` when it has been
+   * held for long enough. A client that goes leaves the job to itself, or cancels it.
+   */
+  async hold(principal: MemberPrincipal, asked: AwaitedCall, response: ServerResponse): Promise<ExecutedCall> {
+    const abort = new AbortController();
+    const patience = systemClock.after(this.config.values.OPENAI_MAX_HOLD_MS, () => {
+      abort.abort();
+    });
+    const onClose = (): void => {
+      abort.abort();
+      if (asked.onDisconnect !== 'cancel') return;
+      // Nobody is there to be told that it failed; the job then goes on as without the wish.
+      this.stop(principal, asked.jobId, 'client gone').catch(() => undefined);
+    };
+    response.once('close', onClose);
+    try {
+      return await this.find(principal, asked, abort.signal);
+    } finally {
+      response.off('close', onClose);
+      patience.cancel();
+    }
+  }
+
+  private async find(principal: MemberPrincipal, asked: AwaitedCall, signal: AbortSignal): Promise<ExecutedCall> {
+    const { workspaceId } = principal;
+    const { jobId, toolName } = asked;
+    for await (const item of this.feed.follow({ workspaceId, jobId, after: 0, signal })) {
+      if (!mayBeOver(item)) continue;
+      const snapshot = await this.snapshots.read(workspaceId, jobId);
+      if (snapshot === null) throw jobNotFound();
+      const end = executionEnd(snapshot, toolName);
+      if (end !== null) return this.answer(principal, jobId, end);
+    }
+    throw stillRunning();
+  }
+
+  private async answer(principal: MemberPrincipal, jobId: string, end: ExecutionEnd): Promise<ExecutedCall> {
+    if (end.type === 'approval') await this.stop(principal, jobId, 'needs approval');
+    if (end.type !== 'completed') throw end.error;
+    const { workspaceId } = principal;
+    const output = await this.outputs.read({ workspaceId, jobId, threadId: null }, end.callId, whole);
+    return { tool_call_id: end.callId, result: toResult(output?.text ?? '') };
+  }
+
+  private async stop(principal: MemberPrincipal, jobId: string, reason: string): Promise<void> {
+    await this.stopper.stop(scopeOf(principal), jobId, reason);
+  }
+}
+
+/** Whether it is worth a look at the job: its end, a wait, or more than one can tell from here. */
+function mayBeOver(item: FeedItem): boolean {
+  if (item.type === 'snapshot') return true;
+  return item.events.some(
+    (event) =>
+      event.type === 'job-finished' ||
+      event.type === 'interrupt-opened' ||
+      (event.type === 'tool-call-updated' && event.body.internalStatus === 'completed') ||
+      (event.type === 'tool-call' && event.body.internalStatus === 'completed'),
+  );
+}

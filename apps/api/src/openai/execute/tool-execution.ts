@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+
+import type { MemberPrincipal } from '#auth';
+import { AgentsService, DirectCalls, type StartDirectCall } from '#chat';
+import type { StartedJob } from '#jobs';
+import { AppError } from '#platform';
+import { canonicalJson, parseArguments, validateArguments } from '#tools';
+
+import { limitedStart } from '../../limits/limited-start.js';
+import { StartLimiter } from '../../limits/start-limiter.js';
+import { AgentTools, type AllowedTool } from './agent-tools.js';
+import {
+  agentNotFound,
+  approvalRequired,
+  callDiffers,
+  callExecuted,
+  callNotFound,
+  invalidArguments,
+} from './execute.errors.js';
+import type { ExecuteRequest } from './execute-request.js';
+
+/** Accepts single calls: everything that can be said against one is said before there is a job. */
+@Injectable()
+export class ToolExecution {
+  constructor(
+    private readonly agents: AgentsService,
+    private readonly tools: AgentTools,
+    private readonly calls: DirectCalls,
+    private readonly limiter: StartLimiter,
+  ) {}
+
+  /** The job is committed when this returns. Throws `OpenAiError` by the table of this route, and what `DirectCalls` throws. */
+  async start(principal: MemberPrincipal, request: ExecuteRequest, key: string | null): Promise<StartedJob> {
+    const idempotency = key === null ? null : { key, requestHash: request.bodyHash };
+    // What a key has started is told again also when the call would be refused by now: it has been settled, for example.
+    const known = idempotency === null ? null : await this.calls.replay(principal, idempotency);
+    if (known !== null) return known;
+    const checked = await this.check(principal, request);
+    try {
+      return await limitedStart(this.limiter, principal.id, () =>
+        this.calls.start(principal, { ...checked, idempotency }),
+      );
+    } catch (error) {
+      throw error instanceof AppError && error.code === 'already_executed' ? callExecuted() : error;
+    }
+  }
+
+  private async check(
+    principal: MemberPrincipal,
+    request: ExecuteRequest,
+  ): Promise<Omit<StartDirectCall, 'idempotency'>> {
+    const call = { name: request.toolName, arguments: request.arguments };
+    const agent = await this.agentOf(principal, request.agent);
+    const allowed = await this.tools.find(principal, { agent, ref: request.agent }, call);
+    const valid = validateArguments(allowed.tool, call.arguments);
+    if (!valid.ok) throw invalidArguments(problemOf(call.name, valid.message));
+    if (needsPerson(allowed)) throw approvalRequired(call.name);
+    const inPlaceOf = await this.pending(principal, request);
+    return { call, inPlaceOf, toolApproval: agent.toolApproval };
+  }
+
+  private async agentOf(principal: MemberPrincipal, ref: string) {
+    try {
+      return await this.agents.find(principal, ref);
+    } catch (error) {
+      throw error instanceof AppError && error.code === 'not_found' ? agentNotFound(ref) : error;
+    }
+  }
+
+  private async pending(principal: MemberPrincipal, request: ExecuteRequest): Promise<StartDirectCall['inPlaceOf']> {
+    const { toolCallId, toolName } = request;
+    if (toolCallId === null) return null;
+    const pending = await this.calls.pending(principal, toolCallId);
+    if (pending === null) throw callNotFound(toolCallId);
+    if (pending.name !== toolName || !isSame(pending.arguments, request.arguments)) throw callDiffers();
+    if (pending.isExecuted) throw callExecuted();
+    return pending;
+  }
+}
+
+function needsPerson({ tool, answer }: AllowedTool): boolean {
+  return answer.type === 'ask' || tool.asks === 'person';
+}
+
+/** Equal as JSON, whatever the order of members. */
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [parseArguments(one), parseArguments(other)];
+  return a.ok && b.ok && canonicalJson(a.value) === canonicalJson(b.value);
+}
+
+/** Without the beginning that says to a model which tool it called. */
+function problemOf(name: string, message: string): string {
+  return message.replace(`Error executing tool "${name}": `, '').replace(/^invalid arguments: /, '');
+}
