@@ -20,10 +20,6 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`',
     says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it.',
   },
-  'agent-selected': {
-    body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`',
-    says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it.',
-  },
   'round-started': { body: '`round`, `model`, `nodeId?`', says: 'The model is being asked.' },
   'text-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',

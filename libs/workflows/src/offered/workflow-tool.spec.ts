@@ -66,11 +66,11 @@ describe('a workflow as a tool', () => {
   });
 
   it('is told the first input as text, and all of them by name, defaults included', async () => {
-    const start = jest.fn((..._asked: readonly unknown[]) => Promise.resolve('the job'));
+    const start = jest.fn((...asked: readonly unknown[]) => Promise.resolve(`job ${asked.length}`));
     const workflow = offered('typed', { subflow: { inputs } });
     const [tool] = workflowTools([workflow], start);
     const context = {} as ToolContext; // handed on as it is
-    expect(await tool?.handler?.({ topic: { a: 1 } }, context)).toBe('the job');
+    expect(await tool?.handler?.({ topic: { a: 1 } }, context)).toBe('job 3');
     const said = { prompt: '{"a":1}', inputs: { topic: { a: 1 }, length: 3 } };
     expect(start).toHaveBeenCalledWith(workflow, said, context);
   });
