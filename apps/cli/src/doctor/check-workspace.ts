@@ -67,7 +67,6 @@ export async function checkModel(context: Context): Promise<Check> {
   return {
     name: 'model',
     state: 'ok',
-    says: "the server's own (the workspace has set no provider)",
-    remedy: '`nightshift doctor --job` asks it for a word.',
+    says: "the server's own, since the workspace has set no provider",
   };
 }

@@ -34,7 +34,8 @@ const codes: Readonly<Record<Style, readonly [on: number, off: number]>> = {
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 90;
-const USUAL_COLUMNS = 100;
+/** What a line of a log may well have. */
+const WITHOUT_TERMINAL = 200;
 
 /**
  * What a command shows: results on standard output, everything about the work on standard error. On a terminal there is also
@@ -68,8 +69,14 @@ export class Screen {
     return this.init.errors;
   }
 
+  /** For lines of the result. What goes to a file or a pipe is not cut. */
   get columns(): number {
-    return this.init.out.columns ?? this.init.errors.columns ?? USUAL_COLUMNS;
+    return this.init.out.columns ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  /** For lines about the work. */
+  get noteColumns(): number {
+    return this.init.errors.columns ?? WITHOUT_TERMINAL;
   }
 
   /** For standard output. */
@@ -162,7 +169,9 @@ export class Screen {
   private draw(): void {
     if (this.status === null || this.midLine || this.held !== null) return;
     const spinner = this.paint('cyan', frames[this.frame % frames.length] ?? '');
-    this.init.errors.write(`\r\u001b[K${spinner} ${this.paint('dim', cutToWidth(this.status(), this.columns - 3))}`);
+    this.init.errors.write(
+      `\r\u001b[K${spinner} ${this.paint('dim', cutToWidth(this.status(), this.noteColumns - 3))}`,
+    );
     this.drawn = true;
   }
 

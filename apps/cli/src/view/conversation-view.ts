@@ -18,6 +18,7 @@ export class ConversationView implements JobView {
   private readonly text = new ShownText();
   private readonly work: RunningWork;
   private readonly begun = new Map<string, number>();
+  private readonly questions = new Map<string, string>();
   private readonly shownCalls = new Set<string>();
   private writesText = false;
   private readonly shows: EventTable<void> = {
@@ -46,8 +47,13 @@ export class ConversationView implements JobView {
     RouteSelectedEvent: ({ name, reasoning }) => {
       this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
     },
-    InterruptResolvedEvent: ({ outcome }) => {
-      this.remark(`answered: ${outcome.replaceAll('_', ' ')}`);
+    InterruptOpenedEvent: ({ interruptId, callId, title }) => {
+      if (callId === null) this.questions.set(interruptId, title);
+    },
+    InterruptResolvedEvent: ({ interruptId, outcome }) => {
+      // What is decided about a call is told by its line.
+      const title = this.questions.get(interruptId);
+      if (title !== undefined) this.remark(`${oneLine(title)}: ${outcome.replaceAll('_', ' ')}`);
     },
     JobWarningEvent: ({ text }) => {
       this.screen.note(this.screen.paint('yellow', `  ! ${oneLine(text)}`));

@@ -32,7 +32,7 @@ export class RunningWork {
       this.enter('queued again');
     },
     RoundStartedEvent: ({ model }) => {
-      this.enter(oneLine(model));
+      this.enter(`${oneLine(model)} is thinking`);
     },
     TextDeltaEvent: ({ text }) => {
       this.write(text);

@@ -39,8 +39,8 @@ export function showToolCall(screen: Screen, call: ToolCallState, tookMs: number
   if (mark === undefined) return null;
   const name = oneLine(call.name);
   const outcome = outcomeOf(call, mark);
-  const time = tookMs === null ? '' : `  ${formatDuration(tookMs)}`;
-  const room = screen.columns - textWidth(`  ${mark.sign} ${name}() ${time}`) - 1;
+  const time = tookMs === null || tookMs < 1 ? '' : `  ${formatDuration(tookMs)}`;
+  const room = screen.noteColumns - textWidth(`  ${mark.sign} ${name}() ${time}`) - 1;
   const outcomeRoom = Math.max(room - LEAST_ARGUMENTS, room - textWidth(showArguments(call.arguments)));
   const shownOutcome = cutToWidth(outcome, Math.max(12, outcomeRoom));
   const args = cutToWidth(showArguments(call.arguments), Math.max(8, room - textWidth(shownOutcome)));
