@@ -24,9 +24,10 @@ describe('a cancel', () => {
     await database.close();
   });
 
+  const order = { by: 'system', reason: 'why' };
   const cancel = (jobId: string, workspaceId = jobs.workspaceId) => {
     const cancels = jobs.app.get(CancelRepository);
-    return cancels.inWorkspace(workspaceId, (client) => cancels.cancel(client, { jobId, by: 'system', reason: 'why' }));
+    return cancels.inWorkspace(workspaceId, (client) => cancels.cancel(client, { ...order, workspaceId, jobId }));
   };
   const state = async (jobId: string) => {
     const [row] = await jobs.rows<JobState>('SELECT * FROM job WHERE id = $1', [jobId]);
@@ -43,6 +44,20 @@ describe('a cancel', () => {
     expect((await state(jobId)).lease_epoch).toBe(2);
     expect((await log.commit([writeOf(job, 2)]))[0]).toBeInstanceOf(Error);
     await expect(jobs.claim(jobId)).rejects.toThrow('not to be had');
+  });
+
+  it('does not touch the job of another workspace, whatever role asks', async () => {
+    const jobId = await startOne();
+    const cancels = jobs.app.get(CancelRepository);
+    const engine = await database.postgres.engine.connect();
+    try {
+      const foreign = { workspaceId: newId(), jobId };
+      expect(await cancels.cancel(engine, { ...order, ...foreign })).toBeNull();
+      expect(await cancels.endIfRequested(engine, foreign)).toBeNull();
+    } finally {
+      engine.release();
+    }
+    expect(await state(jobId)).toMatchObject({ status: 'queued' });
   });
 
   it('of a waiting job settles its calls and requests in the same moment, and erases its key', async () => {
@@ -196,8 +211,7 @@ describe('a cancel', () => {
     const job = await jobs.claim(await startOne());
     await cancel(job.jobId);
     const cancels = jobs.app.get(CancelRepository);
-    const endIfRequested = () =>
-      cancels.inWorkspace(jobs.workspaceId, (client) => cancels.endIfRequested(client, job.jobId));
+    const endIfRequested = () => cancels.inWorkspace(jobs.workspaceId, (client) => cancels.endIfRequested(client, job));
     expect(await endIfRequested()).toBeNull();
     await log.commit([writeOf(job, 1, { move: { to: 'queued' } })]);
     expect(await endIfRequested()).toMatchObject({ state: 'ended' });

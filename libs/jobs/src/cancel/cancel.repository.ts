@@ -6,6 +6,7 @@ import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
+import type { JobRef } from '../run/lease.repository.js';
 import { showingTypes, type ShownTexts, shownTexts } from '../snapshot/shown-texts.js';
 import { showsSql } from '../snapshot/shown-texts.repository.js';
 import { mayHaveRun, stoppedCall, unknownOutcome } from '../unknown-outcome.js';
@@ -21,16 +22,13 @@ export interface CancelResult {
   readonly seq: number;
 }
 
-export interface CancelOrder {
-  readonly jobId: string;
+export interface CancelOrder extends JobRef {
   /** Principal who asked. */
   readonly by: string;
   readonly reason: string;
 }
 
-interface LockedJob {
-  readonly workspaceId: string;
-  readonly jobId: string;
+interface LockedJob extends JobRef {
   readonly kind: JobKind;
   readonly epoch: number;
   readonly status: JobStatus;
@@ -58,7 +56,7 @@ const lockSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind, leas
        content_length AS "contentLength", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        tool_calls AS "toolCalls", rounds, cancel_requested_at IS NOT NULL AS "cancelRequested", reason,
        (extract(epoch FROM clock_timestamp() - created_at) * 1000)::float8 AS "durationMs"
-  FROM job WHERE id = $1 FOR NO KEY UPDATE`;
+  FROM job WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE`;
 
 /** What a worker of a chat had shown of rounds it could not finish: their deltas since they were last withdrawn. */
 const openTextSql = `WITH ended AS (
@@ -77,12 +75,12 @@ SELECT s.round, coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.t
 /** Without a number it is a round of its own, behind all that were begun. */
 const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
     usage_estimated, epoch, started_at)
-  SELECT workspace_id, id, coalesce($2, 1 + greatest(0,
+  SELECT workspace_id, id, coalesce($3, 1 + greatest(0,
       (SELECT max(number) FROM round WHERE workspace_id = job.workspace_id AND job_id = job.id),
       (SELECT max((body->>'round')::int) FROM job_event
         WHERE workspace_id = job.workspace_id AND job_id = job.id AND type = 'round-started'))),
-    CASE WHEN kind = 'workflow' THEN '' ELSE model END, $3, $4, 'interrupted', true, true, lease_epoch, clock_timestamp()
-  FROM job WHERE id = $1`;
+    CASE WHEN kind = 'workflow' THEN '' ELSE model END, $4, $5, 'interrupted', true, true, lease_epoch, clock_timestamp()
+  FROM job WHERE workspace_id = $1 AND id = $2`;
 
 /** Closes what a locked job has open, and tells what became of each call, request and node; the event of its end comes after. */
 const closeSql = `WITH calls AS (
@@ -128,19 +126,19 @@ SELECT last_seq AS "lastSeq" FROM up`;
 
 /** Ends a job nobody runs: a new epoch, so that whoever thinks it holds the job is fenced. */
 const endSql = `WITH ended AS (
-  UPDATE job SET status = $2, reason = $3, error = $4, lease_epoch = lease_epoch + 1, last_seq = last_seq + 1,
-         content_length = $6, lease_owner = NULL, lease_until = NULL, key_cipher = NULL, finished_at = clock_timestamp(),
-         cancel_requested_at = coalesce(cancel_requested_at, CASE WHEN $2 = 'cancelled' THEN clock_timestamp() END)
-   WHERE id = $1 AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
+  UPDATE job SET status = $3, reason = $4, error = $5, lease_epoch = lease_epoch + 1, last_seq = last_seq + 1,
+         content_length = $7, lease_owner = NULL, lease_until = NULL, key_cipher = NULL, finished_at = clock_timestamp(),
+         cancel_requested_at = coalesce(cancel_requested_at, CASE WHEN $3 = 'cancelled' THEN clock_timestamp() END)
+   WHERE workspace_id = $1 AND id = $2 AND status IN ('queued', 'waiting') RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
-SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', $5, clock_timestamp() FROM ended RETURNING seq`;
+SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-finished', $6, clock_timestamp() FROM ended RETURNING seq`;
 
 const requestSql = `WITH asked AS (
-  UPDATE job SET cancel_requested_at = clock_timestamp(), reason = $2, last_seq = last_seq + 1
-   WHERE id = $1 AND status = 'running' AND cancel_requested_at IS NULL
+  UPDATE job SET cancel_requested_at = clock_timestamp(), reason = $3, last_seq = last_seq + 1
+   WHERE workspace_id = $1 AND id = $2 AND status = 'running' AND cancel_requested_at IS NULL
   RETURNING workspace_id, id, last_seq, lease_epoch, restarts)
 INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
-SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $3, clock_timestamp() FROM asked RETURNING seq`;
+SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-cancel-requested', $4, clock_timestamp() FROM asked RETURNING seq`;
 
 /** Depth is bounded when jobs are started; what has ended is walked through, since what it started may be open. */
 const openBelowSql = `WITH RECURSIVE below AS (
@@ -160,7 +158,7 @@ export class CancelRepository {
 
   /** Locks the job's row, then branches on its status. Null when there is no such job. */
   async cancel(client: SqlClient, order: CancelOrder): Promise<CancelResult | null> {
-    const job = await this.lock(client, order.jobId);
+    const job = await this.lock(client, order);
     if (job === null) return null;
     const { status, threadId, parentJobId } = job;
     const of = { threadId, parentJobId };
@@ -171,13 +169,13 @@ export class CancelRepository {
     }
     if (!job.cancelRequested) {
       const body = JSON.stringify({ by: order.by, reason: order.reason });
-      await client.query(requestSql, [order.jobId, order.reason, body]);
+      await client.query(requestSql, [order.workspaceId, order.jobId, order.reason, body]);
     }
     return { state: 'requested', status, ...of, seq: job.lastSeq + (job.cancelRequested ? 0 : 1) };
   }
 
   /** Jobs below this one that have not ended, at every depth, those nearest first. */
-  async openBelow({ workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string }): Promise<string[]> {
+  async openBelow({ workspaceId, jobId }: JobRef): Promise<string[]> {
     const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
       name: 'open-sub-jobs',
       text: openBelowSql,
@@ -190,8 +188,8 @@ export class CancelRepository {
    * Ends a job that was given back although a cancel had been asked for: its worker stopped before it heard of it. Null
    * when there is nothing to end.
    */
-  async endIfRequested(client: SqlClient, jobId: string): Promise<CancelResult | null> {
-    const job = await this.lock(client, jobId);
+  async endIfRequested(client: SqlClient, ref: JobRef): Promise<CancelResult | null> {
+    const job = await this.lock(client, ref);
     if (job?.status !== 'queued' || !job.cancelRequested) return null;
     const seq = await this.end(client, job, { status: 'cancelled', reason: job.reason ?? 'cancelled' });
     const { threadId, parentJobId } = job;
@@ -199,15 +197,15 @@ export class CancelRepository {
   }
 
   /** Closes what a job has open whose handler must not be entered any more; the holder of its lease commits its end next. */
-  async abandon(held: { readonly workspaceId: string; readonly jobId: string; readonly epoch: number }): Promise<void> {
+  async abandon(held: JobRef & { readonly epoch: number }): Promise<void> {
     await this.inWorkspace(held.workspaceId, async (client) => {
-      const job = await this.lock(client, held.jobId);
+      const job = await this.lock(client, held);
       if (job?.status === 'running' && job.epoch === held.epoch) await this.close(client, job);
     });
   }
 
-  private async lock(client: SqlClient, jobId: string): Promise<LockedJob | null> {
-    const { rows } = await client.query<LockedJob>(lockSql, [jobId]);
+  private async lock(client: SqlClient, { workspaceId, jobId }: JobRef): Promise<LockedJob | null> {
+    const { rows } = await client.query<LockedJob>(lockSql, [workspaceId, jobId]);
     return rows[0] ?? null;
   }
 
@@ -221,21 +219,25 @@ export class CancelRepository {
 
   /** Gives the number of the job's last event. */
   private async end(client: SqlClient, job: LockedJob, end: JobEnd): Promise<number> {
-    const { jobId } = job;
+    const { workspaceId, jobId } = job;
     const contentLength = await (job.kind === 'workflow'
       ? this.keepContent(client, job)
       : this.keepOpenText(client, job));
     const event: NewJobEvent = jobFinished(end, { ...job, contentLength });
     const error = end.error === undefined ? null : JSON.stringify(end.error);
     const lastSeq = await this.close(client, job);
-    await client.query(endSql, [jobId, end.status, end.reason, error, JSON.stringify(event.body), contentLength]);
+    await client.query(endSql, [
+      ...[workspaceId, jobId, end.status, end.reason],
+      ...[error, JSON.stringify(event.body), contentLength],
+    ]);
     return lastSeq + 1;
   }
 
   /** What ends in the middle keeps what was shown of it, whoever ends it. Gives the length of the content, in UTF-16 units. */
   private async keepOpenText(client: SqlClient, { workspaceId, jobId, contentLength }: LockedJob): Promise<number> {
     const { rows } = await client.query<OpenText>(openTextSql, [workspaceId, jobId]);
-    for (const { round, text, reasoning } of rows) await client.query(keepTextSql, [jobId, round, text, reasoning]);
+    for (const { round, text, reasoning } of rows)
+      await client.query(keepTextSql, [workspaceId, jobId, round, text, reasoning]);
     return rows.reduce((sum, { text }) => sum + text.length, contentLength);
   }
 
@@ -245,7 +247,7 @@ export class CancelRepository {
     const shown = shownTexts(rows as NewJobEvent[]); // the log is written from nothing else
     const textOf = (pieces: ShownTexts['text']) => pieces.map((piece) => piece.text).join('');
     const [text, reasoning] = [textOf(shown.text), textOf(shown.reasoning)];
-    if (text !== '' || reasoning !== '') await client.query(keepTextSql, [jobId, null, text, reasoning]);
+    if (text !== '' || reasoning !== '') await client.query(keepTextSql, [workspaceId, jobId, null, text, reasoning]);
     return text.length;
   }
 }

@@ -27,7 +27,7 @@ describe('a cancelled workflow', () => {
 
   const cancel = (jobId: string) => {
     const cancels = jobs.app.get(CancelRepository);
-    const order = { jobId, by: 'system', reason: 'why' };
+    const order = { workspaceId: jobs.workspaceId, jobId, by: 'system', reason: 'why' };
     return cancels.inWorkspace(jobs.workspaceId, (client) => cancels.cancel(client, order));
   };
   const told = (jobId: string) =>

@@ -53,7 +53,7 @@ export class JobStopper {
   /** The same, and says what was stopped below it, also when the job itself had ended. */
   async stopTree(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StoppedTree> {
     const { workspaceId, principal: by } = scope;
-    const result = await this.cancel(workspaceId, { jobId, by, reason });
+    const result = await this.cancel({ workspaceId, jobId, by, reason });
     if (result === null) return { state: 'not_found', stoppedSubJobs: 0 };
     // From here on it starts no other: what is found below it is all there is.
     const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by);
@@ -64,7 +64,7 @@ export class JobStopper {
 
   /** Stops a sub-job that nobody waits for any more, and all below it. May be called again. */
   async stopUnwanted(job: JobRef): Promise<void> {
-    await this.cancel(job.workspaceId, { jobId: job.jobId, by: 'system', reason: parentStopped });
+    await this.cancel({ ...job, by: 'system', reason: parentStopped });
     await this.stopBelow(job, 'system');
   }
 
@@ -83,14 +83,14 @@ export class JobStopper {
   private async stopBelow({ workspaceId, jobId }: JobRef, by: string): Promise<number> {
     let stopped = 0;
     for (const below of await this.cancels.openBelow({ workspaceId, jobId })) {
-      const result = await this.cancel(workspaceId, { jobId: below, by, reason: parentStopped });
+      const result = await this.cancel({ workspaceId, jobId: below, by, reason: parentStopped });
       if (result !== null && result.state !== 'terminal') stopped += 1;
     }
     return stopped;
   }
 
-  private async cancel(workspaceId: string, order: CancelOrder): Promise<CancelResult | null> {
-    const { jobId } = order;
+  private async cancel(order: CancelOrder): Promise<CancelResult | null> {
+    const { workspaceId, jobId } = order;
     const result = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.cancel(client, order));
     if (result === null || result.state === 'terminal') return result;
     if (result.state === 'requested') this.bus.publish('job-cancel', { workspaceId, jobId, why: order.reason });

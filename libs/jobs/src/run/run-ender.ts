@@ -129,7 +129,7 @@ export class RunEnder {
   /** A worker that stops hears no cancel any more; the row tells of one that came before the job was given back. */
   private async endIfCancelled({ job }: JobRun): Promise<boolean> {
     const { workspaceId, jobId } = job;
-    const ended = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.endIfRequested(client, jobId));
+    const ended = await this.cancels.inWorkspace(workspaceId, (client) => this.cancels.endIfRequested(client, job));
     if (ended === null) return false;
     const { seq, status, threadId } = ended;
     this.bus.publish('job-events', { workspaceId, jobId, seq, status });

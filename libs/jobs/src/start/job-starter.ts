@@ -107,6 +107,7 @@ export class JobStarter {
     client: SqlClient,
     { requests, facts, aftermath }: { requests: readonly StartRequest[]; facts: StartFacts; aftermath: Aftermath },
   ): Promise<Answer[]> {
+    const workspaceId = requests[0]?.workspaceId ?? '';
     const decisions = admit(requests, facts, newId);
     const jobs: NewJob[] = [];
     const answers = requests.map((request, i): Answer => {
@@ -124,12 +125,12 @@ export class JobStarter {
     for (const decision of decisions) {
       if (decision.type !== 'accept' || decision.supersedes.length === 0) continue;
       for (const jobId of decision.supersedes) {
-        const result = await this.cancels.cancel(client, { jobId, by: 'system', reason: 'superseded' });
+        const result = await this.cancels.cancel(client, { workspaceId, jobId, by: 'system', reason: 'superseded' });
         if (result !== null && result.state !== 'terminal') aftermath.superseded.push({ jobId, ...result });
       }
     }
     if (jobs.length === 0) return answers;
-    await this.repository.insert(client, requests[0]?.workspaceId ?? '', jobs);
+    await this.repository.insert(client, workspaceId, jobs);
     crashpoint('before-doorbell');
     await this.doorbell.ring(client, aftermath.runnable);
     return answers;
