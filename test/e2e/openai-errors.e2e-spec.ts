@@ -1,0 +1,217 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { completionsDoor } from '../harness/openai-door.js';
+import { ask, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const error = (message: string, param: string | null = null, code: string | null = null) => ({
+  error: { message, type: 'invalid_request_error', param, code },
+});
+const session = { 'x-tool-event-format': 'openai', 'x-session-id': 's' };
+
+describe('a request that cannot be served', () => {
+  it.each([
+    [null, 'Missing or invalid Authorization header'],
+    ['', 'Missing or invalid Authorization header'],
+    ['nsk_unknown', 'Invalid API key'],
+    ['no key at all', 'Missing or invalid Authorization header'],
+    ['ey.a.token', 'Invalid API key'],
+  ])('is told what is wrong with its key %p', async (key, message) => {
+    const reply = await completionsDoor(stage.test.url, key).ask(plain('hi'));
+    expect([reply.status, reply.json]).toEqual([401, error(message, null, 'invalid_api_key')]);
+  });
+
+  it('gets nowhere with the token of a person', async () => {
+    const reply = await completionsDoor(stage.test.url, await stage.test.people.tokenOf('main-owner')).ask(plain('hi'));
+    expect([reply.status, reply.json]).toEqual([401, error('Invalid API key', null, 'invalid_api_key')]);
+  });
+
+  it.each<readonly [body: unknown, headers: Readonly<Record<string, string>>, status: number, expected: object]>([
+    ['{', {}, 400, error('Invalid request body')],
+    [[], {}, 400, error('Invalid request body')],
+    [{ model: 'helper' }, {}, 400, error('Messages array is required and must not be empty', 'messages')],
+    [
+      { model: 'helper', messages: [{ role: 'system', content: 'x' }] },
+      {},
+      400,
+      error('No user message content found in messages', 'messages'),
+    ],
+    [plain('hi', { n: 2 }), {}, 400, error("Unsupported parameter: 'n'", 'n', 'unsupported_parameter')],
+    [
+      plain('hi'),
+      { 'x-tool-event-format': 'xml' },
+      400,
+      error('Unsupported X-Tool-Event-Format: xml', 'x-tool-event-format'),
+    ],
+    [plain('hi'), { 'x-session-id': 'a b' }, 400, error('Invalid X-Session-Id', 'x-session-id')],
+    [plain('hi'), { 'idempotency-key': 'a b' }, 400, error('Invalid Idempotency-Key', 'idempotency-key')],
+    [
+      plain('hi'),
+      { 'x-tool-event-format': 'OpenAI' },
+      400,
+      error('X-Session-Id header is required for x-tool-event-format=openai', 'x-session-id'),
+    ],
+    [
+      plain('hi', { model: 'workflow/x' }),
+      session,
+      400,
+      error('x-tool-event-format=openai is only supported for single-agent models', 'model'),
+    ],
+    [
+      withTools([user('hi'), result('call_unknown', 'x')]),
+      {},
+      400,
+      error('No pending tool run exists for these tool results', 'messages'),
+    ],
+    [plain('hi', { model: 'nobody' }), {}, 404, error("Model 'nobody' not found", 'model', 'model_not_found')],
+  ])('is refused by the table: %j', async (...row) => {
+    const [body, headers, status, expected] = row;
+    const reply = await stage.door.ask(body, headers);
+    expect([reply.status, reply.json]).toEqual([status, expected]);
+    expect(reply.headers['x-job-id']).toBeUndefined();
+    expect(reply.headers['x-request-id']).toEqual(expect.any(String));
+  });
+
+  it('is not read when it is too large', async () => {
+    const reply = await stage.door.ask(plain('x'.repeat(4_194_304)));
+    expect([reply.status, reply.json]).toEqual([
+      413,
+      error('Request body exceeds 4194304 bytes', null, 'request_too_large'),
+    ]);
+  });
+
+  it('reads errors in these words at every path below /v1', async () => {
+    const { key } = stage.owner;
+    for (const path of ['/v1/unknown', '/v1/chat/completions/x', '/v1'])
+      expect(await stage.test.call('GET', path, { key })).toMatchObject({
+        status: 404,
+        body: error('Unknown request URL', null, 'unknown_url'),
+      });
+  });
+});
+
+describe('an answer that is none', () => {
+  it('is an HTTP error while nothing was said', async () => {
+    for (const stream of [true, false]) {
+      stage.model.enqueue(errorReply(400));
+      const reply = await stage.door.ask(plain('hi', { stream }));
+      expect([reply.status, reply.json]).toEqual([
+        500,
+        { error: { message: 'Agent execution failed', type: 'server_error', param: null, code: 'job_failed' } },
+      ]);
+      expect(reply.headers['x-job-id']).toEqual(expect.any(String));
+    }
+  });
+
+  it('is an error too when the model says nothing at all', async () => {
+    stage.model.enqueue(textReply([]));
+    const reply = await stage.door.ask(plain('hi'));
+    expect([reply.status, reply.json['error']]).toMatchObject([500, { message: 'Agent returned empty response' }]);
+  });
+
+  it('ends a stream that had begun with a chunk that says so', async () => {
+    const gate = createGate();
+    const { body } = textReply(['Half']);
+    stage.model.enqueue({ body: [...body.slice(0, 2), gate], end: 'destroy' });
+    const open = stage.door.open(plain('hi', { stream: true }));
+    await open.until('Half');
+    const jobId = String((await open.begun).headers['x-job-id']);
+    const abort = await stage.test.call('POST', `/api/jobs/${jobId}/abort`, { key: stage.owner.key });
+    expect(abort.body).toMatchObject({ aborted: true });
+    gate.open();
+    const { text } = await open.over;
+    const [last, done] = text.trimEnd().split('\n\n').slice(-2);
+    expect(JSON.parse(String(last).slice(6))).toMatchObject({
+      object: 'chat.completion.chunk',
+      choices: [{ delta: { content: expect.stringMatching(/^\n\n\[error\] /) }, finish_reason: 'stop' }],
+      error: { code: 'job_cancelled', type: 'server_error', param: null },
+    });
+    expect(done).toBe('data: [DONE]');
+  });
+});
+
+describe('limits', () => {
+  it('of starts in a minute are told by headers, and end with 429', async () => {
+    const { door } = await stage.another({ STARTS_PER_MINUTE: '1' });
+    stage.model.enqueue(textReply(['one']));
+    const first = await door.ask(plain('hi'));
+    expect(first.headers).toMatchObject({
+      'x-ratelimit-limit-requests': '1',
+      'x-ratelimit-remaining-requests': '0',
+    });
+    const second = await door.ask(plain('hi'));
+    expect([second.status, second.json]).toEqual([
+      429,
+      {
+        error: {
+          message: 'Rate limit exceeded',
+          type: 'rate_limit_error',
+          param: null,
+          code: 'rate_limit_exceeded',
+        },
+      },
+    ]);
+    expect(Number(second.headers['retry-after'])).toBeGreaterThan(0);
+  });
+
+  it('of open answers end with 429 as well', async () => {
+    const { door } = await stage.another({ OPENAI_ANSWERS_PER_PRINCIPAL: '1' });
+    const before = createGate();
+    stage.model.enqueue({ ...textReply(['one']), before });
+    const count = stage.model.requests.length;
+    const open = door.open(plain('hi'));
+    await stage.model.request(count + 1);
+    expect((await door.ask(plain('hi'))).status).toBe(429);
+    before.open();
+    expect((await open.over).status).toBe(200);
+  });
+
+  it('of jobs in a workspace end with 503', async () => {
+    const { owner, door } = await stage.tenant('full');
+    await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
+      client.query('UPDATE workspace SET max_jobs = 1'),
+    );
+    stage.model.enqueue(toolCallReply([ask('call_full', 'Rome')]));
+    expect((await door.ask(withTools([user('hi')]))).status).toBe(200);
+    const reply = await door.ask(plain('hi'));
+    expect([reply.status, reply.json]).toEqual([
+      503,
+      {
+        error: { message: 'Server busy, try again later', type: 'server_error', param: null, code: 'server_busy' },
+      },
+    ]);
+    expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+  });
+
+  it('of time give a client its answer later, by its key', async () => {
+    const { door } = await stage.another({ OPENAI_MAX_HOLD_MS: '20' });
+    const before = createGate();
+    stage.model.enqueue({ ...textReply(['late']), before });
+    const key = { 'idempotency-key': 'held' };
+    const held = await door.ask(plain('hi'), key);
+    expect([held.status, held.json]).toEqual([
+      504,
+      {
+        error: {
+          message: 'The job is still running in the background',
+          type: 'server_error',
+          param: null,
+          code: 'still_running',
+        },
+      },
+    ]);
+    expect(held.headers['x-job-id']).toEqual(expect.any(String));
+    before.open();
+    const answer = await stage.door.ask(plain('hi'), key);
+    expect(answer.json).toMatchObject({ choices: [{ message: { content: 'late' } }] });
+    expect(answer.headers['x-job-id']).toBe(held.headers['x-job-id']);
+  });
+});

@@ -1,0 +1,182 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { InterruptTimers } from '#jobs';
+
+import { eventually } from '../harness/eventually.js';
+import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const strict = (sessionId: string) => ({ 'x-tool-event-format': 'openai', 'x-session-id': sessionId });
+const messageOf = ({ json }: CompletionReply) => (json['error'] as { message?: string } | undefined)?.message;
+
+/** A session that waits for the results of `ids`. */
+async function paused(sessionId: string, ...ids: readonly string[]): Promise<CompletionReply> {
+  stage.model.enqueue(toolCallReply(ids.map((id) => ask(id, `city of ${id}`))));
+  return stage.door.ask(withTools([user('weather?')]), strict(sessionId));
+}
+
+const goOn = (...messages: Parameters<typeof withTools>[0][number][]) => withTools([user('weather?'), ...messages]);
+
+describe('a paused run', () => {
+  it('keeps waiting when a request does not answer just what it waits for', async () => {
+    await paused('checks', 'c1', 'c2');
+    const history = called(ask('c1', 'x'), ask('c2', 'x'));
+    const whole = [history, result('c1', 'one'), result('c2', 'two')];
+    const refusals: [object, string, string][] = [
+      [
+        withTools([user('weather?'), ...whole], { model: 'other' }),
+        'Pending tool run belongs to a different model for this session',
+        'model',
+      ],
+      [plain('something else'), 'Tool result messages are required to continue the paused run', 'messages'],
+      [goOn(...whole, result('c2', 'three')), 'Duplicate tool results for tool_call_id(s): c2', 'messages'],
+      [goOn(history, result('c2', 'two')), 'Missing tool results for tool_call_id(s): c1', 'messages'],
+      [
+        goOn(...whole, result('z', ''), result('a', '')),
+        'Unknown tool_call_id(s) not in pending requirements: a, z',
+        'messages',
+      ],
+      [
+        goOn(history, result('c1', 'one'), result('c2', 'x'.repeat(262_145))),
+        'Tool result for c2 exceeds 262144 bytes',
+        'messages',
+      ],
+    ];
+    for (const [body, message, param] of refusals) {
+      const reply = await stage.door.ask(body, strict('checks'));
+      expect([reply.status, reply.json]).toEqual([
+        400,
+        { error: { message, type: 'invalid_request_error', param, code: null } },
+      ]);
+    }
+    stage.model.enqueue(textReply(['done']));
+    const reply = await stage.door.ask(goOn(...whole, result('c1', 'one')), strict('checks'));
+    expect(reply.json).toMatchObject({ choices: [{ message: { content: 'done' } }] });
+  });
+
+  it('takes results that are null, empty or in parts, and what is said after them', async () => {
+    await paused('contents', 'p1', 'p2', 'p3');
+    stage.model.enqueue(textReply(['fine']));
+    await stage.door.ask(
+      goOn(
+        called(ask('p1', 'x'), ask('p2', 'x'), ask('p3', 'x')),
+        { role: 'tool', tool_call_id: 'p1', content: null },
+        result('p2', ''),
+        {
+          role: 'tool',
+          tool_call_id: 'p3',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+        },
+        user('and hurry'),
+      ),
+      strict('contents'),
+    );
+    expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([
+      { role: 'system' },
+      { role: 'user', content: 'weather?' },
+      { role: 'assistant' },
+      { role: 'tool', tool_call_id: 'p1', content: '' },
+      { role: 'tool', tool_call_id: 'p2', content: '' },
+      { role: 'tool', tool_call_id: 'p3', content: 'ab' },
+      { role: 'user', content: 'and hurry' },
+    ]);
+  });
+
+  it('pauses again and again, with earlier rounds in the history', async () => {
+    const rounds = ['r1', 'r2', 'r3'];
+    const history: Parameters<typeof withTools>[0][number][] = [user('weather?')];
+    for (const id of rounds) {
+      stage.model.enqueue(toolCallReply([ask(id, 'Rome')]));
+      const reply = await stage.door.ask(withTools(history));
+      expect(reply.json).toMatchObject({ choices: [{ finish_reason: 'tool_calls', message: { content: null } }] });
+      history.push(called(ask(id, 'Rome')), result(id, `result of ${id}`));
+    }
+    stage.model.enqueue(textReply(['warm']));
+    const last = await stage.door.ask(withTools(history, { stream: true }));
+    expect(contentOf(last.text)).toBe('warm');
+    const { json } = stage.model.requests.at(-1) ?? {};
+    expect((json?.['messages'] as { role: string }[]).map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      ...rounds.flatMap(() => ['assistant', 'tool']),
+    ]);
+  });
+
+  it('counts tokens of the answer it gives, not of those before it', async () => {
+    stage.model.enqueue(
+      toolCallReply([ask('u1', 'Rome')], { usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } }),
+    );
+    const first = await stage.door.ask(withTools([user('hi')]));
+    expect(first.json['usage']).toEqual({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
+    stage.model.enqueue(textReply(['x'], { usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 } }));
+    const second = await stage.door.ask(withTools([user('hi'), called(ask('u1', 'Rome')), result('u1', '1')]));
+    expect(second.json['usage']).toEqual({ prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 });
+  });
+
+  it('gives the calls to its client as the model wrote them', async () => {
+    stage.model.enqueue(toolCallReply([{ id: 'bad', name: 'get_weather', arguments: '{"city": ' }]));
+    const reply = await stage.door.ask(withTools([user('hi')]));
+    expect(reply.json).toMatchObject({
+      choices: [{ message: { tool_calls: [{ id: 'bad', function: { arguments: '{"city": ' } }] } }],
+    });
+  });
+
+  it('lets the server run its own tools first', async () => {
+    stage.model.enqueue(
+      toolCallReply([ask('m1', 'Rome'), { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
+    );
+    const reply = await stage.door.ask(withTools([user('hi')], { stream: true }));
+    expect(reply.text).toContain(': running add_numbers\n\n');
+    const calls = chunksOf(reply.text).filter((chunk) => JSON.stringify(chunk).includes('tool_calls":['));
+    expect(calls).toHaveLength(1);
+    stage.model.enqueue(textReply(['3, and warm']));
+    await stage.door.ask(withTools([user('hi'), called(ask('m1', 'Rome')), result('m1', 'warm')]));
+    expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([
+      {},
+      {},
+      { tool_calls: [{ id: 'm1' }, { id: 'sum' }] },
+      { tool_call_id: 'm1', content: 'warm' },
+      { tool_call_id: 'sum', content: '3' },
+    ]);
+  });
+
+  it('means the tool of the agent by a name that is both', async () => {
+    stage.model.enqueue(textReply(['ok']));
+    const both = { type: 'function', function: { name: 'add_numbers' } };
+    const reply = await stage.door.ask(withTools([user('hi')], { tools: [both] }));
+    expect(reply.headers['x-ignored']).toBe('tools.add_numbers');
+    const { tools } = stage.model.requests.at(-1)?.json as { tools: { function: { parameters?: object } }[] };
+    expect(tools).toHaveLength(1);
+    expect(tools[0]?.function.parameters).toBeDefined();
+  });
+
+  it('ends when nobody brings the results in time', async () => {
+    await paused('expiry', 'e1');
+    await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
+      client.query(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE call_id = 'e1'`),
+    );
+    await eventually('the job has failed', async () => {
+      await stage.test.api.app.get(InterruptTimers).look();
+      const { rows } = await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
+        client.query<{ reason: string }>(
+          `SELECT j.reason FROM job j JOIN openai_answer a ON a.job_id = j.id WHERE a.session_id = 'expiry' AND j.status = 'failed'`,
+        ),
+      );
+      return rows[0]?.reason === 'client_tool_expired' ? true : undefined;
+    });
+    const reply = await stage.door.ask(goOn(called(ask('e1', 'x')), result('e1', 'late')), strict('expiry'));
+    expect([reply.status, messageOf(reply)]).toEqual([400, 'No pending tool run exists for these tool results']);
+  });
+});
