@@ -40,13 +40,17 @@ const asked = () =>
     })),
     tools: ((json['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name),
   }));
-const said = (...texts: string[]) => stage.model.enqueue(...texts.map((text) => textReply([text])));
-const picks = (routeId: string) =>
-  stage.model.enqueue(
-    toolCallReply([
-      { id: 'r', name: 'select_route', arguments: JSON.stringify({ route_id: routeId, reasoning: 'It fits.' }) },
-    ]),
-  );
+const said = (...texts: string[]) => {
+  stage.model.enqueue(...texts.map((text) => textReply([text])));
+};
+const picks = (routeId: string) => {
+  const choice = JSON.stringify({ route_id: routeId, reasoning: 'It fits.' });
+  stage.model.enqueue(toolCallReply([{ id: 'r', name: 'select_route', arguments: choice }]));
+};
+const calls = (...names: string[]) => {
+  const asked = names.map((name, i) => ({ id: `call_${i + 1}`, name, arguments: `{"to":"${'abc'.charAt(i)}"}` }));
+  stage.model.enqueue(toolCallReply(asked));
+};
 const eventsOf = async (jobId: string, type: string) =>
   stage.rows<{ body: object; seq: string }>(
     'SELECT body, seq FROM job_event WHERE job_id = $1 AND type = $2 ORDER BY seq',
@@ -101,12 +105,7 @@ describe('a chat with an agent', () => {
 
   it('offers what it was granted, and runs nothing else of the server', async () => {
     await made({ tools: ['look*'] });
-    stage.model.enqueue(
-      toolCallReply([
-        { id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' },
-        { id: 'call_2', name: 'send', arguments: '{"to":"a"}' },
-      ]),
-    );
+    calls('look_up', 'send');
     said('Done.');
     const send = { type: 'function', function: { name: 'send', parameters: { type: 'object' } } } as const;
     const { jobId } = await stage.ask([], { ...asClerk, tools: [send] });
@@ -123,7 +122,7 @@ describe('a chat with an agent', () => {
 
   it('leaves its external tools to clients, as the server describes them', async () => {
     await made({ tools: ['*'], externalTools: ['send'] });
-    stage.model.enqueue(toolCallReply([{ id: 'call_1', name: 'send', arguments: '{"to":"a"}' }]));
+    calls('send');
     const { jobId } = await stage.ask([], { ...asClerk, client: { deviceId: null, tools: {} } });
     expect(await stage.waits(jobId)).toMatchObject([{ kind: 'client_tool', tool: 'send' }]);
     expect(asked()[0]?.tools).toEqual(expect.arrayContaining(['look_up', 'send']));
@@ -140,12 +139,7 @@ describe('a chat with an agent', () => {
       tools: ['look_up'],
       limits: { maxRounds: 2, maxToolCallsPerRound: 1, maxOutputBytes: 1_000_000_000 },
     });
-    stage.model.enqueue(
-      toolCallReply([
-        { id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' },
-        { id: 'call_2', name: 'look_up', arguments: '{"to":"b"}' },
-      ]),
-    );
+    calls('look_up', 'look_up');
     said('Enough.');
     const { jobId } = await stage.ask([], asClerk);
     const ended = await stage.ended(jobId);
@@ -156,12 +150,7 @@ describe('a chat with an agent', () => {
   it('asks for approval where the agent says so, by its name', async () => {
     await made({ tools: ['*'], toolApproval: { rules: [{ match: 'send', action: 'require_approval' }] } });
     await stage.policy({ rules: [{ match: 'look_up', when: 'agent == "Clerk"', action: 'block' }] });
-    stage.model.enqueue(
-      toolCallReply([
-        { id: 'call_1', name: 'send', arguments: '{"to":"a"}' },
-        { id: 'call_2', name: 'look_up', arguments: '{"to":"a"}' },
-      ]),
-    );
+    calls('send', 'look_up');
     said('Sent.');
     const { jobId } = await stage.ask([], asClerk);
     const [request] = await stage.waits(jobId);
@@ -279,7 +268,7 @@ describe('a chat with any agent', () => {
       toolApproval: { rules: [{ match: 'send', action: 'require_approval' }] },
     });
     picks('cook');
-    stage.model.enqueue(toolCallReply([{ id: 'call_1', name: 'send', arguments: '{"to":"a"}' }]));
+    calls('send');
     const { jobId } = await stage.ask([], auto);
     const [request] = await stage.waits(jobId);
     if (request === undefined) throw new Error('nobody was asked');

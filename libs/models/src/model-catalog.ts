@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
-import { Config, createGuardedAgent, Redactor, SecretBox, type SecretPlace, systemClock } from '#platform';
+import { AppError, Config, createGuardedAgent, Redactor, SecretBox, type SecretPlace, systemClock } from '#platform';
 
 import type { Model } from './model.js';
 import { arePrivateUrlsAllowed } from './model-url.js';
@@ -61,6 +61,18 @@ export class ModelCatalog implements OnApplicationShutdown {
   }): Promise<string> {
     const { endpoint } = await this.choose(wish.workspaceId, wish.hasOwnKey);
     return wish.wanted ?? endpoint.defaultModel;
+  }
+
+  /** Names or globs of the models that may be asked for directly, the default one first; none where nobody has a key. */
+  async directModels(workspaceId: string): Promise<readonly string[]> {
+    const settings = await this.workspaces.of(workspaceId);
+    try {
+      const { endpoint } = await this.choose(workspaceId, false);
+      return [...new Set([endpoint.defaultModel, ...(settings?.directModels ?? [])])];
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'missing_model_key') return [];
+      throw error;
+    }
   }
 
   /** Throws `missing_model_key`, and `secret_unreadable` for a key that was sealed elsewhere or under another NIGHTSHIFT_SECRET. */

@@ -8,6 +8,7 @@ import { ToolsModule } from '#tools';
 
 import { DefinitionChecks } from './definitions/definition-checks.js';
 import { DefinitionsRepository } from './definitions/definitions.repository.js';
+import { PublishedWorkflowsRepository } from './definitions/published-workflows.repository.js';
 import { VersionsInUse } from './definitions/versions-in-use.js';
 import { WorkflowsRepository } from './definitions/workflows.repository.js';
 import { WorkflowsService } from './definitions/workflows.service.js';
@@ -38,6 +39,7 @@ import { WorkflowStateReader } from './state/workflow-state-reader.js';
 const definitions = [
   DefinitionChecks,
   DefinitionsRepository,
+  PublishedWorkflowsRepository,
   VersionsInUse,
   WorkflowsRepository,
   WorkflowsService,

@@ -13,6 +13,8 @@ export interface Workspace {
   readonly whenBusy: (typeof WHEN_BUSY)[number];
   /** True: a chat needs a provider key of its own, the workspace's is not used. */
   readonly requireUserKey: boolean;
+  /** Names or globs of models that OpenAI clients may ask for by themselves, besides the provider's default. */
+  readonly directModels: readonly string[];
   /** In ms; null: the instance's default. */
   readonly deltaRetentionMs: number | null;
   readonly jobRetentionMs: number | null;
@@ -39,6 +41,10 @@ export const workspaceChanges = z
     maxJobs: cap,
     whenBusy: z.enum(WHEN_BUSY),
     requireUserKey: z.boolean(),
+    directModels: z
+      .array(z.string().trim().min(1).max(256).refine(isStorable, 'contains characters that cannot be stored'))
+      .max(200)
+      .readonly(),
     deltaRetentionMs: retention,
     jobRetentionMs: retention,
   })

@@ -36,6 +36,7 @@ function toWorkspace(row: WorkspaceRow): Workspace {
     maxJobs: row.maxJobs,
     whenBusy,
     requireUserKey: row.requireUserKey,
+    directModels: row.directModels,
     deltaRetentionMs: row.deltaRetentionMs === null ? null : Number(row.deltaRetentionMs),
     jobRetentionMs: row.jobRetentionMs === null ? null : Number(row.jobRetentionMs),
     createdAt: row.createdAt.getTime(),

@@ -29,7 +29,7 @@ describe('a workspace', () => {
   it('begins with the documented defaults and an entry in its audit', async () => {
     expect(await auth.workspaces.get(world.owner)).toMatchObject({
       ...{ name: `firm${serial}`, maxJobsPerUser: 5, maxJobs: 100, whenBusy: 'reject' },
-      ...{ requireUserKey: false, deltaRetentionMs: null, jobRetentionMs: null },
+      ...{ requireUserKey: false, directModels: [], deltaRetentionMs: null, jobRetentionMs: null },
     });
     const { items } = await auth.workspaces.listAudit(world.owner, { first: 100 });
     expect(items.at(-1)).toMatchObject({
@@ -45,12 +45,13 @@ describe('a workspace', () => {
       maxJobs: 7,
       whenBusy: 'enqueue',
       requireUserKey: true,
+      directModels: ['gpt-*'],
       jobRetentionMs: 86_400_000,
     } as const;
     await auth.workspaces.update(world.admin, changes);
     expect(await auth.workspaces.update(world.owner, { jobRetentionMs: null })).toMatchObject({
       ...{ name: 'New name', maxJobs: 7, maxJobsPerUser: 5, whenBusy: 'enqueue' },
-      ...{ requireUserKey: true, jobRetentionMs: null, deltaRetentionMs: null },
+      ...{ requireUserKey: true, directModels: ['gpt-*'], jobRetentionMs: null, deltaRetentionMs: null },
     });
     const { items } = await auth.workspaces.listAudit(world.admin, { first: 2 });
     expect(items.map(({ action, actor }) => [action, actor])).toEqual([

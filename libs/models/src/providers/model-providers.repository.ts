@@ -8,6 +8,8 @@ import type { ModelProvider } from './model-provider.js';
 export interface WorkspaceModelSettings {
   /** The request's own key, or none. */
   readonly requireUserKey: boolean;
+  /** Names or globs of models that may be asked for directly, besides the default one. */
+  readonly directModels: readonly string[];
   readonly provider: StoredEndpoint | null;
 }
 
@@ -39,6 +41,7 @@ export interface NewProviderRow extends Required<ProviderColumns> {
 
 interface SettingsRow {
   require_user_key: boolean;
+  direct_models: string[];
   id: string | null;
   base_url: string;
   default_model: string;
@@ -46,7 +49,7 @@ interface SettingsRow {
 }
 
 // In one statement, so that a new job costs one trip. Two defaults cannot be, but if they were, all processes choose one.
-const SETTINGS = `SELECT w.require_user_key, p.id, p.base_url, p.default_model, p.key_cipher
+const SETTINGS = `SELECT w.require_user_key, w.direct_models, p.id, p.base_url, p.default_model, p.key_cipher
   FROM workspace w LEFT JOIN model_provider p ON p.workspace_id = w.id AND p.is_default
  WHERE w.id = $1 ORDER BY p.id LIMIT 1`;
 
@@ -65,6 +68,7 @@ export class ModelProvidersRepository {
     const { id, base_url: baseUrl, default_model: defaultModel, key_cipher: keyCipher } = row;
     return {
       requireUserKey: row.require_user_key,
+      directModels: row.direct_models,
       provider: id === null ? null : { id, baseUrl, defaultModel, keyCipher },
     };
   }

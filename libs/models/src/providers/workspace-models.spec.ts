@@ -5,7 +5,7 @@ import { type BusMessages, ManualClock } from '#platform';
 import type { WorkspaceModelSettings } from './model-providers.repository.js';
 import { WorkspaceModels } from './workspace-models.js';
 
-const settings: WorkspaceModelSettings = { requireUserKey: false, provider: null };
+const settings: WorkspaceModelSettings = { requireUserKey: false, directModels: [], provider: null };
 
 describe('WorkspaceModels', () => {
   let reads: string[];

@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-import type { MemberPrincipal } from '#auth';
-import { type AgentPreset, AgentsService } from '#chat';
+import { abilityOf, asSubject, type MemberPrincipal, scopeOf } from '#auth';
+import { type Agent, AgentsService } from '#chat';
+import { ModelCatalog } from '#models';
+import { AppError } from '#platform';
+import { matchesGlob } from '#tools';
+import { type PublishedWorkflow, PublishedWorkflowsRepository } from '#workflows';
+
+import { autoWithoutAgents, modelNotFound, teamNotFound, workflowNotFound } from './model.errors.js';
 
 /** A model as `GET /v1/models` lists it. */
 export interface ListedModel {
@@ -15,25 +21,134 @@ export interface ListedModel {
 /** What a `model` of a request means. */
 export type ModelTarget =
   /** Also what `auto` means where there is one agent only. */
-  | { readonly type: 'agent'; readonly agent: AgentPreset }
+  | { readonly type: 'agent'; readonly agent: Agent }
   | { readonly type: 'auto' }
   /** `prefix`: what the request called it by. */
-  | { readonly type: 'workflow'; readonly workflowId: string; readonly prefix: 'workflow' | 'team' }
+  | {
+      readonly type: 'workflow';
+      readonly workflowId: string;
+      readonly workflow: PublishedWorkflow;
+      readonly prefix: 'workflow' | 'team';
+    }
   | { readonly type: 'model'; readonly name: string };
+
+const AUTO: ListedModel = {
+  id: 'auto',
+  name: 'Auto',
+  description: 'Whichever agent fits best, by its description.',
+  createdAt: 0,
+};
 
 /** What the ids of models stand for in a workspace: `auto`, agents, workflows, and models of the provider. */
 @Injectable()
 export class ModelDirectory {
-  constructor(private readonly agents: AgentsService) {}
+  constructor(
+    private readonly agents: AgentsService,
+    private readonly workflows: PublishedWorkflowsRepository,
+    private readonly models: ModelCatalog,
+  ) {}
 
   /** What the principal may use: `auto`, agents by name, `workflow/<slug>` by name, models of the provider. */
   async list(principal: MemberPrincipal): Promise<readonly ListedModel[]> {
-    const agents = await this.agents.all(principal);
-    return agents.map(({ slug: id, name, description, createdAt }) => ({ id, name, description, createdAt }));
+    if (!mayStart(principal)) return [];
+    const [agents, workflows, direct] = await Promise.all([
+      this.agents.all(principal),
+      this.workflows.list(scopeOf(principal)),
+      this.models.directModels(principal.workspaceId),
+    ]);
+    const known = new Set(agents.map(({ slug }) => slug));
+    return [
+      ...(agents.length === 0 ? [] : [AUTO]),
+      ...agents.map(toAgentModel),
+      ...workflows.map(toWorkflowModel),
+      ...direct.filter((name) => isLiteral(name) && !known.has(name)).map(toProviderModel),
+    ];
   }
 
-  /** Throws `OpenAiError` 404 `model_not_found`, and 500 for `auto` where there are no agents. */
-  async resolve(principal: MemberPrincipal, id: string): Promise<ModelTarget> {
-    return { type: 'agent', agent: await this.agents.find(principal, id) };
+  /** One of them, by any id that a request may name it by. Throws `OpenAiError` 404 `model_not_found`. */
+  async find(principal: MemberPrincipal, id: string): Promise<ListedModel> {
+    if (id === 'auto') {
+      if (!mayStart(principal) || (await this.agents.all(principal)).length === 0) throw modelNotFound(id);
+      return AUTO;
+    }
+    const target = await this.resolve(principal, id);
+    switch (target.type) {
+      case 'agent':
+        return toAgentModel(target.agent);
+      case 'workflow':
+        return toWorkflowModel(target.workflow);
+      case 'model':
+        return toProviderModel(target.name);
+      case 'auto':
+        return AUTO;
+    }
   }
+
+  /**
+   * What a request's `model` means. Agents come before models of the provider. Throws `OpenAiError`: 404 `model_not_found`, also
+   * for what the principal may not use, and 500 for `auto` where there are no agents.
+   */
+  async resolve(principal: MemberPrincipal, id: string): Promise<ModelTarget> {
+    if (!mayStart(principal)) throw notFoundAs(id);
+    if (id === 'auto') return this.auto(principal);
+    for (const prefix of ['workflow', 'team'] as const)
+      if (id.startsWith(`${prefix}/`)) return this.workflow(principal, id, prefix);
+    const agent = await this.agent(principal, id);
+    if (agent !== null) return { type: 'agent', agent };
+    const direct = await this.models.directModels(principal.workspaceId);
+    if (direct.some((name) => name === id || matchesGlob(name, id))) return { type: 'model', name: id };
+    throw modelNotFound(id);
+  }
+
+  private async auto(principal: MemberPrincipal): Promise<ModelTarget> {
+    const [agent, ...others] = await this.agents.all(principal);
+    if (agent === undefined) throw autoWithoutAgents();
+    return others.length === 0 ? { type: 'agent', agent } : { type: 'auto' };
+  }
+
+  private async workflow(principal: MemberPrincipal, id: string, prefix: 'workflow' | 'team'): Promise<ModelTarget> {
+    const ref = id.slice(prefix.length + 1);
+    const all = await this.workflows.list(scopeOf(principal));
+    const workflow = all.find(({ slug }) => slug === ref) ?? all.find((one) => one.id === ref);
+    if (workflow === undefined) throw notFoundAs(id);
+    return { type: 'workflow', workflowId: workflow.id, workflow, prefix };
+  }
+
+  private async agent(principal: MemberPrincipal, ref: string): Promise<Agent | null> {
+    try {
+      return await this.agents.find(principal, ref);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'not_found') return null;
+      throw error;
+    }
+  }
+}
+
+/** Whoever may start nothing has no use for a model. */
+function mayStart(principal: MemberPrincipal): boolean {
+  const { workspaceId, userId } = principal;
+  return abilityOf(principal).can('create', asSubject('Job', { workspaceId, createdBy: userId }));
+}
+
+function toAgentModel({ slug: id, name, description, createdAt }: Agent): ListedModel {
+  return { id, name, description, createdAt };
+}
+
+function toWorkflowModel({ slug, name, description, createdAt }: PublishedWorkflow): ListedModel {
+  return { id: `workflow/${slug}`, name, description, createdAt };
+}
+
+function toProviderModel(name: string): ListedModel {
+  return { id: name, name, description: '', createdAt: 0 };
+}
+
+/** A glob is a rule, not a model. */
+function isLiteral(name: string): boolean {
+  return !/[*?]/.test(name);
+}
+
+function notFoundAs(id: string) {
+  if (id.startsWith('workflow/')) return workflowNotFound(id.slice('workflow/'.length));
+  if (id.startsWith('team/')) return teamNotFound(id.slice('team/'.length));
+  return modelNotFound(id);
 }

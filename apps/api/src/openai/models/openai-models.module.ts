@@ -1,9 +1,17 @@
 import { Module } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
+import { ModelsModule } from '#models';
+import { WorkflowsModule } from '#workflows';
 
 import { ModelDirectory } from './model-directory.js';
+import { ModelsController } from './models.controller.js';
 
 /** What the models of `/v1` are. */
-@Module({ imports: [ChatModule], providers: [ModelDirectory], exports: [ModelDirectory] })
+@Module({
+  imports: [ChatModule, ModelsModule, WorkflowsModule],
+  controllers: [ModelsController],
+  providers: [ModelDirectory],
+  exports: [ModelDirectory],
+})
 export class OpenAiModelsModule {}

@@ -1,0 +1,46 @@
+import { Controller, Get, Param, UseGuards } from '@nestjs/common';
+
+import type { MemberPrincipal } from '#auth';
+
+import { Asks } from '../../auth/asks.js';
+import { CurrentPrincipal } from '../../auth/current-principal.js';
+import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
+import { type ListedModel, ModelDirectory } from './model-directory.js';
+
+/** A model in the shape of OpenAI's API, with a name and a description. */
+interface OpenAiModel {
+  readonly id: string;
+  readonly object: 'model';
+  /** Seconds since the epoch. */
+  readonly created: number;
+  readonly owned_by: 'nightshift';
+  readonly name: string;
+  readonly description: string;
+}
+
+/** What can be asked for under `/v1`. */
+@Controller('v1/models')
+@UseGuards(OpenAiPrincipalGuard)
+export class ModelsController {
+  constructor(private readonly models: ModelDirectory) {}
+
+  @Get()
+  @Asks('read', 'Agent')
+  async list(
+    @CurrentPrincipal() principal: MemberPrincipal,
+  ): Promise<{ readonly object: 'list'; readonly data: readonly OpenAiModel[] }> {
+    return { object: 'list', data: (await this.models.list(principal)).map(toOpenAiModel) };
+  }
+
+  /** Ids of workflows have a slash, and clients do not always encode it. */
+  @Get('*id')
+  @Asks('read', 'Agent')
+  async find(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string | string[]): Promise<OpenAiModel> {
+    return toOpenAiModel(await this.models.find(principal, Array.isArray(id) ? id.join('/') : id));
+  }
+}
+
+function toOpenAiModel({ id, name, description, createdAt }: ListedModel): OpenAiModel {
+  const created = Math.floor(createdAt / 1_000);
+  return { id, object: 'model', created, owned_by: 'nightshift', name, description };
+}

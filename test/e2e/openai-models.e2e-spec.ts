@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Role } from '#auth';
+import { AgentsService } from '#chat';
+import { newId } from '#platform';
+
+import { ModelDirectory } from '../../apps/api/src/openai/models/model-directory.js';
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { smallWorkflow } from '../harness/workflow-documents.js';
+import { publish } from '../harness/workflows.js';
+
+let database: TestDatabase;
+let test: TestApi;
+let here: Record<Role, TestMember>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  test = await startTestApi(database, { takesJobs: false });
+});
+beforeEach(async () => {
+  here = await test.people.workspaceOf(newId());
+});
+afterAll(async () => {
+  await test.close();
+  await database.close();
+});
+
+const agents = () => test.api.app.get(AgentsService);
+const agent = (name: string, description = '') => agents().create(here.owner.principal, { name, description });
+const workflow = (name: string) =>
+  publish(test.api, here.owner.principal, smallWorkflow({ name, description: `Does ${name}.` }));
+const get = async (path: string, who: TestMember = here.admin) => {
+  const { status, body } = await test.call('GET', path, { key: who.key });
+  return { status, body };
+};
+const readOnly = () => test.people.keyOf(here.admin.principal, ['read']);
+const idsOf = async (who: TestMember = here.admin) =>
+  ((await get('/v1/models', who)).body as { data: { id: string }[] }).data.map(({ id }) => id);
+const notFound = (message: string) => ({
+  status: 404,
+  body: { error: { message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' } },
+});
+/** What a request's `model` means. */
+const meaning = (id: string, who = here.admin) => test.api.app.get(ModelDirectory).resolve(who.principal, id);
+
+describe('the list of models', () => {
+  it('has auto, agents by name, workflows by name, then models of the provider, in the shape of OpenAI', async () => {
+    const { createdAt } = await agent('Zoe', 'Knows the zoo.');
+    await agent('Ada');
+    await workflow('Weekly Report');
+    await workflow('Billing');
+    const { status, body } = await get('/v1/models');
+    const ids = ['auto', 'ada', 'zoe', 'workflow/billing', 'workflow/weekly-report', 'scripted'];
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      object: 'list',
+      data: ids.map((id) => ({ id, object: 'model', owned_by: 'nightshift' })),
+    });
+    expect((body as { data: object[] }).data[2]).toEqual({
+      ...{ id: 'zoe', object: 'model', created: Math.floor(createdAt / 1_000), owned_by: 'nightshift' },
+      ...{ name: 'Zoe', description: 'Knows the zoo.' },
+    });
+  });
+
+  it('leaves out what cannot be used: drafts, archived agents, auto without agents', async () => {
+    const { id } = await agent('Gone');
+    await agents().archive(here.owner.principal, id);
+    await workflow('Billing');
+    expect(await idsOf()).toEqual(['workflow/billing', 'scripted']);
+  });
+
+  it('has nothing for those who may start nothing, and nothing of other workspaces', async () => {
+    await agent('Ada');
+    expect(await idsOf(await readOnly())).toEqual([]);
+    const elsewhere = await test.people.workspaceOf(newId());
+    expect(await idsOf(elsewhere.owner)).toEqual(['scripted']);
+  });
+
+  it('has the models that the workspace allows directly, but no rules', async () => {
+    await test.auth.workspaces.update(here.owner.principal, { directModels: ['gpt-5', 'claude-*'] });
+    expect(await idsOf()).toEqual(['scripted', 'gpt-5']);
+    expect(await meaning('claude-opus')).toEqual({ type: 'model', name: 'claude-opus' });
+    expect((await get('/v1/models/claude-opus')).body).toMatchObject({ id: 'claude-opus' });
+  });
+
+  it('is for API keys', async () => {
+    const { key } = here.member; // a token: members have no keys here
+    const refused = (message: string) => ({
+      ...{
+        status: 401,
+        body: { error: { message, type: 'invalid_request_error', param: null, code: 'invalid_api_key' } },
+      },
+    });
+    expect(await test.call('GET', '/v1/models')).toMatchObject(refused('Missing or invalid Authorization header'));
+    expect(await test.call('GET', '/v1/models', { key })).toMatchObject(refused('Invalid API key'));
+  });
+});
+
+describe('one model', () => {
+  it('is found by its id, slash or not', async () => {
+    await agent('Ada');
+    await workflow('Billing');
+    for (const id of ['auto', 'ada', 'workflow/billing', 'scripted'])
+      expect(await get(`/v1/models/${id}`)).toMatchObject({ status: 200, body: { id, object: 'model' } });
+    expect((await get('/v1/models/workflow%2Fbilling')).body).toMatchObject({ id: 'workflow/billing' });
+    expect((await get('/v1/models/team/billing')).body).toMatchObject({ id: 'workflow/billing' });
+  });
+
+  it.each([
+    ['nobody', "Model 'nobody' not found"],
+    ['auto', "Model 'auto' not found"],
+    ['workflow/none', "Workflow 'none' not found"],
+    ['team/none', "Team 'none' not found"],
+    ['a/b', "Model 'a/b' not found"],
+  ])('%s that is not there is told so', async (id, message) => {
+    expect(await get(`/v1/models/${id}`)).toEqual(notFound(message));
+  });
+
+  it('reads as absent to those who may not use it', async () => {
+    await agent('Ada');
+    expect(await get('/v1/models/ada', await readOnly())).toEqual(notFound("Model 'ada' not found"));
+    const { owner } = await test.people.workspaceOf(newId());
+    expect(await get('/v1/models/ada', owner)).toEqual(notFound("Model 'ada' not found"));
+  });
+});
+
+describe('what a model of a request means', () => {
+  it('is an agent by slug, id or name, before a model of that name', async () => {
+    const { id } = await agent('Scripted');
+    for (const ref of ['scripted', id, 'Scripted'])
+      expect(await meaning(ref)).toMatchObject({ type: 'agent', agent: { id, version: 1 } });
+    expect(await idsOf()).toEqual(['auto', 'scripted']);
+  });
+
+  it('is a choice where there are several agents, and the only one where there is one', async () => {
+    await expect(meaning('auto')).rejects.toMatchObject({
+      ...{
+        status: 500,
+        message: 'No agents configured for auto-routing',
+        type: 'server_error',
+        param: null,
+        code: null,
+      },
+    });
+    const { id } = await agent('Ada');
+    expect(await meaning('auto')).toMatchObject({ type: 'agent', agent: { id } });
+    await agent('Zoe');
+    expect(await meaning('auto')).toEqual({ type: 'auto' });
+  });
+
+  it('is a workflow that is published', async () => {
+    const { id } = await workflow('Billing');
+    expect(await meaning('workflow/billing')).toMatchObject({ type: 'workflow', workflowId: id, prefix: 'workflow' });
+    expect(await meaning('team/billing')).toMatchObject({ type: 'workflow', workflowId: id, prefix: 'team' });
+    expect(await meaning(`workflow/${id}`)).toMatchObject({ workflowId: id });
+  });
+});
