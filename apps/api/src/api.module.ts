@@ -16,6 +16,7 @@ import { JobsDoorModule } from './jobs/jobs-door.module.js';
 import { CompletionsModule } from './openai/completions/completions.module.js';
 import { ExecuteModule } from './openai/execute/execute.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { ToolCallsDoorModule } from './tool-calls/tool-calls-door.module.js';
 import { ToolQueueDoorModule } from './tool-queue/tool-queue-door.module.js';
 import { WorkflowsDoorModule } from './workflows/workflows-door.module.js';
@@ -49,6 +50,7 @@ export class ApiModule {
         InterruptsDoorModule,
         JobsDoorModule,
         OpenAiModelsModule,
+        OpenApiModule,
         ToolCallsDoorModule,
         ToolQueueDoorModule,
         WorkflowsDoorModule,

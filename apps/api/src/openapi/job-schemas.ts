@@ -1,0 +1,109 @@
+import { z } from 'zod';
+
+import { jobKinds, jobStatuses, type ToolCallItem } from '#jobs';
+import type { Claim } from '#tools';
+
+import type { AbortReply, AdmissionAbortReply } from '../jobs/job-abort.js';
+import type { AdmittedJob } from '../jobs/job-read.js';
+import type { StatusReply } from '../jobs/to-status.js';
+
+const wireStatus = z.enum(['streaming', 'complete', 'error', 'aborted']);
+const instant = z.number().meta({ description: 'Ms since the epoch.' });
+const count = z.int().min(0);
+
+const admitted: z.ZodType<AdmittedJob> = z.object({
+  jobId: z.uuid(),
+  status: wireStatus,
+  threadId: z.string().nullable().meta({ description: 'As the starter named it.' }),
+  messageId: z.string().nullable(),
+});
+
+const toolCall: z.ZodType<ToolCallItem> = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(['pending', 'loading', 'complete', 'error', 'skipped']),
+  args: z.string().meta({ description: 'JSON text, cut to the size of a screen.' }),
+  result: z.string().exactOptional(),
+  output: z.string().exactOptional(),
+  error: z.string().exactOptional(),
+});
+
+const part = (description: string) => z.string().exactOptional().meta({ description });
+
+const status = z.object({
+  id: z.uuid(),
+  status: wireStatus,
+  job_status: z.enum(jobStatuses),
+  threadId: z.string().nullable(),
+  messageId: z.string().nullable(),
+  model: z.string(),
+  kind: z.enum(jobKinds),
+  chunksReceived: count,
+  attempt: count.meta({ description: 'Grows each time shown text is withdrawn.' }),
+  seq: count.meta({ description: 'Number of the last event.' }),
+  startedAt: instant,
+  completedAt: instant.nullable(),
+  error: z.string().nullable(),
+  tool_calls: z.array(toolCall),
+  content: part('All text; absent where a part was asked for.'),
+  content_delta: part('Text from `offset` on.'),
+  content_length: count.meta({ description: 'UTF-16 code units.' }),
+  content_reset: z.literal(true).exactOptional(),
+  reasoning: part('The same for reasoning.'),
+  reasoning_delta: part('Reasoning from `reasoning_offset` on.'),
+  reasoning_length: count,
+  reasoning_reset: z.literal(true).exactOptional(),
+  workflow_state: z.looseObject({ executionState: z.string() }).nullable().meta({
+    description: 'Of a workflow: nodes, outputs and messages as they stand. docs/workflows.md has its members.',
+  }),
+}) satisfies z.ZodType<{ readonly [member in keyof StatusReply]?: unknown }>;
+
+const abort: z.ZodType<AbortReply> = z.union([
+  z.object({ aborted: z.literal(true), state: z.literal('aborted'), status: z.literal('aborted') }),
+  z.object({
+    aborted: z.literal(false),
+    state: z.enum(['already_terminal', 'cancel_requested', 'not_found']),
+    message: z.string(),
+  }),
+]);
+
+const admissionAbort: z.ZodType<AdmissionAbortReply> = z.object({
+  aborted: z.boolean(),
+  pending: z.boolean(),
+  jobId: z.string().nullable(),
+  state: z.enum(['aborted', 'cancel_requested', 'already_terminal', 'abort_error']),
+});
+
+const claim: z.ZodType<Claim> = z.object({
+  claimToken: z.string().meta({ description: 'Told once.' }),
+  call: z.object({
+    id: z.string(),
+    name: z.string(),
+    arguments: z.string(),
+    definition: z.object({
+      type: z.literal('function'),
+      function: z.object({
+        name: z.string(),
+        description: z.string().exactOptional(),
+        parameters: z.record(z.string(), z.unknown()).exactOptional(),
+        strict: z.boolean().exactOptional(),
+      }),
+    }),
+  }),
+  context: z.object({ workspaceId: z.string(), threadId: z.string().nullable(), messageId: z.string().nullable() }),
+  expiresAt: instant,
+});
+
+/** Jobs, and calls that their clients run. */
+export const jobSchemas = {
+  AdmittedJob: admitted,
+  JobStatus: status,
+  ToolCall: toolCall,
+  AbortReply: abort,
+  AdmissionAbort: z.object({ admissionId: z.string().min(1).max(255) }),
+  AdmissionAbortReply: admissionAbort,
+  ClientToolCapability: z.object({ available: z.boolean() }),
+  GrantedClaim: claim,
+  ValidatedClaim: z.object({ valid: z.literal(true), expiresAt: instant }),
+  AcceptedResult: z.object({ accepted: z.literal(true) }),
+} as const;

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+
+import type { Completion } from '../openai/answer/completion.js';
+import type { ExecutedCall } from '../openai/execute/execution-result.js';
+import type { OpenAiErrorBody } from '../openai/openai-error.js';
+
+const error: z.ZodType<{ readonly error: OpenAiErrorBody }> = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.enum(['invalid_request_error', 'rate_limit_error', 'server_error']),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+  }),
+});
+
+const usage = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() });
+const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter']);
+const toolCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string().meta({ description: 'JSON text.' }) }),
+});
+
+const completion = z.object({
+  id: z.string().meta({ examples: ['chatcmpl-0123456789ab'] }),
+  object: z.literal('chat.completion'),
+  created: z.int().meta({ description: 'Seconds since the epoch.' }),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      message: z.object({
+        role: z.literal('assistant'),
+        content: z.string().nullable(),
+        refusal: z.null(),
+        tool_calls: z.array(toolCall).exactOptional(),
+      }),
+      logprobs: z.null(),
+      finish_reason: finishReason,
+    }),
+  ),
+  usage,
+}) satisfies z.ZodType<Omit<Completion, 'choices'> & { readonly choices: readonly Completion['choices'][number][] }>;
+
+const chunk = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion.chunk'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.literal(0),
+      delta: z.object({
+        role: z.literal('assistant').optional(),
+        content: z.string().optional(),
+        tool_calls: z.array(toolCall.extend({ index: z.int() })).optional(),
+      }),
+      logprobs: z.null(),
+      finish_reason: finishReason.nullable(),
+    }),
+  ),
+  usage: usage.nullish(),
+});
+
+const model = z.object({
+  id: z.string().meta({ examples: ['auto', 'clerk', 'workflow/weekly-report'] }),
+  object: z.literal('model'),
+  created: z.int(),
+  owned_by: z.literal('nightshift'),
+  name: z.string(),
+  description: z.string(),
+});
+
+const executed: z.ZodType<ExecutedCall> = z.object({
+  tool_call_id: z.string(),
+  result: z.unknown().meta({ description: 'What the tool gave: JSON, or text.' }),
+});
+
+/** What clients of OpenAI's API read. */
+export const openAiSchemas = {
+  OpenAiError: error,
+  ChatCompletion: completion,
+  ChatCompletionChunk: chunk,
+  Model: model,
+  ModelList: z.object({ object: z.literal('list'), data: z.array(model) }),
+  ExecutedCall: executed,
+} as const;

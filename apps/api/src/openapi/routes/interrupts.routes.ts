@@ -1,0 +1,53 @@
+import { interruptStatuses, requestKinds } from '#jobs';
+
+import { json, type Route, type RouteGroup } from '../route.js';
+
+const text = { type: 'string' } as const;
+
+const decide = (path: string, isNamed: boolean): Route => ({
+  method: 'post',
+  path,
+  operationId: isNamed ? 'decideInterrupt' : 'decideNothing',
+  summary: isNamed ? 'Answer a request' : 'The same without an id: always 400',
+  body: 'Decision',
+  replies: isNamed ? [json(200, 'Interrupt', 'It is settled.')] : [],
+  refusals: [400, 401, 403, 404, 409, 410, 422],
+});
+
+/** What jobs wait for. */
+export const interruptRoutes: RouteGroup = {
+  tag: 'Interrupts',
+  description: 'Requests to people: approvals, forms, calls whose outcome is unknown. docs/interrupts.md tells how.',
+  errors: 'Error',
+  routes: [
+    {
+      method: 'get',
+      path: '/api/interrupts',
+      operationId: 'listInterrupts',
+      summary: 'What waits, newest first',
+      parameters: [
+        { name: 'status', in: 'query', description: 'Only these.', schema: { ...text, enum: interruptStatuses } },
+        { name: 'kind', in: 'query', description: 'Only these.', schema: { ...text, enum: requestKinds } },
+        { name: 'jobId', in: 'query', description: 'Of this job.' },
+        { name: 'threadId', in: 'query', description: 'Of this thread.' },
+        {
+          ...{ name: 'limit', in: 'query', description: 'Most to be shown.' },
+          schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+        },
+        { name: 'after', in: 'query', description: '`nextCursor` of the page before.' },
+      ],
+      replies: [json(200, 'InterruptPage', 'A page of them.')],
+      refusals: [400, 401],
+    },
+    {
+      method: 'get',
+      path: '/api/interrupts/{id}',
+      operationId: 'getInterrupt',
+      summary: 'One request',
+      replies: [json(200, 'Interrupt', 'The request.')],
+      refusals: [401, 404],
+    },
+    decide('/api/interrupts/{id}/decision', true),
+    decide('/api/interrupts/decision', false),
+  ],
+};

@@ -1,0 +1,77 @@
+import { idempotencyKey, json, type RouteGroup, type RouteParameter } from '../route.js';
+
+const header = (name: string, description: string, schema?: object): RouteParameter => ({
+  ...{ name, in: 'header', description },
+  ...(schema === undefined ? {} : { schema }),
+});
+
+const onDisconnect = header('X-On-Disconnect', 'What becomes of the job when the client goes.', {
+  type: 'string',
+  enum: ['continue', 'cancel'],
+  default: 'continue',
+});
+
+/** The face that OpenAI clients know. */
+export const openAiRoutes: RouteGroup = {
+  tag: 'OpenAI',
+  description:
+    'For clients of OpenAI’s API, as they are. API keys only. Each answer is a durable job: see docs/openai.md.',
+  errors: 'OpenAiError',
+  routes: [
+    {
+      method: 'post',
+      path: '/v1/chat/completions',
+      operationId: 'createChatCompletion',
+      summary: 'Answer a conversation',
+      description:
+        'Agents, workflows and models of the workspace by `model`. Tools of the server run inside; functions of the request go to the client, and its next request with their results goes on.',
+      parameters: [
+        idempotencyKey,
+        header('X-Session-Id', 'Names the conversation.', { type: 'string', minLength: 1, maxLength: 200 }),
+        header('X-Tool-Event-Format', 'How tool calls are shown. Absent: by what the request has.', {
+          type: 'string',
+          enum: ['inline', 'open-webui', 'openai'],
+        }),
+        onDisconnect,
+      ],
+      body: 'ChatCompletionRequest',
+      replies: [
+        {
+          status: 200,
+          description: 'The answer. `X-Job-Id` names its job.',
+          schema: 'ChatCompletion',
+          media: { 'text/event-stream': 'Each `data` line is a `ChatCompletionChunk`, the last one `[DONE]`.' },
+        },
+      ],
+      refusals: [400, 401, 404, 409, 413, 422, 429, 500, 503, 504],
+    },
+    {
+      method: 'get',
+      path: '/v1/models',
+      operationId: 'listModels',
+      summary: 'What `model` can be',
+      replies: [json(200, 'ModelList', '`auto`, agents, workflows, and models of the provider that the key may use.')],
+      refusals: [401, 429],
+    },
+    {
+      method: 'get',
+      path: '/v1/models/{id}',
+      operationId: 'getModel',
+      summary: 'One of them',
+      replies: [json(200, 'Model', 'The model.')],
+      refusals: [401, 404, 429],
+    },
+    {
+      method: 'post',
+      path: '/v1/tools/execute',
+      operationId: 'executeTool',
+      summary: 'Execute one call of a tool',
+      description:
+        'A job with one call and no model, by the schema, policy, limits and ledger of every call. A call that waits for this client can be executed in its place, once; its result still has to be sent as a `tool` message.',
+      parameters: [idempotencyKey, onDisconnect],
+      body: 'ExecuteToolRequest',
+      replies: [json(200, 'ExecutedCall', 'What the tool gave. `X-Job-Id` names the job.')],
+      refusals: [400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 504],
+    },
+  ],
+};

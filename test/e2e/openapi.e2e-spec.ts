@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+
+import { startTestApi, type TestApi } from '../harness/api.js';
+import { chromiumPath, openBrowser } from '../harness/browser.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+
+let database: TestDatabase;
+let test: TestApi;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  test = await startTestApi(database, { takesJobs: false });
+});
+afterAll(async () => {
+  await test.close();
+  await database.close();
+});
+
+interface Layer {
+  readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
+}
+
+/** What the server has routes for: `get /api/jobs/{id}/status`. */
+function servedRoutes(): readonly string[] {
+  const { router } = test.api.app.getHttpAdapter().getInstance() as { router: { stack: readonly Layer[] } }; // Express 5
+  return router.stack.flatMap(({ route }) =>
+    route === undefined
+      ? []
+      : Object.keys(route.methods).map((method) => `${method} ${route.path.replaceAll(/[:*](\w+)/g, '{$1}')}`),
+  );
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+}
+
+describe('the OpenAPI document', () => {
+  it('has each route of the server, and no other', async () => {
+    const { status, body } = await test.call('GET', '/openapi.json');
+    expect(status).toBe(200);
+    const { paths } = body as Document; // what is looked at below
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    // GraphQL is registered for all methods, and refuses all but one by itself.
+    const served = servedRoutes().filter((route) => !/^(?!post )[\w-]+ \/graphql$/.test(route));
+    expect(served).toContain('post /v1/chat/completions');
+    expect(described.toSorted()).toEqual(served.toSorted());
+  });
+});
+
+describe('the page of the API', () => {
+  it('is served with a policy that lets nothing in or out', async () => {
+    const { status, headers, body } = await test.call('GET', '/docs');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(String(body)).not.toMatch(/https?:/);
+  });
+
+  it.each(['package.json', '..%2fpackage.json', 'swagger-ui.js.map', 'constructor'])(
+    'is nothing else: %s',
+    async (name) => {
+      expect((await test.call('GET', `/docs/${name}`)).status).toBe(404);
+    },
+  );
+
+  // Without a browser there is nothing to see.
+  (chromiumPath === undefined ? describe.skip : describe)('in a browser', () => {
+    let browser: Browser;
+    let folder: string;
+
+    beforeAll(async () => {
+      browser = await openBrowser();
+      folder = mkdtempSync(join(tmpdir(), 'nightshift-page-'));
+    });
+    afterAll(async () => {
+      await browser.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('draws the document, from here only, and breaks no rule of its policy', async () => {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+      const asked: string[] = [];
+      const complaints: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      await page.goto(`${test.url}/docs`);
+      await page.locator('#operations-OpenAI-createChatCompletion').waitFor();
+      const summaries = await page.locator('.opblock-summary-path').allInnerTexts();
+      expect(summaries.length).toBeGreaterThan(25);
+      await page.locator('#operations-OpenAI-executeTool button.opblock-summary-control').click();
+      await page.locator('#operations-OpenAI-executeTool').getByText('tool_call_id').first().waitFor();
+      const picture = join(process.env['PICTURES'] ?? folder, 'docs.png');
+      await page.screenshot({ path: picture });
+      expect(statSync(picture).size).toBeGreaterThan(20_000);
+      expect(complaints).toEqual([]);
+      expect(asked.filter((url) => !url.startsWith(test.url) && !url.startsWith('data:'))).toEqual([]);
+      await page.close();
+    });
+  });
+});
