@@ -1,0 +1,184 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { eventually } from '../harness/eventually.js';
+import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { createGate, type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
+const key = (name: string) => ({ 'idempotency-key': name });
+
+/** Says `before`, waits, says `after`. */
+function halves(before: string, after: string): { readonly reply: Reply; readonly open: () => void } {
+  const gate = createGate();
+  const { body } = textReply([before, after]);
+  return {
+    reply: { body: [...body.slice(0, 2), gate, ...body.slice(2)] },
+    open: () => {
+      gate.open();
+    },
+  };
+}
+
+async function statusOf(jobId: string): Promise<unknown> {
+  const { body } = await stage.test.call('GET', `/api/jobs/${jobId}/status`, { key: stage.owner.key });
+  return (body as { status: unknown }).status;
+}
+
+describe('a request that comes again with its key', () => {
+  it('gets the same answer, whole or as a stream, and the model is asked once', async () => {
+    stage.model.enqueue(textReply(['Hello ', 'there']));
+    const first = await stage.door.ask(plain('hi'), key('again'));
+    const second = await stage.door.ask(plain('hi'), key('again'));
+    expect(second.json).toEqual(first.json);
+    const streamed = await stage.door.ask(
+      plain('hi', { stream: true, stream_options: { include_usage: true } }),
+      key('again'),
+    );
+    const chunks = chunksOf(streamed.text);
+    expect(chunks.map(({ id }) => id)).toEqual(chunks.map(() => first.json['id']));
+    expect(chunks.map(({ created }) => created)).toEqual(chunks.map(() => first.json['created']));
+    // Role, all text in one piece, the end, the usage.
+    expect(chunks).toHaveLength(4);
+    expect(contentOf(streamed.text)).toBe('Hello there');
+    expect([jobOf(second), jobOf(streamed)]).toEqual([jobOf(first), jobOf(first)]);
+  });
+
+  it('joins a stream that goes on: what was said in one piece, then what comes', async () => {
+    const { reply, open } = halves('One, ', 'two.');
+    stage.model.enqueue(reply);
+    const first = stage.door.open(plain('count', { stream: true }), key('joined'));
+    await first.until('One, ');
+    first.leave();
+    const second = stage.door.open(plain('count', { stream: true }), key('joined'));
+    await second.until('One, ');
+    open();
+    const { text } = await second.over;
+    expect(chunksOf(text).map((chunk) => chunk['choices'])).toMatchObject([
+      [{ delta: { role: 'assistant', content: '' } }],
+      [{ delta: { content: 'One, ' } }],
+      [{ delta: { content: 'two.' } }],
+      [{ delta: {}, finish_reason: 'stop' }],
+    ]);
+  });
+
+  it('makes one job of many that come at once', async () => {
+    const before = createGate();
+    stage.model.enqueue({ ...textReply(['once']), before });
+    const open = Array.from({ length: 12 }, (_, i) =>
+      stage.door.open(plain('hi', { stream: i % 2 === 0 }), key('many')),
+    );
+    before.open();
+    const replies = await Promise.all(open.map(({ over }) => over));
+    expect(new Set(replies.map(jobOf)).size).toBe(1);
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    for (const { text } of replies) expect(text).toContain('once');
+  });
+
+  it('is refused when it asks for something else', async () => {
+    stage.model.enqueue(textReply(['x']));
+    await stage.door.ask(plain('hi'), key('other'));
+    const reply = await stage.door.ask(plain('ho'), key('other'));
+    expect([reply.status, reply.json]).toEqual([
+      422,
+      {
+        error: {
+          message: 'Idempotency-Key was used with a different request body',
+          type: 'invalid_request_error',
+          param: 'idempotency-key',
+          code: 'idempotency_key_mismatch',
+        },
+      },
+    ]);
+  });
+
+  it('is another request under another key of the same person', async () => {
+    const tenant = await stage.tenant('keys');
+    stage.model.enqueue(textReply(['one']), textReply(['two']));
+    const [one, two] = [
+      await stage.door.ask(plain('hi'), key('scoped')),
+      await tenant.door.ask(plain('hi'), key('scoped')),
+    ];
+    expect(jobOf(one)).not.toBe(jobOf(two));
+  });
+
+  it('replays the pause that it got, also when the run has gone on', async () => {
+    const first = withTools([user('weather?')]);
+    stage.model.enqueue(toolCallReply([ask('i1', 'Rome')], { text: 'Looking.' }));
+    const pause = await stage.door.ask(first, key('pause'));
+    expect((await stage.door.ask(first, key('pause'))).json).toEqual(pause.json);
+    const next = withTools([user('weather?'), called(ask('i1', 'Rome')), result('i1', '30')]);
+    const before = createGate();
+    stage.model.enqueue({ ...textReply(['warm']), before });
+    const open = [1, 2, 3].map(() => stage.door.open(next, key('next')));
+    before.open();
+    const [answer, ...same] = await Promise.all(open.map(({ over }) => over));
+    expect(answer?.json).toMatchObject({ choices: [{ message: { content: 'warm' } }] });
+    for (const { json } of same) expect(json).toEqual(answer?.json);
+    expect((await stage.door.ask(first, key('pause'))).json).toEqual(pause.json);
+    expect((await stage.door.ask(next, key('next'))).json).toEqual(answer?.json);
+    expect((await stage.door.ask(next, key('pause'))).status).toBe(422);
+  });
+
+  it('is told from what is kept, once the single pieces of text are gone', async () => {
+    stage.model.enqueue(toolCallReply([ask('t1', 'Rome')], { text: 'Looking.' }));
+    const first = withTools([user('old?')]);
+    const pause = await stage.door.ask(first, key('trimmed'));
+    stage.model.enqueue(textReply(['warm']));
+    const next = withTools([user('old?'), called(ask('t1', 'Rome')), result('t1', '30')]);
+    const answer = await stage.door.ask(next, key('trimmed next'.replace(' ', '-')));
+    await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, async (client) => {
+      await client.query(`DELETE FROM job_event WHERE job_id = $1 AND type LIKE '%-delta'`, [jobOf(pause)]);
+      await client.query(`UPDATE job SET deltas_trimmed = true WHERE id = $1`, [jobOf(pause)]);
+    });
+    expect((await stage.door.ask(first, key('trimmed'))).json).toEqual(pause.json);
+    expect((await stage.door.ask(next, key('trimmed-next'))).json).toEqual(answer.json);
+  });
+});
+
+describe('a client that goes away', () => {
+  it('leaves a job that goes on to its end', async () => {
+    const { reply, open } = halves('One, ', 'two.');
+    stage.model.enqueue(reply);
+    const left = stage.door.open(plain('count', { stream: true }));
+    await left.until('One, ');
+    const jobId = String((await left.begun).headers['x-job-id']);
+    left.leave();
+    await stage.assertQuiet();
+    open();
+    await eventually('the job has ended', async () => ((await statusOf(jobId)) === 'complete' ? true : undefined));
+  });
+
+  it.each([true, false])('takes the job with it when it says so (stream: %p)', async (stream) => {
+    const { reply, open } = halves('One, ', 'two.');
+    const count = stage.model.requests.length;
+    stage.model.enqueue(reply);
+    const left = stage.door.open(plain('count', { stream }), { 'x-on-disconnect': 'cancel', ...key(`gone-${stream}`) });
+    await stage.model.request(count + 1);
+    if (stream) await left.until('One, ');
+    const { rows } = await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
+      client.query<{ id: string }>('SELECT job_id AS id FROM openai_answer WHERE idempotency_key = $1', [
+        `gone-${stream}`,
+      ]),
+    );
+    left.leave();
+    await eventually('the job is cancelled', async () =>
+      (await statusOf(String(rows[0]?.id))) === 'aborted' ? true : undefined,
+    );
+    open();
+  });
+
+  it('cancels nothing once it has got its answer', async () => {
+    stage.model.enqueue(textReply(['all']));
+    const reply = await stage.door.ask(plain('hi', { stream: true }), { 'x-on-disconnect': 'cancel' });
+    expect(await statusOf(jobOf(reply))).toBe('complete');
+  });
+});
