@@ -85,3 +85,8 @@ const finished: ReadonlySet<NodeRunStatus> = new Set(['completed', 'error', 'ski
 export function isFinished(status: NodeRunStatus): boolean {
   return finished.has(status);
 }
+
+/** Whether the output is what an agent said, and not what became of it. */
+export function spoke({ type, status, output, extra }: NodeRunRow): boolean {
+  return type === 'agent' && status === 'completed' && output !== '' && extra.note === undefined;
+}

@@ -2,7 +2,7 @@ import { edgesOnward } from '../definition/edge-lookup.js';
 import type { GraphEdge, WorkflowGraph } from '../definition/graph.js';
 import type { Engine } from './engine.js';
 import { type Container, type Home, LiveRun } from './live-run.js';
-import { isFinished, type NodeRunRow } from './node-run.js';
+import { isFinished, spoke } from './node-run.js';
 import { edgesTaken, handedOn, handlesOf, type NodeFailed, refusal, stopsAll } from './outcome.js';
 import { joined, Readiness } from './readiness.js';
 import type { FinishedNode } from './run-plan.js';
@@ -199,7 +199,7 @@ export class Scope implements Home {
     if (container !== null && container.kept !== null && row.status === 'completed') this.memory.absorb(container.kept);
     this.noted.add(id);
     this.outputs.set(id, output);
-    const said = type === 'agent' && spoke(row) && !isSaid ? output : null;
+    const said = spoke(row) && !isSaid ? output : null;
     this.memory.add({ nodeId: id, label, type, output, outputs: row.extra.outputs ?? {}, said });
   }
 
@@ -247,9 +247,4 @@ export class Scope implements Home {
       if (this.terms.owner?.isOver !== true) step();
     });
   }
-}
-
-/** Whether the output of an agent is what it said, and not what became of it. */
-function spoke({ status, output, extra }: NodeRunRow): boolean {
-  return status === 'completed' && output !== '' && extra.note === undefined;
 }

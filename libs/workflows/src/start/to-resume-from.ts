@@ -1,7 +1,7 @@
 import { edgesOf, edgesOnward } from '../definition/edge-lookup.js';
 import type { WorkflowGraph } from '../definition/graph.js';
 import { reachableFrom } from '../definition/loop-bodies.js';
-import type { NodeRunRow } from '../engine/node-run.js';
+import { type NodeRunRow, spoke } from '../engine/node-run.js';
 import type { FinishedNode, ResumeFrom } from '../engine/run-plan.js';
 import { cannotRerun, startNodeUnknown } from './start.errors.js';
 import type { KnownRun } from './start-workflow.js';
@@ -56,8 +56,19 @@ export function fromNodeRuns(
     input: input ?? (before?.startNodeId === nodeId ? before.input : null),
     finished,
     pending: pendingBeside(graph, nodeId, finished),
-    session: before?.session ?? null,
+    session: sessionOf(before, top, reachableFrom([nodeId], graph.outgoing)),
   };
+}
+
+/** What an earlier session has come to. Who was taken over is in it already, and who runs again has said nothing yet. */
+function sessionOf(
+  before: ResumeFrom | null,
+  top: readonly NodeRunRow[],
+  again: ReadonlySet<string>,
+): ResumeFrom['session'] {
+  if (before?.session == null) return null;
+  const said = top.filter((row) => spoke(row) && row.extra.isReused !== true && !again.has(row.nodeId));
+  return [...before.session, ...said.map(({ output }) => ({ role: 'assistant', content: output ?? '' }) as const)];
 }
 
 /** What finished nodes led to, and did not get done, besides what runs again anyway. Pure. */

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { ChatMessage } from '#models';
+
+import { graphOf } from '../../../../test/harness/workflow-graphs.js';
+import type { NodeRunRow } from '../engine/node-run.js';
+import type { ResumeFrom } from '../engine/run-plan.js';
+import { fromNodeRuns } from './to-resume-from.js';
+
+const agent = { type: 'agent' };
+const graph = graphOf({
+  nodes: { a: agent, b: agent, c: agent, d: agent },
+  edges: ['start -> a', 'a -> b', 'b -> c', 'c -> d'],
+});
+
+function row(nodeId: string, ordinal: number, more: Partial<NodeRunRow> = {}): NodeRunRow {
+  return {
+    ...{ nodeId, ordinal, iteration: [], path: [], type: nodeId === 'start' ? 'start' : 'agent', label: nodeId },
+    ...{ status: 'completed', input: '', output: nodeId.toUpperCase(), handles: ['output'], handOn: 'output' },
+    ...{ extra: {}, error: null, ...more },
+  };
+}
+
+const reused = { extra: { isReused: true } };
+const rows = [row('start', 1, reused), row('a', 2, reused), row('b', 3), row('c', 4), row('d', 5, { status: 'error' })];
+const session: ChatMessage[] = [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: 'A' },
+];
+const before: ResumeFrom = { startNodeId: 'b', input: null, finished: [], pending: [], session };
+const rerun = (nodeId: string, given: Partial<ResumeFrom> = {}) =>
+  fromNodeRuns(graph, { rows, before: { ...before, ...given } }, { nodeId, input: null }).session;
+
+describe('the session of a part that is run again', () => {
+  it('holds what agents said since the session was taken over', () => {
+    expect(rerun('d')).toEqual([...session, { role: 'assistant', content: 'B' }, { role: 'assistant', content: 'C' }]);
+  });
+
+  it('holds nothing of what is said again', () => {
+    expect(rerun('c')).toEqual([...session, { role: 'assistant', content: 'B' }]);
+  });
+
+  it('is made by the run where none was taken over', () => {
+    expect(rerun('d', { session: null })).toBeNull();
+  });
+});
