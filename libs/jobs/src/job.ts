@@ -22,6 +22,8 @@ export interface Job {
   readonly retryOf: string | null;
   /** Of a sub-job: the job whose call it is the work of; that one may be gone by now. */
   readonly parentJobId: string | null;
+  /** The ledger row's id of that call. */
+  readonly parentCallId: string | null;
   /** How far it is from the job that a person started: 0 for that one. */
   readonly depth: number;
   /** Of a workflow job: what it runs. Null for other kinds. */

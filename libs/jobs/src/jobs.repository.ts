@@ -45,6 +45,18 @@ export class JobsRepository {
     });
   }
 
+  /** Jobs right below these, oldest first; of a job with more than 100 there may be fewer. */
+  findBelowInScope(scope: Scope, parentIds: readonly string[]): Promise<Job[]> {
+    return this.prisma.withWorkspace(scope, async (tx) => {
+      const rows = await tx.job.findMany({
+        where: { AND: [scope.where('Job'), { workspaceId: scope.workspaceId, parentJobId: { in: [...parentIds] } }] },
+        orderBy: { id: 'asc' },
+        take: 100 * parentIds.length,
+      });
+      return rows.map(toJob);
+    });
+  }
+
   /** One more than `limit` may come back: then there is a next page. */
   listInScope(scope: Scope, filter: JobFilter, page: KeysetPage): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
@@ -129,6 +141,7 @@ function toJob(row: JobRow): Job {
     createdBy: row.createdBy,
     retryOf: row.retryOf,
     parentJobId: row.parentJobId,
+    parentCallId: row.parentCallId,
     depth: row.depth,
     workflowId: row.workflowId,
     workflowVersion: row.workflowVersion,

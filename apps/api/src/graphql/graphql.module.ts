@@ -7,6 +7,9 @@ import { ModelsModule } from '#models';
 import { ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
+import { AgentMutationsResolver } from '../agents/agent-mutations.resolver.js';
+import { AgentsResolver } from '../agents/agents.resolver.js';
+import { JobAgentResolver } from '../agents/job-agent.resolver.js';
 import { ApprovalGrantsResolver } from '../approvals/approval-grants.resolver.js';
 import { ApprovalPolicyResolver } from '../approvals/approval-policy.resolver.js';
 import { ClientToolSwitch } from '../client-tools/client-tool-switch.js';
@@ -21,6 +24,7 @@ import { JobFieldsResolver, RoundFieldsResolver } from '../jobs/job-fields.resol
 import { JobMutationsResolver } from '../jobs/job-mutations.resolver.js';
 import { JobRetry } from '../jobs/job-retry.js';
 import { JobsResolver } from '../jobs/jobs.resolver.js';
+import { JobLineResolver, ToolCallSubJobResolver } from '../jobs/sub-jobs.resolver.js';
 import { WorkspaceActivity } from '../jobs/workspace-activity.js';
 import { WorkspaceActivityResolver } from '../jobs/workspace-activity.resolver.js';
 import { LimitsModule } from '../limits/limits.module.js';
@@ -68,6 +72,8 @@ class SchemaDriver extends AbstractGraphQLDriver {
 
 /** Everything the schema is made from. */
 export const graphqlResolvers = [
+  AgentMutationsResolver,
+  AgentsResolver,
   ApprovalGrantsResolver,
   ApprovalPolicyResolver,
   ClientToolsResolver,
@@ -75,10 +81,12 @@ export const graphqlResolvers = [
   InterruptFieldsResolver,
   InterruptMutationsResolver,
   InterruptsResolver,
+  JobAgentResolver,
   JobDiagramResolver,
   JobEventsResolver,
   JobFieldsResolver,
   JobInterruptsResolver,
+  JobLineResolver,
   JobMutationsResolver,
   JobWorkflowResolver,
   JobsResolver,
@@ -91,6 +99,7 @@ export const graphqlResolvers = [
   ThreadFieldsResolver,
   ThreadsResolver,
   ToolCallConnectionResolver,
+  ToolCallSubJobResolver,
   ToolCallErrorResolver,
   ToolCallFieldsResolver,
   ToolCallsResolver,

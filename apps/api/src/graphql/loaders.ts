@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 
 import {
+  type ChosenAgent,
   type Message,
   MessagesRepository,
   type PositionPage,
@@ -30,9 +31,11 @@ export interface Loaders {
   readonly messagesOfThread: DataLoader<MessagesOfThread, readonly Message[], string>;
   readonly messageCountOfThread: DataLoader<string, number>;
   /** By job id. */
+  readonly subJobsOfJob: DataLoader<string, readonly Job[]>;
   readonly roundsOfJob: DataLoader<string, readonly RoundRecord[]>;
   readonly toolCallsOfJob: DataLoader<string, readonly ToolCallRecord[]>;
   readonly openTextOfJob: DataLoader<string, string>;
+  readonly agentOfJob: DataLoader<string, ChosenAgent | null>;
   readonly openInterruptsOfJob: DataLoader<string, readonly Interrupt[]>;
 }
 
@@ -64,9 +67,23 @@ export class LoadersFactory {
         },
         { maxBatchSize },
       ),
+      subJobsOfJob: new DataLoader(
+        async (ids) => {
+          const found = Map.groupBy(await this.jobs.findBelowInScope(scope, ids), ({ parentJobId }) => parentJobId);
+          return ids.map((id) => found.get(id) ?? []);
+        },
+        { maxBatchSize },
+      ),
       roundsOfJob: byJob((ids) => this.rounds.roundsInScope(scope, ids)),
       toolCallsOfJob: byJob((ids) => this.rounds.toolCallsInScope(scope, ids)),
       openInterruptsOfJob: byJob((ids) => this.interrupts.openOfJobsInScope(scope, ids)),
+      agentOfJob: new DataLoader(
+        async (ids) => {
+          const found = await this.rounds.agentsInScope(scope, ids);
+          return ids.map((id) => found.get(id) ?? null);
+        },
+        { maxBatchSize },
+      ),
       openTextOfJob: new DataLoader(
         async (ids) => {
           const found = await this.rounds.openTextInScope(scope, ids);

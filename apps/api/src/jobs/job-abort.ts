@@ -1,19 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 
 import { type Principal, scopeOf } from '#auth';
-import { type AdmissionAbort, JobsRepository, JobStopper, type StopState } from '#jobs';
+import { type AdmissionAbort, JobsRepository, JobStopper, type StoppedTree, type StopState } from '#jobs';
 import { AppError, LOGGER, type Logger } from '#platform';
 
 import { JobAccess } from './job-access.js';
 
-/** The answer to an abort, as section 6 words it. */
-export type AbortReply =
+/** The answer to an abort, as section 6 words it; `stoppedSubJobs` where there were any. */
+export type AbortReply = { readonly stoppedSubJobs?: number } & (
   | { readonly aborted: true; readonly state: 'aborted'; readonly status: 'aborted' }
   | {
       readonly aborted: false;
       readonly state: Exclude<StopState, 'aborted'>;
       readonly message: string;
-    };
+    }
+);
 
 /** The answer to the abort of an admission (section 3). */
 export interface AdmissionAbortReply {
@@ -38,7 +39,9 @@ export class JobAbort {
   /** `aborted: true` only when the job is cancelled. Throws `forbidden` for those who may only read it. */
   async abort(principal: Principal, jobId: string): Promise<AbortReply> {
     const job = await this.access.findToChange(principal, jobId, 'cancel');
-    return toAbortReply(job === null ? 'not_found' : await this.stopper.stop(scopeOf(principal), job.id));
+    if (job === null) return toAbortReply('not_found');
+    const { state, stoppedSubJobs }: StoppedTree = await this.stopper.stopTree(scopeOf(principal), job.id);
+    return { ...toAbortReply(state), ...(stoppedSubJobs === 0 ? {} : { stoppedSubJobs }) };
   }
 
   /** Cancels what a key has started, or will start. */

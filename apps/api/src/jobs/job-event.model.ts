@@ -111,6 +111,9 @@ class ToolProgressEvent extends JobEventEntry {
 
   @Field(() => String, { nullable: true, description: 'What is being done.' })
   message!: string | null;
+
+  @Field(() => ID, { nullable: true, description: 'The job that the call has become.' })
+  subJobId!: string | null;
 }
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something from outside.' })

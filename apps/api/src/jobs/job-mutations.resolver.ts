@@ -53,7 +53,8 @@ export class JobMutationsResolver {
   }
 
   @Mutation(() => CancelJobPayload, {
-    description: 'Stops a job: at once if nobody runs it, else its worker gets up to 5 s. May be repeated.',
+    description:
+      'Stops a job and all below it: at once if nobody runs it, else its worker gets up to 5 s. May be repeated.',
   })
   cancelJob(
     @Args('input', { type: () => CancelJobInput, description: 'Which job.' }) input: CancelJobInput,
@@ -63,8 +64,8 @@ export class JobMutationsResolver {
       const job = isId(input.jobId) ? await this.jobs.findInScope(scope, input.jobId) : null;
       if (job === null) throw jobNotFound();
       assertCan(abilityOf(member), { action: 'cancel', subject: 'Job', row: job });
-      const state = await this.stopper.stop(scope, job.id);
-      return { state, job: await this.jobs.findInScope(scope, job.id) };
+      const stopped = await this.stopper.stopTree(scope, job.id);
+      return { ...stopped, job: await this.jobs.findInScope(scope, job.id) };
     });
   }
 

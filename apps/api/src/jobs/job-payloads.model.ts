@@ -1,4 +1,4 @@
-import { Field, ID, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { Field, ID, Int, ObjectType, registerEnumType } from '@nestjs/graphql';
 
 import type { StopState } from '#jobs';
 
@@ -58,6 +58,9 @@ export class StartJobPayload {
 export class CancelJobPayload {
   @Field(() => StopStateEnum, { nullable: true, description: 'How it went.' })
   state?: string | null;
+
+  @Field(() => Int, { nullable: true, description: 'How many jobs below it were stopped, at every depth.' })
+  stoppedSubJobs?: number | null;
 
   @Field(() => JobModel, { nullable: true, description: 'The job as it is now.' })
   job?: JobModel | null;

@@ -48,6 +48,12 @@ export class JobModel extends Node {
   @Field(() => ID, { nullable: true, description: 'The job that this one tries again.' })
   retryOf!: string | null;
 
+  @Field(() => ID, { nullable: true, description: 'Of a sub-job: the job whose tool call it is the work of.' })
+  parentJobId!: string | null;
+
+  @Field(() => Int, { description: 'How far it is from the job that a person started: 0 for that one.' })
+  depth!: number;
+
   @Field(() => ID, { nullable: true, description: 'Of a workflow job: the workflow.' })
   workflowId!: string | null;
 

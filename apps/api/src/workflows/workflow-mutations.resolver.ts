@@ -8,6 +8,7 @@ import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import {
   DeleteWorkflowInput,
   ImportWorkflowInput,
+  OfferWorkflowInput,
   PublishWorkflowInput,
   RestoreWorkflowInput,
   SaveWorkflowInput,
@@ -56,6 +57,18 @@ export class WorkflowMutationsResolver {
     @Context() { member }: GraphqlContext,
   ) {
     return toWorkflowPayload(() => this.workflows.publish(member, id, expectedVersion));
+  }
+
+  @Mutation(() => WorkflowPayload, {
+    description:
+      'Lets models call what is published of a workflow, as the tool `workflow.<name>`, or no more. For those who run the workspace.',
+  })
+  offerWorkflowAsTool(
+    @Args('input', { type: () => OfferWorkflowInput, description: 'Which workflow.' })
+    { id, offered }: OfferWorkflowInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toWorkflowPayload(async () => ({ workflow: await this.workflows.offerAsTool(member, id, offered) }));
   }
 
   @Mutation(() => WorkflowPayload, { description: "Makes a version's text the draft. What runs stays what it is." })

@@ -42,6 +42,15 @@ export class PublishWorkflowInput {
   expectedVersion?: number | null;
 }
 
+@InputType({ description: 'Whether models may call a workflow.' })
+export class OfferWorkflowInput {
+  @Field(() => ID, { description: 'The workflow.' })
+  id!: string;
+
+  @Field(() => Boolean, { description: 'Whether what is published of it is one of the tools of the workspace.' })
+  offered!: boolean;
+}
+
 @InputType({ description: 'A version to edit again.' })
 export class RestoreWorkflowInput {
   @Field(() => ID, { description: 'The workflow.' })

@@ -87,6 +87,9 @@ export class WorkflowModel {
   @Field(() => Int, { description: 'How many versions there are.' })
   latestVersion!: number;
 
+  @Field(() => Boolean, { description: 'Whether models may call what is published of it (docs/workflows.md).' })
+  offeredAsTool!: boolean;
+
   @Field(() => String, { description: 'Who made it: `user:<id>` or `key:<id>`.' })
   createdBy!: string;
 
