@@ -1,0 +1,280 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI, { BadRequestError, NotFoundError } from 'openai';
+
+import { eventually } from '../harness/eventually.js';
+import { ask, type OpenAiStage, openAiStage } from '../harness/openai-stage.js';
+import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { TcpProxy } from '../harness/tcp-proxy.js';
+
+/** The official client as it is installed, with nothing but its address and a key. */
+let client: OpenAI;
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+  client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key });
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const hi = [{ role: 'user', content: 'Hi' }] as const;
+const plain = { model: 'helper', messages: [...hi] };
+const jobs = async (): Promise<readonly { readonly id: string; readonly status: string }[]> => {
+  const { workspaceId } = stage.owner.principal;
+  const read = 'SELECT id, status FROM job WHERE workspace_id = $1 ORDER BY id';
+  return stage.database.postgres.readInWorkspace(workspaceId, { name: 'all-jobs', text: read, values: [workspaceId] });
+};
+/** Messages as the model was sent them by request `n` from the end. */
+const asked = (n = 1) => stage.model.requests.at(-n)?.json['messages'];
+
+describe('the OpenAI client', () => {
+  it('creates a completion', async () => {
+    stage.model.enqueue(textReply(['Hello ', 'there']));
+    const { data, response, request_id } = await client.chat.completions.create(plain).withResponse();
+    expect(data.choices[0]?.message).toMatchObject({ role: 'assistant', content: 'Hello there' });
+    expect(data.usage).toEqual({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 });
+    expect(response.headers.get('x-job-id')).toBe((await jobs()).at(-1)?.id);
+    expect(request_id).toBe(response.headers.get('x-request-id'));
+  });
+
+  it('streams one', async () => {
+    stage.model.enqueue(textReply(['Hello ', 'there']));
+    const stream = await client.chat.completions.create({
+      ...plain,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const chunks = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('Hello there');
+    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 18 } });
+  });
+
+  it('hears of a tool of the server in the text', async () => {
+    stage.model.enqueue(
+      toolCallReply([{ id: 'c', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
+      textReply(['Three.']),
+    );
+    const { choices } = await client.chat.completions.create(plain);
+    expect(choices[0]?.message.content).toBe(
+      '<tool id="1" state="start">add_numbers(a=1, b=2)</tool>\n<tool id="1" state="done">add_numbers(a=1, b=2)\n3</tool>\nThree.',
+    );
+  });
+
+  it('emits what its stream helper is known for', async () => {
+    stage.model.enqueue(textReply(['Hello ', 'there']));
+    const events: string[] = [];
+    const runner = client.chat.completions.stream(plain);
+    runner.on('chunk', () => events.push('chunk'));
+    runner.on('content', (delta) => events.push(delta));
+    expect(await runner.finalContent()).toBe('Hello there');
+    expect((await runner.finalChatCompletion()).choices[0]?.finish_reason).toBe('stop');
+    expect(events.filter((event) => event !== 'chunk').join('')).toBe('Hello there');
+    expect(events.filter((event) => event === 'chunk').length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('parses answers in a schema', async () => {
+    stage.model.enqueue(textReply(['{"sum":', '3}']));
+    const schema = {
+      type: 'object',
+      properties: { sum: { type: 'number' } },
+      required: ['sum'],
+      additionalProperties: false,
+    };
+    const format = { type: 'json_schema', json_schema: { name: 'sum', strict: true, schema } } as const;
+    const { choices } = await client.chat.completions.parse({ ...plain, response_format: format });
+    expect(choices[0]?.message.content).toBe('{"sum":3}');
+    expect(stage.model.requests.at(-1)?.json['response_format']).toEqual(format);
+  });
+
+  it('reads errors as its own', async () => {
+    await expect(client.chat.completions.create({ ...plain, model: 'nobody' })).rejects.toThrow(NotFoundError);
+    await expect(client.chat.completions.create({ ...plain, logit_bias: { 1: 1 } })).rejects.toMatchObject({
+      ...{ status: 400, code: 'unsupported_parameter', param: 'logit_bias', type: 'invalid_request_error' },
+    });
+    await expect(client.chat.completions.create({ ...plain, messages: [] })).rejects.toThrow(BadRequestError);
+  });
+
+  it('throws when an answer fails in its middle', async () => {
+    stage.model.enqueue(...[1, 2, 3].map(() => ({ body: [textChunk('Half')], end: 'destroy' as const })));
+    const stream = await client.chat.completions.create({ ...plain, stream: true });
+    let text = '';
+    const reading = (async () => {
+      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'job_failed' });
+    expect(text.startsWith('Half')).toBe(true);
+  });
+});
+
+describe('runTools of the OpenAI client', () => {
+  const cities: string[] = [];
+  const forecasts: string[] = [];
+  const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+  const city = (text: string) => {
+    const read: unknown = JSON.parse(text);
+    if (typeof read !== 'object' || read === null || !('city' in read)) throw new Error('no city');
+    return { city: String(read.city) };
+  };
+  const tools = [
+    {
+      type: 'function' as const,
+      function: {
+        ...{ name: 'get_weather', description: 'Weather of a city', parameters, parse: city },
+        function: (args: { city: string }) => {
+          cities.push(args.city);
+          return { city: args.city, degrees: args.city.length };
+        },
+      },
+    },
+    {
+      type: 'function' as const,
+      function: {
+        ...{ name: 'get_forecast', description: 'Forecast of a city', parameters, parse: city },
+        function: async (args: { city: string }) => {
+          forecasts.push(args.city);
+          return Promise.resolve(`Rain in ${args.city}`);
+        },
+      },
+    },
+  ];
+  const forecast = (id: string, place: string) => ({
+    id,
+    name: 'get_forecast',
+    arguments: JSON.stringify({ city: place }),
+  });
+  const playThreeRounds = () => {
+    cities.length = 0;
+    forecasts.length = 0;
+    stage.model.enqueue(
+      toolCallReply([ask('call_1', 'Rome'), ask('call_2', 'Oslo')], { text: 'Looking.' }),
+      toolCallReply([forecast('call_3', 'Rome')]),
+      toolCallReply([{ id: 'call_s', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
+      toolCallReply([forecast('call_4', 'Oslo'), ask('call_5', 'Bonn')]),
+      textReply(['Rain ', 'everywhere.']),
+    );
+  };
+  const told = () => {
+    expect([cities, forecasts]).toEqual([
+      ['Rome', 'Oslo', 'Bonn'],
+      ['Rome', 'Oslo'],
+    ]);
+    const results = (asked() as { role: string; tool_call_id?: string; content: unknown }[]).filter(
+      ({ role }) => role === 'tool',
+    );
+    expect(results.map((message) => [message.tool_call_id, message.content])).toEqual([
+      ['call_1', '{"city":"Rome","degrees":4}'],
+      ['call_2', '{"city":"Oslo","degrees":4}'],
+      ['call_3', 'Rain in Rome'],
+      ['call_s', '3'],
+      ['call_4', 'Rain in Oslo'],
+      ['call_5', '{"city":"Bonn","degrees":4}'],
+    ]);
+  };
+
+  it('goes through three rounds of parallel calls, in one job', async () => {
+    playThreeRounds();
+    const before = await jobs();
+    const runner = client.chat.completions.runTools({ ...plain, messages: [...hi], tools });
+    expect(await runner.finalContent()).toBe('Rain everywhere.');
+    told();
+    expect(await jobs()).toHaveLength(before.length + 1);
+    expect((await jobs()).at(-1)?.status).toBe('completed');
+    expect(await runner.totalUsage()).toMatchObject({ prompt_tokens: 55, completion_tokens: 35, total_tokens: 90 });
+  });
+
+  it('does so streaming', async () => {
+    playThreeRounds();
+    const before = await jobs();
+    const chunks: unknown[] = [];
+    const runner = client.chat.completions.runTools({ ...plain, messages: [...hi], tools, stream: true });
+    runner.on('chunk', (chunk) => chunks.push(chunk));
+    const messages: string[] = [];
+    runner.on('message', ({ role }) => messages.push(role));
+    expect(await runner.finalContent()).toBe('Rain everywhere.');
+    told();
+    expect(await jobs()).toHaveLength(before.length + 1);
+    expect(messages).toEqual([
+      'assistant',
+      'tool',
+      'tool',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
+      'tool',
+      'assistant',
+    ]);
+    expect(chunks.length).toBeGreaterThan(8);
+  });
+
+  it('begins anew with a history that has tools in it', async () => {
+    playThreeRounds();
+    const runner = client.chat.completions.runTools({ ...plain, messages: [...hi], tools });
+    await runner.done();
+    stage.model.enqueue(toolCallReply([ask('call_6', 'Bern')]), textReply(['Sun.']));
+    const next = client.chat.completions.runTools({
+      ...{ model: 'helper', tools },
+      messages: [...runner.messages, { role: 'user', content: 'And Bern?' }],
+    });
+    expect(await next.finalContent()).toBe('Sun.');
+    expect(cities.at(-1)).toBe('Bern');
+  });
+});
+
+describe('an OpenAI client that goes away', () => {
+  it('aborts its stream, and its job goes on', async () => {
+    const gate = createGate();
+    stage.model.enqueue({ body: [textChunk('Half '), gate, ...textReply(['whole.']).body] });
+    const stream = await client.chat.completions.create({ ...plain, stream: true });
+    let text = '';
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? '';
+      if (text === 'Half ') break;
+    }
+    expect(stream.controller.signal.aborted).toBe(true);
+    gate.open();
+    await eventually('the job is done', async () => ((await jobs()).at(-1)?.status === 'completed' ? true : undefined));
+  });
+
+  it('tries again by itself, and with a key gets the answer that is being made', async () => {
+    const proxy = await TcpProxy.start(stage.test.url);
+    try {
+      const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });
+      const gate = createGate();
+      stage.model.enqueue({ ...textReply(['Once.']), before: gate });
+      const before = stage.model.requests.length;
+      const answer = remote.chat.completions.create(plain, { headers: { 'Idempotency-Key': 'retried' } });
+      await stage.model.request(before + 1);
+      proxy.cut('reset');
+      await eventually('it is back', () => (proxy.open > 0 ? true : undefined));
+      gate.open();
+      expect((await answer).choices[0]?.message.content).toBe('Once.');
+      expect(stage.model.requests).toHaveLength(before + 1);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it('tries again by itself, and without a key gets another', async () => {
+    const proxy = await TcpProxy.start(stage.test.url);
+    try {
+      const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });
+      const gate = createGate();
+      stage.model.enqueue({ ...textReply(['First.']), before: gate }, textReply(['Second.']));
+      const before = stage.model.requests.length;
+      const answer = remote.chat.completions.create(plain);
+      await stage.model.request(before + 1);
+      proxy.cut('reset');
+      expect((await answer).choices[0]?.message.content).toBe('Second.');
+      gate.open();
+      await eventually('both are done', async () =>
+        (await jobs()).slice(-2).every(({ status }) => status === 'completed') ? true : undefined,
+      );
+    } finally {
+      await proxy.close();
+    }
+  });
+});
