@@ -170,6 +170,9 @@ type Start =
 /** Something follows the cursor, without a gap, and less than a page of it: no need to measure. */
 function isWholeReplay(events: readonly JobEvent[], after: number): boolean {
   if (events.length === 0 || events.length === feedPage || events.at(-1)?.seq !== after + events.length) return false;
-  const length = events.reduce((sum, event) => sum + (isDelta(event) ? event.body.text.length : 0), 0);
-  return length * 4 <= maxReplayBytes;
+  return events.reduce((sum, event) => sum + bytesOf(event), 0) <= maxReplayBytes;
+}
+
+function bytesOf(event: JobEvent): number {
+  return Buffer.byteLength(isDelta(event) ? event.body.text : JSON.stringify(event.body));
 }

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
+import { EventFeed } from './event-feed.js';
+import { EventLogRepository } from './event-log.repository.js';
+import type { NewJobEvent } from './job-event.js';
+
+/** Not to be made smaller by any compression. */
+const warning = (bytes: number): NewJobEvent => ({
+  type: 'warning',
+  body: { code: 'NOISE', text: randomBytes(bytes).toString('base64') },
+});
+
+describe('a viewer who is behind', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+  });
+  afterAll(async () => {
+    await jobs.close();
+    await database.close();
+  });
+
+  const firstAfterStart = async (bytes: number): Promise<unknown> => {
+    const [job] = await jobs.start(1);
+    const claimed = await jobs.claim(job?.jobId ?? '');
+    const events = Array.from({ length: 40 }, () => warning(bytes));
+    await jobs.app.get(EventLogRepository).commit([writeOf(claimed, 1, { events })]);
+    const watching = new AbortController();
+    const { workspaceId, jobId } = claimed;
+    const feed = jobs.app.get(EventFeed).follow({ workspaceId, jobId, after: 1, signal: watching.signal });
+    const { value } = await feed.next();
+    watching.abort();
+    await feed.return();
+    return value;
+  };
+
+  it('gets what was missed', async () => {
+    expect(await firstAfterStart(10)).toMatchObject({ type: 'events' });
+  });
+
+  it('gets a snapshot where that is much, whatever kind of events it is', async () => {
+    expect(await firstAfterStart(40_000)).toMatchObject({ type: 'snapshot', reset: true });
+  });
+});
