@@ -54,7 +54,14 @@ export {
 } from './job.lifecycle.js';
 export { type JobOwner, JobOwnersRepository } from './job-owners.repository.js';
 export { JobTelemetry } from './job.telemetry.js';
-export { CancelRequested, jobNotFinished, jobNotFound, LeaseLost, threadNotFound } from './jobs.errors.js';
+export {
+  CancelRequested,
+  idempotencyKeyMismatch,
+  jobNotFinished,
+  jobNotFound,
+  LeaseLost,
+  threadNotFound,
+} from './jobs.errors.js';
 export { JobsModule } from './jobs.module.js';
 export { type JobFilter, JobsRepository, type KeysetPage } from './jobs.repository.js';
 export { JobTurns, type Turn, type TurnStarter } from './line/job-turns.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { HeldJob } from '#jobs';
+import { type HeldJob, idempotencyKeyMismatch } from '#jobs';
 
 import type { Answer, NewAnswer } from './answer.js';
 import { insertAnswerSql, toBody } from './answer-part.repository.js';
@@ -17,7 +17,17 @@ export class AnswerWritesRepository {
     );
   }
 
+  /** Its key becomes one of the job's. Throws `idempotency_key_mismatch` for one that stands for something else. */
   async insert({ client, workspaceId, jobId }: HeldJob, answer: NewAnswer): Promise<void> {
+    const { principal, idempotency } = answer;
+    if (idempotency !== null) {
+      const { rowCount } = await client.query(
+        `INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
+         VALUES ($1, $2, $3, decode($4, 'hex'), $5) ON CONFLICT DO NOTHING`,
+        [workspaceId, principal, idempotency.key, idempotency.requestHash, jobId],
+      );
+      if (rowCount !== 1) throw idempotencyKeyMismatch();
+    }
     await client.query(insertAnswerSql, [workspaceId, jobId, answer.id, JSON.stringify(toBody(answer))]);
   }
 

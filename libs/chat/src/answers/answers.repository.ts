@@ -43,7 +43,7 @@ const selected = `a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.
   a.format, a.after_seq AS "afterSeq", a.after_round AS "afterRound", encode(a.request_hash, 'hex') AS "requestHash",
   j.kind, j.status, j.last_seq AS "lastSeq",
   j.created_by AS "createdBy", ${isPaused} AS "isPaused",
-  CASE WHEN a.model = 'auto' THEN (SELECT e.body->>'name' FROM job_event e WHERE e.workspace_id = a.workspace_id
+  CASE WHEN a.model = 'auto' THEN (SELECT e.body->>'slug' FROM job_event e WHERE e.workspace_id = a.workspace_id
      AND e.job_id = a.job_id AND e.type = 'agent-selected' LIMIT 1) END AS agent`;
 
 const newest = `ORDER BY x.after_round DESC, x.id DESC LIMIT 1`;

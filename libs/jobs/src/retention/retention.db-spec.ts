@@ -119,6 +119,21 @@ describe('retention', () => {
     expect(await jobs.rows('SELECT 1 FROM job WHERE id = $1', [veryOld])).toEqual([]);
   });
 
+  it('keeps what an idempotency key stands for, for a day', async () => {
+    const [kept, gone] = [await endedAgo(20 * hour), await endedAgo(20 * hour)];
+    for (const [key, jobId, age] of [
+      ['of today', kept, 23],
+      ['of yesterday', gone, 25],
+    ] as const)
+      await inWorkspace(
+        `INSERT INTO admission (workspace_id, principal, key, job_id, created_at)
+         VALUES ($1, 'system', $2, $3, clock_timestamp() - $4 * interval '1 hour')`,
+        [jobs.workspaceId, key, jobId, age],
+      );
+    expect(await pass()).toMatchObject({ deleted: 1 });
+    expect(await jobs.rows('SELECT id FROM job WHERE id = ANY($1::uuid[])', [[kept, gone]])).toEqual([{ id: kept }]);
+  });
+
   it('gives a viewer behind the trim a snapshot, and one beyond it the tail', async () => {
     const jobId = await endedAgo(2 * hour);
     await pass();

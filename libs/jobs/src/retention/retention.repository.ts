@@ -22,7 +22,8 @@ SELECT count(*)::int AS jobs FROM marked`;
 
 /**
  * A job cannot end before it began, and its id tells when that was: the bound makes the search a short walk from the oldest
- * end of the index, whatever the number of jobs that are kept.
+ * end of the index, whatever the number of jobs that are kept. A job whose key was given today stays: its repetition must
+ * not start another one.
  */
 const expiredSql = `SELECT w.id AS "workspaceId", old.id AS "jobId" FROM workspace w
  CROSS JOIN LATERAL (SELECT clock_timestamp() - coalesce(w.job_retention_ms, $1::bigint) * interval '1 ms' AS since) c
@@ -31,6 +32,8 @@ const expiredSql = `SELECT w.id AS "workspaceId", old.id AS "jobId" FROM workspa
  CROSS JOIN LATERAL (
   SELECT j.id FROM job j WHERE j.workspace_id = w.id AND j.status = s.status AND j.finished_at < c.since
      AND j.id <= (substr(h.hex, 1, 8) || '-' || substr(h.hex, 9) || '-ffff-ffff-ffffffffffff')::uuid
+     AND NOT EXISTS (SELECT 1 FROM admission a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id
+                        AND a.created_at > clock_timestamp() - interval '1 day')
    ORDER BY j.id LIMIT $2) old
  WHERE coalesce(w.job_retention_ms, $1::bigint) > 0 LIMIT $2`;
 
