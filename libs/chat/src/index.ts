@@ -26,6 +26,7 @@ export type {
   AgentSettings,
   AgentVersion,
   AgentWish,
+  ChosenAgent,
 } from './agents/agent.js';
 export type { AgentChanges, NewAgent } from './agents/agent-input.js';
 export { type AgentChange, AgentsService } from './agents/agents.service.js';

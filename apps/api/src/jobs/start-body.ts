@@ -14,6 +14,7 @@ export const controlFields = [
   'toolApproval',
   'admissionId',
   'whenBusy',
+  'agent',
 ] as const;
 
 /** Sampling and routing fields that go to the provider as they are. Only those whose type OpenAI fixes are checked. */
@@ -78,6 +79,8 @@ export const startBody = z.object({
   toolApproval: z.record(z.string(), z.unknown()).optional(),
   admissionId: z.string().optional(),
   whenBusy: z.enum(whenBusyChoices).optional(),
+  /** An agent by id, slug or name; `auto`: whichever fits. */
+  agent: z.string().min(1).max(256).optional(),
   model: z.string().min(1).max(256).optional(),
   messages: z.array(z.looseObject({ role: z.string() })),
   tools: z.array(tool).optional(),

@@ -3,6 +3,7 @@ import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
 import type { StartChat } from '#chat';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 
+import { AgentWishInput } from '../agents/agent.input.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { ToolEffectEnum } from '../tools/tool.model.js';
 import { WhenBusyEnum } from './job.enums.js';
@@ -110,7 +111,16 @@ export class StartChatInput {
   })
   clientMessageId?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The model; absent: the provider's default." })
+  @Field(() => AgentWishInput, {
+    nullable: true,
+    description: 'Who answers: an agent of the workspace, or any. Its tools are offered, and bound `tools`.',
+  })
+  agent?: AgentWishInput | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The model, unless the agent has one; absent: the provider's default.",
+  })
   model?: string | null;
 
   @Field(() => [String], { nullable: true, description: 'Names of the tools that may be called; absent: none.' })

@@ -45,6 +45,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     threadRef: start.threadId,
     createThread: mayCreateThread,
     messageClientId: start.messageId,
+    ...toAgent(start.agent),
     model: start.model ?? null,
     messages: toMessages(start.messages),
     history: 'request',
@@ -113,6 +114,11 @@ function toDefinition({
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   };
+}
+
+function toAgent(agent: StartBody['agent']): Pick<StartChat, 'agent'> {
+  if (agent === undefined) return {};
+  return { agent: agent === 'auto' ? { type: 'auto' } : { type: 'agent', ref: agent } };
 }
 
 /** Whatever the server does not run may come to a client, so it has to be something that a client can be asked to run. */

@@ -30,6 +30,12 @@ export class UpdateWorkspaceInput {
   @Field(() => Boolean, { nullable: true, description: 'Whether each chat needs a provider key of its own.' })
   requireUserKey?: boolean | null;
 
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Names or globs of models that OpenAI clients may ask for by themselves, besides the default one.',
+  })
+  directModels?: string[] | null;
+
   @Field(() => Float, {
     nullable: true,
     description: "How long deltas of ended jobs are kept, in ms; null: the server's default.",

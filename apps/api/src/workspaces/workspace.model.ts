@@ -106,6 +106,11 @@ export class WorkspaceModel {
   @Field(() => Boolean, { description: 'Whether each chat needs a provider key of its own.' })
   requireUserKey!: boolean;
 
+  @Field(() => [String], {
+    description: 'Names or globs of models that OpenAI clients may ask for by themselves, besides the default one.',
+  })
+  directModels!: readonly string[];
+
   @Field(() => Float, {
     nullable: true,
     description: "How long deltas of ended jobs are kept, in ms; null: the server's default.",

@@ -4,6 +4,8 @@ import { ShownTextsRepository } from '#jobs';
 import { type Prisma, PrismaService, type RoundRow, type Scope } from '#platform';
 import { type ToolCallRecord, toToolCallRecord } from '#tools';
 
+import type { ChosenAgent } from '../agents/agent.js';
+
 /** A committed round: one answer of the model. Instants in ms since the epoch. */
 export interface RoundRecord {
   readonly jobId: string;
@@ -72,6 +74,20 @@ export class RoundsRepository {
       if (text.length > 0) texts.set(id, text.map((piece) => piece.text).join(''));
     }
     return texts;
+  }
+
+  /** Who answers in these jobs: pinned when they were accepted, or chosen since. Jobs without an agent are left out. */
+  async agentsInScope(scope: Scope, jobIds: readonly string[]): Promise<ReadonlyMap<string, ChosenAgent>> {
+    const { workspaceId } = scope;
+    const rows = await this.prisma.withWorkspace(scope, async (tx) => {
+      const where = { AND: [scope.where('Job'), { workspaceId, id: { in: [...jobIds] } }] };
+      const ids = (await tx.job.findMany({ where, select: { id: true } })).map(({ id }) => id);
+      return tx.$queryRaw<{ id: string; agent: ChosenAgent | null }[]>`
+        SELECT j.id, coalesce(j.input->'agent', r.captured::jsonb) AS agent
+          FROM job j LEFT JOIN round r ON r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0
+         WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ANY(${ids}::uuid[])`;
+    });
+    return new Map(rows.flatMap(({ id, agent }) => (agent === null ? [] : [[id, agent] as const])));
   }
 
   /** The tool calls of these jobs, in the order in which they were asked for. */

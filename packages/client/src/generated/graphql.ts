@@ -4,6 +4,14 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '../typed-document.js';
+/** Who answers: one agent, or whichever fits best. Exactly one of the two. */
+export type AgentWishInput = {
+  /** True: the job has a model choose, by what agents are for. */
+  readonly auto?: boolean | null | undefined;
+  /** An agent: id, slug or name. */
+  readonly id?: string | null | undefined;
+};
+
 /** One entry of a conversation, in the shape of OpenAI. */
 export type ChatMessageInput = {
   /** Text, or an array of pieces (`{"type":"text","text":"…"}`, `image_url` …). */
@@ -312,6 +320,8 @@ export type RetryJobInput = {
 
 /** What to answer, where, and with what. */
 export type StartChatInput = {
+  /** Who answers: an agent of the workspace, or any. Its tools are offered, and bound `tools`. */
+  readonly agent?: AgentWishInput | null | undefined;
   /** Binds the client tools to one device: only a claim with this `deviceId` is granted. 1 to 256 characters. */
   readonly clientDeviceId?: string | null | undefined;
   /** The client's id of the assistant message that will be written. */
@@ -324,7 +334,7 @@ export type StartChatInput = {
   readonly message?: string | null | undefined;
   /** Several entries; they join the thread. Either this or `message`. */
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
-  /** The model; absent: the provider's default. */
+  /** The model, unless the agent has one; absent: the provider's default. */
   readonly model?: string | null | undefined;
   /** Sampling fields, as OpenAI names them: `{"temperature":0.2}`. */
   readonly parameters?: unknown;
@@ -556,7 +566,7 @@ export type JobEventsSubscriptionVariables = Exact<{
 
 
 export type JobEventsSubscription = { readonly jobEvents:
-    | { readonly __typename: 'AgentSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number }
+    | { readonly __typename: 'AgentSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly agent: string, readonly slug: string, readonly name: string, readonly version: number, readonly reasoning: string, readonly fallback: boolean }
     | { readonly __typename: 'BranchFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly failure: string | null }
     | { readonly __typename: 'BranchStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly branchId: string | null, readonly label: string }
     | { readonly __typename: 'InterruptOpenedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptId: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly expiresAt: string | null, readonly request: unknown }
@@ -1124,6 +1134,14 @@ export const JobEventsDocument = new TypedDocumentString(`
     }
     ... on JobStartedEvent {
       epoch
+    }
+    ... on AgentSelectedEvent {
+      agent
+      slug
+      name
+      version
+      reasoning
+      fallback
     }
     ... on RoundStartedEvent {
       round

@@ -1,0 +1,55 @@
+import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
+
+import { type Agent, AgentsService, type AgentVersion } from '#chat';
+
+import { positionOfCursor } from '../graphql/connections/cursor.js';
+import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
+import { ForwardPageArgs } from '../graphql/connections/page.args.js';
+import type { ConnectionOf } from '../graphql/connections/to-connection.js';
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { orNull } from '../graphql/or-null.js';
+import { AgentConnection, AgentModel, AgentVersionConnection } from './agent.model.js';
+
+const kind = 'agents';
+const versionKind = 'agentVersions';
+
+/** Shows the agents of a workspace. */
+@Resolver(() => AgentModel)
+export class AgentsResolver {
+  constructor(private readonly agentsOf: AgentsService) {}
+
+  @Query(() => AgentConnection, {
+    name: kind,
+    description: 'The agents of the workspace, by name; archived ones are left out.',
+    complexity: pageCost,
+  })
+  async list(@Args() args: ForwardPageArgs, @Context() { member }: GraphqlContext): Promise<ConnectionOf<Agent>> {
+    const page = await this.agentsOf.list(member, toForwardPage(args, kind));
+    return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
+  }
+
+  @Query(() => AgentModel, { nullable: true, description: 'One of them; null when there is none.' })
+  agent(
+    @Args('id', { type: () => ID, description: 'Our id of it, its slug or its name.' }) id: string,
+    @Context() { member }: GraphqlContext,
+  ): Promise<Agent | null> {
+    return orNull(this.agentsOf.find(member, id));
+  }
+
+  @Query(() => AgentVersionConnection, {
+    name: versionKind,
+    description: 'What an agent was made of over time, newest first.',
+    complexity: pageCost,
+  })
+  async versions(
+    @Args('agentId', { type: () => ID, description: 'The agent: id, slug or name.' }) agentId: string,
+    @Args() args: ForwardPageArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<AgentVersion>> {
+    const { limit: first, cursor } = toWantedPage(args);
+    const below = cursor === undefined ? undefined : positionOfCursor(cursor, versionKind, 'after');
+    const page = await this.agentsOf.versions(member, agentId, { first, below });
+    return toForwardConnection(page, args, { kind: versionKind, idOf: ({ number }) => String(number) });
+  }
+}

@@ -1,0 +1,21 @@
+import { ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { ChosenAgent } from '#chat';
+import type { Job } from '#jobs';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { JobModel } from '../jobs/job.model.js';
+import { JobAgent } from './agent.model.js';
+
+/** Who answers in a job. */
+@Resolver(() => JobModel)
+export class JobAgentResolver {
+  @ResolveField(() => JobAgent, {
+    nullable: true,
+    description: 'The agent that answers; null: nobody in particular, or the job has not chosen yet.',
+    complexity: 10,
+  })
+  agent({ id, kind }: Job, _: unknown, { loaders }: GraphqlContext): Promise<ChosenAgent | null> | null {
+    return kind === 'chat' ? loaders.agentOfJob.load(id) : null;
+  }
+}

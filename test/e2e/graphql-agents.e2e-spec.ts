@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+const payload = `{ agent { id slug name version isDefault instructions tools limits { maxRounds } parameters toolApproval archivedAt }
+  userErrors { code field message } }`;
+const mutation = (name: string, input: string) =>
+  `mutation($input: ${input}!) { result: ${name}(input: $input) ${payload} }`;
+const CREATE = mutation('createAgent', 'CreateAgentInput');
+const UPDATE = mutation('updateAgent', 'UpdateAgentInput');
+const RESTORE = mutation('restoreAgentVersion', 'RestoreAgentVersionInput');
+const ARCHIVE = mutation('archiveAgent', 'AgentRefInput');
+const DEFAULT = mutation('setDefaultAgent', 'AgentRefInput');
+const LIST = `query($after: String) { agents(first: 1, after: $after) { nodes { slug } pageInfo { hasNextPage endCursor } } }`;
+const ONE = `query($id: ID!) { agent(id: $id) { id slug }
+  agentVersions(agentId: $id, first: 10) { nodes { number instructions hash } } }`;
+const START = `mutation($input: StartChatInput!) { startChat(input: $input) { job { id agent { slug } } userErrors { code field message } } }`;
+const JOB = `query($id: ID!) { job(id: $id) { status content model agent { id version name slug } rounds { number } } }`;
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let people: Record<'admin' | 'member', TestMember>;
+let admin: GraphqlMember;
+let member: GraphqlMember;
+
+type Found = Readonly<Record<string, any>>; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests know what they asked for
+const run = async (who: GraphqlMember, text: string, variables?: object) => (await who.query(text, variables)) as Found;
+const change = async (text: string, input: object, who = admin) => (await run(who, text, { input }))['result'] as Found;
+const ended = (id: string) =>
+  eventually('the job has ended', async () => {
+    const job = (await run(member, JOB, { id }))['job'] as Found;
+    return ['COMPLETED', 'FAILED'].includes(job['status'] as string) ? job : undefined;
+  });
+const start = async (input: object) => (await run(member, START, { input }))['startChat'] as Found;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
+});
+beforeEach(async () => {
+  people = await api.people.workspaceOf(`agents-${newId()}`);
+  admin = graphqlMember(api, people.admin.key);
+  member = graphqlMember(api, people.member.key);
+});
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+describe('agents over GraphQL', () => {
+  it('are made, changed, put back, made the default and archived', async () => {
+    const made = await change(CREATE, {
+      name: 'Clerk',
+      instructions: 'One.',
+      limits: { maxRounds: 3, roundTimeoutMs: null },
+    });
+    expect(made).toMatchObject({
+      ...{ userErrors: [], agent: { slug: 'clerk', version: 1, isDefault: true, limits: { maxRounds: 3 } } },
+    });
+    const changed = await change(UPDATE, {
+      id: 'clerk',
+      instructions: 'Two.',
+      parameters: { temperature: 0 },
+      model: null,
+    });
+    expect(changed['agent']).toMatchObject({ version: 2, instructions: 'Two.', parameters: { temperature: 0 } });
+    expect((await change(RESTORE, { id: 'clerk', version: 1 }))['agent']).toMatchObject({
+      version: 3,
+      instructions: 'One.',
+    });
+    await change(CREATE, { name: 'Ada' });
+    expect((await change(DEFAULT, { id: 'ada' }))['agent']).toMatchObject({ isDefault: true });
+    const shown = await run(member, ONE, { id: 'Clerk' });
+    expect(shown).toMatchObject({
+      agent: { slug: 'clerk' },
+      agentVersions: { nodes: [{ number: 3 }, { number: 2 }, { number: 1 }] },
+    });
+    const { agents } = (await run(member, LIST, {})) as { agents: { pageInfo: { endCursor: string } } };
+    expect(agents).toMatchObject({ nodes: [{ slug: 'ada' }], pageInfo: { hasNextPage: true } });
+    const rest = await run(member, LIST, { after: agents.pageInfo.endCursor });
+    expect(rest).toMatchObject({ agents: { nodes: [{ slug: 'clerk' }], pageInfo: { hasNextPage: false } } });
+    expect((await change(ARCHIVE, { id: 'clerk' }))['agent']).toMatchObject({ archivedAt: expect.any(String) });
+    expect(await run(member, `query { agent(id: "clerk") { id } }`)).toEqual({ agent: null });
+  });
+
+  it('say which member was wrong, and are changed by those who may', async () => {
+    const refused = await change(CREATE, { name: 'Clerk', parameters: { temperature: 9 } });
+    expect(refused).toMatchObject({
+      agent: null,
+      userErrors: [{ code: 'bad_request', field: 'parameters.temperature' }],
+    });
+    expect(await change(CREATE, { name: 'Clerk', tools: ['nothing_like_it'] })).toMatchObject({
+      userErrors: [{ code: 'bad_request', field: 'tools' }],
+    });
+    await expect(change(CREATE, { name: 'Clerk' }, member)).rejects.toThrow(/Forbidden/);
+  });
+
+  it('answer in chats, and the job says who', async () => {
+    await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.', model: 'clever' });
+    model.enqueue(textReply(['Filed.']));
+    const started = await start({ message: 'File it.', agent: { id: 'clerk' } });
+    expect(started).toMatchObject({ userErrors: [], job: { agent: { slug: 'clerk' } } });
+    const { id } = started['job'] as { id: string };
+    expect(await ended(id)).toMatchObject({ content: 'Filed.', model: 'clever', agent: { version: 1, name: 'Clerk' } });
+    model.assertDone();
+  });
+
+  it('are chosen in the job, whose log says whom', async () => {
+    expect(await start({ message: 'Hi', agent: { auto: true } })).toMatchObject({
+      userErrors: [{ code: 'no_agents', field: 'agent', message: 'No agents configured for auto-routing' }],
+    });
+    await change(CREATE, { name: 'Clerk' });
+    await change(CREATE, { name: 'Cook', description: 'Cooks.' });
+    const choice = JSON.stringify({ route_id: 'cook', reasoning: 'Soup.' });
+    model.enqueue(toolCallReply([{ id: 'r', name: 'select_route', arguments: choice }]), textReply(['Soup.']));
+    const { id } = (await start({ message: 'Soup?', agent: { auto: true } }))['job'] as { id: string };
+    expect(await ended(id)).toMatchObject({ content: 'Soup.', agent: { slug: 'cook' }, rounds: [{ number: 1 }] });
+    const asked = await start({ message: 'Soup?', agent: { auto: true, id: 'cook' } });
+    expect(asked).toMatchObject({ userErrors: [{ code: 'bad_request', field: 'agent' }] });
+    model.assertDone();
+  });
+
+  it('answer in jobs of REST as well', async () => {
+    await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.' });
+    model.enqueue(textReply(['Filed.']));
+    const body = { _threadId: 't', _messageId: 'm', messages: [{ role: 'user', content: 'File it.' }], agent: 'clerk' };
+    const reply = await api.call('POST', '/api/jobs', { key: people.member.key, body });
+    expect(reply.status).toBe(202);
+    expect(await ended((reply.body as { jobId: string }).jobId)).toMatchObject({ agent: { slug: 'clerk' } });
+    const unknown = { ...body, _messageId: 'n', agent: 'nobody' };
+    expect(await api.call('POST', '/api/jobs', { key: people.member.key, body: unknown })).toMatchObject({
+      status: 404,
+    });
+    model.assertDone();
+  });
+});
