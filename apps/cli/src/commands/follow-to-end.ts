@@ -19,6 +19,8 @@ interface Stay extends StayFlags {
   readonly client: Nightshift;
   readonly job: JobHandle;
   readonly after: number | undefined;
+  /** Said first, when Ctrl-C is heard. */
+  readonly announce?: () => void;
 }
 
 /** Stays with a job until it ends, waits for somebody who is not here, or the person leaves; says which, and what to do then. */
@@ -30,6 +32,7 @@ export async function followToEnd(context: Context, stay: Stay): Promise<ExitCod
     view: json ? new JsonView(emit) : new ConversationView(screen),
     whenWaiting: screen.isInteractive ? 'ask' : wait ? 'stay' : 'leave',
     editor: environment.editor,
+    announce: stay.announce,
   });
   const exitCode = await finish(context, stay, followed);
   if (json) await emitResult(context, job, { exitCode, followed });
@@ -39,13 +42,17 @@ export async function followToEnd(context: Context, stay: Stay): Promise<ExitCod
 async function finish(context: Context, { client, job, cancelOnExit }: Stay, followed: Followed): Promise<ExitCode> {
   const { screen, json } = context;
   const { how, after, last } = followed;
+  if (how === 'lost') {
+    if (after !== undefined && after > 0) sayHowToComeBack(context, job.id, after);
+    throw followed.error;
+  }
   if (how === 'waiting') {
     if (!json) await sayWaiting(context, client, followed);
     sayHowToComeBack(context, job.id, after);
     return exitCodes.waiting;
   }
   if (how === 'left') {
-    if (cancelOnExit !== true) {
+    if (cancelOnExit !== true && !json) {
       screen.note(screen.paint('bold', 'The job goes on without you.'));
       sayHowToComeBack(context, job.id, after);
     }
@@ -67,7 +74,8 @@ async function sayWaiting({ screen }: Context, client: Nightshift, { requests }:
   }
 }
 
-function sayHowToComeBack({ screen }: Context, jobId: string, after: number | undefined): void {
+function sayHowToComeBack({ screen, json }: Context, jobId: string, after: number | undefined): void {
+  if (json) return; // the last line says it
   const from = after === undefined ? '' : ` --after ${after}`;
   screen.note(`Come back to it: ${screen.paint('bold', `nightshift attach ${jobId}${from}`)}`);
 }

@@ -61,6 +61,7 @@ async function followLog({ screen, environment }: Context, { client, job, view, 
     ...{ client, screen, job, view, after: from, cancelOnExit: false, editor: environment.editor },
     whenWaiting: 'stay',
   });
+  if (followed.how === 'lost') throw followed.error;
   if (followed.how === 'left') {
     screen.note(
       `Go on with: ${screen.paint('bold', `nightshift logs ${job.id} --follow --after ${followed.after ?? from}`)}`,

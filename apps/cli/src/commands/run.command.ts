@@ -48,8 +48,10 @@ async function run(context: Context, words: readonly string[], flags: RunFlags):
     sayStarted(context, job);
     return exitCodes.ok;
   }
-  announce(context, job);
-  return followToEnd(context, { ...flags, client, job, after: 0 });
+  const announce = () => {
+    sayFirst(context, job);
+  };
+  return followToEnd(context, { ...flags, client, job, after: 0, announce });
 }
 
 function toStart(
@@ -84,7 +86,7 @@ function sayStarted({ json, emit, screen }: Context, job: StartedJob): void {
 }
 
 /** Before anything else, so that it can be found again. */
-function announce({ json, screen }: Context, { id, threadId }: StartedJob): void {
+function sayFirst({ json, screen }: Context, { id, threadId }: StartedJob): void {
   if (json) return; // the first event says it
   const thread = threadId === null ? '' : ` · thread ${threadId}`;
   screen.note(screen.paint('dim', `job ${id}${thread}`));

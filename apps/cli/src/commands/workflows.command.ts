@@ -90,8 +90,10 @@ async function run(
     else screen.line(job.id);
     return exitCodes.ok;
   }
-  if (!context.json) screen.note(screen.paint('dim', `job ${job.id}`));
-  return followToEnd(context, { ...flags, client, job, after: 0 });
+  const announce = () => {
+    if (!context.json) screen.note(screen.paint('dim', `job ${job.id}`));
+  };
+  return followToEnd(context, { ...flags, client, job, after: 0, announce });
 }
 
 interface GraphFlags {

@@ -21,16 +21,20 @@ export interface FollowInit {
   /** Whether leaving stops the job. */
   readonly cancelOnExit: boolean;
   readonly editor: string | undefined;
+  /** Called when leaving is heard: what it says may be acted upon. */
+  readonly announce?: (() => void) | undefined;
 }
 
 /** How following ended. */
 export interface Followed {
-  readonly how: 'ended' | 'waiting' | 'left';
+  readonly how: 'ended' | 'waiting' | 'left' | 'lost';
   /** The last number that was seen. */
   readonly after: number | undefined;
   readonly last: JobEvent | undefined;
   /** What it waits for. */
   readonly requests: readonly string[];
+  /** Why it was lost. */
+  readonly error?: unknown;
 }
 
 /** Shows a job until it ends, until it waits for somebody who is not here, or until the person leaves. */
@@ -64,6 +68,7 @@ class JobFollower {
     using keys = new StopKeys(() => {
       this.leave();
     });
+    this.init.announce?.();
     try {
       for await (const event of job.events(after === undefined ? { snapshot: true, signal } : { after, signal })) {
         this.last = event;
@@ -71,14 +76,15 @@ class JobFollower {
         this.takeRequests(event);
       }
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!signal.aborted) this.failure = { error };
     } finally {
       this.desk.withdrawAll();
       view.close();
     }
-    if (this.failure !== undefined) throw this.failure.error;
-    const how = keys.pressed ? 'left' : this.how;
-    return { how, after: this.last?.seq ?? after, last: this.last, requests: this.requests.ids };
+    const { how, last, failure } = this;
+    const seen = { after: last?.seq ?? after, last, requests: this.requests.ids };
+    if (failure !== undefined) return { how: 'lost', ...seen, error: failure.error };
+    return { how: keys.pressed ? 'left' : how, ...seen };
   }
 
   private takeRequests(event: JobEvent): void {

@@ -1,4 +1,4 @@
-import type { JobEvent, JobEventOf } from '@nightshift/client';
+import { isTerminal, type JobEvent, type JobEventOf } from '@nightshift/client';
 
 import { formatDuration } from '../format/duration.js';
 import { oneLine, plainText } from '../terminal/plain-text.js';
@@ -110,6 +110,7 @@ export class ConversationView implements JobView {
     } else {
       this.write(rest);
     }
+    if (isTerminal(event.status)) this.writeAll();
   }
 
   private showCall(call: ToolCallState, at: number | null): void {
@@ -122,9 +123,14 @@ export class ConversationView implements JobView {
     this.screen.note(line);
   }
 
+  /** What goes to a file or a pipe is written when nothing of it can be withdrawn any more. */
+  private writeAll(): void {
+    if (!this.screen.isLive && this.text.text !== '') this.screen.line(plainText(this.text.text).trimEnd());
+  }
+
   private finish(event: JobEventOf<'JobFinishedEvent'>): void {
     this.screen.show(null);
-    if (!this.screen.isLive && this.text.text !== '') this.screen.line(plainText(this.text.text).trimEnd());
+    this.writeAll();
     if (this.writesText) this.screen.note();
     for (const line of showEnd(this.screen, event)) this.screen.note(line);
   }

@@ -1,0 +1,45 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { createProgram } from '../cli.js';
+import { readEnvironment } from '../environment.js';
+import { completeWords } from './complete-words.js';
+
+const program = createProgram(
+  {
+    words: [],
+    environment: readEnvironment({}),
+    input: new PassThrough(),
+    out: new PassThrough(),
+    errors: new PassThrough(),
+  },
+  () => undefined,
+);
+const wordsAfter = (...words: string[]) => completeWords(program, words).map(({ word }) => word);
+
+describe('completion', () => {
+  it('knows the commands, and those below them', () => {
+    expect(wordsAfter('')).toEqual(expect.arrayContaining(['run', 'jobs', 'workflows', 'completion']));
+    expect(wordsAfter('wo')).toEqual(['workflows']);
+    expect(wordsAfter('--json', 'workflows', 'v')).toEqual(['validate']);
+    expect(wordsAfter('complete')).toEqual([]);
+  });
+
+  it('knows the flags of a command and those of all', () => {
+    expect(wordsAfter('logs', '--f')).toEqual(['--follow']);
+    expect(wordsAfter('logs', '--j')).toEqual(['--json']);
+  });
+
+  it('knows the values that a flag takes, and asks for none where it takes anything', () => {
+    expect(wordsAfter('jobs', '--status', 'w')).toEqual(['waiting']);
+    expect(wordsAfter('jobs', '-s', '')).toContain('queued');
+    expect(wordsAfter('run', '--model', '')).toEqual([]);
+    expect(wordsAfter('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+  });
+
+  it('leaves prompts and ids alone', () => {
+    expect(wordsAfter('run', 'hello', '')).toEqual([]);
+    expect(wordsAfter('logs', '01a2', '')).toEqual([]);
+  });
+});

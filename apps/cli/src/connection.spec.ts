@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { findConnection, tokenOf } from './connection.js';
+import { readEnvironment } from './environment.js';
+
+const nothing = readEnvironment({});
+
+describe('where the server is, and who asks', () => {
+  let folder: string;
+  let below: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
+    below = join(folder, 'some', 'where');
+    mkdirSync(below, { recursive: true });
+    mkdirSync(join(folder, '.nightshift'));
+    writeFileSync(join(folder, '.nightshift', 'demo-api-key'), 'nsk_demo\n');
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const serving = (pid: number, url: string) => {
+    writeFileSync(join(folder, '.nightshift', 'serving'), `${pid} ${url}\n`);
+  };
+
+  it('finds what npm start has left in this folder or above', async () => {
+    serving(process.pid, 'http://127.0.0.1:4123');
+    expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4123', token: 'nsk_demo' });
+  });
+
+  it('does not believe a process that is gone', async () => {
+    serving(999_999_999, 'http://127.0.0.1:4123');
+    expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4000', token: 'nsk_demo' });
+  });
+
+  it('believes flags before the environment, and that before the folder', async () => {
+    serving(process.pid, 'http://127.0.0.1:4123');
+    const environment = readEnvironment({ NIGHTSHIFT_URL: 'http://127.0.0.1:1/', NIGHTSHIFT_TOKEN: 'two' });
+    expect(await findConnection({}, environment, below)).toMatchObject({ url: 'http://127.0.0.1:1', token: 'two' });
+    const flags = { url: 'https://there.example/base/', token: 'one' };
+    expect(await findConnection(flags, environment, below)).toMatchObject({
+      url: 'https://there.example/base',
+      token: 'one',
+    });
+  });
+
+  it('takes the variable of the documents, when the other one is not set', () => {
+    expect(readEnvironment({ NIGHTSHIFT_KEY: 'k' }).token).toBe('k');
+    expect(readEnvironment({ NIGHTSHIFT_KEY: 'k', NIGHTSHIFT_TOKEN: 't' }).token).toBe('t');
+  });
+
+  it('sends the demo key to no other machine', async () => {
+    const found = await findConnection({ url: 'https://there.example' }, nothing, below);
+    expect(found.token).toBeUndefined();
+    expect(() => tokenOf(found)).toThrow(expect.objectContaining({ exitCode: 3 }));
+  });
+
+  it.each(['there', 'ftp://there.example', ''])('refuses "%s" as a url', async (url) => {
+    await expect(findConnection({ url }, nothing, below)).rejects.toMatchObject({ exitCode: 2 });
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Interrupt } from '@nightshift/client';
+
+import { answerFrom } from './answer-from.js';
+
+// As far as it is looked at.
+const request = (kind: Interrupt['kind'], more: object = {}) => ({ id: 'i', kind, request: more }) as Interrupt;
+const approval = request('TOOL_APPROVAL', { argumentsHash: 'h', approvable: true });
+const usage: unknown = expect.objectContaining({ exitCode: 2 });
+
+describe('an answer in flags', () => {
+  it('approves what is there, or an edit of it', () => {
+    expect(answerFrom({ yes: true, grant: '10' }, approval)).toEqual({
+      ...{ decision: 'APPROVE', argumentsHash: 'h', grantMinutes: 10 },
+    });
+    expect(answerFrom({ arguments: '{"a":1}', reason: 'so' }, approval)).toEqual({
+      ...{ decision: 'APPROVE', argumentsHash: 'h', arguments: { a: 1 }, reason: 'so' },
+    });
+    expect(answerFrom({ deny: true }, approval)).toEqual({ decision: 'DENY' });
+  });
+
+  it('approves nothing but what was seen', () => {
+    expect(answerFrom({ yes: true, hash: 'h' }, approval)).toMatchObject({ argumentsHash: 'h' });
+    expect(() => answerFrom({ yes: true, hash: 'other' }, approval)).toThrow(
+      expect.objectContaining({ code: 'arguments_changed', exitCode: 1 }),
+    );
+  });
+
+  it('reads the answer to a question as its form has it', () => {
+    expect(answerFrom({ data: '42' }, request('HUMAN_INPUT', { inputSchema: { type: 'string' } }))).toEqual({
+      ...{ action: 'SUBMIT', data: '42' },
+    });
+    expect(answerFrom({ data: '{"n":42}' }, request('HUMAN_INPUT', { inputSchema: { type: 'object' } }))).toEqual({
+      ...{ action: 'SUBMIT', data: { n: 42 } },
+    });
+    expect(answerFrom({ action: 'skip' }, request('HUMAN_INPUT'))).toEqual({ action: 'SKIP' });
+  });
+
+  it('is none without flags, and a wrong one with those of another kind', () => {
+    expect(answerFrom({}, approval)).toBeNull();
+    expect(() => answerFrom({ data: 'x' }, approval)).toThrow(usage);
+    expect(() => answerFrom({ yes: true }, request('HUMAN_INPUT'))).toThrow(usage);
+    expect(() => answerFrom({ yes: true, deny: true }, approval)).toThrow(usage);
+    expect(() => answerFrom({ decision: 'perhaps' }, request('UNKNOWN_OUTCOME'))).toThrow(usage);
+  });
+});

@@ -1,0 +1,90 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from '@jest/globals';
+import type { JobEvent } from '@nightshift/client';
+
+import { type Output, Screen } from '../terminal/screen.js';
+import { ConversationView } from './conversation-view.js';
+
+function output(isTTY: boolean): { readonly stream: Output; text(): string } {
+  let text = '';
+  const stream = new PassThrough().setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  return { stream: Object.assign(stream, { isTTY, columns: 80 }), text: () => text };
+}
+
+function shown(events: readonly object[], isTTY: boolean) {
+  const [out, errors] = [output(isTTY), output(isTTY)];
+  const input = Object.assign(new PassThrough(), { isTTY });
+  const screen = new Screen({
+    ...{ input, out: out.stream, errors: errors.stream },
+    ...{ noColor: true, isDumb: true, noInput: true },
+  });
+  const view = new ConversationView(screen, () => 0);
+  let seq = 0;
+  for (const event of events) {
+    seq += 1;
+    // What an event of that kind has, as far as it is looked at.
+    view.show({ seq, jobId: 'j', at: new Date(seq * 100).toISOString(), attempt: 0, ...event } as JobEvent);
+  }
+  view.close();
+  return { out: out.text(), errors: errors.text() };
+}
+
+const delta = (offset: number | null, text: string) => ({ __typename: 'TextDeltaEvent', round: 1, offset, text });
+const restarted = (contentLength: number) => ({
+  __typename: 'RoundRestartedEvent',
+  ...{ round: 1, reason: 'lease_lost', contentLength, reasoningLength: 0 },
+});
+const call = (status: string, more: object = {}) => ({
+  __typename: 'ToolCallUpdatedEvent',
+  toolCall: { callId: 'c', name: 'send', arguments: '{"to":"ann"}', status, result: null, error: null, ...more },
+});
+const finished = {
+  __typename: 'JobFinishedEvent',
+  ...{ status: 'COMPLETED', reason: 'stop', error: null, rounds: 2, toolCalls: 1, durationMs: 1_234 },
+  usage: { totalTokens: 1_291, promptTokens: 1_164, completionTokens: 127 },
+};
+
+describe('a job as one reads it', () => {
+  it('shows text as it comes, each piece once', () => {
+    const { out } = shown([delta(0, 'Hel'), delta(2, 'llo'), delta(null, 'of a node'), delta(5, '!'), finished], true);
+    expect(out).toBe('Hello!\n');
+  });
+
+  it('says when text is withdrawn, and goes on where it stands', () => {
+    const { out, errors } = shown([delta(0, 'Hello'), restarted(2), delta(2, 'y'), finished], true);
+    expect(out).toBe('Hello\ny\n');
+    expect(errors).toContain('what it had written above is withdrawn');
+  });
+
+  it('writes to a pipe at the end only, and only what stands', () => {
+    const { out } = shown([delta(0, 'Hello'), restarted(2), delta(2, 'y\u001b[2J'), finished], false);
+    expect(out).toBe('Hey[2J\n');
+  });
+
+  it('has a line for each call, with its time, and one for what the job came to', () => {
+    const { errors } = shown([call('RUNNING'), call('COMPLETED', { result: 'sent' }), finished], false);
+    expect(errors).toBe(
+      '  ✓ send(to: "ann") → sent  100 ms\n' +
+        'completed · 2 rounds · 1 tool call · 1,291 tokens (1,164 in, 127 out) · 1.2 s\n',
+    );
+  });
+
+  it('shows a call whose outcome nobody knew again, once somebody has said it', () => {
+    const { errors } = shown([call('INTERRUPTED'), call('COMPLETED', { result: 'sent' })], false);
+    expect(errors.split('\n')).toEqual([
+      '  ? send(to: "ann") nobody knows whether it happened',
+      '  ✓ send(to: "ann") → sent  100 ms',
+      '',
+    ]);
+  });
+
+  it('takes over from a snapshot what is missing', () => {
+    const snapshot = (content: string) => ({
+      __typename: 'JobSnapshotEvent',
+      ...{ status: 'RUNNING', reset: true, content, toolCallStates: [], interrupts: [] },
+    });
+    expect(shown([delta(0, 'Hel'), snapshot('Hello'), finished], true).out).toBe('Hello\n');
+    expect(shown([delta(0, 'Hel'), snapshot('Bye'), finished], true).out).toBe('Hel\nBye\n');
+  });
+});

@@ -1,0 +1,63 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+
+const root = process.cwd();
+const text = readFileSync(join(root, 'docs', 'cli.md'), 'utf8');
+const examples = [...text.matchAll(/<!-- example: (\S+) -->\s+```sh\n([^]*?)\n```/g)];
+const scriptOf = (name: string) => examples.find(([, found]) => found === name)?.[2] ?? '';
+
+/** Two of them read JSON with jq, which a machine may not have. */
+const hasJq = spawnSync('jq', ['--version']).status === 0;
+
+/** The examples stand in a checkout with a running `npm start`, and set nothing. */
+describe('the examples of docs/cli.md', () => {
+  let folder: string;
+  let server: NightshiftProcess;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-docs-'));
+    cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
+    mkdirSync(join(folder, 'bin'));
+    symlinkSync(join(root, 'node_modules', '.bin', 'nightshift'), join(folder, 'bin', 'nightshift'));
+    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, '.nightshift')] });
+  }, 90_000);
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const inShell = async (script: string) => {
+    const bin = join(root, 'node_modules', '.bin');
+    const env = { PATH: `${join(folder, 'bin')}:${bin}:${process.env['PATH'] ?? ''}`, GIT_DIR: join(root, '.git') };
+    const line = script.replaceAll('npx nightshift', 'nightshift');
+    return promisify(execFile)('bash', ['-ec', line], { cwd: folder, env });
+  };
+
+  const cases: [string, RegExp][] = [
+    ['doctor', /✓ job +completed/],
+    ['pipe', /What was done\?/],
+    ['approve', /approved: Run calculate\n[^]*391/],
+    ['json', /1024[^]*\n[\w-]{36}\n/],
+    ['workflow', /can be saved|version 1 is published/],
+  ];
+  it.each(cases.filter(([name]) => hasJq || !scriptOf(name).includes('jq')))(
+    '%s',
+    async (name, wanted) => {
+      const { stdout } = await inShell(scriptOf(name));
+      expect(stdout).toMatch(wanted);
+    },
+    90_000,
+  );
+
+  it('are all run', () => {
+    expect(examples.map(([, name]) => name)).toEqual(['doctor', 'pipe', 'approve', 'json', 'workflow']);
+  });
+});

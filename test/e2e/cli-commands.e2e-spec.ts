@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { type CliInit, runCli } from '../harness/cli.js';
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+
+const absent = '01a20000-0000-7000-8000-000000000000';
+
+describe('nightshift', () => {
+  let server: NightshiftProcess;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
+    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, '.nightshift')] });
+  }, 90_000);
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** In the folder where the server was started: the command finds it by itself. */
+  const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { cwd: folder, ...init });
+  const errorOf = (text: string) => JSON.parse(text) as { error: { code: string }; exitCode: number };
+
+  it.each([
+    [['jobs', '--status', 'odd'], 2, 'usage'],
+    [['run'], 2, 'usage'],
+    [['approve', absent], 4, 'not_found'],
+    [['logs', absent], 4, 'not_found'],
+    [['cancel', absent], 4, 'not_found'],
+    [['workflows', 'graph', 'nobody'], 4, 'not_found'],
+    [['jobs', '--token', 'nsk_wrong'], 3, 'unauthenticated'],
+    [['jobs', '--url', 'http://127.0.0.1:1'], 5, 'connection_lost'],
+    [['jobs', '--url', 'https://there.invalid'], 3, 'unauthenticated'],
+  ])(
+    '%j ends with %i, and says why',
+    async (words, exitCode, code) => {
+      const asJson = await nightshift([...words, '--json'], words[0] === 'run' ? { input: ' ' } : {});
+      expect(asJson).toMatchObject({ code: exitCode, stdout: '' });
+      expect(errorOf(asJson.stderr)).toMatchObject({ error: { code }, exitCode });
+    },
+    60_000,
+  );
+
+  it('says what to do about an unknown word', async () => {
+    expect(await nightshift(['job'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean jobs?') });
+    expect(await nightshift(['jobs', '--limt', '2'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--limit'),
+    });
+    expect(await nightshift(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
+  }, 60_000);
+
+  it('checks the setup, down to a job', async () => {
+    const { code, stdout } = await nightshift(['doctor', '--job', '--json']);
+    const checks = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { check: string; state: string });
+    expect(code).toBe(0);
+    expect(checks.map(({ check }) => check)).toEqual([
+      'node',
+      'config',
+      'server',
+      'database',
+      'bus',
+      'access',
+      'queue',
+      'model',
+      'job',
+    ]);
+    expect(checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+  }, 60_000);
+
+  it('says what to do about a server or a key that is not there', async () => {
+    expect(await nightshift(['doctor', '--url', 'http://127.0.0.1:65533'])).toMatchObject({
+      ...{ code: 5, stdout: expect.stringMatching(/✗ server .*ECONNREFUSED.*\n.*npm start/) },
+    });
+    expect(await nightshift(['doctor', '--token', 'nsk_wrong'])).toMatchObject({
+      ...{ code: 3, stdout: expect.stringMatching(/✗ access .*\n.*NIGHTSHIFT_TOKEN/) },
+    });
+  }, 60_000);
+
+  it('checks, keeps, draws and runs a workflow', async () => {
+    const file = join(process.cwd(), 'examples', 'workflows', 'refine-until-good.json');
+    expect(await nightshift(['workflows', 'validate', file])).toMatchObject({ code: 0 });
+    expect(await nightshift(['workflows', 'push', file])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('refine-until-good: version 1 is published.') },
+    });
+    expect((await nightshift(['workflows', 'list'])).stdout).toContain('refine-until-good  version 1');
+    expect((await nightshift(['workflows', 'graph', 'refine-until-good'])).stdout).toMatch(/^flowchart TD\n/);
+    const run = await nightshift(['workflows', 'run', 'refine-until-good', 'a draft']);
+    expect(run).toMatchObject({ code: 0, stderr: expect.stringMatching(/✓ Refine [^]*\ncompleted · /) });
+    const [, jobId = ''] = /^job (\S+)/.exec(run.stderr) ?? [];
+    expect((await nightshift(['workflows', 'graph', '--job', jobId])).stdout).toMatch(/^flowchart TD\n/);
+  }, 90_000);
+
+  it('says where a document is wrong', async () => {
+    const file = join(folder, 'wrong.json');
+    const meta = { version: '2.0.0', name: 'Wrong', id: 'wrong' };
+    const nodes = [{ id: 'writer', type: 'agent', position: { x: 0, y: 0 }, data: { label: 'Writer', model: 7 } }];
+    writeFileSync(file, JSON.stringify({ meta, nodes, edges: [] }));
+    const { code, stdout } = await nightshift(['workflows', 'validate', file]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(new RegExp(`^${file}:/\\S*: error [A-Z_]+: `, 'm'));
+    expect(await nightshift(['workflows', 'validate', 'absent.json'])).toMatchObject({ code: 2 });
+  }, 60_000);
+
+  it('lists tools', async () => {
+    expect((await nightshift(['tools', 'list'])).stdout).toMatch(/^calculate +server +pure +/m);
+    expect(await nightshift(['tools', 'call', 'nothing'])).toMatchObject({ code: 4 });
+  }, 60_000);
+
+  it('completes words in bash', () => {
+    const bin = join(process.cwd(), 'node_modules', '.bin');
+    const script = `source <(nightshift completion bash)
+      COMP_WORDS=(nightshift jobs --status w); COMP_CWORD=3; _nightshift; echo "\${COMPREPLY[@]}"
+      COMP_WORDS=(nightshift wo); COMP_CWORD=1; _nightshift; echo "\${COMPREPLY[@]}"`;
+    const said = execFileSync('bash', ['-c', script], { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } });
+    expect(said.toString()).toBe('waiting\nworkflows\n');
+  }, 60_000);
+});

@@ -1,0 +1,145 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { type CliInit, runCli, startCli } from '../harness/cli.js';
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+
+const question = 'What is 17 * 23?';
+type Line = Readonly<Record<string, unknown>>;
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line); // every line is an object
+
+describe('nightshift run', () => {
+  let server: NightshiftProcess;
+  let folder: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
+    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
+    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
+    env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
+  }, 90_000);
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { env, ...init });
+
+  /** Starts a job whose call of a tool nobody has approved, and gives its id. */
+  const waitingJob = async () => {
+    const { code, stdout } = await nightshift(['run', question, '--tools', 'calculate', '--ask', '--json']);
+    expect(code).toBe(6);
+    return linesOf(stdout).at(-1) as { jobId: string; requests: string[]; status: string; after: number }; // the result
+  };
+
+  it('writes the answer to standard output, and everything about the work to standard error', async () => {
+    const run = await nightshift(['run', question, '--tools', 'calculate']);
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
+    expect(run.stderr).toMatch(/^job [\w-]+ · thread [\w-]+\n {2}✓ calculate\(expression: "17 \* 23"\) → 391.*\n/);
+    expect(run.stderr).toMatch(/\ncompleted · 2 rounds · 1 tool call · \d+ tokens \(\d+ in, \d+ out\) · .*s\n$/);
+    expect(run.stdout + run.stderr).not.toContain('\u001b');
+  }, 60_000);
+
+  it('gives every event as a line of JSON, and at the end what it came to', async () => {
+    const { code, stdout, stderr } = await nightshift(['run', question, '--tools', 'calculate', '--json']);
+    const lines = linesOf(stdout);
+    const events = lines.slice(0, -1);
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, at) => at + 1));
+    expect(events[0]).toMatchObject({ event: 'job-queued' });
+    expect(events.at(-1)).toMatchObject({ event: 'job-finished', status: 'COMPLETED' });
+    expect(lines.at(-1)).toMatchObject({
+      ...{ event: 'result', status: 'COMPLETED', exitCode: 0, requests: [] },
+      text: expect.stringContaining('391'),
+    });
+  }, 60_000);
+
+  it('takes what comes on standard input for the prompt, and goes on in a thread', async () => {
+    const first = await nightshift(['run', '--json'], { input: 'My name is Ann.\n' });
+    const { threadId } = linesOf(first.stdout).at(-1) ?? {};
+    const next = await nightshift(['run', 'Again:', '--file', '-', '--thread', String(threadId), '--json'], {
+      input: 'who am I?',
+    });
+    expect(linesOf(next.stdout).at(-1)).toMatchObject({ threadId, text: expect.stringContaining('Again:') });
+  }, 60_000);
+
+  it('leaves a job that waits for somebody, says how to answer, and comes back to it', async () => {
+    const asked = await nightshift(['run', question, '--tools', 'calculate', '--ask']);
+    expect(asked).toMatchObject({ code: 6, stdout: '' });
+    const [, requestId = ''] = /nightshift approve (\S+) --yes/.exec(asked.stderr) ?? [];
+    const [, jobId = '', after = ''] = /nightshift attach (\S+) --after (\d+)/.exec(asked.stderr) ?? [];
+    expect(asked.stderr).toContain('expression: "17 * 23"');
+
+    const inbox = await nightshift(['approve', '--json']);
+    expect(inbox.code).toBe(6);
+    expect(linesOf(inbox.stdout).map(({ id }) => id)).toContain(requestId);
+
+    expect(await nightshift(['approve', requestId, '--yes'])).toMatchObject({
+      code: 0,
+      stdout: 'approved: Run calculate\n',
+    });
+    expect(await nightshift(['attach', jobId, '--after', after])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('391') },
+    });
+    expect(await nightshift(['attach', jobId])).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
+  }, 90_000);
+
+  it('can be left: the job goes on', async () => {
+    const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait'], { env });
+    await run.says('job ');
+    run.kill('SIGINT');
+    const { code, stderr } = await run.exited;
+    const [, jobId = ''] = /nightshift attach (\S+)/.exec(stderr) ?? [];
+    expect(code).toBe(130);
+    expect(stderr).toContain('The job goes on without you.');
+    const jobs = await nightshift(['jobs', '--status', 'queued,running,waiting', '--json']);
+    expect(linesOf(jobs.stdout).map(({ id }) => id)).toContain(jobId);
+  }, 60_000);
+
+  it('stops the job with --cancel-on-exit', async () => {
+    const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait', '--cancel-on-exit'], { env });
+    await run.says('job ');
+    run.kill('SIGINT');
+    const { code, stderr } = await run.exited;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/\ncancelled/);
+  }, 60_000);
+
+  it('ends with 1 when the job is stopped by somebody else', async () => {
+    const { jobId } = await waitingJob();
+    const attached = startCli(['attach', jobId, '--wait'], { env });
+    const logs = startCli(['logs', jobId, '--follow', '--json'], { env });
+    await logs.says('job-waiting');
+    expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job is cancelled.\n' });
+    expect(await attached.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cancelled/m) });
+    expect(await logs.exited).toMatchObject({ code: 1 });
+    expect(linesOf(logs.stdout()).at(-1)).toMatchObject({ event: 'job-finished', status: 'CANCELLED' });
+    expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job had ended before.\n' });
+  }, 90_000);
+
+  it('shows the log after any number', async () => {
+    const { jobId, after } = await waitingJob();
+    const all = linesOf((await nightshift(['logs', jobId, '--json'])).stdout);
+    const rest = linesOf((await nightshift(['logs', jobId, '--after', '2', '--json'])).stdout);
+    expect(all.at(-1)).toMatchObject({ seq: after, event: 'job-waiting' });
+    expect(rest).toEqual(all.slice(2));
+    expect((await nightshift(['logs', jobId])).stdout).toMatch(/ 1 {2}\d\d:\d\d:\d\d\.\d{3} {2}job-queued\n/);
+    await nightshift(['cancel', jobId]);
+  }, 60_000);
+
+  it('starts without staying', async () => {
+    const { code, stdout } = await nightshift(['run', question, '--detach']);
+    expect(code).toBe(0);
+    expect(await nightshift(['logs', stdout.trim(), '--follow'])).toMatchObject({ code: 0 });
+  }, 60_000);
+});
