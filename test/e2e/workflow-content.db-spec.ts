@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { SnapshotRepository } from '#jobs';
 
+import { WorkflowRunner } from '../../libs/workflows/src/run/workflow-runner.js';
 import { eventually } from '../harness/eventually.js';
 import { createGate, errorReply, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent, openWorkflowStage, type StoredEvent, type WorkflowStage } from '../harness/workflow-stage.js';
@@ -9,7 +10,7 @@ import { agent, openWorkflowStage, type StoredEvent, type WorkflowStage } from '
 let stage: WorkflowStage;
 
 beforeAll(async () => {
-  stage = await openWorkflowStage();
+  stage = await openWorkflowStage({ MAX_OUTPUT_BYTES: '65536', LOG_LEVEL: 'silent' });
 });
 afterEach(() => {
   stage.assertPlayed();
@@ -113,6 +114,28 @@ describe('the content of a workflow', () => {
     expect((await stage.eventsOf(jobId)).at(-1)?.body).toMatchObject({ content_length: 4 });
     const rounds = [{ text: 'One.', partial: true, length: 4 }];
     expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
+  });
+
+  it('outlives its log where the final output is too long', async () => {
+    stage.says('First.', textReply(['One.']));
+    const long = { ...output, template: `{{input}}${'x'.repeat(70_000)}` };
+    const jobId = await stage.run({ a: agent('First.'), out: long }, ['start -> a', 'start -> out']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_LIMIT' } });
+    const rounds = [{ text: 'One.', partial: true, length: 4 }];
+    expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
+  });
+
+  it('outlives its log where the run breaks', async () => {
+    stage.says('First.', textReply(['One.']));
+    const drive = jest.spyOn(WorkflowRunner.prototype, 'drive');
+    drive.mockImplementationOnce(async function (this: WorkflowRunner) {
+      await this.drive();
+      throw new Error('broken');
+    });
+    const jobId = await stage.run({ a: agent('First.') }, ['start -> a']);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'internal' } });
+    drive.mockRestore();
+    expect(await keptOf(jobId)).toEqual({ rounds: [{ text: 'One.', partial: true, length: 4 }], content: 'One.' });
   });
 
   it('outlives its log where a run is cancelled at work', async () => {

@@ -174,6 +174,19 @@ describe('a cancel', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, i) => i + 1));
   });
 
+  it('that is none keeps what an abandoned job has shown, once', async () => {
+    const job = await jobs.claim(await startOne());
+    const delta = { type: 'text-delta', body: { round: 1, offset: 0, text: 'So far' } } as const;
+    await log.commit([writeOf(job, 1, { events: [delta] })]);
+    const cancels = jobs.app.get(CancelRepository);
+    expect(await cancels.abandon(job)).toBe(6);
+    expect(await cancels.abandon(job)).toBe(6);
+    expect(await jobs.rows('SELECT text, partial FROM round WHERE job_id = $1', [job.jobId])).toEqual([
+      { text: 'So far', partial: true },
+    ]);
+    expect(await state(job.jobId)).toMatchObject({ content_length: 6 });
+  });
+
   it('of a running job is written down once, however often it is asked for', async () => {
     const job = await jobs.claim(await startOne());
     const answers = await Promise.all(Array.from({ length: 10 }, () => cancel(job.jobId)));

@@ -72,7 +72,7 @@ SELECT s.round, coalesce(string_agg(s.text, '' ORDER BY s.seq) FILTER (WHERE s.t
    AND NOT EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.number = s.round)
  GROUP BY 1 ORDER BY 1`;
 
-/** Without a number it is a round of its own, behind all that were begun. */
+/** Without a number it is the round of no node that a workflow has, behind all that were begun. */
 const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
     usage_estimated, epoch, started_at)
   SELECT workspace_id, id, coalesce($3, 1 + greatest(0,
@@ -80,7 +80,8 @@ const keepTextSql = `INSERT INTO round (workspace_id, job_id, number, model, tex
       (SELECT max((body->>'round')::int) FROM job_event
         WHERE workspace_id = job.workspace_id AND job_id = job.id AND type = 'round-started'))),
     CASE WHEN kind = 'workflow' THEN '' ELSE model END, $4, $5, 'interrupted', true, true, lease_epoch, clock_timestamp()
-  FROM job WHERE workspace_id = $1 AND id = $2`;
+  FROM job WHERE workspace_id = $1 AND id = $2 AND ($3 IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.node_run IS NULL))`;
 
 /** Closes what a locked job has open, and tells what became of each call, request and node; the event of its end comes after. */
 const closeSql = `WITH calls AS (
@@ -196,11 +197,20 @@ export class CancelRepository {
     return { state: 'ended', status: 'cancelled', threadId, parentJobId, seq };
   }
 
-  /** Closes what a job has open whose handler must not be entered any more; the holder of its lease commits its end next. */
-  async abandon(held: JobRef & { readonly epoch: number }): Promise<void> {
-    await this.inWorkspace(held.workspaceId, async (client) => {
+  /**
+   * Closes what a job has open whose handler must not be entered any more, and keeps what it has shown; the holder of its lease
+   * commits its end next. Gives the length of the content, in UTF-16 units; null: the lease is somebody else's. May be called again.
+   */
+  abandon(held: JobRef & { readonly epoch: number }): Promise<number | null> {
+    return this.inWorkspace(held.workspaceId, async (client) => {
       const job = await this.lock(client, held);
-      if (job?.status === 'running' && job.epoch === held.epoch) await this.close(client, job);
+      if (job?.status !== 'running' || job.epoch !== held.epoch) return null;
+      const contentLength = await this.keepShown(client, job);
+      await client.query('UPDATE job SET content_length = $3 WHERE workspace_id = $1 AND id = $2', [
+        ...[job.workspaceId, job.jobId, contentLength],
+      ]);
+      await this.close(client, job);
+      return contentLength;
     });
   }
 
@@ -220,9 +230,7 @@ export class CancelRepository {
   /** Gives the number of the job's last event. */
   private async end(client: SqlClient, job: LockedJob, end: JobEnd): Promise<number> {
     const { workspaceId, jobId } = job;
-    const contentLength = await (job.kind === 'workflow'
-      ? this.keepContent(client, job)
-      : this.keepOpenText(client, job));
+    const contentLength = await this.keepShown(client, job);
     const event: NewJobEvent = jobFinished(end, { ...job, contentLength });
     const error = end.error === undefined ? null : JSON.stringify(end.error);
     const lastSeq = await this.close(client, job);
@@ -234,6 +242,10 @@ export class CancelRepository {
   }
 
   /** What ends in the middle keeps what was shown of it, whoever ends it. Gives the length of the content, in UTF-16 units. */
+  private keepShown(client: SqlClient, job: LockedJob): Promise<number> {
+    return job.kind === 'workflow' ? this.keepContent(client, job) : this.keepOpenText(client, job);
+  }
+
   private async keepOpenText(client: SqlClient, { workspaceId, jobId, contentLength }: LockedJob): Promise<number> {
     const { rows } = await client.query<OpenText>(openTextSql, [workspaceId, jobId]);
     for (const { round, text, reasoning } of rows)

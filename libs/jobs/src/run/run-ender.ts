@@ -81,7 +81,7 @@ export class RunEnder {
     if (excess > 0) run.abort(new Poisoned());
     if (excess > 1) {
       // It even stops the workers that only mean to close it: it ends without being entered.
-      await this.cancels.abandon(run.job);
+      run.totals.contentLength = (await this.cancels.abandon(run.job)) ?? run.totals.contentLength;
       this.tellStopped(run.job);
       return poisoned(run);
     }

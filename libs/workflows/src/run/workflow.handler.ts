@@ -18,6 +18,11 @@ import { RunPlanLoader } from './run-plan-loader.js';
 import type { RunScope } from './running-node.js';
 import { WorkflowRunner } from './workflow-runner.js';
 
+/** What a look at a run has come to, for whoever has to end it. */
+interface Opened {
+  scope?: RunScope;
+}
+
 const now = (): number => Date.now();
 
 /** Runs workflows: makes the run again from its plan and its rows, has it driven to its next rest, and ends its job. */
@@ -36,16 +41,18 @@ export class WorkflowHandler implements JobHandler {
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
+    const opened: Opened = {};
     try {
-      return await this.goOn(run);
+      return await this.goOn(run, opened);
     } catch (error) {
-      // What is open must not stay so when the job ends with this.
+      // What is open must not stay so when the job ends with this, and what was shown must not go.
       if (!run.signal.aborted || endsJob(run.signal.reason)) await this.conversations.closeAll(run);
+      if (opened.scope !== undefined) await this.keepContent(opened.scope);
       throw error;
     }
   }
 
-  private async goOn(run: JobRun): Promise<JobOutcome> {
+  private async goOn(run: JobRun, opened: Opened): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
     const { toolPins, toolApproval } = input;
     const terms = { toolPins, ...(toolApproval === undefined ? {} : { toolApproval }) };
@@ -63,6 +70,7 @@ export class WorkflowHandler implements JobHandler {
     facts.load(stored.nodeRuns);
     if (run.contentLength > 0) facts.loseContent();
     const scope: RunScope = { run, conversations, questions, services: this.services, facts };
+    opened.scope = scope;
     const budget = new RunBudget(pinned.graph.stopPolicy, run, {
       questions,
       workedMs: this.workedMs(run),
@@ -91,7 +99,10 @@ export class WorkflowHandler implements JobHandler {
       return { status: 'failed', code, message };
     }
     const { MAX_OUTPUT_BYTES } = this.config.values;
-    if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) return outputLimit(MAX_OUTPUT_BYTES);
+    if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) {
+      await this.keepContent(scope);
+      return outputLimit(MAX_OUTPUT_BYTES);
+    }
     const isShown = (await this.contentOf(run, facts)) === finalOutput;
     crashpoint('before-final-output');
     const round = conversations.takeRound();
