@@ -178,6 +178,16 @@ describe('a call that is refused', () => {
     expect(stage.called).toEqual([]);
   });
 
+  it('minds what the agent asks for itself, and rules about it by name', async () => {
+    const toolApproval = { rules: [{ match: 'echo', action: 'require_approval' }] };
+    const agents = stage.test.api.app.get(AgentsService);
+    await agents.create(stage.people.owner.principal, { name: 'Careful', tools: ['echo'], toolApproval });
+    expect((await stage.execute(echo({ agent: 'careful' }))).status).toBe(403);
+    await stage.policy([{ match: 'echo', when: 'agent == "Clerk"', action: 'require_approval' }]);
+    expect((await stage.execute(echo())).status).toBe(403);
+    expect(stage.called).toEqual([]);
+  });
+
   it('knows an agent of its own workspace only', async () => {
     await stage.test.api.app
       .get(AgentsService)

@@ -104,7 +104,7 @@ export class ChatHandler implements JobHandler {
       offered,
       ...(pager === undefined ? {} : { pager }),
       ...(input.client?.handedOver === undefined ? {} : { newCallId, said: conversation.said }),
-      limits: this.agents.limitsOf(agent),
+      limits: input.call === undefined ? this.agents.limitsOf(agent) : this.singleCall(),
       signal: run.signal,
     };
   }
@@ -115,6 +115,11 @@ export class ChatHandler implements JobHandler {
   ): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
     if (call !== undefined) return Promise.resolve({ model: directCall(call), modelName: '' });
     return this.agents.modelOf(job, agent);
+  }
+
+  /** One round for the call, and one that has nothing more to say. */
+  private singleCall(): LoopInput['limits'] {
+    return { ...this.agents.limitsOf(null), maxRounds: 2 };
   }
 
   /** A question that is asked again stands in the thread already; the answer that was given up does not help. */

@@ -40,7 +40,8 @@ export class ActingAgents {
     const { agent: pinned, routing } = input;
     if (pinned === undefined && routing === undefined) return { agent: null, input };
     const agent = pinned === undefined ? await this.chosen(run, input, routing) : await this.load(run.job, pinned);
-    return { agent, input: applyAgent(input, agent) };
+    // A call that no model asks for is one that the agent may make; its tools are not offered to anybody.
+    return { agent, input: input.call === undefined ? applyAgent(input, agent) : input };
   }
 
   /** The model that the agent is asked with. Throws what `ModelCatalog` throws. */

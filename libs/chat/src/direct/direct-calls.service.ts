@@ -5,8 +5,10 @@ import { Injectable } from '@nestjs/common';
 import { abilityOf, assertCan, type Principal } from '#auth';
 import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
 import { Config, newId, toStorable } from '#platform';
-import { type ApprovalPolicy, ToolCatalog } from '#tools';
+import { ToolCatalog } from '#tools';
 
+import type { AgentPreset } from '../agents/agent.js';
+import { toChosen } from '../agents/agent-choice.js';
 import { alreadyExecuted, toolsSwitchedOff, unknownTool } from '../chat.errors.js';
 import type { ChatInput } from '../chat-input.js';
 import type { DirectCall } from '../nodes/direct-call.js';
@@ -18,8 +20,8 @@ export interface StartDirectCall {
   readonly call: DirectCall;
   /** The call, waiting for a client, that this one is made in the place of; it can be made so once. */
   readonly inPlaceOf: PendingCall | null;
-  /** Rules of the caller's own; they only tighten the policy of the workspace. */
-  readonly toolApproval: ApprovalPolicy | null;
+  /** Whose tool it is, and in whose name the call is judged. */
+  readonly agent: AgentPreset;
   readonly idempotency: StartRequest['idempotency'];
 }
 
@@ -74,7 +76,7 @@ export class DirectCalls {
     }
   }
 
-  private async inputOf(workspaceId: string, { call, inPlaceOf, toolApproval }: StartDirectCall): Promise<ChatInput> {
+  private async inputOf(workspaceId: string, { call, inPlaceOf, agent }: StartDirectCall): Promise<ChatInput> {
     if (!this.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     const tool = (await this.catalog.of(workspaceId)).find(call.name);
     if (tool?.enabled !== true) throw unknownTool(call.name);
@@ -84,7 +86,7 @@ export class DirectCalls {
       history: 'request',
       tools: [call.name],
       toolPins: { [call.name]: tool.version },
-      ...(toolApproval === null ? {} : { toolApproval }),
+      agent: toChosen(agent),
       call: { ...call, callId },
     };
     const stored: unknown = toStorable(input);

@@ -58,6 +58,6 @@ export class AgentTools {
 
 /** The call as the gate sees it before there is a job. */
 function toGateJob({ workspaceId, id: principal, userId }: MemberPrincipal, agent: AgentPreset): GateJob {
-  const requestPolicy = agent.toolApproval;
-  return { workspaceId, jobId: '', threadId: null, createdBy: userId, principal, agent: agent.name, requestPolicy };
+  const policies = { requestPolicy: null, agentPolicy: agent.toolApproval };
+  return { workspaceId, jobId: '', threadId: null, createdBy: userId, principal, agent: agent.name, ...policies };
 }

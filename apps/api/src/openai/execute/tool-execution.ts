@@ -56,7 +56,7 @@ export class ToolExecution {
     if (!valid.ok) throw invalidArguments(problemOf(call.name, valid.message));
     if (needsPerson(allowed)) throw approvalRequired(call.name);
     const inPlaceOf = await this.pending(principal, request);
-    return { call, inPlaceOf, toolApproval: agent.toolApproval };
+    return { call, inPlaceOf, agent };
   }
 
   private async agentOf(principal: MemberPrincipal, ref: string) {
