@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createNightshift, type JobEvent, type Nightshift } from '@nightshift/client';
+import { ImportWorkflowDocument, PublishWorkflowDocument } from '@nightshift/client/operations';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, deltaChunk, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { around } from '../harness/workflow-document.js';
 
 let database: TestDatabase;
 let model: ScriptedModel;
@@ -91,6 +93,23 @@ describe('a job', () => {
     await expect(waiting).rejects.toThrow('enough');
     gate.open();
     expect(await job.text()).toBe('Late');
+  });
+
+  it('of a workflow is imported, published, started and told', async () => {
+    const definition = around(['agent', { model: 'scripted', prompt: 'Answer.' }]);
+    const { importWorkflow } = await nightshift.mutate(ImportWorkflowDocument, { input: { definition } });
+    const id = importWorkflow.workflow?.id ?? '';
+    const { publishWorkflow } = await nightshift.mutate(PublishWorkflowDocument, { input: { id } });
+    expect(publishWorkflow).toMatchObject({ version: { number: 1 }, userErrors: [] });
+    model.enqueue(textReply(['It ', 'works']));
+    const job = await nightshift.startWorkflow({ workflowId: id, prompt: 'Does it?' });
+    const shown = all(job.textStream());
+    const kinds = new Set((await all(job.events())).map(({ __typename }) => __typename));
+    expect([...kinds]).toEqual(expect.arrayContaining(['NodeStartedEvent', 'NodeFinishedEvent', 'JobFinishedEvent']));
+    const content = 'Does it?\n\nIt works';
+    expect(await job.text()).toBe(content);
+    expect((await shown).at(-1)?.text).toBe(content);
+    expect(await job.status()).toMatchObject({ kind: 'WORKFLOW', workflowId: id, workflowVersion: 1 });
   });
 
   it('that is not there is not found', async () => {

@@ -1,5 +1,5 @@
 import type { BackOffOptions } from './back-off.js';
-import type { HttpDoor } from './http-door.js';
+import type { ExecuteOptions, HttpDoor, Retry } from './http-door.js';
 import type { SocketDoor } from './socket-door.js';
 
 /** What everything that one client hands out shares. */
@@ -18,4 +18,9 @@ export interface Connection {
 /** Aborts when the client is closed, or when `signal` does. */
 export function until({ closing }: Pick<Connection, 'closing'>, signal?: AbortSignal): AbortSignal {
   return signal === undefined ? closing : AbortSignal.any([closing, signal]);
+}
+
+/** The terms of a request that is given up when the client is closed, or when `signal` aborts. */
+export function asking(connection: Connection, signal?: AbortSignal, retry: Retry = 'briefly'): ExecuteOptions {
+  return { signal: until(connection, signal), retry };
 }

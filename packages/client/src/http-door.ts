@@ -16,17 +16,22 @@ export interface HttpDoorOptions {
 
 export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Whether asking twice does what asking once does: then a lost answer is asked for again. */
-  readonly repeatable: boolean;
+  readonly retry: Retry;
 }
+
+/**
+ * What to do when an answer is lost: `never` ask again, where asking twice is not what asking once is; `briefly`, for seconds; or
+ * `patiently`, for as long as lost connections are taken up again.
+ */
+export type Retry = 'never' | 'briefly' | 'patiently';
 
 interface Reply {
   readonly data?: unknown;
   readonly errors?: readonly GraphqlFault[];
 }
 
-/** How often a request is tried before its failure is told. */
-const attempts = 5;
+/** How often a request is tried briefly: for some ten seconds. */
+const mostAttempts = 8;
 
 /** Queries and mutations, each a POST. */
 export class HttpDoor {
@@ -36,9 +41,11 @@ export class HttpDoor {
   async execute<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
-    { signal, repeatable }: ExecuteOptions,
+    { signal, retry }: ExecuteOptions,
   ): Promise<TResult> {
-    const backOff = new BackOff({ ...this.options.backOff, attempts });
+    const { backOff: terms } = this.options;
+    const attempts = Math.min(terms.attempts ?? Infinity, retry === 'patiently' ? Infinity : mostAttempts);
+    const backOff = new BackOff({ ...terms, attempts });
     const body = JSON.stringify({ query: document.toString(), variables });
     let isRefused = false;
     for (;;) {
@@ -53,7 +60,8 @@ export class HttpDoor {
           isRefused = true;
           continue;
         }
-        if (!error.retryable || !(repeatable || error.code === 'rate_limited')) throw error;
+        // What was refused for its rate was not done.
+        if (!error.retryable || (retry === 'never' && error.code !== 'rate_limited')) throw error;
         await backOff.next(error, { ...(signal && { signal }), atLeastMs: error.retryAfterMs ?? 0 });
       }
     }

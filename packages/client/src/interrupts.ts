@@ -1,4 +1,4 @@
-import { type Connection, until } from './connection.js';
+import { asking, type Connection } from './connection.js';
 import {
   InterruptActivityDocument,
   InterruptDocument,
@@ -19,14 +19,14 @@ export class Interrupts {
 
   /** Newest first. */
   async list(filter: InterruptFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<Interrupt>> {
-    const options = { signal: until(this.connection, signal), repeatable: true };
+    const options = asking(this.connection, signal);
     const { interrupts } = await this.connection.http.execute(InterruptsDocument, { filter, ...page }, options);
     return toPage(interrupts);
   }
 
   /** One of them; null when there is none that one may see. */
   async get(id: string, { signal }: WaitOptions = {}): Promise<Interrupt | null> {
-    const options = { signal: until(this.connection, signal), repeatable: true };
+    const options = asking(this.connection, signal);
     return (await this.connection.http.execute(InterruptDocument, { id }, options)).interrupt;
   }
 
@@ -35,7 +35,7 @@ export class Interrupts {
    * approval repeats the `request.argumentsHash` that was shown.
    */
   async resolve(input: ResolveInterruptInput, { signal }: WaitOptions = {}): Promise<Interrupt | null> {
-    const options = { signal: until(this.connection, signal), repeatable: true };
+    const options = asking(this.connection, signal);
     const { resolveInterrupt } = await this.connection.http.execute(ResolveInterruptDocument, { input }, options);
     assertTaken(resolveInterrupt);
     return resolveInterrupt.interrupt;

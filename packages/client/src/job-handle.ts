@@ -1,4 +1,4 @@
-import { type Connection, until } from './connection.js';
+import { asking, type Connection } from './connection.js';
 import { followJob, isTerminal, type JobEvent } from './follow-job.js';
 import {
   CancelJobDocument,
@@ -92,7 +92,7 @@ export class JobHandle {
     const { job } = await this.connection.http.execute(
       JobStateDocument,
       { id: this.id },
-      { signal: until(this.connection, options.signal), repeatable: true },
+      asking(this.connection, options.signal),
     );
     return job ?? absent(this.id);
   }
@@ -102,7 +102,7 @@ export class JobHandle {
     const { cancelJob } = await this.connection.http.execute(
       CancelJobDocument,
       { jobId: this.id },
-      { signal: until(this.connection, options.signal), repeatable: true },
+      asking(this.connection, options.signal),
     );
     assertTaken(cancelJob);
     return cancelJob.state;
@@ -121,7 +121,7 @@ export class JobHandle {
     const { job } = await this.connection.http.execute(
       JobResultDocument,
       { id: this.id },
-      { signal: until(this.connection, signal), repeatable: true },
+      asking(this.connection, signal, 'patiently'),
     );
     return job ?? absent(this.id);
   }

@@ -1,4 +1,4 @@
-import { type Connection, until } from './connection.js';
+import { asking, type Connection } from './connection.js';
 import { type JobFilterInput, JobsDocument } from './generated/graphql.js';
 import type { JobState } from './job-handle.js';
 import { type Page, type PageOptions, toPage } from './page.js';
@@ -9,7 +9,7 @@ export class Jobs {
 
   /** Newest first. */
   async list(filter: JobFilterInput = {}, { signal, ...page }: PageOptions = {}): Promise<Page<JobState>> {
-    const options = { signal: until(this.connection, signal), repeatable: true };
+    const options = asking(this.connection, signal);
     const { jobs } = await this.connection.http.execute(JobsDocument, { filter, ...page }, options);
     return toPage(jobs);
   }

@@ -1,5 +1,5 @@
 import { type ClientTools, toDeclarations } from './client-tool.js';
-import { type Connection, until } from './connection.js';
+import { asking, type Connection, until } from './connection.js';
 import {
   RetryJobDocument,
   StartChatDocument,
@@ -72,7 +72,7 @@ export class Nightshift {
       ...(serverTools && { tools: serverTools }),
       ...(tools && { clientTools: toDeclarations(tools) }),
     };
-    const { startChat } = await this.repeatable(StartChatDocument, { input }, { signal });
+    const { startChat } = await this.ask(StartChatDocument, { input }, { signal });
     return this.started(startChat, { tools, onApproval, onQuestion, onError, signal });
   }
 
@@ -80,14 +80,14 @@ export class Nightshift {
   async startWorkflow(options: StartWorkflow): Promise<StartedJob> {
     const { onApproval, onQuestion, onError, signal, ...rest } = options;
     const input: StartWorkflowInput = { idempotencyKey: randomText(), ...rest };
-    const { startWorkflow } = await this.repeatable(StartWorkflowDocument, { input }, { signal });
+    const { startWorkflow } = await this.ask(StartWorkflowDocument, { input }, { signal });
     return this.started(startWorkflow, { onApproval, onQuestion, onError, signal });
   }
 
   /** Asks the question of a failed or cancelled job again, as a new job. */
   async retryJob(jobId: string, options: ServeOptions = {}): Promise<StartedJob> {
     const input = { jobId, idempotencyKey: randomText() };
-    const { retryJob } = await this.repeatable(RetryJobDocument, { input }, options);
+    const { retryJob } = await this.ask(RetryJobDocument, { input }, options);
     return this.started(retryJob, options);
   }
 
@@ -102,7 +102,7 @@ export class Nightshift {
     variables: TVariables,
     options: WaitOptions = {},
   ): Promise<TResult> {
-    return this.repeatable(document, variables, options);
+    return this.ask(document, variables, options);
   }
 
   /** Asks for a mutation of your own, once: a lost reply throws `connection_lost`, and nobody knows what was done. */
@@ -111,7 +111,7 @@ export class Nightshift {
     variables: TVariables,
     { signal }: WaitOptions = {},
   ): Promise<TResult> {
-    const options = { signal: until(this.connection, signal), repeatable: false };
+    const options = asking(this.connection, signal, 'never');
     return this.connection.http.execute(document, variables, options);
   }
 
@@ -130,12 +130,12 @@ export class Nightshift {
     this.connection.sockets.close();
   }
 
-  private repeatable<TResult, TVariables>(
+  private ask<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
     { signal }: { readonly signal?: AbortSignal | undefined },
   ): Promise<TResult> {
-    const options = { signal: until(this.connection, signal), repeatable: true };
+    const options = asking(this.connection, signal);
     return this.connection.http.execute(document, variables, options);
   }
 
@@ -144,7 +144,10 @@ export class Nightshift {
     if (payload.jobId === null) throw new NightshiftError('Nothing was started', { code: 'bad_response' });
     const job = new StartedJob(this.connection, payload.jobId, payload);
     const { tools, onApproval, onQuestion } = serving;
-    if ((tools ?? onApproval ?? onQuestion) !== undefined) void job.serve(serving).catch(() => undefined);
+    if ((tools ?? onApproval ?? onQuestion) !== undefined)
+      job.serve(serving).catch((error: unknown) => {
+        if (!until(this.connection, serving.signal).aborted) serving.onError?.(error);
+      });
     return job;
   }
 }

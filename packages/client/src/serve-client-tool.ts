@@ -1,6 +1,6 @@
 import { pause } from './back-off.js';
 import { handlerOf } from './client-tool.js';
-import type { Connection } from './connection.js';
+import { asking, type Connection } from './connection.js';
 import {
   ClaimClientToolDocument,
   type ClaimClientToolMutation,
@@ -14,9 +14,9 @@ import { assertTaken } from './to-failure.js';
 type Claim = NonNullable<ClaimClientToolMutation['claimClientTool']['claim']>;
 
 /** Refusals after which the call may still become ours. */
-const mayLapse = new Set(['already_claimed', 'claim_changed']);
+const mayLapse = new Set(['already_claimed', 'claim_changed', 'claim_lost']);
 /** Refusals that say the call is none of ours, which is how most races end. */
-const isLost = new Set(['other_device', 'not_pending', 'not_found', 'claim_lost']);
+const isLost = new Set(['other_device', 'not_pending', 'not_found']);
 
 /**
  * Claims a call, runs its tool and hands in what became of it. Of many clients one wins; the others stay by until the call is
@@ -48,7 +48,7 @@ export async function serveClientTool(
 
 async function claimCall({ http, deviceId }: Connection, { jobId, callId, signal }: OfferedRequest): Promise<Claim> {
   const input = { jobId, callId: callId ?? '', deviceId };
-  const { claimClientTool } = await http.execute(ClaimClientToolDocument, { input }, { signal, repeatable: false });
+  const { claimClientTool } = await http.execute(ClaimClientToolDocument, { input }, { signal, retry: 'never' });
   assertTaken(claimClientTool);
   if (claimClientTool.claim === null) throw new NightshiftError('There is no claim', { code: 'bad_response' });
   return claimClientTool.claim;
@@ -59,22 +59,20 @@ interface Claimed {
   readonly claim: Claim;
 }
 
-async function runClaimed({ http }: Connection, { call, claim }: Claimed, options: ServeOptions): Promise<void> {
+async function runClaimed(connection: Connection, { call, claim }: Claimed, options: ServeOptions): Promise<void> {
+  const { http } = connection;
   const { jobId, signal } = call;
   const { callId, claimToken } = claim;
   const asked = { input: { jobId, callId, claimToken } };
-  const { validateClientTool } = await http.execute(ValidateClientToolDocument, asked, { signal, repeatable: true });
+  const { validateClientTool } = await http.execute(ValidateClientToolDocument, asked, { signal, retry: 'briefly' });
   assertTaken(validateClientTool);
-  // Anything but true means: do not run it.
-  if (validateClientTool.valid !== true) return;
+  if (validateClientTool.valid !== true)
+    throw new NightshiftError('The call is not to be run', { code: 'claim_changed' });
   const outcome = await runTool({ call, claim }, options);
   const input = { jobId, callId, claimToken, ...outcome };
-  // The tool has run: its outcome is handed in also when nobody serves any more.
-  const { submitClientToolResult } = await http.execute(
-    SubmitClientToolResultDocument,
-    { input },
-    { repeatable: true },
-  );
+  // The tool has run: its outcome is handed in also when nobody serves any more, until it is taken or comes too late.
+  const patience = asking(connection, undefined, 'patiently');
+  const { submitClientToolResult } = await http.execute(SubmitClientToolResultDocument, { input }, patience);
   assertTaken(submitClientToolResult);
 }
 

@@ -15,12 +15,16 @@ export async function serveDecision(
   decide: (request: Interrupt) => Promise<Omit<ResolveInterruptInput, 'id'> | undefined>,
 ): Promise<void> {
   try {
-    const { interrupt } = await http.execute(InterruptDocument, { id }, { signal, repeatable: true });
+    const { interrupt } = await http.execute(InterruptDocument, { id }, { signal, retry: 'briefly' });
     if (interrupt === null || interrupt.status !== 'OPEN' || !interrupt.mayDecide) return;
     const answer = await decide(interrupt);
     if (answer === undefined || signal.aborted) return;
     const input = { ...answer, id };
-    const { resolveInterrupt } = await http.execute(ResolveInterruptDocument, { input }, { signal, repeatable: true });
+    const { resolveInterrupt } = await http.execute(
+      ResolveInterruptDocument,
+      { input },
+      { signal, retry: 'patiently' },
+    );
     assertTaken(resolveInterrupt);
   } catch (error) {
     if (signal.aborted || (error instanceof NightshiftError && isSettled.has(error.code))) return;

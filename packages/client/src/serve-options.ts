@@ -28,8 +28,11 @@ export interface ServeOptions {
   readonly onApproval?: OnApproval | undefined;
   /** Asked each question that we may answer. */
   readonly onQuestion?: OnQuestion | undefined;
-  /** Told what went wrong at a request: what a tool threw, an answer that was not taken. Serving goes on. */
-  readonly onError?: ((error: unknown, request: OpenRequest) => void) | undefined;
+  /**
+   * Told what went wrong: what a tool threw, an answer that was not taken; without a request, why the serving of a start has ended
+   * before its job.
+   */
+  readonly onError?: ((error: unknown, request?: OpenRequest) => void) | undefined;
   /** Ends the serving; what is under way is aborted. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -591,7 +591,7 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'TextDeltaEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly offset: number | null, readonly text: string, readonly nodeId: string | null, readonly branchId: string | null }
     | { readonly __typename: 'ToolCallEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
     | { readonly __typename: 'ToolCallUpdatedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
-    | { readonly __typename: 'ToolProgressEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly seqInCall: number, readonly progress: number | null, readonly total: number | null, readonly message: string | null, readonly progressOf: string }
+    | { readonly __typename: 'ToolProgressEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly subJobId: string | null, readonly seqInCall: number, readonly progress: number | null, readonly total: number | null, readonly message: string | null, readonly progressOf: string }
    };
 
 export type ToolCallFieldsFragment = { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null };
@@ -1192,6 +1192,7 @@ export const JobEventsDocument = new TypedDocumentString(`
     }
     ... on ToolProgressEvent {
       progressOf: callId
+      subJobId
       seqInCall
       progress
       total

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createNightshift, type JobEvent } from '@nightshift/client';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { ScriptedModel } from '../harness/scripted-model.js';
+import { textReply } from '../harness/scripted-reply.js';
+
+/** More than a reader keeps. */
+const pieces = 700;
+
+let database: TestDatabase;
+let model: ScriptedModel;
+let api: TestApi;
+let member: TestMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  model = await ScriptedModel.start();
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, DELTA_FLUSH_MS: '1' } });
+  member = (await api.people.workspaceOf('slow')).owner;
+});
+afterAll(async () => {
+  await api.close();
+  await model.close();
+  await database.close();
+});
+
+/** Follows: how many subscriptions were begun, and how many events came, read or not. */
+const traffic = { subscribed: 0, came: 0 };
+
+class CountedSocket extends WebSocket {
+  constructor(url: string, protocol: string) {
+    super(url, protocol);
+    this.addEventListener('message', ({ data }) => {
+      if (String(data).includes('"next"')) traffic.came += 1;
+    });
+  }
+
+  override send(text: string): void {
+    if (text.includes('"type":"subscribe"')) traffic.subscribed += 1;
+    super.send(text);
+  }
+}
+
+describe('a reader slower than its job', () => {
+  it('keeps a part of it only, and misses nothing', async () => {
+    const spoken = Array.from({ length: pieces }, (_, n) => `${n} `);
+    model.enqueue(textReply(spoken, { delayMs: 4 }));
+    const nightshift = createNightshift({ url: api.url, token: member.key, webSocket: CountedSocket });
+    const job = await nightshift.startChat({ message: 'Speak' });
+    const reader = job.events();
+    const seen: JobEvent[] = [];
+    const take = async () => {
+      const { value } = await reader.next();
+      if (value !== undefined) seen.push(value);
+      return value !== undefined;
+    };
+    await take();
+    const other = createNightshift({ url: api.url, token: member.key });
+    expect((await other.job(job.id).result()).content).toBe(spoken.join(''));
+    const { came } = traffic;
+    while (await take());
+    expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, index) => index + 1));
+    expect(seen.map((event) => (event.__typename === 'TextDeltaEvent' ? event.text : '')).join('')).toBe(
+      spoken.join(''),
+    );
+    // Otherwise this has shown nothing.
+    expect(seen.length).toBeGreaterThan(300);
+    expect(came).toBeLessThan(300);
+    expect(traffic.subscribed).toBeGreaterThan(1);
+    nightshift.close();
+    other.close();
+  });
+});
