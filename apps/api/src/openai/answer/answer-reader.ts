@@ -48,7 +48,6 @@ export class AnswerReader {
   private usage = noUsage;
   private begun = false;
   private over = false;
-  private selected: string | null = null;
 
   constructor(private readonly terms: AnswerTerms) {
     this.output = new AnswerOutput(terms.catchUpTo > 0);
@@ -59,11 +58,6 @@ export class AnswerReader {
   /** Whether the model or a tool has begun: from then on it is an answer, whatever becomes of it. */
   get hasBegun(): boolean {
     return this.begun;
-  }
-
-  /** The agent that was chosen to answer, as the id of a model; null: none had to be chosen, or nothing was heard of it. */
-  get agent(): string | null {
-    return this.selected;
   }
 
   /** Whether the end was told. */
@@ -109,7 +103,7 @@ export class AnswerReader {
     } else if (event.type === 'interrupt-opened' && event.body.kind === 'client_tool') {
       const { callId } = event.body;
       if (callId !== undefined) this.clientCalls.add(callId);
-    } else if (event.type === 'agent-selected') this.selected = event.body.slug;
+    }
     this.lookAround(event.seq);
   }
 

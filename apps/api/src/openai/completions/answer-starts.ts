@@ -129,9 +129,11 @@ function idempotencyOf({ idempotencyKey: key, request }: NewAnswerOrder): NewAns
 }
 
 function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder): NewAnswer {
-  const { request, mode, sessionId } = order;
+  const { request, mode, sessionId, target } = order;
+  // Where one agent is there, nobody has to choose it later.
+  const model = request.model === 'auto' && target.type === 'agent' ? target.agent.slug : request.model;
   return {
-    ...{ id: newId(), principal, sessionId, model: request.model, format: mode.format },
+    ...{ id: newId(), principal, sessionId, model, format: mode.format },
     ...{ afterSeq: 0, afterRound: 0, applied: null },
     idempotency: idempotencyOf(order),
     about: Object.keys(request.about).length === 0 ? null : request.about,

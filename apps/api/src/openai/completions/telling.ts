@@ -1,5 +1,5 @@
 import type { Answer } from '#chat';
-import type { FeedItem } from '#jobs';
+import type { FeedItem, JobEvent } from '#jobs';
 import { systemClock, type Timer } from '#platform';
 
 import type { AnswerHead } from '../answer/chunk-writer.js';
@@ -80,9 +80,8 @@ export class Telling {
   };
 }
 
-function agentOf(event: { readonly type: string; readonly body: object }): string | null {
-  if (event.type !== 'agent-selected' || !('name' in event.body)) return null;
-  return typeof event.body.name === 'string' ? event.body.name : null;
+function agentOf(event: JobEvent): string | null {
+  return event.type === 'agent-selected' ? event.body.slug : null;
 }
 
 function stillRunning(): OpenAiError {

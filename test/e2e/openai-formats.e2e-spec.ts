@@ -1,0 +1,198 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { AgentsService } from '#chat';
+import { ApprovalPoliciesService, defineTool, InterruptsService, ToolRegistry } from '#tools';
+
+import { type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { smallWorkflow } from '../harness/workflow-documents.js';
+import { publish } from '../harness/workflows.js';
+
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+  const input = { type: 'object', properties: { to: { type: 'string' } } } as const;
+  const execute = () => Promise.resolve('sent');
+  stage.test.api.app.get(ToolRegistry).register(defineTool({ name: 'send', description: 'Sends', input, execute }));
+  const agent = { name: 'Clerk', instructions: 'Work.', tools: ['add_numbers', 'send'] };
+  await stage.test.api.app.get(AgentsService).create(stage.owner.principal, agent);
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const streamed = { stream: true } as const;
+const clerk = (text: string) => plain(text, { ...streamed, model: 'clerk' });
+const add = (id: string, a: number, b: number) => ({ id, name: 'add_numbers', arguments: JSON.stringify({ a, b }) });
+const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
+const openWebUi = (chat: string) => ({ 'x-tool-event-format': 'open-webui', 'x-openwebui-chat-id': chat });
+const sums = 'Adding.\n<tool id="1" state="start">add_numbers(a=1, b=2)</tool>\n';
+
+/** The log forgets the texts of a job that has ended, as it does with time. */
+async function forget(jobId: string): Promise<void> {
+  const { workspaceId } = stage.owner.principal;
+  await stage.database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+    await client.query(`DELETE FROM job_event WHERE job_id = $1 AND type IN ('text-delta', 'reasoning-delta')`, [
+      jobId,
+    ]);
+    await client.query('UPDATE job SET deltas_trimmed = true WHERE id = $1', [jobId]);
+  });
+}
+
+describe('tools of the server', () => {
+  it('are told in the text, and left out of what the model reads of it later', async () => {
+    stage.model.enqueue(toolCallReply([add('c1', 1, 2), add('c2', 3, 4)], { text: 'Adding.' }), textReply(['Done.']));
+    const content = contentOf((await stage.door.ask(clerk('Add'))).text);
+    const blocks = [...content.matchAll(/<tool id="(\d)" state="(\w+)">[^<]*<\/tool>\n/g)];
+    expect(blocks.map(([, id, state]) => `${id ?? ''} ${state ?? ''}`).sort()).toEqual([
+      '1 done',
+      '1 start',
+      '2 done',
+      '2 start',
+    ]);
+    expect(content.replaceAll(/<tool[^]*?<\/tool>\n/g, '')).toBe('Adding.\nDone.');
+    stage.model.enqueue(textReply(['Yes.']));
+    await stage.door.ask(plain('x', { messages: [user('Add'), { role: 'assistant', content }, user('Sure?')] }));
+    expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([
+      ...[{ role: 'system' }, { role: 'user', content: 'Add' }],
+      { role: 'assistant', content: 'Adding.\nDone.' },
+      { role: 'user', content: 'Sure?' },
+    ]);
+  });
+
+  it('come back as calls where Open WebUI shows them', async () => {
+    stage.model.enqueue(toolCallReply([add('c3', 1, 2)], { text: 'Adding.' }), textReply(['Three.']));
+    const first = await stage.door.ask(clerk('Add'), openWebUi('chat-1'));
+    const content = contentOf(first.text);
+    expect(content).toMatch(
+      /^Adding\.\n<details type="tool_calls" done="true" id="c3" name="add_numbers" [^\n]*>\n<summary>/,
+    );
+    stage.model.enqueue(textReply(['Yes.']));
+    const messages = [user('Add'), { role: 'assistant', content }, user('Sure?')];
+    await stage.door.ask(plain('x', { model: 'clerk', messages }), openWebUi('chat-1'));
+    const sent = stage.model.requests.at(-1)?.json['messages'];
+    expect(sent).toMatchObject([
+      ...[{ role: 'system' }, { role: 'user' }],
+      { role: 'assistant', content: 'Adding.', tool_calls: [{ id: 'c3', function: { name: 'add_numbers' } }] },
+      { role: 'tool', tool_call_id: 'c3', content: '3' },
+      { role: 'assistant', content: 'Three.' },
+      { role: 'user' },
+    ]);
+    stage.model.enqueue(textReply(['Hm.']));
+    await stage.door.ask(plain('x', { model: 'clerk', messages }), openWebUi('another chat'));
+    expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([{}, {}, { content: 'Adding.\nThree.' }, {}]);
+  });
+
+  it('that need a person wait for one aloud', async () => {
+    const { principal } = stage.owner;
+    await stage.test.api.app.get(ApprovalPoliciesService).save(principal, {
+      policy: { rules: [{ match: 'send', action: 'require_approval' }] },
+      expectedVersion: null,
+    });
+    stage.model.enqueue(
+      toolCallReply([{ id: 'c4', name: 'send', arguments: '{"to":"ada"}' }]),
+      textReply(['Never mind.']),
+    );
+    const open = stage.door.open(clerk('Send'));
+    await open.until(': waiting approval ');
+    const interruptId = /: waiting approval (\S+)\n/.exec(open.raw())?.[1] ?? '';
+    await stage.test.api.app.get(InterruptsService).decide(principal, interruptId, { decision: 'deny', reason: 'No' });
+    const { text } = await open.over;
+    expect(contentOf(text)).toBe(
+      '<tool id="1" state="done">send(to=ada)\nTool execution rejected by user: No</tool>\nNever mind.',
+    );
+  });
+});
+
+describe('a round that breaks off', () => {
+  it('is told anew from the first difference on', async () => {
+    const gate = createGate();
+    stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'three.']));
+    const open = stage.door.open(plain('Count', streamed));
+    await open.until('One two');
+    gate.open();
+    expect(contentOf((await open.over).text)).toBe('One two\n\n[restarted]\n\nOne three.');
+  });
+
+  it('is told once where it says the same', async () => {
+    const gate = createGate();
+    stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'two ', 'three.']));
+    const open = stage.door.open(plain('Count', streamed));
+    await open.until('One two');
+    gate.open();
+    expect(contentOf((await open.over).text)).toBe('One two three.');
+  });
+});
+
+describe('an answer whose log is gone', () => {
+  it.each(['inline', 'open-webui'])('is told as it was, %s', async (format) => {
+    const key = { 'idempotency-key': `late-${format}`, 'x-tool-event-format': format };
+    stage.model.enqueue(
+      ...[
+        toolCallReply([add('c5', 1, 2)], { text: 'Adding.' }),
+        toolCallReply([add('c6', 3, 4)]),
+        textReply(['Done.']),
+      ],
+    );
+    const live = await stage.door.ask(clerk('Add'), key);
+    await forget(jobOf(live));
+    const late = await stage.door.ask(clerk('Add'), key);
+    expect(contentOf(late.text)).toBe(contentOf(live.text));
+    expect(format === 'inline' ? contentOf(late.text).startsWith(sums) : true).toBe(true);
+    const whole = await stage.door.ask({ ...clerk('Add'), stream: false }, key);
+    expect(whole.json['usage']).toEqual({ prompt_tokens: 33, completion_tokens: 21, total_tokens: 54 });
+  });
+
+  it('is told as it was, the pause and what came after it', async () => {
+    const asked = withTools([user('Weather?')]);
+    stage.model.enqueue(toolCallReply([ask('call_a', 'Rome'), ask('call_b', 'Oslo')], { text: 'Looking.' }));
+    const pause = await stage.door.ask(asked, { 'idempotency-key': 'pause' });
+    const next = withTools([
+      user('Weather?'),
+      called(ask('call_a', 'Rome'), ask('call_b', 'Oslo')),
+      result('call_a', '30'),
+      result('call_b', '-3'),
+    ]);
+    stage.model.enqueue(toolCallReply([add('c7', 30, -3)]), textReply(['Warm and cold.']));
+    const end = await stage.door.ask(next, { 'idempotency-key': 'end' });
+    expect([pause, end].map(({ json }) => (json['choices'] as { finish_reason: string }[])[0]?.finish_reason)).toEqual([
+      'tool_calls',
+      'stop',
+    ]);
+    await forget(jobOf(pause));
+    expect((await stage.door.ask(asked, { 'idempotency-key': 'pause' })).json).toEqual(pause.json);
+    expect((await stage.door.ask(next, { 'idempotency-key': 'end' })).json).toEqual(end.json);
+  });
+});
+
+describe('models of other kinds', () => {
+  it('that are workflows tell their content', async () => {
+    await publish(stage.test.api, stage.owner.principal, smallWorkflow({ name: 'Report' }));
+    for (const model of ['workflow/report', 'team/report']) {
+      stage.model.enqueue(textReply(['A ', 'report.']));
+      const { text, headers } = await stage.door.ask(plain('Write', { ...streamed, model, tools: [] }));
+      expect(contentOf(text)).toBe('A report.');
+      expect(text).toContain(`"model":"${model}"`);
+      expect(headers['x-ignored']).toBeUndefined();
+    }
+    expect(JSON.stringify(stage.model.requests.at(-1)?.json['messages'])).toContain('Write');
+    stage.model.enqueue(textReply(['A report.']));
+    const { headers } = await stage.door.ask(withTools([user('Write')], { model: 'workflow/report' }));
+    expect(headers['x-ignored']).toBe('tools');
+  });
+
+  it('that is any agent goes by the one that was chosen', async () => {
+    const { owner, door } = await stage.tenant('auto');
+    stage.model.enqueue(textReply(['Hi.']));
+    expect((await door.ask(plain('Hi', { model: 'auto' }))).json['model']).toBe('helper');
+    await stage.test.api.app.get(AgentsService).create(owner.principal, { name: 'Good Cook', instructions: 'Cook.' });
+    const chosen = { id: 'r', name: 'select_route', arguments: '{"route_id":"good-cook","reasoning":"x"}' };
+    for (const more of [{}, streamed]) {
+      stage.model.enqueue(toolCallReply([chosen]), textReply(['Soup.']));
+      const reply = await door.ask(plain('Hungry', { model: 'auto', ...more }));
+      expect(reply.text).toContain('"model":"good-cook"');
+      expect(reply.text).toContain('Soup.');
+    }
+  });
+});
