@@ -1,0 +1,211 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { scopeOf } from '#auth';
+import { JobStopper } from '#jobs';
+import { armCrashPoint, Config } from '#platform';
+
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openSubJobStage, type SubJobStage } from '../harness/sub-jobs.js';
+import { agent } from '../harness/workflow-stage.js';
+
+let names = 0;
+const fresh = (word: string) => `${word}-${(names += 1)}`;
+const says = (text: string) => textReply([text]);
+const call = (name: string, input: string, id = `call_${input}`) => ({
+  id,
+  name,
+  arguments: JSON.stringify({ input }),
+});
+const untilAsked = { q: { type: 'approval', prompt: 'Well?' } };
+
+/** A chat about `line` that may call these. */
+const chat = async (stage: SubJobStage, line: string, ...tools: readonly string[]) =>
+  (await stage.ask(tools, { messages: [{ role: 'user', content: line }] })).jobId;
+const toolTexts = (stage: SubJobStage, line: string) => {
+  const messages = stage.asked(line).at(-1) ?? [];
+  return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+};
+
+describe('jobs below jobs', () => {
+  let stage: SubJobStage;
+
+  beforeAll(async () => {
+    stage = await openSubJobStage();
+  });
+
+  afterEach(() => {
+    stage.assertPlayed();
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  /** A chat whose workflow has called another one, which waits for a person; gives their ids, outermost first, and who is asked in the outer two. */
+  const threeDeep = async () => {
+    const [inner, outer, line, prompt] = [fresh('inner'), fresh('outer'), fresh('ask'), fresh('pass')];
+    await stage.offer(inner, untilAsked, ['start -> q']);
+    await stage.offer(outer, { a: agent(prompt, { tools: [`workflow.${inner}`] }) }, ['start -> a']);
+    stage.says(line, toolCallReply([call(`workflow.${outer}`, 'x')]));
+    stage.says(prompt, toolCallReply([call(`workflow.${inner}`, 'y')]));
+    const root = await chat(stage, line, `workflow.${outer}`);
+    const [middle] = await stage.below(root, 1, 'waiting');
+    const [leaf] = await stage.below(middle?.id ?? '', 1, 'waiting');
+    return { ids: [root, middle?.id ?? '', leaf?.id ?? ''] as const, line, prompt };
+  };
+  const statuses = async (ids: readonly string[]) => {
+    const lines = await Promise.all(ids.map((id) => stage.line(id)));
+    return lines.map(({ status, reason }) => [status, reason]);
+  };
+  const stopTree = (jobId: string) => stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
+
+  it('end with the job that is stopped, at every depth', async () => {
+    const { ids } = await threeDeep();
+    expect(await stage.line(ids[2])).toMatchObject({ depth: 2, root: ids[0], parent: ids[1] });
+    expect(await stopTree(ids[0])).toEqual({ state: 'aborted', stoppedSubJobs: 2 });
+    expect(await statuses(ids)).toEqual([
+      ['cancelled', 'cancelled'],
+      ['cancelled', 'parent_stopped'],
+      ['cancelled', 'parent_stopped'],
+    ]);
+    const open = await stage.rows(
+      `SELECT 1 FROM interrupt WHERE job_id = ANY($1) AND status = 'open'
+       UNION ALL SELECT 1 FROM tool_call WHERE job_id = ANY($1) AND status = 'running'`,
+      [ids],
+    );
+    expect(open).toEqual([]);
+  });
+
+  it('end with it also when it had ended before', async () => {
+    const { ids } = await threeDeep();
+    // As if whoever ended it had been lost before it could stop what was below.
+    await stage.rows(
+      `UPDATE job SET status = 'failed', reason = 'internal', finished_at = clock_timestamp(), lease_epoch = lease_epoch + 1
+        WHERE id = $1`,
+      [ids[0]],
+    );
+    expect(await stopTree(ids[0])).toEqual({ state: 'already_terminal', stoppedSubJobs: 2 });
+    expect(await stopTree(ids[0])).toEqual({ state: 'already_terminal', stoppedSubJobs: 0 });
+    expect((await statuses(ids)).map(([status]) => status)).toEqual(['failed', 'cancelled', 'cancelled']);
+  });
+
+  it('are found by the sweep when their call has ended and nobody has stopped them', async () => {
+    const { ids } = await threeDeep();
+    await stage.rows(
+      `WITH ended AS (UPDATE tool_call SET status = 'cancelled', finished_at = clock_timestamp() WHERE job_id = $1)
+       UPDATE job SET status = 'failed', reason = 'internal', finished_at = clock_timestamp() WHERE id = $1`,
+      [ids[0]],
+    );
+    await stage.sweep();
+    expect((await statuses(ids)).map(([status]) => status)).toEqual(['failed', 'cancelled', 'cancelled']);
+  });
+
+  it('let a job above them go on when they alone are stopped', async () => {
+    const { ids, line, prompt } = await threeDeep();
+    const [root, middle, leaf] = ids;
+    stage.says(prompt, says('stopped below'));
+    stage.says(line, says('all right'));
+    expect(await stopTree(leaf)).toEqual({ state: 'aborted', stoppedSubJobs: 0 });
+    expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'all right' });
+    expect(await stage.line(middle)).toMatchObject({ status: 'completed' });
+  });
+
+  it('are three of a job at a time; the model reads why there is no fourth', async () => {
+    const [name, line] = [fresh('asks'), fresh('ask')];
+    await stage.offer(name, untilAsked, ['start -> q']);
+    const calls = ['a', 'b', 'c', 'd'].map((input) => call(`workflow.${name}`, input));
+    stage.says(line, toolCallReply(calls), says('enough'));
+    const jobId = await chat(stage, line, `workflow.${name}`);
+    const below = await stage.below(jobId, 3, 'waiting');
+    for (const { id } of below) await stage.answer((await stage.waits(id))[0], { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'enough' });
+    expect(toolTexts(stage, line)).toEqual([
+      ...['a', 'b', 'c'],
+      `Error executing tool "workflow.${name}": 3 jobs of this job are still at work; wait for one to end`,
+    ]);
+  });
+
+  it('are no deeper than two', async () => {
+    const [a, b, c, line] = [fresh('a'), fresh('b'), fresh('c'), fresh('ask')];
+    const [first, second] = [fresh('first'), fresh('second')];
+    await stage.offer(c, { t: { type: 'transform', expression: 'input' } }, ['start -> t']);
+    await stage.offer(b, { a: agent(second, { tools: [`workflow.${c}`] }) }, ['start -> a']);
+    await stage.offer(a, { a: agent(first, { tools: [`workflow.${b}`] }) }, ['start -> a']);
+    stage.says(line, toolCallReply([call(`workflow.${a}`, 'x')]), says('done'));
+    stage.says(first, toolCallReply([call(`workflow.${b}`, 'x')]), says('ok'));
+    stage.says(second, toolCallReply([call(`workflow.${c}`, 'x')]), says('no deeper'));
+    const jobId = await chat(stage, line, `workflow.${a}`);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(toolTexts(stage, second)).toEqual([
+      `Error executing tool "workflow.${c}": Jobs within jobs go 2 levels deep, not further`,
+    ]);
+  });
+
+  it('count for the cap of their user', async () => {
+    const [name, line] = [fresh('capped'), fresh('ask')];
+    await stage.offer(name, untilAsked, ['start -> q']);
+    const cap = (jobs: number) =>
+      stage.database.postgres.withWorkspaceSql(stage.people.owner.workspaceId, (client) =>
+        client.query('UPDATE workspace SET max_jobs_per_user = $1', [jobs]),
+      );
+    const [unfinished] = await stage.rows<{ jobs: number }>(
+      `SELECT count(*)::int AS jobs FROM job WHERE status IN ('queued', 'running', 'waiting')`,
+    );
+    await cap((unfinished?.jobs ?? 0) + 1);
+    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('later'));
+    const jobId = await chat(stage, line, `workflow.${name}`);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'later' });
+    await cap(1000);
+    expect(toolTexts(stage, line)).toEqual([`Error executing tool "workflow.${name}": Server busy, try again later`]);
+  });
+});
+
+describe('a sub-job whose hints are lost', () => {
+  let stage: SubJobStage;
+
+  beforeAll(async () => {
+    stage = await openSubJobStage({ hints: false });
+  });
+
+  afterEach(() => {
+    armCrashPoint(Config.from({ NODE_ENV: 'test' }));
+    stage.assertPlayed();
+  });
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  const transform = { t: { type: 'transform', expression: 'input' } };
+
+  it('is started by the sweep, once, when nobody has', async () => {
+    const [name, line] = [fresh('lost'), fresh('ask')];
+    await stage.offer(name, transform, ['start -> t']);
+    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('found'));
+    armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-sub-job:throw' }));
+    const jobId = await chat(stage, line, `workflow.${name}`);
+    await stage.waits(jobId);
+    expect(await stage.below(jobId, 0)).toEqual([]);
+    await Promise.all([stage.sweep(), stage.sweep(), stage.sweep()]);
+    await stage.below(jobId, 1, 'completed');
+    await Promise.all([stage.sweep(), stage.sweep(), stage.sweep()]);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'found' });
+    expect(await stage.below(jobId, 1)).toHaveLength(1);
+    expect(toolTexts(stage, line)).toEqual(['x']);
+  });
+
+  it('is taken over by the sweep, once, when it has ended', async () => {
+    const [name, line] = [fresh('late'), fresh('ask')];
+    await stage.offer(name, transform, ['start -> t']);
+    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('at last'));
+    const jobId = await chat(stage, line, `workflow.${name}`);
+    await stage.below(jobId, 1, 'completed');
+    expect(await stage.waits(jobId)).toEqual([]);
+    await Promise.all([stage.sweep(), stage.sweep()]);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'at last' });
+    const ends = (await stage.eventsOf(jobId, 'tool-call-updated')).filter(
+      ({ body }) => body['internalStatus'] === 'completed',
+    );
+    expect(ends).toHaveLength(1);
+  });
+});
