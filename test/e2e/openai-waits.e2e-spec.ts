@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ApprovalPoliciesService } from '#tools';
+
+import { eventually } from '../harness/eventually.js';
+import { type CompletionReply, completionsDoor, contentOf, type OpenCompletion } from '../harness/openai-door.js';
+import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+  const policy = { rules: [{ match: 'add_numbers', action: 'require_approval' }] };
+  await stage.test.api.app.get(ApprovalPoliciesService).save(stage.owner.principal, { policy, expectedVersion: null });
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const sum = { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' };
+const contentOfWhole = ({ json }: CompletionReply) =>
+  (json as { choices?: [{ message: { content: string } }] }).choices?.[0].message.content;
+
+async function waitsFor(open: OpenCompletion): Promise<string> {
+  await open.until(': waiting approval ');
+  return /^: waiting approval (\S+)$/m.exec(open.raw())?.[1] ?? '';
+}
+async function decide(id: string, decision: 'approve' | 'deny'): Promise<void> {
+  const { key } = stage.owner;
+  const asked = await stage.test.call('GET', `/api/interrupts/${id}`, { key });
+  const { argumentsHash } = (asked.body as { request: { argumentsHash: string } }).request;
+  const reply = await stage.test.call('POST', `/api/interrupts/${id}/decision`, {
+    key,
+    body: { decision, argumentsHash },
+  });
+  expect(reply).toMatchObject({ status: 200 });
+}
+
+describe('an answer that needs a person', () => {
+  it('says so in a comment, and goes on with the decision', async () => {
+    stage.model.enqueue(toolCallReply([sum]), textReply(['3']));
+    const open = stage.door.open(plain('add', { stream: true }));
+    const id = await waitsFor(open);
+    await decide(id, 'approve');
+    const { text } = await open.over;
+    expect(contentOf(text)).toBe(
+      '<tool id="1" state="start">add_numbers(a=1, b=2)</tool>\n<tool id="1" state="done">add_numbers(a=1, b=2)\n3</tool>\n3',
+    );
+  });
+
+  it('waits for people first where its client has calls as well, approved or not', async () => {
+    for (const decision of ['approve', 'deny'] as const) {
+      const id = `with-${decision}`;
+      stage.model.enqueue(toolCallReply([ask(id, 'Rome'), { ...sum, id: `sum-${decision}` }]));
+      const open = stage.door.open(withTools([user('hi')], { stream: true }));
+      await decide(await waitsFor(open), decision);
+      const { text } = await open.over;
+      expect(text).toContain(`"id":"${id}"`);
+      expect(text).toContain('"finish_reason":"tool_calls"');
+      stage.model.enqueue(textReply(['done']));
+      const next = await stage.door.ask(withTools([user('hi'), called(ask(id, 'Rome')), result(id, '30')]));
+      expect(contentOfWhole(next)).toBe('done');
+    }
+  });
+
+  it('is refused where nobody is to be waited for, and its job cancelled', async () => {
+    const { door } = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' });
+    const message = 'x-tool-event-format=openai cannot pause for human approval or input';
+    for (const stream of [true, false]) {
+      stage.model.enqueue(toolCallReply([sum]));
+      const reply = await door.ask(withTools([user('hi')], { stream }));
+      expect([reply.status, reply.json]).toEqual([
+        400,
+        { error: { message, type: 'invalid_request_error', param: null, code: null } },
+      ]);
+      const jobId = String(reply.headers['x-job-id']);
+      const { body } = await stage.test.call('GET', `/api/jobs/${jobId}/status`, { key: stage.owner.key });
+      expect(body).toMatchObject({ status: 'aborted' });
+    }
+    stage.model.enqueue(toolCallReply([sum], { text: 'I add.' }));
+    const open = door.open(withTools([user('hi')], { stream: true }));
+    const { text } = await open.over;
+    if (text.startsWith('data:')) expect(text).toContain(`[error] ${message}`);
+    else expect(text).toContain(message);
+  });
+});
+
+describe('a key that is revoked', () => {
+  it('breaks off what is told with it, and the job goes on', async () => {
+    const { key, keyId } = await stage.test.people.keyOf(stage.owner.principal, ['read', 'write']);
+    const gate = createGate();
+    const { body } = textReply(['One, ', 'two.']);
+    stage.model.enqueue({ body: [...body.slice(0, 2), gate, ...body.slice(2)] });
+    const open = completionsDoor(stage.test.url, key).open(plain('count', { stream: true }));
+    await open.until('One, ');
+    const jobId = String((await open.begun).headers['x-job-id']);
+    await stage.test.auth.apiKeys.revoke(stage.owner.principal, keyId);
+    const { complete } = await open.over;
+    expect(complete).toBe(false);
+    gate.open();
+    await eventually('the job has ended', async () => {
+      const reply = await stage.test.call('GET', `/api/jobs/${jobId}/status`, { key: stage.owner.key });
+      return (reply.body as { status: string }).status === 'complete' ? true : undefined;
+    });
+    expect((await completionsDoor(stage.test.url, key).ask(plain('hi'))).status).toBe(401);
+  });
+});
+
+describe('a reader that does not read', () => {
+  it('is waited for, and gets everything in the end', async () => {
+    const piece = 'x'.repeat(8_192);
+    const pieces = Array.from({ length: 200 }, () => piece);
+    stage.model.enqueue(textReply(pieces));
+    const { door } = await stage.another({ SLOW_VIEWER_BYTES: '65536' });
+    const open = door.open(plain('a lot', { stream: true }));
+    await open.until('data: ');
+    open.pause();
+    const jobId = String((await open.begun).headers['x-job-id']);
+    await eventually('the job has ended', async () => {
+      const reply = await stage.test.call('GET', `/api/jobs/${jobId}/status`, { key: stage.owner.key });
+      return (reply.body as { status: string }).status === 'complete' ? true : undefined;
+    });
+    open.resume();
+    const { text } = await open.over;
+    expect(contentOf(text).length).toBe(pieces.length * piece.length);
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  });
+});
+
+describe('a server that stops', () => {
+  it('breaks off its streams, which another one takes up', async () => {
+    const gate = createGate();
+    const { body } = textReply(['One, ', 'two.']);
+    const { test, door } = await stage.another({});
+    stage.model.enqueue({ body: [...body.slice(0, 2), gate, ...body.slice(2)] });
+    const headers = { 'idempotency-key': 'stopped' };
+    const open = door.open(plain('count', { stream: true }), headers);
+    await open.until('One, ');
+    const closing = test.close();
+    expect((await open.over).complete).toBe(false);
+    const again = stage.door.open(plain('count', { stream: true }), headers);
+    gate.open();
+    expect(contentOf((await again.over).text)).toContain('two.');
+    await closing;
+  });
+});
