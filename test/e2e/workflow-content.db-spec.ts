@@ -4,7 +4,7 @@ import { SnapshotRepository } from '#jobs';
 
 import { WorkflowRunner } from '../../libs/workflows/src/run/workflow-runner.js';
 import { eventually } from '../harness/eventually.js';
-import { createGate, errorReply, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, deltaChunk, errorReply, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent, openWorkflowStage, type StoredEvent, type WorkflowStage } from '../harness/workflow-stage.js';
 
 let stage: WorkflowStage;
@@ -38,6 +38,17 @@ describe('the content of a workflow', () => {
     expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', attempt: 0 });
     expect(deltas(await stage.eventsOf(jobId))).toEqual([['a', 0, 'The answer.']]);
     expect((await stage.eventsOf(jobId)).at(-1)?.body).toMatchObject({ content_length: 11, status: 'completed' });
+  });
+
+  it('keeps what its only leaf thought about it', async () => {
+    const thinking = deltaChunk({ reasoning_content: 'Hm.' });
+    const said = textReply(['The answer.']);
+    stage.says('Think.', { ...said, body: [thinking, ...said.body] });
+    const jobId = await stage.run({ a: agent('Think.') }, ['start -> a']);
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', reasoning: 'Hm.' });
+    expect(
+      await stage.rows('SELECT text, reasoning FROM round WHERE job_id = $1 AND node_run IS NULL', [jobId]),
+    ).toEqual([{ text: 'The answer.', reasoning: 'Hm.' }]);
   });
 
   it('holds nothing of what nodes before the leaf say', async () => {

@@ -3,6 +3,8 @@ import { type JobRun, type NewJobEvent, roundRow, type RunWrite } from '#jobs';
 /** What a run has to show for itself in the end. */
 export interface FinalContent {
   readonly text: string;
+  /** What was shown with it. */
+  readonly reasoning: string;
   /** The round it is stored as; free in the job. */
   readonly round: number;
   /** Whether what was streamed as content is this very text. */
@@ -14,12 +16,13 @@ export interface FinalContent {
  * The content of a finished workflow job is its final output, stored as a round of no node. Where something else was shown
  * meanwhile (several leaves, a node that only puts together), that is withdrawn first. Pure but for what it reads of `run`.
  */
-export function finalContent(run: JobRun, { text, round, isShown, startedAt }: FinalContent): RunWrite {
+export function finalContent(run: JobRun, { text, reasoning, round, isShown, startedAt }: FinalContent): RunWrite {
+  const isWithdrawn = !isShown && run.contentLength > 0;
   const row = roundRow(run.job, {
-    ...{ number: round, model: '', text, reasoning: '', finishReason: 'stop', partial: false },
+    ...{ number: round, model: '', text, reasoning: isWithdrawn ? '' : reasoning },
+    ...{ finishReason: 'stop', partial: false },
     ...{ promptTokens: 0, completionTokens: 0, usageEstimated: false, startedAt },
   });
-  const isWithdrawn = !isShown && run.contentLength > 0;
   const withdrawal: NewJobEvent = {
     type: 'round-restarted',
     body: { round, reason: 'final_output', contentLength: 0, reasoningLength: 0 },
@@ -33,9 +36,12 @@ export function finalContent(run: JobRun, { text, round, isShown, startedAt }: F
 }
 
 /** What was shown as content of a job that ends before its time: kept as a round of no node too, without another word. */
-export function keptContent(run: JobRun, { text, round, startedAt }: Omit<FinalContent, 'isShown'>): RunWrite {
+export function keptContent(
+  run: JobRun,
+  { text, reasoning, round, startedAt }: Omit<FinalContent, 'isShown'>,
+): RunWrite {
   const row = roundRow(run.job, {
-    ...{ number: round, model: '', text, reasoning: '', finishReason: 'interrupted', partial: true },
+    ...{ number: round, model: '', text, reasoning, finishReason: 'interrupted', partial: true },
     ...{ promptTokens: 0, completionTokens: 0, usageEstimated: false, startedAt },
   });
   return { rows: [row], counts: { contentLength: text.length - run.totals.contentLength } };

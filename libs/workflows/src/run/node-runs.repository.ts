@@ -5,6 +5,7 @@ import { Postgres } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
+import type { ShownContent } from './run-facts.js';
 
 /** A question that a node asked, as its request stands. */
 export interface StoredQuestion {
@@ -69,9 +70,9 @@ export class NodeRunsRepository {
   }
 
   /** What its log shows as content. */
-  async contentOf(job: JobRef): Promise<string> {
-    const { text } = await this.shown.read(job);
-    return text.map((piece) => piece.text).join('');
+  async contentOf(job: JobRef): Promise<ShownContent> {
+    const { text, reasoning } = await this.shown.read(job);
+    return { text: joined(text), reasoning: joined(reasoning) };
   }
 
   /** How the questions of its nodes stand by now. */
@@ -83,4 +84,8 @@ export class NodeRunsRepository {
     });
     return row?.questions ?? [];
   }
+}
+
+function joined(pieces: readonly { readonly text: string }[]): string {
+  return pieces.map(({ text }) => text).join('');
 }

@@ -20,6 +20,7 @@ function scene() {
   const tally = {
     addUsage: (...usage: number[]) => counted.push(usage),
     addContent: () => undefined,
+    addReasoning: () => undefined,
     loseContent: () => undefined,
   };
   // The view writes to the run, and reads no more of it than this here; nor of its place.

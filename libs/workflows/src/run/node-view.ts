@@ -13,6 +13,8 @@ export interface Showing {
 export interface RunTally {
   readonly addUsage: (nodeRun: number, promptTokens: number, completionTokens: number) => void;
   readonly addContent: (text: string) => void;
+  /** Of the content. */
+  readonly addReasoning: (text: string) => void;
   /** Some of it was withdrawn. */
   readonly loseContent: () => void;
 }
@@ -54,7 +56,10 @@ export class NodeView implements NodeCallingRun {
   }
 
   reasoning(round: number, text: string): Promise<void> | undefined {
-    return this.options.isShown ? this.run.reasoning(round, text, this.place) : undefined;
+    const { isShown, isContent, tally } = this.options;
+    if (!isShown) return undefined;
+    if (isContent) tally.addReasoning(text);
+    return this.run.reasoning(round, text, this.place);
   }
 
   closeRound(round: number): number {

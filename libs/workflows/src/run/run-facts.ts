@@ -9,13 +9,19 @@ interface Facts {
   completionTokens: number;
 }
 
+/** What a viewer of a job has been shown as its content. */
+export interface ShownContent {
+  text: string;
+  reasoning: string;
+}
+
 /** When the node runs of one job began and ended, and what they used; by ordinal. */
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
   /** UTF-16 units that finished node runs have read and said. */
   private text = 0;
-  /** What leaves of the top have shown as the job's content; null: it is not known word for word. */
-  content: string | null = '';
+  /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
+  shown: ShownContent | null = { text: '', reasoning: '' };
 
   constructor(private readonly now: () => number) {}
 
@@ -58,11 +64,15 @@ export class RunFacts implements RunTally {
   }
 
   addContent(text: string): void {
-    if (this.content !== null) this.content += text;
+    if (this.shown !== null) this.shown.text += text;
+  }
+
+  addReasoning(text: string): void {
+    if (this.shown !== null) this.shown.reasoning += text;
   }
 
   loseContent(): void {
-    this.content = null;
+    this.shown = null;
   }
 }
 

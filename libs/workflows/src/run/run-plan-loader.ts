@@ -1,25 +1,49 @@
 import { Injectable } from '@nestjs/common';
 
+import { type AgentPreset, AgentsService } from '#chat';
 import type { JobRun } from '#jobs';
 
 import type { WorkflowGraph } from '../definition/graph.js';
+import { withAgents } from '../definition/with-agents.js';
 import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
 import type { RunPlan } from '../engine/run-plan.js';
+import { toNodeAgent } from '../start/to-node-agent.js';
 import type { WorkflowInput } from '../start/workflow-input.js';
 import { definitionGone } from './run.errors.js';
 
 /** Makes the plan of a workflow job: its definition and those of its subflows, as they were pinned when it was accepted. */
 @Injectable()
 export class RunPlanLoader {
-  constructor(private readonly versions: VersionsInUse) {}
+  constructor(
+    private readonly versions: VersionsInUse,
+    private readonly agents: AgentsService,
+  ) {}
+
+  /** The agents that nodes name, as they were pinned, by the names that they give them. Throws `agent_gone`. */
+  async agentsOf({ job }: JobRun, { agents = {} }: WorkflowInput): Promise<ReadonlyMap<string, AgentPreset>> {
+    const pins = Object.entries(agents);
+    if (pins.length === 0) return new Map();
+    const presets = await this.agents.pinned(
+      job.workspaceId,
+      pins.map(([, pin]) => pin),
+    );
+    return new Map(pins.flatMap(([name], i) => (presets[i] === undefined ? [] : [[name, presets[i]] as const])));
+  }
 
   /** Throws `workflow_gone`, `workflow_not_runnable`. */
-  async planFor({ job }: JobRun, input: WorkflowInput): Promise<RunPlan> {
+  async planFor(
+    { job }: JobRun,
+    input: WorkflowInput,
+    agents: ReadonlyMap<string, AgentPreset> = new Map(),
+  ): Promise<RunPlan> {
     const { workspaceId, workflowId, workflowVersion } = job;
     if (workflowId === null || workflowVersion === null) throw definitionGone();
     const refs = Object.keys(input.subflows);
     const pins = [{ id: workflowId, version: workflowVersion }, ...Object.values(input.subflows)];
-    const [graph, ...subflows] = (await this.versions.load(workspaceId, pins)).map(graphOf);
+    const tools = Object.keys(input.toolPins);
+    const given = new Map([...agents].map(([name, agent]) => [name, toNodeAgent(agent, tools)]));
+    const versions = await this.versions.load(workspaceId, pins);
+    const [graph, ...subflows] = versions.map((version) => withAgents(graphOf(version), given));
     if (graph === undefined) throw definitionGone();
     return {
       graph,

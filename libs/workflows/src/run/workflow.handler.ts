@@ -13,7 +13,7 @@ import { NodeQuestions } from './node-questions.js';
 import { NodeRunsRepository } from './node-runs.repository.js';
 import { NodeServices } from './node-services.js';
 import { RunBudget } from './run-budget.js';
-import { RunFacts } from './run-facts.js';
+import { RunFacts, type ShownContent } from './run-facts.js';
 import { RunPlanLoader } from './run-plan-loader.js';
 import type { RunScope } from './running-node.js';
 import { WorkflowRunner } from './workflow-runner.js';
@@ -55,7 +55,9 @@ export class WorkflowHandler implements JobHandler {
   private async goOn(run: JobRun, opened: Opened): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
     const { toolPins, toolApproval } = input;
-    const terms = { toolPins, ...(toolApproval === undefined ? {} : { toolApproval }) };
+    const agents = await this.plans.agentsOf(run, input);
+    const agentPolicies = Object.fromEntries([...agents].map(([name, agent]) => [name, agent.toolApproval]));
+    const terms = { toolPins, agentPolicies, ...(toolApproval === undefined ? {} : { toolApproval }) };
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
     const enteredAt = this.enteredAt.get(run) ?? now();
     this.enteredAt.set(run, enteredAt);
@@ -65,7 +67,7 @@ export class WorkflowHandler implements JobHandler {
     ]);
     const questions = new NodeQuestions(run);
     questions.load(stored.questions);
-    const pinned = await this.plans.planFor(run, input);
+    const pinned = await this.plans.planFor(run, input, agents);
     const facts = new RunFacts(now);
     facts.load(stored.nodeRuns);
     if (run.contentLength > 0) facts.loseContent();
@@ -103,24 +105,26 @@ export class WorkflowHandler implements JobHandler {
       await this.keepContent(scope);
       return outputLimit(MAX_OUTPUT_BYTES);
     }
-    const isShown = (await this.contentOf(run, facts)) === finalOutput;
+    const { text: shown, reasoning } = await this.contentOf(run, facts);
     crashpoint('before-final-output');
     const round = conversations.takeRound();
-    run.append(finalContent(run, { text: finalOutput, round, isShown, startedAt: now() }));
+    run.append(
+      finalContent(run, { text: finalOutput, reasoning, round, isShown: shown === finalOutput, startedAt: now() }),
+    );
     return { status: 'completed', reason: 'stop' };
   }
 
   /** Unless another worker goes on. */
   private async keepContent({ run, conversations, facts }: RunScope): Promise<void> {
-    const text = await this.contentOf(run, facts);
+    const { text, reasoning } = await this.contentOf(run, facts);
     const isOver = !run.signal.aborted || endsJob(run.signal.reason);
-    if (text !== '' && isOver)
-      run.append(keptContent(run, { text, round: conversations.takeRound(), startedAt: now() }));
+    if ((text !== '' || reasoning !== '') && isOver)
+      run.append(keptContent(run, { text, reasoning, round: conversations.takeRound(), startedAt: now() }));
   }
 
   /** Word for word; what an earlier look has shown, and what was withdrawn, only the log knows. */
-  private async contentOf(run: JobRun, { content }: RunFacts): Promise<string> {
-    if (content !== null) return content;
+  private async contentOf(run: JobRun, { shown }: RunFacts): Promise<ShownContent> {
+    if (shown !== null) return shown;
     await run.commit();
     return this.stored.contentOf(run.job);
   }
