@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -115,6 +115,30 @@ describe('nightshift', () => {
   it('lists tools', async () => {
     expect((await nightshift(['tools', 'list'])).stdout).toMatch(/^calculate +server +pure +/m);
     expect(await nightshift(['tools', 'call', 'nothing'])).toMatchObject({ code: 4 });
+  }, 60_000);
+
+  it('lists agents, asks one, and calls a tool of one', async () => {
+    const key = readFileSync(join(folder, '.nightshift', 'demo-api-key'), 'utf8').trim();
+    const make = async (input: object) => {
+      const query = 'mutation($input: CreateAgentInput!) { createAgent(input: $input) { userErrors { message } } }';
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const body = JSON.stringify({ query, variables: { input } });
+      return (await fetch(`${server.url ?? ''}/graphql`, { method: 'POST', headers, body })).json();
+    };
+    const none = { data: { createAgent: { userErrors: [] } } };
+    const policy = { rules: [{ match: '*', action: 'require_approval' }] };
+    expect(await make({ name: 'Clerk', tools: ['calculate'], description: 'Does sums' })).toEqual(none);
+    expect(await make({ name: 'Careful', tools: ['calculate'], toolApproval: policy })).toEqual(none);
+
+    expect((await nightshift(['agents'])).stdout).toMatch(/^clerk +1 +calculate +Does sums$/m);
+    const run = await nightshift(['run', 'What is 17 * 23?', '--agent', 'clerk']);
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
+    expect(await nightshift(['run', 'What is 17 * 23?', '--agent', 'nobody'])).toMatchObject({ code: 4 });
+
+    const call = ['tools', 'call', 'calculate', '{"expression": "2 ^ 10"}', '--agent'];
+    expect(await nightshift([...call, 'clerk'])).toMatchObject({ code: 0, stdout: '1024\n' });
+    expect(await nightshift([...call, 'careful'])).toMatchObject({ code: 6 });
+    expect(await nightshift([...call, 'nobody'])).toMatchObject({ code: 4 });
   }, 60_000);
 
   it('completes words in bash', () => {

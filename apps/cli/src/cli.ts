@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 
 import type { CliError } from './cli.errors.js';
+import { addAgents } from './commands/agents.command.js';
 import { addApprove } from './commands/approve.command.js';
 import { addAttach } from './commands/attach.command.js';
 import { addCancel } from './commands/cancel.command.js';
@@ -75,7 +76,18 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', epilogue);
   for (const option of globalOptions()) program.addOption(option);
-  const commands = [addRun, addAttach, addJobs, addLogs, addApprove, addCancel, addWorkflows, addTools, addDoctor];
+  const commands = [
+    addRun,
+    addAttach,
+    addJobs,
+    addLogs,
+    addApprove,
+    addCancel,
+    addWorkflows,
+    addTools,
+    addAgents,
+    addDoctor,
+  ];
   for (const add of commands) add(program, perform);
   addCompletion(program, perform);
   return program;

@@ -12,6 +12,7 @@ export const documents = {
       pageInfo { hasNextPage endCursor }
     }
   }`,
+  agents: `query CliAgents { agents(first: 100) { nodes { id slug name version model tools description isDefault } } }`,
   workspaceTools: `query CliWorkspaceTools($after: String) {
     workspaceTools(first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
   }`,
@@ -51,6 +52,23 @@ export const jobListDocument: TypedDocument<
   },
   ListVariables
 > = documents.jobList;
+
+/** An agent in a list. */
+interface ListedAgent {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly version: number;
+  readonly model: string | null;
+  readonly tools: readonly string[];
+  readonly description: string;
+  readonly isDefault: boolean;
+}
+
+export const agentsDocument: TypedDocument<
+  { readonly agents: { readonly nodes: readonly ListedAgent[] } },
+  Record<string, never>
+> = documents.agents;
 
 export const workspaceToolsDocument: TypedDocument<
   {

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { formatAge, formatDuration } from '../format/duration.js';
-import { type Cell, formatTable } from '../format/table.js';
+import { showTable } from '../format/show-table.js';
+import type { Cell } from '../format/table.js';
 import { jobListDocument, type ListedJob } from '../operations.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen, Style } from '../terminal/screen.js';
@@ -85,14 +86,11 @@ function show(screen: Screen, found: readonly ListedJob[]): void {
     return;
   }
   const now = Date.now();
-  const heading = (text: string): Cell => ({ text, paint: (plain) => screen.ink('dim', plain) });
-  const headings = ['STATUS', 'JOB', 'STARTED', 'TOOK', 'TOKENS', 'ABOUT'].map(heading);
-  for (const line of formatTable(
-    headings,
+  showTable(
+    screen,
+    ['STATUS', 'JOB', 'STARTED', 'TOOK', 'TOKENS', 'ABOUT'],
     found.map((job) => rowOf(screen, job, now)),
-    screen.columns,
-  ))
-    screen.line(line);
+  );
 }
 
 function rowOf(screen: Screen, job: ListedJob, now: number): Cell[] {

@@ -1,4 +1,4 @@
-import type { Nightshift, StartChat, StartedJob } from '@nightshift/client';
+import type { StartChat, StartedJob } from '@nightshift/client';
 import type { Command } from 'commander';
 
 import { usageError } from '../cli.errors.js';
@@ -29,7 +29,7 @@ export function addRun(program: Command, perform: Perform): void {
     )
     .argument('[prompt...]', 'what to ask; without it, what comes on standard input')
     .option('-t, --tools <names>', 'tools that it may call, as in calculate,web_search (`tools list` shows them)')
-    .option('-a, --agent <name>', 'the agent that answers')
+    .option('-a, --agent <name>', 'the agent that answers: its id, slug or name; auto: whichever fits best')
     .option('-m, --model <name>', "the model; without, the workspace's")
     .option('--thread <id>', 'go on in this thread; without, begin a new one')
     .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
@@ -54,19 +54,15 @@ async function run(context: Context, words: readonly string[], flags: RunFlags):
   return followToEnd(context, { ...flags, client, job, after: 0, announce });
 }
 
-function toStart(
-  message: string,
-  { tools, model, thread, agent, ask }: RunFlags,
-): Parameters<Nightshift['startChat']>[0] {
-  const start: StartChat = {
+function toStart(message: string, { tools, model, thread, agent, ask }: RunFlags): StartChat {
+  return {
     message,
     ...(tools !== undefined && { serverTools: listOf(tools) }),
     ...(model !== undefined && { model }),
     ...(thread !== undefined && { threadId: thread }),
+    ...(agent !== undefined && { agent: agent === 'auto' ? { auto: true } : { id: agent } }),
     ...(ask === true && { toolApproval: { rules: [{ match: '*', action: 'require_approval' }] } }),
   };
-  if (agent === undefined) return start;
-  throw usageError('--agent: this server has no agents yet.');
 }
 
 async function messageOf({ screen }: Context, words: readonly string[], { file }: RunFlags): Promise<string> {

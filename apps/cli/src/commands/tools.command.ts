@@ -6,7 +6,7 @@ import { CliError, notFound } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { formatDuration } from '../format/duration.js';
-import { type Cell, formatTable } from '../format/table.js';
+import { showTable } from '../format/show-table.js';
 import { workspaceToolsDocument } from '../operations.js';
 import { oneLine, plainText } from '../terminal/plain-text.js';
 import { executeTool } from './execute-tool.js';
@@ -42,19 +42,13 @@ async function list({ client, json, emit, screen }: Context): Promise<ExitCode> 
     for (const tool of tools) emit(tool);
     return exitCodes.ok;
   }
-  const headings = ['TOOL', 'RUNS', 'EFFECT', 'WHAT IT DOES'];
-  const rows = tools.map(({ name, sort, effect, description }): Cell[] => [
-    { text: name, paint: (text) => screen.ink('cyan', text) },
+  const rows = tools.map(({ name, sort, effect, description }) => [
+    { text: name, paint: (text: string) => screen.ink('cyan', text) },
     { text: sort.toLowerCase() },
     { text: effect.toLowerCase() },
     { text: oneLine(description) },
   ]);
-  const table = formatTable(
-    headings.map((text) => ({ text, paint: (plain) => screen.ink('dim', plain) })),
-    rows,
-    screen.columns,
-  );
-  for (const line of table) screen.line(line);
+  showTable(screen, ['TOOL', 'RUNS', 'EFFECT', 'WHAT IT DOES'], rows);
   return exitCodes.ok;
 }
 

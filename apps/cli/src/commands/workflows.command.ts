@@ -4,7 +4,7 @@ import { notFound, usageError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { formatAge } from '../format/duration.js';
-import { type Cell, formatTable } from '../format/table.js';
+import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import type { Perform } from './perform.js';
@@ -128,17 +128,16 @@ async function listWorkflows({ client, json, emit, screen }: Context): Promise<E
     for (const workflow of workflows.nodes) emit(workflow);
     return exitCodes.ok;
   }
-  if (workflows.nodes.length === 0) screen.note('No workflows. `nightshift workflows push FILE` saves one.');
-  const headings = ['WORKFLOW', 'PUBLISHED', 'CHANGED', 'NAME'].map((text): Cell => ({
-    text,
-    paint: (plain) => screen.ink('dim', plain),
-  }));
-  const rows = workflows.nodes.map(({ id, clientId, publishedVersion, updatedAt, name }): Cell[] => [
-    { text: clientId ?? id },
+  if (workflows.nodes.length === 0) {
+    screen.note('No workflows. `nightshift workflows push FILE` saves one.');
+    return exitCodes.ok;
+  }
+  const rows = workflows.nodes.map(({ id, clientId, publishedVersion, updatedAt, name }) => [
+    { text: clientId ?? id, paint: (text: string) => screen.ink('cyan', text) },
     { text: publishedVersion === null ? 'no' : `version ${publishedVersion}` },
     { text: formatAge(new Date(updatedAt), Date.now()) },
     { text: oneLine(name) },
   ]);
-  if (rows.length > 0) for (const line of formatTable(headings, rows, screen.columns)) screen.line(line);
+  showTable(screen, ['WORKFLOW', 'PUBLISHED', 'CHANGED', 'NAME'], rows);
   return exitCodes.ok;
 }

@@ -44,6 +44,9 @@ export class ConversationView implements JobView {
     NodeFinishedEvent: (event) => {
       this.showNode(event);
     },
+    AgentSelectedEvent: ({ name, reasoning }) => {
+      this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
+    },
     RouteSelectedEvent: ({ name, reasoning }) => {
       this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
     },

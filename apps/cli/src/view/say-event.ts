@@ -26,6 +26,7 @@ const sayCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEven
 export const sayEvent: EventTable<string> = {
   JobQueuedEvent: ({ queuePosition }) => (queuePosition === null ? '' : `number ${queuePosition} in its thread`),
   JobStartedEvent: ({ epoch }) => (epoch === 1 ? '' : `by worker number ${epoch}`),
+  AgentSelectedEvent: ({ name, version, reasoning }) => words(name, `version ${version}`, reasoning),
   JobRequeuedEvent: ({ reason }) => words(reason),
   JobCancelRequestedEvent: ({ reason, by }) => words(reason, `by ${by}`),
   JobFinishedEvent: ({ status, error, reason, durationMs }) =>
