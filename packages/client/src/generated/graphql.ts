@@ -631,14 +631,14 @@ export type JobStateQueryVariables = Exact<{
 }>;
 
 
-export type JobStateQuery = { readonly job: { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+export type JobStateQuery = { readonly job: { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
 
 export type JobResultQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type JobResultQuery = { readonly job: { readonly content: string, readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null }>, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+export type JobResultQuery = { readonly job: { readonly content: string, readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null }>, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: JobFilterInput | null | undefined;
@@ -647,9 +647,9 @@ export type JobsQueryVariables = Exact<{
 }>;
 
 
-export type JobsQuery = { readonly jobs: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type JobsQuery = { readonly jobs: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type JobFieldsFragment = { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } };
+export type JobFieldsFragment = { readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } };
 
 export type StartedFragment = { readonly jobId: string | null, readonly messageId: string | null, readonly threadId: string | null, readonly replayed: boolean | null, readonly status: JobStatus | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> };
 
@@ -825,6 +825,12 @@ export const JobFieldsFragmentDoc = new TypedDocumentString(`
   messageId
   workflowId
   workflowVersion
+  agent {
+    id
+    slug
+    name
+    version
+  }
   createdAt
   startedAt
   finishedAt
@@ -1422,6 +1428,12 @@ fragment JobFields on Job {
   messageId
   workflowId
   workflowVersion
+  agent {
+    id
+    slug
+    name
+    version
+  }
   createdAt
   startedAt
   finishedAt
@@ -1466,6 +1478,12 @@ fragment JobFields on Job {
   messageId
   workflowId
   workflowVersion
+  agent {
+    id
+    slug
+    name
+    version
+  }
   createdAt
   startedAt
   finishedAt
@@ -1507,6 +1525,12 @@ fragment JobFields on Job {
   messageId
   workflowId
   workflowVersion
+  agent {
+    id
+    slug
+    name
+    version
+  }
   createdAt
   startedAt
   finishedAt
