@@ -66,7 +66,7 @@ export { JobsModule } from './jobs.module.js';
 export { type JobFilter, JobsRepository, type KeysetPage } from './jobs.repository.js';
 export { JobTurns, type Turn, type TurnStarter } from './line/job-turns.js';
 export { Draining, endsJob, JobCancelled } from './run/end-reason.js';
-export { Retention, type RetentionResult } from './retention/retention.js';
+export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';

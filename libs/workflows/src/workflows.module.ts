@@ -2,7 +2,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { PrincipalsRepository } from '#auth';
 import { ChatModule } from '#chat';
-import { JobHandlers, JobsModule, JobTurns } from '#jobs';
+import { JobHandlers, JobsModule, JobTurns, Retention } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
@@ -67,10 +67,13 @@ export class WorkflowsModule implements OnModuleInit {
     private readonly handlers: JobHandlers,
     private readonly turns: JobTurns,
     private readonly handler: WorkflowHandler,
+    private readonly retention: Retention,
+    private readonly memory: MemoryRepository,
   ) {}
 
   onModuleInit(): void {
     this.handlers.register(this.handler);
     this.turns.register(workflowTurns);
+    this.retention.register(this.memory);
   }
 }

@@ -13,6 +13,11 @@ export interface RetentionResult {
   readonly markers: number;
 }
 
+/** Something else of workspaces that is not kept for ever. Forgets a part at a time; gives how much. */
+export interface Forgetter {
+  forget(workspaceId: string): Promise<number>;
+}
+
 const passEveryMs = 60_000;
 const markerRetentionMs = 24 * 3_600_000;
 /** Small, so that no lock is held for long and no transaction grows. */
@@ -31,12 +36,18 @@ export class Retention {
   private passing: Promise<unknown> | undefined;
   private isStopped = true;
   private cursor: WorkspaceCursor = null;
+  private readonly forgetters: Forgetter[] = [];
 
   constructor(
     private readonly repository: RetentionRepository,
     private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
+
+  /** Floors above register what they keep while the process boots. */
+  register(forgetter: Forgetter): void {
+    this.forgetters.push(forgetter);
+  }
 
   /** From now on one pass about every minute. */
   start(): void {
@@ -53,7 +64,7 @@ export class Retention {
     await this.passing;
   }
 
-  /** One pass over all workspaces; over some of them for the markers, which the next passes go on with. */
+  /** One pass over all workspaces; over some of them for the markers and what others keep, which the next passes go on with. */
   async pass(): Promise<RetentionResult> {
     const { DELTA_RETENTION_MS } = this.config.values;
     const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
@@ -99,7 +110,10 @@ export class Retention {
     const workspaces = await this.repository.workspacesAfter(this.cursor, workspacesPerPass);
     this.cursor = workspaces.length < workspacesPerPass ? null : (workspaces.at(-1) ?? null);
     let deleted = 0;
-    for (const id of workspaces) deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
+    for (const id of workspaces) {
+      deleted += await this.repository.deleteMarkers(id, markerRetentionMs);
+      for (const forgetter of this.forgetters) await forgetter.forget(id);
+    }
     return deleted;
   }
 }

@@ -184,6 +184,8 @@ export const settings = z.object({
   DELTA_FLUSH_BYTES: whole([1_024, 1, 1_048_576], 'or at this size.'),
   DELTA_RETENTION_MS: ms([3_600_000, 0, 400 * 86_400_000], 'How long a finished job keeps its text as single pieces.'),
   JOB_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long a finished job is kept; 0: for ever.'),
+  MEMORY_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long workflows remember what they store; 0: for ever.'),
+  MEMORIES_PER_SESSION: whole([10_000, 1, 1_000_000], 'Of a session, so many are kept: the newest.'),
   WRITER_TICK_MS: whole([2, 0, 100], 'How long the group writer gathers before it commits.'),
 
   STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a principal.'),

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { type CommitPart, type PartRow, partRow } from '#jobs';
-import { newId, Postgres } from '#platform';
+import { type CommitPart, type Forgetter, type PartRow, partRow } from '#jobs';
+import { Config, firstIdAt, newId, Postgres } from '#platform';
 
 import type { MemoryEntry } from '../nodes/node-executor.js';
 
@@ -70,10 +70,23 @@ const recallSql = `SELECT m.text, coalesce(m.metadata->>'nodeId', '') AS "nodeId
 
 const mostWords = 50;
 
+const forgottenAtOnce = 1_000;
+
+/** What is older than an id of that time, and of each session all but its newest. */
+const forgetSql = `DELETE FROM workflow_memory WHERE workspace_id = $1 AND id IN (
+  (SELECT id FROM workflow_memory WHERE workspace_id = $1 AND id < $2::uuid ORDER BY id LIMIT ${forgottenAtOnce})
+  UNION ALL
+  (SELECT m.id FROM (SELECT session_id FROM workflow_memory WHERE workspace_id = $1 GROUP BY 1 HAVING count(*) > $3) s
+    CROSS JOIN LATERAL (SELECT id FROM workflow_memory WHERE workspace_id = $1 AND session_id = s.session_id
+                         ORDER BY id DESC OFFSET $3) m LIMIT ${forgottenAtOnce}))`;
+
 /** What workflows remember, by session. */
 @Injectable()
-export class MemoryRepository {
-  constructor(private readonly postgres: Postgres) {}
+export class MemoryRepository implements Forgetter {
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly config: Config,
+  ) {}
 
   recall({ workspaceId, sessionId, text, limit, filter }: MemoryQuery): Promise<readonly MemoryEntry[]> {
     const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, mostWords);
@@ -81,6 +94,15 @@ export class MemoryRepository {
       name: 'recalled-memories',
       text: recallSql,
       values: [workspaceId, sessionId, JSON.stringify(filter), words, limit],
+    });
+  }
+
+  forget(workspaceId: string): Promise<number> {
+    const { MEMORY_RETENTION_MS: retentionMs, MEMORIES_PER_SESSION } = this.config.values;
+    const since = firstIdAt(retentionMs === 0 ? 0 : Date.now() - retentionMs);
+    return this.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      const { rowCount } = await client.query(forgetSql, [workspaceId, since, MEMORIES_PER_SESSION]);
+      return rowCount ?? 0;
     });
   }
 }
