@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+
 import { runCli } from './src/cli.js';
 import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
@@ -11,9 +13,15 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+/** Compiled, this file lies three folders below the root. */
+const { version } = JSON.parse(readFileSync(new URL('../../../apps/cli/package.json', import.meta.url), 'utf8')) as {
+  version: string;
+}; // npm does not install it without one
+
 process.exitCode = await runCli({
   words: process.argv.slice(2),
   environment: readEnvironment(),
+  version,
   input: process.stdin,
   out: process.stdout,
   errors: process.stderr,

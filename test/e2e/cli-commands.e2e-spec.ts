@@ -54,6 +54,10 @@ describe('nightshift', () => {
       code: 2,
       stderr: expect.stringContaining('--limit'),
     });
+    expect(await nightshift(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
     expect(await nightshift(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
   }, 60_000);
 

@@ -23,6 +23,8 @@ export interface CliInit extends Streams {
   /** After the program's name. */
   readonly words: readonly string[];
   readonly environment: CliEnvironment;
+  /** Of this program. */
+  readonly version: string;
 }
 
 const epilogue = `
@@ -66,6 +68,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
   };
   program
     .description('Jobs of language models with tools, in the background, from a terminal.')
+    .version(init.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => init.out.write(text),

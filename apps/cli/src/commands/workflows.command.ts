@@ -15,7 +15,7 @@ import { wholeNumber } from './words.js';
 
 interface RunFlags extends StayFlags {
   readonly thread?: string;
-  readonly version?: string;
+  readonly at?: string;
   readonly file?: string;
   readonly detach?: boolean;
 }
@@ -59,7 +59,7 @@ function addRun(workflows: Command, perform: Perform): void {
     .argument('[prompt...]', 'what it begins with; without it, what comes on standard input')
     .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
     .option('--thread <id>', 'the thread that shows it')
-    .option('--version <number>', 'another version than the one that is published now')
+    .option('--at <version>', 'another version than the one that is published now')
     .option('-d, --detach', 'start it, print its id and leave')
     .option('--wait', 'stay when it waits for somebody who is not here, instead of exit code 6')
     .option('--cancel-on-exit', 'Ctrl-C stops the job')
@@ -83,7 +83,7 @@ async function run(
   const job = await client.startWorkflow({
     ...{ workflowId, prompt },
     ...(flags.thread !== undefined && { threadId: flags.thread }),
-    ...(flags.version !== undefined && { version: wholeNumber(flags.version, '--version', 1) }),
+    ...(flags.at !== undefined && { version: wholeNumber(flags.at, '--at', 1) }),
   });
   if (flags.detach === true) {
     if (context.json) context.emit({ jobId: job.id, threadId: job.threadId });

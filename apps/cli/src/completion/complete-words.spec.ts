@@ -9,6 +9,7 @@ import { completeWords } from './complete-words.js';
 const program = createProgram(
   {
     words: [],
+    version: '0.0.0',
     environment: readEnvironment({}),
     input: new PassThrough(),
     out: new PassThrough(),
