@@ -83,6 +83,16 @@ describe('repairConversation', () => {
     ]);
   });
 
+  it('comes to an end with as many calls of one id as a request can hold', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
+    const messages = Array.from({ length: 40_000 }, (): ChatMessage => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [call],
+    }));
+    expect(repairConversation(messages).at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'a_40000' });
+  });
+
   it('makes any conversation valid, and a valid one no other', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 20 }), (rows) => {

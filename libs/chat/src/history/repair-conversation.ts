@@ -12,7 +12,7 @@ const NO_RESULT = 'Tool result not available';
  */
 export function repairConversation(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const repaired: ChatMessage[] = [];
-  const used = new Set<string>();
+  const used = new UsedIds();
   messages.forEach((message, index) => {
     if (message.role === 'tool') return; // comes in right behind its call, or is nobody's
     if (message.role !== 'assistant') repaired.push(message);
@@ -25,23 +25,20 @@ export function repairConversation(messages: readonly ChatMessage[]): readonly C
 
 /** The results up to the next assistant message, by id; several with one id keep their order. */
 function resultsAfter(messages: readonly ChatMessage[], index: number): Map<string, ToolMessage[]> {
-  const end = messages.findIndex((message, at) => at > index && message.role === 'assistant');
-  const turn = messages.slice(index + 1, end === -1 ? undefined : end);
+  let end = index + 1;
+  while (end < messages.length && messages[end]?.role !== 'assistant') end++;
+  const turn = messages.slice(index + 1, end);
   return Map.groupBy(
     turn.filter((message) => message.role === 'tool'),
     (message) => message.tool_call_id,
   );
 }
 
-function answer(
-  message: AssistantMessage,
-  results: Map<string, ToolMessage[]>,
-  used: Set<string>,
-): readonly ChatMessage[] {
+function answer(message: AssistantMessage, results: Map<string, ToolMessage[]>, used: UsedIds): readonly ChatMessage[] {
   const calls: MessageToolCall[] = [];
   const answers: ToolMessage[] = [];
   for (const call of message.tool_calls ?? []) {
-    const id = freeId(call.id, used);
+    const id = used.free(call.id);
     const { name, arguments: args } = call.function;
     calls.push({
       id,
@@ -55,12 +52,20 @@ function answer(
   return [{ ...message, content, tool_calls: calls }, ...answers];
 }
 
-function freeId(given: string, used: Set<string>): string {
-  const base = given === '' ? 'call' : given;
-  let id = given === '' ? 'call_1' : given;
-  for (let n = 2; used.has(id); n++) id = `${base}_${n}`;
-  used.add(id);
-  return id;
+/** The ids of a conversation. However often one is repeated, finding another takes no longer. */
+class UsedIds {
+  private readonly ids = new Set<string>();
+  /** By what was given: the number to try next. */
+  private readonly next = new Map<string, number>();
+
+  free(given: string): string {
+    let id = given;
+    let n = this.next.get(given) ?? (given === '' ? 1 : 2);
+    for (; id === '' || this.ids.has(id); n++) id = `${given === '' ? 'call' : given}_${n}`;
+    this.next.set(given, n);
+    this.ids.add(id);
+    return id;
+  }
 }
 
 /** An empty list of calls is refused by providers like a missing result. */

@@ -84,18 +84,12 @@ describe('blocks of tool calls', () => {
     );
   });
 
-  it('are looked for once in each line, however many are begun', () => {
-    const openings = '<tool id="1" state="done">\n'.repeat(50_000);
-    const halves = `${details('a').slice(0, -11)}\n`.repeat(20_000);
-    for (const text of [
-      openings,
-      `${openings}${'</tool>\n'.repeat(50_000)}`,
-      halves,
-      `${halves}${'</details>\n'.repeat(20_000)}`,
-    ]) {
-      const before = process.cpuUsage().user;
-      withoutBlocks(text);
-      expect(process.cpuUsage().user - before).toBeLessThan(5_000_000);
-    }
+  it('are looked for in the largest text a request can hold', () => {
+    const openings = '<tool id="1" state="done">\n'.repeat(70_000);
+    const halves = `${details('a').slice(0, -11)}\n`.repeat(25_000);
+    expect(withoutBlocks(openings)).toBe(openings);
+    expect(withoutBlocks(halves)).toBe(halves);
+    expect(withoutBlocks(`${openings}${'</tool>\n'.repeat(70_000)}`)).toBe('');
+    expect(withoutBlocks(`${halves}${'</details>\n'.repeat(25_000)}`)).toBe('');
   });
 });
