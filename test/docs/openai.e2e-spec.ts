@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { documentExample } from '../harness/document-example.js';
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+
+const root = process.cwd();
+const file = join(root, 'docs', 'openai.md');
+const names = [...readFileSync(file, 'utf8').matchAll(/<!-- example: (\S+) -->/g)].map(([, name]) => name);
+
+/** One after the other, as somebody reads them. */
+describe('the examples of docs/openai.md', () => {
+  let folder: string;
+  let server: NightshiftProcess;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-openai-docs-'));
+    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
+  }, 90_000);
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const env = () => ({
+    PATH: process.env['PATH'],
+    NIGHTSHIFT_URL: server.url ?? '',
+    NIGHTSHIFT_KEY: readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim(),
+  });
+
+  const inShell = async (name: string) =>
+    (await promisify(execFile)('bash', ['-ec', documentExample(file, name)], { env: env() })).stdout;
+
+  const inNode = async (name: string, document = file) => {
+    const cache = join(root, 'node_modules', '.cache'); // from here the SDK is found
+    mkdirSync(cache, { recursive: true });
+    const script = join(cache, `${name}-${process.pid}.mjs`);
+    writeFileSync(script, documentExample(document, name));
+    try {
+      return (await promisify(execFile)(process.execPath, [script], { env: env() })).stdout;
+    } finally {
+      rmSync(script);
+    }
+  };
+
+  const examples: Readonly<
+    Record<string, { readonly run: (name: string) => Promise<string>; readonly wanted: RegExp }>
+  > = {
+    agent: { run: inShell, wanted: /^\{"data":\{"createAgent":\{"agent":\{"slug":"clerk"\},"userErrors":\[\]\}\}\}$/ },
+    curl: { run: inShell, wanted: /"object":"chat\.completion".*391.*"finish_reason":"stop"/ },
+    stream: { run: inNode, wanted: /<tool id="1" state="start">calculate\(.*391/s },
+    'run-tools': { run: inNode, wanted: /3 words/ },
+    again: { run: inShell, wanted: /^(\{"id":"chatcmpl-[0-9a-f]{12}".*42.*\})\n\1$/ },
+    execute: { run: inShell, wanted: /^\{"tool_call_id":"call_[0-9a-f]{24}","result":.*391/ },
+  };
+
+  it.each(Object.entries(examples))(
+    '%s',
+    async (name, { run, wanted }) => {
+      expect((await run(name)).trim()).toMatch(wanted);
+    },
+    60_000,
+  );
+
+  it('begin with the one of the README', async () => {
+    expect(await inNode('openai', join(root, 'README.md'))).toContain('391');
+  }, 60_000);
+
+  it('are all run', () => {
+    expect(Object.keys(examples)).toEqual(names);
+  });
+});
