@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { scopeOf } from '#auth';
+import { newId } from '#platform';
+import { WorkflowsService } from '#workflows';
+
+import { eventually } from '../harness/eventually.js';
+import type { NightshiftProcess } from '../harness/processes.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { agent, NodeScripts } from './node-scripts.js';
+import { Stage } from './stage.js';
+import type { Viewer } from './viewer.js';
+import { publishStory, tell } from './workflow-stories.js';
+
+interface Below {
+  readonly id: string;
+  readonly status: string;
+}
+
+describe('a worker that is killed while a call is a job of its own,', () => {
+  let stage: Stage;
+  let scripts: NodeScripts;
+  let tool: string;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    scripts = new NodeScripts(stage.model);
+    const { id } = await publishStory(stage, { nodes: { a: agent('below') }, edges: ['start -> a'] });
+    const { name } = await stage.door.app.get(WorkflowsService).offerAsTool(stage.owner, id, true);
+    tool = `workflow.${name.replaceAll(' ', '-')}`;
+    scripts.says('below', textReply(['said ', 'below']));
+    // What is compiled first is not a test's time.
+    const first = await stage.startWorker();
+    first.kill('SIGKILL');
+    await first.exited;
+  }, 180_000);
+
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  const callsBelow = (line: string) => {
+    const calls = [{ id: 'call_1', name: tool, arguments: '{"input":"Hello"}' }];
+    scripts.says(line, toolCallReply(calls), textReply(['said above']));
+  };
+  const asks = {
+    chat: (line: string) => stage.ask(line, [tool]),
+    'node of a workflow': (line: string) =>
+      tell(stage, { nodes: { a: agent(line, { tools: [tool] }) }, edges: ['start -> a'] }),
+  };
+  const below = async ({ jobId }: Viewer): Promise<readonly Below[]> => {
+    const sql = 'SELECT id, status FROM job WHERE parent_job_id = $1';
+    return (await stage.database.postgres.engine.query<Below>(sql, [jobId])).rows;
+  };
+  /** Has it run on a worker with these settings, which dies, and then on another one. */
+  const survive = async (
+    ask: (line: string) => Promise<Viewer>,
+    env: Readonly<Record<string, string>>,
+    until?: (viewer: Viewer, worker: NightshiftProcess) => Promise<void>,
+  ) => {
+    const line = `above ${newId()}`;
+    callsBelow(line);
+    const first = stage.model.requests.length;
+    const worker = await stage.startWorker(env);
+    const viewer = await ask(line);
+    await until?.(viewer, worker);
+    expect((await worker.exited).signal).toBe('SIGKILL');
+    const successor = await stage.startWorker();
+    await viewer.ended;
+    successor.kill('SIGKILL');
+    await successor.exited;
+    return { viewer, asked: scripts.asked(first), line };
+  };
+  const expectOnce = async (viewer: Viewer) => {
+    expect(await stage.snapshot(viewer.jobId)).toMatchObject({
+      ...{ status: 'completed', content: 'said above' },
+      calls: [{ name: tool, status: 'completed', result: 'said below' }],
+    });
+    expect(await below(viewer)).toMatchObject([{ status: 'completed' }]);
+    const ends = viewer.events.filter((event) => event.type === 'tool-call-updated');
+    expect(ends).toHaveLength(1);
+  };
+
+  describe.each(Object.entries(asks))('a call of a %s,', (_, ask) => {
+    it('before the job is started, has it started once by another', async () => {
+      const { viewer, asked, line } = await survive(ask, { CRASH_POINT: 'before-sub-job:kill' });
+      await expectOnce(viewer);
+      expect(asked).toMatchObject({ [`${line} 1`]: 1, 'below 1': 1, [`${line} 2`]: 1 });
+    });
+
+    it('while the job is being accepted, has it started once by another', async () => {
+      const { viewer, asked } = await survive(ask, { CRASH_POINT: 'before-doorbell:kill' });
+      await expectOnce(viewer);
+      expect(asked).toMatchObject({ 'below 1': 1 });
+    });
+
+    it('while the job runs, has that go on and its answer arrive', async () => {
+      const gate = scripts.holdNext('below 1');
+      const { viewer, asked } = await survive(ask, {}, async (_viewer, worker) => {
+        await scripts.isHeld('below 1');
+        worker.kill('SIGKILL');
+      });
+      gate.open();
+      await expectOnce(viewer);
+      expect(asked).toMatchObject({ 'below 1': 2 });
+    });
+
+    it('between the end of the job and that of its call, has the call end once', async () => {
+      const { viewer, asked } = await survive(ask, { CRASH_POINT: 'in-sub-job-result:kill' });
+      await expectOnce(viewer);
+      expect(asked).toMatchObject({ 'below 1': 1 });
+    });
+  });
+
+  it('and its job stopped before another comes, ends with all below it', async () => {
+    const line = `above ${newId()}`;
+    callsBelow(line);
+    const gate = scripts.holdNext('below 1');
+    const worker = await stage.startWorker();
+    const viewer = await asks.chat(line);
+    await scripts.isHeld('below 1');
+    await eventually('the job above waits', async () =>
+      (await stage.snapshot(viewer.jobId)).status === 'waiting' ? true : undefined,
+    );
+    worker.kill('SIGKILL');
+    await worker.exited;
+    expect(await stage.stopper.stopTree(scopeOf(stage.owner), viewer.jobId)).toEqual({
+      state: 'aborted',
+      stoppedSubJobs: 1,
+    });
+    await stage.startWorker();
+    await eventually('the job below is cancelled', async () =>
+      (await below(viewer))[0]?.status === 'cancelled' ? true : undefined,
+    );
+    gate.open();
+  });
+
+  it('leaves nothing that any checker has a word about', async () => {
+    expect(await stage.problems()).toEqual([]);
+  });
+});
