@@ -5,7 +5,7 @@ import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { startTestApi, type TestApi, type TestMember } from './api.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { eventually } from './eventually.js';
-import { type CompletionsDoor,completionsDoor } from './openai-door.js';
+import { type CompletionsDoor, completionsDoor } from './openai-door.js';
 import { ScriptedModel } from './scripted-model.js';
 
 /** An API for OpenAI clients, with one workspace whose agent `helper` can add numbers. */

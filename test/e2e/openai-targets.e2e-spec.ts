@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { AgentsService } from '#chat';
+
+import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { publish, sketch } from '../harness/workflows.js';
+
+let stage: OpenAiStage;
+
+beforeAll(async () => {
+  stage = await openAiStage();
+});
+afterEach(() => stage.assertQuiet());
+afterAll(() => stage.close());
+
+const contentOfWhole = ({ json }: CompletionReply) =>
+  (json as { choices?: [{ message: { content: string } }] }).choices?.[0].message.content;
+const lastAsked = () => stage.model.requests.at(-1)?.json ?? {};
+const rows = async <Row extends object>(sql: string, values: readonly unknown[]) =>
+  stage.database.postgres.withWorkspaceSql(
+    stage.owner.principal.workspaceId,
+    async (client) => (await client.query<Row>(sql, [...values])).rows,
+  );
+
+describe('a model of the provider', () => {
+  it('answers by itself: with the tools of the client, and none of the server', async () => {
+    stage.model.enqueue(textReply(['plain']));
+    const reply = await stage.door.ask(withTools([user('hi')], { model: 'scripted', temperature: 0.5 }));
+    expect(reply.json).toMatchObject({ model: 'scripted', choices: [{ message: { content: 'plain' } }] });
+    expect(lastAsked()).toMatchObject({
+      model: 'scripted',
+      temperature: 0.5,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ function: { name: 'get_weather' } }],
+    });
+  });
+});
+
+describe('auto', () => {
+  it('is called by the agent that it has become, and stays with it', async () => {
+    const agents = stage.test.api.app.get(AgentsService);
+    await agents.create(stage.owner.principal, { name: 'Poet', description: 'Writes verse.' });
+    const route = (name: string) => {
+      stage.model.answer(({ json }) => {
+        const tool = (json['tools'] as { function: { name: string; parameters: object } }[] | undefined)?.[0];
+        const isRouting = JSON.stringify(json).includes('Writes verse.');
+        if (!isRouting || tool === undefined) return undefined;
+        return toolCallReply([
+          { id: '', name: tool.function.name, arguments: JSON.stringify({ agent: name, route: name }) },
+        ]);
+      });
+    };
+    route('poet');
+    stage.model.answer(({ json }) =>
+      JSON.stringify(json).includes('Writes verse.') ? undefined : textReply(['a verse']),
+    );
+    const reply = await stage.door.ask(plain('a verse, please', { model: 'auto', stream: true }));
+    expect(contentOf(reply.text)).toContain('a verse');
+    const models = new Set(chunksOf(reply.text).map(({ model }) => model));
+    expect(models.size).toBe(1);
+    expect([...models][0]).not.toBe('auto');
+  });
+});
+
+describe('a workflow', () => {
+  it('takes the last thing a user said, and what was said before', async () => {
+    const nodes = { work: { type: 'agent', model: 'scripted', prompt: 'You work.' } };
+    const definition = sketch(nodes, ['start -> work'], { name: 'Work' });
+    const { app } = stage.test.api;
+    await publish({ app }, stage.owner.principal, definition);
+    stage.model.answer(() => textReply(['the work']));
+    const messages = [user('before'), { role: 'assistant', content: 'said' }, user('now')];
+    for (const prefix of ['workflow', 'team']) {
+      const model = `${prefix}/work`;
+      const reply = await stage.door.ask({ model, messages, tools: [{ type: 'function', function: { name: 'x' } }] });
+      expect(reply.json).toMatchObject({
+        model,
+        choices: [{ message: { content: 'the work' }, finish_reason: 'stop' }],
+      });
+      expect(reply.headers['x-ignored']).toBe('tools');
+      const streamed = await stage.door.ask({ model, messages, stream: true }, { 'x-session-id': `wf-${prefix}` });
+      expect(contentOf(streamed.text)).toBe('the work');
+      const [job] = await rows<{ prompt: string; history: object[] }>(
+        `SELECT input->>'prompt' AS prompt, input->'history' AS history FROM job WHERE id = $1`,
+        [reply.headers['x-job-id']],
+      );
+      expect(job).toMatchObject({ prompt: 'now', history: [{ content: 'before' }, { content: 'said' }] });
+    }
+    const unknown = await stage.door.ask({ model: 'team/unknown', messages });
+    expect(unknown.json['error']).toMatchObject({ message: "Team 'unknown' not found", code: 'model_not_found' });
+  });
+});
+
+describe('what a client sends along', () => {
+  it('is kept with its answer: user, metadata, store', async () => {
+    stage.model.enqueue(textReply(['ok']));
+    const notes = { user: 'u-1', metadata: { a: 'b' }, store: true };
+    const reply = await stage.door.ask(plain('hi', { ...notes, unknown_field: 1 }));
+    expect(reply.headers['x-ignored']).toBe('unknown_field');
+    expect(await rows('SELECT about FROM openai_answer WHERE job_id = $1', [reply.headers['x-job-id']])).toEqual([
+      { about: notes },
+    ]);
+  });
+
+  it('of earlier blocks becomes real calls again where they are calls of the session', async () => {
+    const headers = { 'x-tool-event-format': 'open-webui', 'x-session-id': 'webui' };
+    stage.model.enqueue(
+      toolCallReply([{ id: 'call_sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
+      textReply(['It is 3.']),
+    );
+    const first = await stage.door.ask(plain('add'), headers);
+    const shown = String(contentOfWhole(first));
+    expect(shown).toContain('<details type="tool_calls" done="true" id="call_sum" name="add_numbers"');
+    stage.model.enqueue(textReply(['Yes.']));
+    const messages = [user('add'), { role: 'assistant', content: shown }, user('sure?')];
+    await stage.door.ask({ model: 'helper', messages }, headers);
+    expect(lastAsked()['messages']).toMatchObject([
+      { role: 'system' },
+      { role: 'user', content: 'add' },
+      { role: 'assistant', tool_calls: [{ id: 'call_sum', function: { name: 'add_numbers' } }] },
+      { role: 'tool', tool_call_id: 'call_sum', content: '3' },
+      { role: 'assistant', content: expect.stringContaining('It is 3.') },
+      { role: 'user', content: 'sure?' },
+    ]);
+    const elsewhere = { ...headers, 'x-session-id': 'elsewhere' };
+    stage.model.enqueue(textReply(['What?']));
+    await stage.door.ask({ model: 'helper', messages }, elsewhere);
+    expect(JSON.stringify(lastAsked()['messages'])).not.toContain('call_sum');
+  });
+
+  it('of a plain history with tools begins something new', async () => {
+    stage.model.enqueue(textReply(['new']));
+    const history = [
+      user('one'),
+      called(ask('old', 'Rome')),
+      result('old', '30'),
+      { role: 'assistant', content: 'warm' },
+    ];
+    const reply = await stage.door.ask(withTools([...history, user('two')]));
+    expect(contentOfWhole(reply)).toBe('new');
+    expect(lastAsked()['messages']).toHaveLength(6);
+  });
+});
