@@ -12,10 +12,11 @@ import {
 import { newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
-import type { Agent, AgentSettings, AgentVersion } from './agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion } from './agent.js';
 import { type AgentChanges, type NewAgent, type ReadAgent, readAgentInput } from './agent-input.js';
 import {
   agentChanged,
+  agentGone,
   agentInvalid,
   agentNameTaken,
   agentNotFound,
@@ -70,6 +71,13 @@ export class AgentsService {
   /** By our id, its slug or its name. Throws `not_found`, also for an archived one. */
   find(principal: Principal, ref: string): Promise<Agent> {
     return this.prisma.withWorkspace(principal, (tx) => this.get(tx, principal, ref));
+  }
+
+  /** What these versions hold, for jobs at work, in the order of the pins; also of archived agents. Throws `agent_gone`. */
+  async pinned(workspaceId: string, pins: readonly AgentPin[]): Promise<readonly AgentPreset[]> {
+    const presets = await this.agents.pinned(workspaceId, pins);
+    if (presets.length < pins.length) throw agentGone();
+    return presets;
   }
 
   /** Newest first, below number `below`. Throws `not_found`. */

@@ -1,7 +1,7 @@
 import { roundRow, type RunWrite } from '#jobs';
 
 import type { ChosenAgent } from './agent.js';
-import { type RoutedToAgent,ROUTING_ROUND } from './route-to-agent.js';
+import { type RoutedToAgent, ROUTING_ROUND } from './route-to-agent.js';
 
 /** What was chosen, and how the choice came about. */
 export interface MadeChoice {

@@ -1,7 +1,6 @@
 import type { ClaimedJob } from '#jobs';
 import type { ApprovalPolicy, ClientSide, OfferedTool } from '#tools';
 
-import type { AgentPreset } from '../agents/agent.js';
 import type { RouteContext } from './call-router.js';
 
 /** What a request says about all its calls. */
@@ -11,7 +10,7 @@ export interface CallTerms {
   /** Present when clients of the requester may be asked to run tools. */
   readonly client?: ClientSide;
   /** Who makes the calls; it has a layer of the policy of its own. */
-  readonly agent?: Pick<AgentPreset, 'name' | 'toolApproval'> | null;
+  readonly agent?: { readonly name: string | null; readonly toolApproval: ApprovalPolicy | null } | null;
 }
 
 /** By what the calls of a job are judged. */

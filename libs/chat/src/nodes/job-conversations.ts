@@ -4,7 +4,7 @@ import { toToolCallItem } from '#tools';
 import { callThatEndsJob } from '../calls/call-that-ends-job.js';
 import type { ConversationNode, NodeCallingRun } from '../calls/calling-run.js';
 import { JobCalls } from '../calls/job-calls.js';
-import { routeContext } from '../calls/route-context.js';
+import { type CallTerms, routeContext } from '../calls/route-context.js';
 import type { ChatCalls } from '../chat.handler.js';
 import type { LoopOutcome } from '../loop/loop-step.js';
 import { toLoopRounds } from '../loop/to-loop-rounds.js';
@@ -128,7 +128,7 @@ export class JobConversations {
       nextRound: () => this.nextRound(view.node.nodeRun),
       callIds: this.callIds,
     });
-    const context = { ...routeContext(view.job, this.terms, routed), unknownTool };
+    const context = { ...routeContext(view.job, { ...this.terms, ...layerOf(this.terms, wish) }, routed), unknownTool };
     const calls = new JobCalls(view, this.services.calls, context, ledger);
     const ending = callThatEndsJob(ledger);
     if (ending !== null) throw new ConversationFailed(ending, true);
@@ -178,6 +178,12 @@ export class JobConversations {
     const rounds = this.roundsOf.get(nodeRun) ?? new Set();
     this.roundsOf.set(nodeRun, rounds.add(round));
   }
+}
+
+/** The layer of the policy that an agent brings along. By name, only chats know their agents. */
+function layerOf({ agentPolicies = {} }: ConversationTerms, { agent }: Pick<NodeConversation, 'agent'>): CallTerms {
+  if (agent === undefined || !Object.hasOwn(agentPolicies, agent)) return {};
+  return { agent: { name: null, toolApproval: agentPolicies[agent] ?? null } };
 }
 
 function byConversation({ rounds, calls }: StoredConversations): ReadonlyMap<string, StoredConversations> {

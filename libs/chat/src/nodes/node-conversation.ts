@@ -1,4 +1,5 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
+import type { ApprovalPolicy } from '#tools';
 
 import type { CallTerms } from '../calls/route-context.js';
 
@@ -6,12 +7,16 @@ import type { CallTerms } from '../calls/route-context.js';
 export interface ConversationTerms extends CallTerms {
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
+  /** Layers of the policy of agents that conversations name. */
+  readonly agentPolicies?: Readonly<Record<string, ApprovalPolicy | null>>;
 }
 
 /** A conversation with a model, tools included. */
 export interface NodeConversation {
   /** Whether its text is streamed: then what was shown is kept when the job ends in the middle of it. */
   readonly isShown: boolean;
+  /** The agent whose layer of the policy holds, by its name in the terms. */
+  readonly agent?: string;
   /** Null: the workspace's default. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];

@@ -11,6 +11,8 @@ const start = z.object(baseFields);
 
 const agent = z.object({
   ...baseFields,
+  /** Ours: an agent of the workspace (id, slug or name), for what the node leaves out. */
+  agent: z.string().min(1).max(256).optional(),
   model: z.string().default(''),
   prompt: z.string().default(''),
   temperature: z.number().min(0).max(2).optional(),

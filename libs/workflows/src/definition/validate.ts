@@ -1,5 +1,6 @@
 import { parseDocument } from './document.js';
 import { memberOf } from './json.js';
+import { checkAgents } from './validation/check-agents.js';
 import { checkData } from './validation/check-data.js';
 import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
 import { checkEnvelope } from './validation/check-envelope.js';
@@ -17,6 +18,8 @@ export interface ValidateOptions {
   readonly strict: boolean;
   /** Names of the tools there are; absent: not checked. */
   readonly tools?: ReadonlySet<string>;
+  /** Ids, slugs and names of the agents there are; absent: not checked. */
+  readonly agents?: ReadonlySet<string>;
   /** Definitions of subflows as stored; absent: not checked (`NO_REGISTRY`). May be called once for every id. */
   readonly subflows?: SubflowLookup;
   /** By which subflows would refer to this workflow. Default: the document's `meta.id`. */
@@ -56,6 +59,7 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   checkSubflows(draft, { shapes, workflowId }, issues);
   checkData(draft, parsed.faults, { strict: options.strict, issues });
   checkStopPolicy(draft, issues);
+  if (options.agents !== undefined) checkAgents(draft, options.agents, issues);
   if (options.tools !== undefined) checkTools(draft, options.tools, issues);
 }
 

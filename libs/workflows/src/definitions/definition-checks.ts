@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
+import { systemPrincipal } from '#auth';
+import { type Agent, AgentsService } from '#chat';
 import { ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../definition/document.js';
@@ -24,6 +26,8 @@ export interface CheckedDefinition {
   /** All that it uses, those of subflows included, by the ids that definitions give them. */
   readonly subflows: ReadonlyMap<string, FoundSubflow>;
   readonly tools: WorkspaceTools;
+  /** The agents that it names, as it names them. */
+  readonly agents: ReadonlyMap<string, Agent>;
 }
 
 /** Holds definitions against the tools and the published subflows of their workspace. */
@@ -32,6 +36,7 @@ export class DefinitionChecks {
   constructor(
     private readonly definitions: DefinitionsRepository,
     private readonly catalog: ToolCatalog,
+    private readonly agents: AgentsService,
   ) {}
 
   /** `strict`: a known field with a wrong type is an error, else it is taken as absent. */
@@ -42,13 +47,34 @@ export class DefinitionChecks {
   ): Promise<CheckedDefinition> {
     const parsed = parseDocument(json);
     const [subflows, tools] = await Promise.all([this.subflowsOf(workspaceId, parsed), this.catalog.of(workspaceId)]);
+    const documents = [
+      ...(parsed.ok ? [parsed.document] : []),
+      ...[...subflows.values()].map(({ document }) => document),
+    ];
+    const agents = await this.agentsOf(workspaceId, documents);
     const result = validateWorkflow(json, {
       strict,
+      agents: new Set(agents.keys()),
       tools: new Set(tools.list().map(({ name }) => name)),
       subflows: (id) => subflows.get(id)?.json,
       ...(workflowId === undefined ? {} : { workflowId }),
     });
-    return { document: parsed.ok ? parsed.document : null, result, subflows, tools };
+    return { document: parsed.ok ? parsed.document : null, result, subflows, tools, agents };
+  }
+
+  private async agentsOf(
+    workspaceId: string,
+    documents: readonly WorkflowDocument[],
+  ): Promise<ReadonlyMap<string, Agent>> {
+    const wanted = new Set(documents.flatMap((document) => namesIn(document, 'agent', 'agent')));
+    if (wanted.size === 0) return new Map();
+    const all = await this.agents.all(systemPrincipal(workspaceId));
+    const known = [
+      ...all.map((agent) => [agent.name, agent] as const),
+      ...all.map((agent) => [agent.slug, agent] as const),
+    ];
+    const named = new Map([...known, ...all.map((agent) => [agent.id, agent] as const)]);
+    return new Map([...named].filter(([name]) => wanted.has(name)));
   }
 
   /** Level by level, until nothing new is named; what is deeper or more than allowed is left to the validation to tell. */
@@ -73,7 +99,11 @@ export class DefinitionChecks {
   }
 }
 
-function subflowIdsIn({ nodes }: WorkflowDocument): readonly string[] {
-  const named = nodes.filter(({ type }) => type === 'subflow').map(({ data }) => memberOf(data, 'subflowId'));
+function subflowIdsIn(document: WorkflowDocument): readonly string[] {
+  return namesIn(document, 'subflow', 'subflowId');
+}
+
+function namesIn({ nodes }: WorkflowDocument, wanted: string, member: string): readonly string[] {
+  const named = nodes.filter(({ type }) => type === wanted).map(({ data }) => memberOf(data, member));
   return [...new Set(named.filter((id) => typeof id === 'string').filter((id) => id !== ''))];
 }

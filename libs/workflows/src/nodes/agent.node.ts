@@ -40,6 +40,7 @@ class Agent {
     return {
       ...(this.rejections === 0 ? {} : { branch: `review@${this.rejections}` }),
       isShown: true,
+      ...(node.data.agent === undefined ? {} : { agent: node.data.agent }),
       model: model === '' ? null : model,
       messages: await agentMessages(this.context, input),
       tools: tools.length === 0 ? graph.tools : tools,

@@ -40,6 +40,8 @@ export interface Conversing {
   readonly branch?: string;
   /** Whether its text is streamed under the node; conditions and routes are not. */
   readonly isShown: boolean;
+  /** The agent whose layer of the policy holds, as the node names it. */
+  readonly agent?: string;
   /** Null: the workspace's default. */
   readonly model: string | null;
   readonly messages: readonly ChatMessage[];

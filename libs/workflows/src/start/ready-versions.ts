@@ -3,14 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
+import { withAgents } from '../definition/with-agents.js';
 import { type CheckedDefinition, DefinitionChecks } from '../definitions/definition-checks.js';
 import type { VersionInUse } from '../definitions/versions-in-use.js';
 import { workflowInvalid } from '../definitions/workflows.errors.js';
+import { toNodeAgent } from './to-node-agent.js';
 import { asksModels, toolsOf } from './tools-of.js';
 import type { WorkflowInput } from './workflow-input.js';
 
 /** A version that can be run in its workspace as it is now, and what it is pinned to. */
-export interface ReadyVersion extends Pick<WorkflowInput, 'subflows' | 'toolPins'> {
+export interface ReadyVersion extends Pick<WorkflowInput, 'subflows' | 'toolPins' | 'agents'> {
   readonly graph: WorkflowGraph;
   readonly asksModels: boolean;
 }
@@ -37,11 +39,11 @@ export class ReadyVersions {
     const kept = this.kept.get(version);
     if (kept !== undefined && isAmong(await this.catalog.of(workspaceId), kept)) return kept.ready;
     const checked = await this.checks.look(workspaceId, version.json, { strict: false });
-    const { document, result, subflows, tools } = checked;
+    const { document, result, subflows, tools, agents } = checked;
     if (document === null || !result.isValid) throw workflowInvalid(result.errors);
     const ready = toReady(version.graph, checked);
-    // What subflows are published may be another thing any moment.
-    if (subflows.size === 0) this.kept.set(version, { tools, toolNames: namesOf(tools), ready });
+    // What subflows are published, and what agents are made of, may be another thing any moment.
+    if (subflows.size === 0 && agents.size === 0) this.kept.set(version, { tools, toolNames: namesOf(tools), ready });
     return ready;
   }
 }
@@ -57,13 +59,20 @@ function namesOf(tools: WorkspaceTools): string {
   return JSON.stringify(tools.list().map(({ name, version }) => [name, version]));
 }
 
-function toReady(graph: WorkflowGraph, { subflows, tools }: CheckedDefinition): ReadyVersion {
+function toReady(graph: WorkflowGraph, { subflows, tools, agents }: CheckedDefinition): ReadyVersion {
   // One with faults of its own was refused together with the workflow.
-  const graphs = [graph, ...[...subflows.values()].map(({ document }) => toGraph(document))];
+  const offered = tools.list().map(({ name }) => name);
+  const given = new Map([...agents].map(([name, agent]) => [name, toNodeAgent(agent, offered)]));
+  const graphs = [graph, ...[...subflows.values()].map(({ document }) => toGraph(document))].map((each) =>
+    withAgents(each, given),
+  );
   const names = new Set(graphs.flatMap((each) => [...toolsOf(each)]));
   const used = tools.list().filter(({ name }) => names.has('*') || names.has(name));
   return {
     graph,
+    ...(agents.size === 0
+      ? {}
+      : { agents: Object.fromEntries([...agents].map(([name, { id, version }]) => [name, { id, version }])) }),
     subflows: Object.fromEntries([...subflows].map(([ref, { id, version }]) => [ref, { id, version }])),
     toolPins: Object.fromEntries(used.map(({ name, version }) => [name, version])),
     asksModels: graphs.some(asksModels),

@@ -114,7 +114,7 @@ export class StartWorkflowService {
 
 function toInput(
   { prompt, history, attachments, resumeFrom, inputs, toolApproval = null }: StartWorkflow,
-  { graph, subflows, toolPins }: ReadyVersion,
+  { graph, subflows, toolPins, agents }: ReadyVersion,
 ): WorkflowInput {
   return {
     prompt,
@@ -122,6 +122,7 @@ function toInput(
     attachments,
     subflows,
     toolPins,
+    ...(agents === undefined ? {} : { agents }),
     ...(inputs === undefined ? {} : { inputs }),
     ...(toolApproval === null ? {} : { toolApproval }),
     ...(resumeFrom === null ? {} : { resumeFrom: fromKnownRun(graph, resumeFrom) }),

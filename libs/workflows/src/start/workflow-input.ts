@@ -22,6 +22,8 @@ export interface WorkflowInput {
   readonly attachments: readonly Attachment[];
   /** Versions of the subflows, by the ids that definitions give them; those of subflows included. */
   readonly subflows: Readonly<Record<string, WorkflowPin>>;
+  /** Versions of the agents that nodes name, by the names that they give them; those of subflows included. */
+  readonly agents?: Readonly<Record<string, WorkflowPin>>;
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins: Readonly<Record<string, string>>;
   /** Of a run that a call asked for: values of the inputs that the definition declares. */

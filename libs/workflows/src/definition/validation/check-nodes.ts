@@ -99,7 +99,8 @@ function checkNode(node: DraftNode, issues: IssueList): void {
 }
 
 function checkAgent(node: NodeOf<'agent'>, issues: IssueList): void {
-  const { model, prompt } = node.data;
+  const { model, prompt, agent } = node.data;
+  if (agent !== undefined) return; // it has what the node leaves out
   if (model.trim() === '')
     issues.error('MISSING_MODEL', placeOf(node, 'data', 'model'), `Agent "${node.id}" has no model; choose one.`);
   if (prompt.trim() === '')

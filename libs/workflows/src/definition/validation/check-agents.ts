@@ -1,0 +1,11 @@
+import { type Draft, placeOf } from './draft.js';
+import type { IssueList } from './issue.js';
+
+/** A node that names nobody has nothing to be made of. */
+export function checkAgents(draft: Draft, known: ReadonlySet<string>, issues: IssueList): void {
+  for (const node of draft.nodes.values()) {
+    if (node.type !== 'agent' || node.data.agent === undefined || known.has(node.data.agent)) continue;
+    const name = node.data.agent.slice(0, 200);
+    issues.error('AGENT_NOT_FOUND', placeOf(node, 'data', 'agent'), `There is no agent called "${name}" here.`);
+  }
+}

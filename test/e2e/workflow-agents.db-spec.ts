@@ -1,0 +1,89 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { AgentsService } from '#chat';
+import { WorkflowsService } from '#workflows';
+
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
+import { sketch } from '../harness/workflows.js';
+
+let stage: WorkflowStage;
+
+beforeAll(async () => {
+  stage = await openWorkflowStage();
+  await stage.engine.app.get(AgentsService).create(stage.people.owner, {
+    name: 'Clerk',
+    model: 'clever',
+    instructions: 'Be a clerk.',
+    tools: ['look*'],
+    parameters: { temperature: 0.1, top_p: 0.5 },
+    limits: { maxRounds: 1 },
+    toolApproval: { rules: [{ match: 'look_up', action: 'require_approval' }] },
+  });
+});
+afterEach(() => {
+  stage.assertPlayed();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+const edges = ['start -> a'];
+
+describe('a node that names an agent', () => {
+  it('is made of it, where it says nothing itself', async () => {
+    stage.says('Be a clerk.', textReply(['Filed.']));
+    const jobId = await stage.run({ a: { type: 'agent', agent: 'clerk' } }, edges);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Filed.' });
+    const [request] = stage.requests('Be a clerk.').map(({ json }) => json);
+    expect(request).toMatchObject({
+      ...{ model: 'clever', temperature: 0.1, top_p: 0.5, tools: [{ function: { name: 'look_up' } }] },
+    });
+  });
+
+  it('says the rest itself', async () => {
+    stage.says('Be a cook.', textReply(['Soup.']));
+    const own = { model: 'plain', prompt: 'Be a cook.', temperature: 1, tools: ['send'] };
+    const jobId = await stage.run({ a: { type: 'agent', agent: 'Clerk', ...own } }, edges);
+    await stage.ended(jobId);
+    const [request] = stage.requests('Be a cook.').map(({ json }) => json);
+    expect(request).toMatchObject({
+      ...{ model: 'plain', temperature: 1, top_p: 0.5, tools: [{ function: { name: 'send' } }] },
+    });
+  });
+
+  it('asks for approval where the agent does, and keeps to its rounds', async () => {
+    stage.says('Be a clerk.', toolCallReply([{ id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' }]));
+    const jobId = await stage.run({ a: { type: 'agent', agent: 'clerk' } }, edges);
+    const [request] = await stage.waits(jobId);
+    expect(request).toMatchObject({ kind: 'tool_approval', tool: 'look_up' });
+    const argumentsHash = request?.request['argumentsHash'];
+    await stage.answer(request, { decision: 'approve', argumentsHash });
+    expect((await stage.ended(jobId)).content).toContain('Maximum tool iterations (1) reached.');
+  });
+
+  it('keeps the version that its job was accepted with', async () => {
+    const { owner } = stage.people;
+    const agents = stage.engine.app.get(AgentsService);
+    const made = await agents.create(owner, { name: 'Old', model: 'm', instructions: 'Be old.' });
+    stage.says('Be old.', textReply(['As ever.']));
+    const approval = { type: 'approval', prompt: 'Go on?' };
+    const jobId = await stage.run({ q: approval, a: { type: 'agent', agent: 'old' } }, ['start -> q', 'q -> a']);
+    const [question] = await stage.waits(jobId);
+    await agents.update(owner, { ref: made.id, changes: { instructions: 'Be new.' }, expectedVersion: null });
+    await agents.archive(owner, made.id);
+    await stage.answer(question, { action: 'approve' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'As ever.' });
+  });
+
+  it('is refused when there is no such agent', async () => {
+    const definition = sketch({ a: { type: 'agent', agent: 'nobody' } }, edges, { name: 'Nobody' });
+    const saved = stage.engine.app
+      .get(WorkflowsService)
+      .save(stage.people.owner, { id: null, definition, expectedVersion: null });
+    await expect(saved).rejects.toMatchObject({
+      code: 'workflow_invalid',
+      details: { issues: [{ code: 'AGENT_NOT_FOUND', nodeId: 'a', path: '/nodes/1/data/agent' }] },
+    });
+  });
+});
