@@ -31,13 +31,13 @@ export interface AnswerLookup {
   readonly digest: string | null;
 }
 
-/** Nothing but calls of the client is open: no other request, and no call in the isolated queue. */
+/** Nothing but calls of the client is open: no other request, and no call that runs elsewhere. */
 const isPaused = `j.status = 'waiting' AND j.cancel_requested_at IS NULL
     AND EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
     AND NOT EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open'
                        AND i.kind <> 'client_tool')
     AND NOT EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id
-                       AND c.status = 'running' AND c.executor = 'queue')`;
+                       AND c.status = 'running' AND c.executor IN ('queue', 'job'))`;
 
 const selected = `a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.principal, a.session_id AS "sessionId", a.model,
   a.format, a.after_seq AS "afterSeq", a.after_round AS "afterRound", encode(a.request_hash, 'hex') AS "requestHash",
