@@ -15,6 +15,7 @@ import type {
   Question,
   ScopeView,
 } from '../nodes/node-executor.js';
+import { compactSession } from './compact-session.js';
 import { memoryRow } from './memory.repository.js';
 import type { NodeQuestions } from './node-questions.js';
 import type { NodeServices } from './node-services.js';
@@ -32,6 +33,8 @@ export interface RunScope {
   readonly questions: NodeQuestions;
   readonly services: NodeServices;
   readonly facts: RunFacts;
+  /** How much a model can read, in tokens. */
+  readonly contextTokens: number;
 }
 
 /** What the node run may do outside: through the run of its job, so nothing of it outlives the lease or is done twice. */
@@ -54,10 +57,14 @@ export class RunningNode implements NodePorts {
   /** What has been done so far is on disk before a model is asked: no crash has it asked again. */
   async converse(request: Conversing): Promise<Conversed> {
     await this.scope.run.commit();
-    const { branch, signal, ...asked } = request;
+    const { branch, signal, messages: whole, ...asked } = request;
+    const { messages, leftOut } = compactSession(whole, this.scope.contextTokens);
+    if (leftOut > 0 && this.isNews('compacted')) {
+      this.warn('SESSION_COMPACTED', `The ${leftOut} oldest messages of the session are more than the model can read.`);
+    }
     const isContent = this.options.isContent && branch === undefined;
     const view = this.viewOf(branch ?? null, { isShown: asked.isShown, isContent, signal });
-    return this.scope.conversations.converse(view, asked);
+    return this.scope.conversations.converse(view, { ...asked, messages });
   }
 
   async callTool(call: { readonly name: string; readonly arguments: string }): Promise<CalledTool> {

@@ -71,7 +71,8 @@ export class WorkflowHandler implements JobHandler {
     const facts = new RunFacts(now);
     facts.load(stored.nodeRuns);
     if (run.contentLength > 0) facts.loseContent();
-    const scope: RunScope = { run, conversations, questions, services: this.services, facts };
+    const { WORKFLOW_PAUSE_MS: pauseMs, MODEL_CONTEXT_TOKENS: contextTokens } = this.config.values;
+    const scope: RunScope = { run, conversations, questions, services: this.services, facts, contextTokens };
     opened.scope = scope;
     const budget = new RunBudget(pinned.graph.stopPolicy, run, {
       questions,
@@ -81,7 +82,6 @@ export class WorkflowHandler implements JobHandler {
     });
     const plan = { ...pinned, maxSteps: budget.maxSteps };
     const engine = new WorkflowRun(plan, stored.nodeRuns);
-    const { WORKFLOW_PAUSE_MS: pauseMs } = this.config.values;
     const reread = () => this.stored.questions(run.job);
     const rest = await new WorkflowRunner({ engine, scope, plan, budget, pauseMs, reread }).drive();
     if (rest.type !== 'ended') {
