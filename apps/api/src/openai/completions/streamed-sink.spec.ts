@@ -1,0 +1,89 @@
+import { PassThrough } from 'node:stream';
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import { OpenAiError } from '../openai-error.js';
+import { StreamedSink } from './streamed-sink.js';
+
+const usage = { promptTokens: 1, completionTokens: 1, estimated: false };
+const failed = new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });
+
+describe('a streamed answer', () => {
+  let clock: ManualClock;
+  let begun: boolean;
+  let waiting: string[];
+  let text: string;
+  let status: number | undefined;
+  let sink: StreamedSink;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    [begun, waiting, text, status] = [false, [], '', undefined];
+    const socket = new PassThrough();
+    socket.on('data', (bytes: Buffer) => (text += bytes.toString()));
+    const response = Object.assign(socket, { socket: null, writeHead: (code: number) => (status = code) });
+    sink = new StreamedSink({
+      response: response as never, // all of a response that a stream needs
+      clock,
+      includeUsage: false,
+      head: () => ({ id: 'chatcmpl-1', created: 1, model: 'm' }),
+      hasBegun: () => begun,
+      waitsFor: () => waiting,
+      ...{ slowBytes: 1_000, slowMs: 1_000, onPing: () => undefined },
+    });
+  });
+
+  const roles = () => text.match(/"role":"assistant"/g)?.length ?? 0;
+
+  it('is silent while nothing has happened', async () => {
+    await sink.take([]);
+    clock.advance(9_999);
+    expect([status, text]).toEqual([undefined, '']);
+  });
+
+  it('begins after 10 s at the latest, and is kept alive from then on', async () => {
+    clock.advance(10_000);
+    expect([status, roles()]).toEqual([200, 1]);
+    clock.advance(15_000);
+    expect(text.endsWith('\n\n: ping\n\n')).toBe(true);
+    waiting = ['i1', 'i2'];
+    clock.advance(15_000);
+    expect(text.endsWith(': waiting approval i1\n\n: waiting approval i2\n\n')).toBe(true);
+    await sink.take([{ type: 'content', text: 'x' }]);
+    expect(roles()).toBe(1);
+  });
+
+  it('begins with the first sign of the model', async () => {
+    begun = true;
+    await sink.take([]);
+    expect([status, roles()]).toEqual([200, 1]);
+  });
+
+  it('that fails before it has begun is thrown, and is the last chunk after that', async () => {
+    const end = { type: 'end', finishReason: 'stop', usage, error: failed } as const;
+    await expect(sink.take([end])).rejects.toBe(failed);
+    expect(status).toBeUndefined();
+    clock.advance(10_000);
+    await sink.take([end]);
+    expect(text).toContain('[error] Agent execution failed');
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  });
+
+  it('that is refused says so in the way that is still open', async () => {
+    await expect(sink.refuse(failed)).rejects.toBe(failed);
+    begun = true;
+    await sink.take([]);
+    await sink.refuse(failed);
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  });
+
+  it('that breaks off has no end', () => {
+    expect(() => {
+      sink.fail(failed);
+    }).toThrow(failed.message);
+    clock.advance(20_000);
+    expect(text).toBe('');
+  });
+});
