@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Response } from 'express';
 
-import { type MemberPrincipal, scopeOf } from '#auth';
+import { scopeOf } from '#auth';
 import { EventFeed, type FeedItem, JobStopper } from '#jobs';
 import { systemClock } from '#platform';
 
@@ -11,23 +10,12 @@ import { OpenAiError } from '../openai-error.js';
 import { invalidKey } from '../openai-principal.guard.js';
 import { serverBusy } from '../to-openai-reply.js';
 import { AnswerContext } from './answer-context.js';
+import type { AnswerListener } from './answer-listener.js';
 import type { AnswerSink } from './answer-sink.js';
 import type { OpenedAnswer } from './opened-answer.js';
 import { StreamedSink } from './streamed-sink.js';
 import { Telling } from './telling.js';
 import { WholeSink } from './whole-sink.js';
-
-/** Who gets an answer, and how. */
-export interface AnswerListener {
-  readonly principal: MemberPrincipal;
-  readonly response: Response;
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  /** Cancel the job when the client goes away. */
-  readonly cancels: boolean;
-  /** Aborts when this process cannot go on telling; the job goes on. */
-  readonly signal: AbortSignal;
-}
 
 /** Tells answers to their clients, one by one, from the log of their jobs. */
 @Injectable()

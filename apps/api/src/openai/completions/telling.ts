@@ -4,7 +4,7 @@ import { systemClock, type Timer } from '#platform';
 
 import type { AnswerHead } from '../answer/chunk-writer.js';
 import { OpenAiError } from '../openai-error.js';
-import type { AnswerListener } from './answer-server.js';
+import type { AnswerListener } from './answer-listener.js';
 import { toCompletionId, toCreated } from './completion-id.js';
 
 /** One answer on its way to one client: how long it is told, and why no longer. */

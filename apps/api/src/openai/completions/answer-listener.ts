@@ -1,0 +1,15 @@
+import type { Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+
+/** Who gets an answer, and how. */
+export interface AnswerListener {
+  readonly principal: MemberPrincipal;
+  readonly response: Response;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Cancel the job when the client goes away. */
+  readonly cancels: boolean;
+  /** Aborts when this process cannot go on telling; the job goes on. */
+  readonly signal: AbortSignal;
+}
