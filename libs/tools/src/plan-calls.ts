@@ -42,8 +42,8 @@ export interface CallPlan {
   readonly offered: readonly OfferedTool[];
   /** All calls of the job's earlier rounds. */
   readonly earlier: readonly EarlierCall[];
-  /** Ids that the conversation already holds. */
-  readonly usedCallIds: ReadonlySet<string>;
+  /** Ids that the conversation already holds. Only looked into: there may be those of a whole job. */
+  readonly usedCallIds: Pick<ReadonlySet<string>, 'has'>;
   readonly maxCalls: number;
   /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
   readonly unknownTool?: (name: string) => string;
@@ -58,7 +58,7 @@ export interface CallPlan {
 export function planCalls(requested: readonly RequestedCall[], plan: CallPlan): readonly PlannedCall[] {
   const history = new CallHistory(plan.earlier);
   const offered = new Map(plan.offered.map((tool) => [tool.name, tool]));
-  const used = new Set(plan.usedCallIds);
+  const used = new UsedIds(plan.usedCallIds);
   return requested.map((call, index) => {
     const ordinal = index + 1;
     const tool = offered.get(call.name);
@@ -116,7 +116,22 @@ function cutName(name: string): string {
   return toStorableText(name.slice(0, LONGEST_NAME));
 }
 
-function freeId(given: string, ours: string, used: Set<string>): string {
+/** Ids that are taken: those of before, and those of this round. */
+class UsedIds {
+  private readonly own = new Set<string>();
+
+  constructor(private readonly before: CallPlan['usedCallIds']) {}
+
+  has(id: string): boolean {
+    return this.own.has(id) || this.before.has(id);
+  }
+
+  add(id: string): void {
+    this.own.add(id);
+  }
+}
+
+function freeId(given: string, ours: string, used: UsedIds): string {
   const usable = given !== '' && given.length <= LONGEST_CALL_ID && !used.has(given);
   let id = usable ? given : ours;
   for (let n = 2; used.has(id); n++) id = `${ours}_${n}`;

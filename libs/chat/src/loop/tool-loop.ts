@@ -107,7 +107,7 @@ function* finishRound(
     round,
     offered,
     earlier: rounds.flatMap((earlier) => earlier.calls),
-    usedCallIds: new Set([...usedCallIds(input, rounds), ...held]),
+    usedCallIds: usedCallIds(input, rounds, held),
     maxCalls: input.limits.maxToolCallsPerRound,
     ...(input.newCallId === undefined ? {} : { newCallId: input.newCallId }),
     ...(input.unknownTool === undefined ? {} : { unknownTool: input.unknownTool }),
@@ -145,13 +145,19 @@ function toLoopCall({ disposition, ...call }: PlannedCall): LoopCall {
   return { ...call, status: disposition.status, text: disposition.failure.message };
 }
 
-function usedCallIds(input: LoopInput, rounds: readonly LoopRound[]): ReadonlySet<string> {
-  const given = input.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
-  return new Set([
-    ...(input.usedCallIds ?? []),
+/** The ids of the other conversations are looked into, not copied: a job may hold thousands. */
+function usedCallIds(
+  { messages, usedCallIds: others = NOBODYS }: LoopInput,
+  rounds: readonly LoopRound[],
+  held: ReadonlySet<string>,
+): Pick<ReadonlySet<string>, 'has'> {
+  const given = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
+  const own = new Set([
+    ...held,
     ...given.map((call) => call.id),
     ...rounds.flatMap((round) => round.calls.map((call) => call.callId)),
   ]);
+  return { has: (id) => own.has(id) || others.has(id) };
 }
 
 function bytesOf(rounds: readonly LoopRound[]): number {
