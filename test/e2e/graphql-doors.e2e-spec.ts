@@ -109,8 +109,13 @@ const START = 'mutation($input: StartChatInput!) { startChat(input: $input) { jo
 const JOB = 'query($id: ID!) { job(id: $id) { finishedAt threadId messageId toolCalls { id } } }';
 
 /** A reply without what differs each time. */
+/** Without what differs from one moment to the next. */
 function shapeOf({ status, data, errors }: GraphqlReply): unknown {
-  const shown = errors.map(({ message, path, extensions }) => ({ message, path, ...extensions, requestId: '' }));
+  const shown = errors.map(({ message, path, extensions }) => {
+    const { retryAfterSeconds } = extensions;
+    const told = { ...extensions, requestId: '', retryAfterSeconds: retryAfterSeconds === undefined ? '' : 'N' };
+    return { message: message.replace(`${String(retryAfterSeconds)}s`, 'N s'), path, ...told };
+  });
   return { status, data, errors: shown };
 }
 

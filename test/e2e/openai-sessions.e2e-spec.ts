@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { eventually } from '../harness/eventually.js';
-import { type CompletionReply, type CompletionsDoor,completionsDoor } from '../harness/openai-door.js';
+import { type CompletionReply, type CompletionsDoor, completionsDoor } from '../harness/openai-door.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 

@@ -92,14 +92,14 @@ function valueOf(type: GraphQLInputType, id: string): unknown {
   }
 }
 
-/** Everything down to `depth` that needs no arguments. */
-function selectionOf(type: GraphQLOutputType, depth: number): string {
+/** Everything down to `depth` that needs no arguments; of what stands inside of its own kind, that it is there. */
+function selectionOf(type: GraphQLOutputType, depth: number, inside: readonly string[] = []): string {
   const named = getNamedType(type);
   if (isLeafType(named)) return '';
-  if (!isObjectType(named)) return '{ __typename }';
+  if (!isObjectType(named) || inside.includes(named.name)) return '{ __typename }';
   const fields = Object.values(named.getFields())
     .filter((field) => !field.args.some((arg) => isNonNullType(arg.type)))
     .filter((field) => isLeafType(getNamedType(field.type)) || depth > 1)
-    .map((field) => `${field.name} ${selectionOf(field.type, depth - 1)}`);
+    .map((field) => `${field.name} ${selectionOf(field.type, depth - 1, [...inside, named.name])}`);
   return `{ __typename ${fields.join(' ')} }`;
 }

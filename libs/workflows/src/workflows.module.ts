@@ -1,6 +1,5 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
-import { PrincipalsRepository } from '#auth';
 import { ChatModule } from '#chat';
 import { JobHandlers, JobsModule, JobTurns, Retention } from '#jobs';
 import { ModelsModule } from '#models';
@@ -44,7 +43,7 @@ const definitions = [
   WorkflowsRepository,
   WorkflowsService,
 ];
-const offered = [OfferedWorkflowsRepository, PrincipalsRepository, WorkflowCalls, WorkflowToolSource];
+const offered = [OfferedWorkflowsRepository, WorkflowCalls, WorkflowToolSource];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
 const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
 const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];

@@ -107,10 +107,7 @@ export const settings = z.object({
   MODEL_BACKOFF_MS: ms([1_000, 0], 'First wait before such a retry; it doubles.'),
   MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of an answer.'),
   MODEL_IDLE_TIMEOUT_MS: ms([30_000], 'Longest silence within an answer.'),
-  MODEL_CONTEXT_TOKENS: whole(
-    [128_000, 1_000, 100_000_000],
-    'What a model can read. Of a longer session, agents of workflows are told the newest.',
-  ),
+  MODEL_CONTEXT_TOKENS: whole([128_000, 1_000, 1e8], 'What a model can read: longer sessions of workflows are cut.'),
 
   JWT_SECRET: secret('Verifies HS256 tokens.'),
   JWT_JWKS_URL: httpUrl('Verifies tokens with the keys published there.'),

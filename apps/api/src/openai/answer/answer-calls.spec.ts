@@ -16,7 +16,7 @@ import {
   usageOf,
   weather,
 } from '../../../../../test/harness/answer-reading.js';
-import { asLog, completed, finishedAs, type StoryCall,tellStory } from '../../../../../test/harness/answer-stories.js';
+import { asLog, completed, finishedAs, type StoryCall, tellStory } from '../../../../../test/harness/answer-stories.js';
 import { AnswerReader } from './answer-reader.js';
 
 describe('calls, inline', () => {
