@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { findConnection, tokenOf } from './connection.js';
 import { readEnvironment } from './environment.js';
@@ -22,6 +22,7 @@ describe('where the server is, and who asks', () => {
   });
 
   afterEach(() => {
+    jest.restoreAllMocks();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -37,6 +38,26 @@ describe('where the server is, and who asks', () => {
   it('does not believe a process that is gone', async () => {
     serving(999_999_999, 'http://127.0.0.1:4123');
     expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4000', token: 'nsk_demo' });
+  });
+
+  it.each(['https://there.example', 'http://127.0.0.1.there.example', 'http://127.0.0.1@there.example'])(
+    'is not led to %s by a folder',
+    async (url) => {
+      serving(process.pid, url);
+      const environment = readEnvironment({ NIGHTSHIFT_TOKEN: 'mine' });
+      const expected = { url: 'http://127.0.0.1:4000', urlFrom: 'the default', token: 'mine' };
+      expect(await findConnection({}, environment, below)).toMatchObject(expected);
+      const inFolder = readEnvironment({ DATA_DIR: join(folder, '.nightshift') });
+      expect(await findConnection({}, inFolder, below)).toMatchObject({ url: 'http://127.0.0.1:4000' });
+      const asked = await findConnection({ url }, nothing, below);
+      expect(asked.token).toBeUndefined();
+    },
+  );
+
+  it('does not believe a folder that somebody else has left', async () => {
+    serving(process.pid, 'http://127.0.0.1:4123');
+    jest.spyOn(process, 'getuid').mockReturnValue(statSync(folder).uid + 1);
+    expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4000', token: undefined });
   });
 
   it('believes flags before the environment, and that before the folder', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 import { CliError, usageError } from './cli.errors.js';
@@ -26,7 +26,8 @@ const DEFAULT_URL = 'http://127.0.0.1:4000';
 
 /**
  * Flags come before the environment, and that before what a server started by `npm start` has left in its data directory: the
- * address it serves at, and the key of the demo workspace. That key goes to this machine only, wherever the url points.
+ * address it serves at, and the key of the demo workspace. Such a folder is believed only where nobody else could have left it,
+ * and only what it says of this machine: it must not lead anybody's token elsewhere. Its key stays on this machine too.
  */
 export async function findConnection(
   flags: ConnectionFlags,
@@ -42,9 +43,8 @@ export async function findConnection(
     [DEFAULT_URL, 'the default'],
   ]);
   const base = checkedUrl(url, urlFrom);
-  const isOurs = base === serving || isThisMachine(base);
   const keyFile = dataDir === undefined ? undefined : join(dataDir, 'demo-api-key');
-  const key = keyFile === undefined || !isOurs ? undefined : (await textOf(keyFile))?.trim();
+  const key = keyFile === undefined || !isThisMachine(base) ? undefined : (await textOf(keyFile))?.trim();
   const [token, tokenFrom] = firstOf<string | undefined>([
     [flags.token, '--token'],
     [environment.token, 'NIGHTSHIFT_TOKEN'],
@@ -84,21 +84,27 @@ function isThisMachine(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** The nearest `.nightshift` with a key in it, in this folder or above. */
+/** The nearest `.nightshift` of this user's own with a key in it, in this folder or above. */
 async function findDataDir(given: string | undefined, from: string): Promise<string | undefined> {
   if (given !== undefined) return given;
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, '.nightshift');
-    if ((await textOf(join(candidate, 'demo-api-key'))) !== undefined) return candidate;
+    if ((await isOwn(candidate)) && (await textOf(join(candidate, 'demo-api-key'))) !== undefined) return candidate;
     if (dirname(folder) === folder) return undefined;
   }
 }
 
-/** What the running server has written there, `<pid> <url>`; undefined when that process is gone. */
+/** Anybody may put a folder into one that all may write to. Where there are no users, it is everybody's own. */
+async function isOwn(folder: string): Promise<boolean> {
+  const found = await stat(folder).catch(() => null);
+  return found !== null && (process.getuid === undefined || found.uid === process.getuid());
+}
+
+/** What the running server has written there, `<pid> <url>`; undefined when that process is gone, or serves elsewhere. */
 async function servedAt(dataDir: string): Promise<string | undefined> {
   const [pid, url] = ((await textOf(join(dataDir, 'serving'))) ?? '').trim().split(' ');
   if (url === undefined || !isAlive(Number(pid))) return undefined;
-  return URL.parse(url) === null ? undefined : url.replace(/\/+$/, '');
+  return URL.canParse(url) && isThisMachine(url) ? url : undefined;
 }
 
 function isAlive(pid: number): boolean {
