@@ -46,7 +46,7 @@ export const subJobTooDeep = (most: number) =>
   new AppError({ code: 'sub_job_limit', message: `Jobs within jobs go ${most} levels deep, not further` });
 
 export const tooManySubJobs = (most: number) =>
-  new AppError({ code: 'sub_job_limit', message: `${most} jobs of this job are still at work; wait for one to end` });
+  new AppError({ code: 'sub_job_limit', message: `A job starts ${most} jobs at most, and this one has` });
 
 /** The call that asks for it has ended, or is going to. */
 export const parentStopped = () =>

@@ -144,7 +144,7 @@ describe('admit', () => {
 
     it.each([
       ['goes two levels deep and no further', { depth: 2 }, 'sub_job_limit'],
-      ['lets three of a job be at work', { subJobs: 3 }, 'sub_job_limit'],
+      ['lets a job have three and no more', { subJobs: 3 }, 'sub_job_limit'],
       ['wants a parent that nobody stops', { isOpen: false }, 'sub_job_unwanted'],
     ])('%s', (_, changes, code) => {
       expect(types([request({ parent })], below(changes))).toEqual([code]);

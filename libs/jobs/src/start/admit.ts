@@ -15,8 +15,8 @@ import type { KnownAdmission, KnownThread, StartDecision, StartFacts, StartReque
 
 /** Jobs that may stand behind the active one of a thread. */
 export const maxLine = 10;
-/** How far a sub-job may be from the job that a person started, and how many of one job may be at work. */
-export const subJobLimits = { depth: 2, open: 3 } as const;
+/** How far a sub-job may be from the job that a person started, and how many one job may start, those that have ended included. */
+export const subJobLimits = { depth: 2, width: 3 } as const;
 
 export function admissionKey(principal: string, key: string): string {
   return `${principal} ${key}`;
@@ -102,7 +102,7 @@ function placeBelow({ parent }: StartRequest, { parents }: StartFacts): StartDec
   if (known?.isOpen !== true) return { type: 'refuse', error: parentStopped() };
   const depth = known.depth + 1;
   if (depth > subJobLimits.depth) return { type: 'refuse', error: subJobTooDeep(subJobLimits.depth) };
-  if (known.subJobs >= subJobLimits.open) return { type: 'refuse', error: tooManySubJobs(subJobLimits.open) };
+  if (known.subJobs >= subJobLimits.width) return { type: 'refuse', error: tooManySubJobs(subJobLimits.width) };
   const line = { rootJobId: known.rootJobId, depth };
   return { type: 'accept', thread: null, inLine: false, supersedes: [], line };
 }

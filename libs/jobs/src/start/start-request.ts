@@ -80,7 +80,7 @@ export interface KnownParent {
   readonly rootJobId: string;
   /** Nobody has stopped the parent, and its call waits for a job. */
   readonly isOpen: boolean;
-  /** Its sub-jobs that have not ended. */
+  /** Its own sub-jobs, those that have ended included. */
   readonly subJobs: number;
 }
 

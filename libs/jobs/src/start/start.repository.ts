@@ -93,8 +93,7 @@ const parentsStatement: Statement = {
   text: `SELECT t.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
        j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL
          AND t.status = 'running' AND t.executor = 'job' AS "isOpen",
-       (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id
-           AND s.status IN ('queued', 'running', 'waiting')) AS "subJobs"
+       (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id) AS "subJobs"
   FROM json_to_recordset($2::json) AS w(job uuid, call uuid)
   JOIN job j ON j.workspace_id = $1 AND j.id = w.job
   JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`,
