@@ -79,7 +79,7 @@ ALTER TABLE openai_answer
 -- A continuation that comes again.
 CREATE INDEX openai_answer_applied ON openai_answer (workspace_id, principal, results_digest) WHERE results_digest IS NOT NULL;
 
--- A paused job, found by the ids of the calls that it waits for.
+-- Calls that wait for a client, and the jobs that wait for them, are found by the ids that the client knows.
 CREATE INDEX interrupt_pending_calls ON interrupt (workspace_id, principal, call_id)
   WHERE status = 'open' AND kind = 'client_tool';
 

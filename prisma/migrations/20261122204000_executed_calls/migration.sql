@@ -18,6 +18,3 @@ CREATE POLICY tenant ON executed_call TO nightshift_api
 CREATE POLICY owner ON executed_call TO nightshift_owner USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT ON executed_call TO nightshift_api;
 ALTER TABLE executed_call OWNER TO nightshift_owner;
-
--- Calls that wait for a client are found by the id that the client knows.
-CREATE INDEX interrupt_client_calls ON interrupt (workspace_id, principal, call_id) WHERE status = 'open' AND kind = 'client_tool';
