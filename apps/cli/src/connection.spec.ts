@@ -30,10 +30,13 @@ describe('where the server is, and who asks', () => {
     writeFileSync(join(folder, '.nightshift', 'serving'), `${pid} ${url}\n`);
   };
 
-  it('finds what npm start has left in this folder or above', async () => {
-    serving(process.pid, 'http://127.0.0.1:4123');
-    expect(await findConnection({}, nothing, below)).toMatchObject({ url: 'http://127.0.0.1:4123', token: 'nsk_demo' });
-  });
+  it.each(['http://127.0.0.1:4123', 'http://0.0.0.0:4123', 'http://[::]:4123', 'http://[::1]:4123'])(
+    'finds what npm start has left in this folder or above: %s',
+    async (url) => {
+      serving(process.pid, url);
+      expect(await findConnection({}, nothing, below)).toMatchObject({ url, token: 'nsk_demo' });
+    },
+  );
 
   it('does not believe a process that is gone', async () => {
     serving(999_999_999, 'http://127.0.0.1:4123');

@@ -79,9 +79,10 @@ function checkedUrl(text: string, from: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
+/** Also by the address of a server that listens on all of its own. */
 function isThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return ['localhost', '[::1]', '0.0.0.0', '[::]'].includes(hostname) || /^127(\.\d+){3}$/.test(hostname);
 }
 
 /** The nearest `.nightshift` of this user's own with a key in it, in this folder or above. */
