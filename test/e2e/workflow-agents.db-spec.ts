@@ -5,7 +5,7 @@ import { WorkflowsService } from '#workflows';
 
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
-import { sketch } from '../harness/workflows.js';
+import { publish, sketch, startWorkflow } from '../harness/workflows.js';
 
 let stage: WorkflowStage;
 
@@ -74,6 +74,21 @@ describe('a node that names an agent', () => {
     await agents.archive(owner, made.id);
     await stage.answer(question, { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'As ever.' });
+  });
+
+  it('is refused in a subflow, too, once its agent is gone', async () => {
+    const { owner } = stage.people;
+    const agents = stage.engine.app.get(AgentsService);
+    await agents.create(owner, { name: 'Guard', model: 'm', instructions: 'Be a guard.' });
+    const inner = await stage.publish({ a: { type: 'agent', agent: 'guard' } }, edges);
+    const using = (subflowId: string) => ({ s: { type: 'subflow', subflowId, inputMappings: { input: '{{input}}' } } });
+    const outer = await stage.publish(using(inner), ['start -> s']);
+    const workflow = await publish(stage.engine, owner, sketch(using(outer), ['start -> s'], { name: 'Outermost' }));
+    await agents.archive(owner, 'guard');
+    await expect(startWorkflow(stage.engine, owner, { workflow, prompt: 'Hello' })).rejects.toMatchObject({
+      code: 'workflow_invalid',
+      details: { issues: [{ code: 'AGENT_NOT_FOUND', nodeId: 's', path: '/nodes/1/data/subflowId' }] },
+    });
   });
 
   it('is refused when there is no such agent', async () => {

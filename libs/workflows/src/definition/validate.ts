@@ -56,7 +56,7 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   checkStructure(draft, issues);
   checkEdges(draft, (node) => portsOf(node, shapes), issues);
   checkNodes(draft, issues);
-  checkSubflows(draft, { shapes, workflowId }, issues);
+  checkSubflows(draft, { shapes, workflowId, agents: options.agents ?? null }, issues);
   checkData(draft, parsed.faults, { strict: options.strict, issues });
   checkStopPolicy(draft, issues);
   if (options.agents !== undefined) checkAgents(draft, options.agents, issues);

@@ -6,15 +6,17 @@ import type { SubflowShapes } from './subflow-shapes.js';
 
 type SubflowNode = Extract<DraftNode, { type: 'subflow' }>;
 
+interface Terms {
+  readonly shapes: SubflowShapes | null;
+  readonly workflowId: string | null;
+  readonly agents: ReadonlySet<string> | null;
+}
+
 /**
- * Subflows exist, get what they need, and end. `shapes`: null when nobody knows the definitions. `workflowId`: what subflows call
- * this workflow, if anything.
+ * Subflows exist, get what they need, name agents that exist, and end. `shapes`, `agents`: null when nobody knows the definitions,
+ * or the names of agents. `workflowId`: what subflows call this workflow, if anything.
  */
-export function checkSubflows(
-  draft: Draft,
-  terms: { readonly shapes: SubflowShapes | null; readonly workflowId: string | null },
-  issues: IssueList,
-): void {
+export function checkSubflows(draft: Draft, terms: Terms, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type !== 'subflow') continue;
     if (node.data.subflowId === '')
@@ -25,14 +27,11 @@ export function checkSubflows(
         placeOf(node),
         `Whether the subflow of node "${node.id}" exists is not known here.`,
       );
-    else tried(node, { shapes: terms.shapes, workflowId: terms.workflowId }, issues);
+    else tried(node, { ...terms, shapes: terms.shapes }, issues);
   }
 }
 
-interface Known {
-  readonly shapes: SubflowShapes;
-  readonly workflowId: string | null;
-}
+type Known = Terms & { readonly shapes: SubflowShapes };
 
 /** The definitions come from elsewhere: one that cannot be had is told as such. */
 function tried(node: SubflowNode, known: Known, issues: IssueList): void {
@@ -44,7 +43,8 @@ function tried(node: SubflowNode, known: Known, issues: IssueList): void {
   }
 }
 
-function checkSubflow(node: SubflowNode, { shapes, workflowId }: Known, issues: IssueList): void {
+function checkSubflow(node: SubflowNode, known: Known, issues: IssueList): void {
+  const { shapes, workflowId } = known;
   const { subflowId, inputMappings } = node.data;
   const shape = subflowId === workflowId ? null : shapes.get(subflowId);
   if (subflowId !== workflowId && shape === null) {
@@ -52,7 +52,8 @@ function checkSubflow(node: SubflowNode, { shapes, workflowId }: Known, issues: 
     issues.error('SUBFLOW_NOT_FOUND', placeOf(node, 'data', 'subflowId'), message);
     return;
   }
-  checkNesting(node, { shapes, workflowId }, issues);
+  checkNesting(node, known, issues);
+  checkAgentsBehind(node, known, issues);
   for (const input of shape?.inputs ?? []) {
     const mapping = Object.hasOwn(inputMappings, input.id) ? inputMappings[input.id] : undefined;
     if (!input.required || (input.default ?? mapping ?? null) !== null) continue;
@@ -61,6 +62,16 @@ function checkSubflow(node: SubflowNode, { shapes, workflowId }: Known, issues: 
   }
   if (shape?.outputs.length === 0)
     issues.warning('NO_SUBFLOW_OUTPUTS', placeOf(node), `The subflow of node "${node.id}" declares no output.`);
+}
+
+/** Without its agent, a node would not ask for the approvals that the agent asks for. */
+function checkAgentsBehind(node: SubflowNode, { shapes, workflowId, agents }: Known, issues: IssueList): void {
+  if (agents === null) return;
+  for (const name of shapes.agentsOf(node.data.subflowId, workflowId)) {
+    if (name === '' || agents.has(name)) continue;
+    const message = `The subflow of node "${node.id}" names the agent "${name.slice(0, 200)}", which does not exist here.`;
+    issues.error('AGENT_NOT_FOUND', placeOf(node, 'data', 'subflowId'), message);
+  }
 }
 
 function checkNesting(node: SubflowNode, { shapes, workflowId }: Known, issues: IssueList): void {

@@ -1,4 +1,4 @@
-import { parseDocument, type SubflowInput, type SubflowOutput } from '../document.js';
+import { type DocumentNode, parseDocument, type SubflowInput, type SubflowOutput } from '../document.js';
 import { memberOf } from '../json.js';
 import { LIMITS } from '../limits.js';
 
@@ -8,6 +8,8 @@ export interface SubflowShape {
   readonly outputs: readonly SubflowOutput[];
   /** The subflows that it uses itself. */
   readonly uses: readonly string[];
+  /** The agents that its own nodes name. */
+  readonly agents: readonly string[];
 }
 
 /** The definition's JSON; undefined: there is none. */
@@ -34,6 +36,18 @@ export class SubflowShapes {
     const shape = toShape(this.lookup(subflowId));
     this.known.set(subflowId, shape);
     return shape;
+  }
+
+  /** The agents that a subflow names, and all that it uses; `above` as in `nesting`. */
+  agentsOf(subflowId: string, above: string | null): ReadonlySet<string> {
+    const agents = new Set<string>();
+    const behind = new Set([subflowId]);
+    for (const id of behind) {
+      const shape = id === above ? null : this.get(id);
+      for (const name of shape?.agents ?? []) agents.add(name);
+      for (const used of shape?.uses ?? []) if (behind.size <= LIMITS.subflows) behind.add(used);
+    }
+    return agents;
   }
 
   /** How deep it goes behind a subflow, itself included; not looked at far beyond what is allowed. `above` is the workflow that uses it; null: it has no id yet. */
@@ -68,6 +82,10 @@ function toShape(json: unknown): SubflowShape | null {
   const parsed = parseDocument(json);
   if (!parsed.ok) return null;
   const { meta, nodes } = parsed.document;
-  const uses = nodes.filter(({ type }) => type === 'subflow').map(({ data }) => memberOf(data, 'subflowId'));
-  return { ...meta.subflow, uses: [...new Set(uses.filter((id) => typeof id === 'string'))] };
+  return { ...meta.subflow, uses: namesIn(nodes, 'subflow', 'subflowId'), agents: namesIn(nodes, 'agent', 'agent') };
+}
+
+function namesIn(nodes: readonly DocumentNode[], wanted: string, member: string): readonly string[] {
+  const named = nodes.filter(({ type }) => type === wanted).map(({ data }) => memberOf(data, member));
+  return [...new Set(named.filter((name) => typeof name === 'string'))];
 }

@@ -17,6 +17,11 @@ const definitions: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['self', workflowDocument({ s: 'start', f: ['subflow', { subflowId: 'self' }], o: 'output' }, ['s > f', 'f > o'])],
   ['ping', workflowDocument({ s: 'start', f: ['subflow', { subflowId: 'pong' }], o: 'output' }, ['s > f', 'f > o'])],
   ['pong', workflowDocument({ s: 'start', f: ['subflow', { subflowId: 'ping' }], o: 'output' }, ['s > f', 'f > o'])],
+  ['staffed', workflowDocument({ s: 'start', a: ['agent', { agent: 'clerk' }], o: 'output' }, line)],
+  [
+    'above',
+    workflowDocument({ s: 'start', f: ['subflow', { subflowId: 'staffed' }], o: 'output' }, ['s > f', 'f > o']),
+  ],
   ['broken', { nodes: 'none' }],
   ...Array.from({ length: 12 }, (_, index) => {
     const next = { s: 'start', f: ['subflow', { subflowId: `deep-${index + 1}` }], o: 'output' } as const;
@@ -70,6 +75,14 @@ describe('an error of a subflow', () => {
     ],
   ])('%s', (_fact, json, expected) => {
     expect(told(validateWorkflow(json, options).errors)).toEqual(expected);
+  });
+
+  it.each(['staffed', 'above'])('is an agent that nobody knows, named by the subflow %s or behind it', (subflowId) => {
+    const json = around(['subflow', { subflowId, inputMappings: { input: 1 } }]);
+    const among = (...names: string[]) => validateWorkflow(json, { ...options, agents: new Set(names) }).errors;
+    expect(told(among('cook'))).toEqual(['AGENT_NOT_FOUND /nodes/1/data/subflowId']);
+    expect(told(among('clerk'))).toEqual([]);
+    expect(told(validateWorkflow(json, options).errors)).toEqual([]);
   });
 
   it('names the circle', () => {
