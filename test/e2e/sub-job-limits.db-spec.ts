@@ -192,6 +192,24 @@ describe('a sub-job whose hints are lost', () => {
     expect(toolTexts(stage, line)).toEqual(['x']);
   });
 
+  it('is started by a later sweep when another start holds the workspace for too long', async () => {
+    const [name, line] = [fresh('held'), fresh('ask')];
+    await stage.offer(name, transform, ['start -> t']);
+    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('in the end'));
+    armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-sub-job:throw' }));
+    const jobId = await chat(stage, line, `workflow.${name}`);
+    await stage.waits(jobId);
+    await stage.database.postgres.withWorkspaceSql(stage.people.owner.workspaceId, async (client) => {
+      await client.query('SELECT 1 FROM workspace FOR UPDATE');
+      await stage.sweep();
+    });
+    await stage.sweep();
+    await stage.below(jobId, 1, 'completed');
+    await stage.sweep();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'in the end' });
+    expect(toolTexts(stage, line)).toEqual(['x']);
+  });
+
   it('is taken over by the sweep, once, when it has ended', async () => {
     const [name, line] = [fresh('late'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);

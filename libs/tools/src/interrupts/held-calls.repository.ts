@@ -61,6 +61,15 @@ export class HeldCallsRepository {
     return rows[0] ?? null;
   }
 
+  /** Whether a job is its work by now. */
+  async hasSubJob({ client, workspaceId, jobId }: HeldJob, id: string): Promise<boolean> {
+    const { rows } = await client.query(
+      `SELECT 1 FROM job WHERE workspace_id = $1 AND parent_job_id = $2 AND parent_call_id = $3`,
+      [workspaceId, jobId, id],
+    );
+    return rows.length > 0;
+  }
+
   /** Lets a call run with these arguments; it starts under the job's next lease. */
   async approve(job: HeldJob, call: HeldCall, decision: CallDecision & { readonly arguments: string }): Promise<void> {
     const { approval = 'person', by = null, decisionId = null } = decision;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { InterruptSettler, JobAmender } from '#jobs';
+import { type HeldJob, InterruptSettler, JobAmender } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
 import { callUpdated } from '../interrupts/call-updated.js';
@@ -24,22 +24,14 @@ export class SubJobSettler {
 
   /** Makes the end of a sub-job that of its call. May be called again; a call that was settled meanwhile stays as it is. */
   async takeOver(call: SubJobCall, subJob: SubJob): Promise<void> {
-    await this.settle(call, this.endOf(call, subJob));
+    const { workspaceId, jobId } = call;
+    await this.amender.amend(workspaceId, jobId, (held) => this.settle(held, call, this.endOf(call, subJob)));
   }
 
-  /** What a job that is being stopped has open, it closes itself. */
-  async settle(ref: SubJobCallRef, end: Settlement): Promise<void> {
-    const { workspaceId, jobId, id } = ref;
-    await this.amender.amend(workspaceId, jobId, async (held) => {
-      const call = await this.calls.find(held, id);
-      if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
-      await this.calls.settle(held, call, end);
-      const isDone = end.status === 'completed';
-      if (isDone && end.whole !== undefined) await this.outputs.keep(held.client, ref, end.whole);
-      const shown = isDone ? { result: end.result, error: null } : { error: end.failure };
-      held.append(callUpdated({ ...call, ...shown, status: end.status }));
-      await this.interrupts.requeueIfSettled(held);
-      crashpoint('in-sub-job-result');
+  /** Ends a call whose job is not started; does nothing if another process has started it meanwhile: a start holds the same lock. */
+  async refuse(ref: SubJobCallRef, end: Settlement): Promise<void> {
+    await this.amender.amend(ref.workspaceId, ref.jobId, async (held) => {
+      if (!(await this.calls.hasSubJob(held, ref.id))) await this.settle(held, ref, end);
     });
   }
 
@@ -51,6 +43,19 @@ export class SubJobSettler {
       const message = `Runs as job ${subJobId}`;
       held.show({ type: 'tool-progress', body: { callId, seqInCall: 1, message, subJobId } });
     });
+  }
+
+  /** What a job that is being stopped has open, it closes itself. */
+  private async settle(held: HeldJob, ref: SubJobCallRef, end: Settlement): Promise<void> {
+    const call = await this.calls.find(held, ref.id);
+    if (call?.status !== 'running' || call.executor !== 'job' || !held.isOpen) return;
+    await this.calls.settle(held, call, end);
+    const isDone = end.status === 'completed';
+    if (isDone && end.whole !== undefined) await this.outputs.keep(held.client, ref, end.whole);
+    const shown = isDone ? { result: end.result, error: null } : { error: end.failure };
+    held.append(callUpdated({ ...call, ...shown, status: end.status }));
+    await this.interrupts.requeueIfSettled(held);
+    crashpoint('in-sub-job-result');
   }
 
   private endOf({ workspaceId, callId, name }: SubJobCall, { status, content, error }: SubJob): Settlement {

@@ -33,10 +33,15 @@ export class SubJobStarter {
     try {
       return { type: 'started', jobId: String(await tool.handler(args.value, contextOf(call))) };
     } catch (error) {
-      if (!(error instanceof AppError) || error.code === 'unavailable') throw error;
+      if (!(error instanceof AppError) || isPassing(error)) throw error;
       return refused('execution', executionError(name, error.message));
     }
   }
+}
+
+/** Whatever a later try may get past, but for the cap: that one the model reads at once. */
+function isPassing({ retryable, code }: AppError): boolean {
+  return retryable && code !== 'job_limit_reached';
 }
 
 function contextOf(call: SubJobCall) {

@@ -35,7 +35,7 @@ export class SubJobs {
         return;
       }
       const start = await this.starter.start(call);
-      if (start.type === 'refused') await this.settler.settle(call, start.end);
+      if (start.type === 'refused') await this.settler.refuse(call, start.end);
       else await this.settler.show(call, start.jobId);
     });
   }
