@@ -1,10 +1,10 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
+import { type ApprovalPolicy, type ClientSide, mayStartSubJobs, type ToolRuntime } from '#tools';
 
 import type { AgentCandidates, ChosenAgent } from './agents/agent.js';
 import type { DirectCall } from './nodes/direct-call.js';
 
-/** What a chat job was asked to do, as it is stored on its row (`format` 1). Never holds a secret. */
+/** What a chat job was asked to do, as it is stored on its row (`chatFormat`). Never holds a secret. */
 export interface ChatInput {
   readonly messages: readonly ChatMessage[];
   readonly history: 'thread' | 'request';
@@ -31,7 +31,16 @@ export interface ChatInput {
   readonly hasOwnKey?: boolean;
 }
 
-/** Reads a stored input. The row was written by `ChatService`, by this build or one with the same `format`. */
+/**
+ * The layout of an input: 2 where a worker that knows only the first one would answer without what it does not know, be it
+ * instructions or a policy. Everything else stays 1, for whoever is still there while a new build is rolled out.
+ */
+export function chatFormat({ agent, routing, call, client, toolPins = {} }: ChatInput): number {
+  const isNew = [agent, routing, call, client?.handedOver].some((member) => member !== undefined);
+  return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
+}
+
+/** Reads a stored input. The row was written by `ChatService`, by this build or one that knows no more. */
 export function toChatInput(stored: unknown): ChatInput {
   if (typeof stored !== 'object' || stored === null || !('messages' in stored))
     throw new Error('not the input of a chat job');

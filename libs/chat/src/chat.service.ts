@@ -16,7 +16,7 @@ import { type ClientSide, ToolCatalog } from '#tools';
 
 import { AgentChoice, type AgentTerms, NOBODY } from './agents/agent-choice.js';
 import { callNotRetried, nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
-import { type ChatInput, toChatInput } from './chat-input.js';
+import { chatFormat, type ChatInput, toChatInput } from './chat-input.js';
 import type { StartChat } from './start-chat.js';
 
 const longestTitle = 80;
@@ -65,7 +65,7 @@ export class ChatService {
       },
       messageClientId: request.messageClientId,
       model: await this.models.modelNameFor(wish),
-      input: toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins }),
+      ...formatted(toInput({ ...asked, ...this.allowed(client) }, { ...terms.input, ...toolPins })),
       backgroundMode: request.backgroundMode,
       keyCipher:
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
@@ -103,7 +103,7 @@ export class ChatService {
       thread: job.threadId === null ? null : { ref: job.threadId },
       messageClientId: null,
       model: job.model,
-      input: { ...chat, ...this.allowed(client), ...terms.input, ...pins, retryOf: jobId },
+      ...formatted({ ...chat, ...this.allowed(client), ...terms.input, ...pins, retryOf: jobId }),
       backgroundMode,
       keyCipher: null,
       retryOf: jobId,
@@ -185,6 +185,10 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
   };
   const stored: unknown = toStorable(input);
   return stored as ChatInput; // the same shape; only texts are normalised
+}
+
+function formatted(input: ChatInput): Pick<StartRequest, 'input' | 'format'> {
+  return { input, format: chatFormat(input) };
 }
 
 /** The first line that a person said. */

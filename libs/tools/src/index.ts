@@ -49,7 +49,7 @@ export {
   toolChanged,
 } from './model-text.js';
 export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
-export { type CallPlan, type Disposition, type PlannedCall, planCalls } from './plan-calls.js';
+export { type CallPlan, type Disposition, isUsableCallId, type PlannedCall, planCalls } from './plan-calls.js';
 export { canReadOn, projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
 export {
   type AdvertisedTool,
@@ -112,6 +112,7 @@ export { type CallDecision, type HeldCall, HeldCallsRepository } from './interru
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { QueuedCallsService } from './tool-queue/queued-calls.service.js';
+export { mayStartSubJobs, subJobPrefix } from './sub-jobs/sub-job-names.js';
 export { SubJobs } from './sub-jobs/sub-jobs.js';
 export { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';

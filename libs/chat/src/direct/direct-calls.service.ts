@@ -10,7 +10,7 @@ import { ToolCatalog } from '#tools';
 import type { AgentPreset } from '../agents/agent.js';
 import { toChosen } from '../agents/agent-choice.js';
 import { alreadyExecuted, toolsSwitchedOff, unknownTool } from '../chat.errors.js';
-import type { ChatInput } from '../chat-input.js';
+import { chatFormat, type ChatInput } from '../chat-input.js';
 import type { DirectCall } from '../nodes/direct-call.js';
 import { executedCallRow, isExecutedBefore } from './executed-call-part.repository.js';
 import { type PendingCall, PendingCallsRepository } from './pending-calls.repository.js';
@@ -63,10 +63,11 @@ export class DirectCalls {
     assertCan(abilityOf(principal), { action: 'create', subject: 'Job', row: { workspaceId, createdBy: userId } });
     const { inPlaceOf, idempotency } = request;
     const jobId = newId();
+    const input = await this.inputOf(workspaceId, request);
     const start: StartRequest = {
       ...{ jobId, workspaceId, kind: 'chat', principal: id, createdBy: userId, retryOf: null },
       ...{ thread: null, messageClientId: null, model: noModel, keyCipher: null, idempotency },
-      input: await this.inputOf(workspaceId, request),
+      ...{ input, format: chatFormat(input) },
       ...(inPlaceOf === null ? {} : { beside: [executedCallRow({ workspaceId, jobId }, inPlaceOf.toolCallId)] }),
     };
     try {

@@ -5,7 +5,8 @@ import { newId } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
-import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
+import { JobStarter } from '../start/job-starter.js';
+import { type ClaimedJob, jobFormat, LeaseRepository } from './lease.repository.js';
 
 describe('a lease', () => {
   let database: TestDatabase;
@@ -79,11 +80,16 @@ describe('a lease', () => {
   });
 
   it('of a job in a newer format is for newer builds only', async () => {
-    const jobId = await startOne();
-    await jobs.rows('UPDATE job SET format = 2 WHERE id = $1', [jobId]).catch(() => undefined);
+    const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ format: jobFormat + 1 }));
     expect((await state(jobId)).status).toBe('queued');
     expect(await leases.claim([{ workspaceId: jobs.workspaceId, jobId }], 'an old worker')).toEqual([]);
     expect((await leases.findRunnable(1_000, 0)).map((ref) => ref.jobId)).not.toContain(jobId);
+  });
+
+  it('of a job in any format that is known is to be had', async () => {
+    const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ format: jobFormat }));
+    expect(await jobs.claim(jobId)).toMatchObject({ jobId });
+    expect(await jobs.claim(await startOne())).toMatchObject({ kind: 'chat' });
   });
 
   it('of a job in line is not to be had', async () => {

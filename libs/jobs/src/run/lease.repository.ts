@@ -65,7 +65,7 @@ export interface Renewed {
 }
 
 /** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
-export const jobFormat = 1;
+export const jobFormat = 2;
 
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"

@@ -30,6 +30,8 @@ export interface StartRequest {
   /** What a workflow job runs, pinned. */
   readonly workflow?: { readonly id: string; readonly version: number };
   readonly input: object;
+  /** The layout of `input`, as its kind numbers them; 1 where it says nothing. A worker that knows less leaves the job alone. */
+  readonly format?: number;
   readonly backgroundMode?: unknown;
   readonly keyCipher: Uint8Array | null;
   readonly retryOf: string | null;

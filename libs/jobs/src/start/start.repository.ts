@@ -6,7 +6,6 @@ import { partChecks, partClauses, partParameters, type PartRow, partsOf } from '
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
 import { JobTurns } from '../line/job-turns.js';
-import { jobFormat } from '../run/lease.repository.js';
 import { admissionKey, threadKey } from './admit.js';
 import type { KnownAdmission, KnownParent, KnownThread, StartFacts, StartRequest, WhenBusy } from './start-request.js';
 
@@ -100,7 +99,7 @@ const parentsStatement: Statement = {
 };
 
 const insertCore = `WITH want AS (
-  SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, in_line bool, thread_id uuid, message_id uuid,
+  SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
     workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
@@ -115,7 +114,7 @@ up AS (
   INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
                    idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, model, input, background_mode, key_cipher,
                    last_seq, created_at)
-  SELECT $1, id, kind, ${jobFormat}, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
+  SELECT $1, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
          retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, model, input,
          background_mode, decode(key_cipher, 'hex'), 1,
          clock_timestamp() FROM want
@@ -268,6 +267,7 @@ function toRow(job: NewJob, i: number, messages: number): object {
     i,
     id: request.jobId,
     kind: request.kind,
+    format: request.format ?? 1,
     in_line: job.inLine,
     thread_id: job.threadId,
     message_id: job.messageId,

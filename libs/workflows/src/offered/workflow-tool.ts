@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { defineTool, type JsonSchema, type Tool, type ToolContext } from '#tools';
+import { defineTool, type JsonSchema, subJobPrefix, type Tool, type ToolContext } from '#tools';
 
 import type { DocumentMeta, SubflowInput } from '../definition/document.js';
 
@@ -19,7 +19,6 @@ export interface SaidToWorkflow {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-const prefix = 'workflow.';
 const longestName = 64;
 
 /**
@@ -52,10 +51,10 @@ export function workflowTools(
 
 function freeName({ id, meta }: OfferedWorkflow, taken: ReadonlySet<string>): string {
   const slug = slugOf(meta.name);
-  const plain = `${prefix}${slug}`.slice(0, longestName);
+  const plain = `${subJobPrefix}${slug}`.slice(0, longestName);
   if (slug !== '' && !taken.has(plain)) return plain;
   const mark = createHash('sha256').update(id).digest('hex').slice(0, 8);
-  return slug === '' ? `${prefix}${mark}` : `${plain.slice(0, longestName - mark.length - 1)}-${mark}`;
+  return slug === '' ? `${subJobPrefix}${mark}` : `${plain.slice(0, longestName - mark.length - 1)}-${mark}`;
 }
 
 function slugOf(name: string): string {

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '#models';
-import type { ApprovalPolicy } from '#tools';
+import { type ApprovalPolicy, mayStartSubJobs } from '#tools';
 
 import type { ResumeFrom } from '../engine/run-plan.js';
 import type { Attachment } from '../nodes/node-executor.js';
@@ -11,7 +11,7 @@ export interface WorkflowPin {
 }
 
 /**
- * What a workflow job was asked to do, as it is stored on its row (`format` 1). What it runs is on the row as well, by id and
+ * What a workflow job was asked to do, as it is stored on its row (`workflowFormat`). What it runs is on the row as well, by id and
  * version: the definition itself is read from there. Never holds a secret.
  */
 export interface WorkflowInput {
@@ -38,7 +38,13 @@ export interface WorkflowInput {
   readonly hasOwnKey?: boolean;
 }
 
-/** Reads a stored input. The row was written by a start, by this build or one with the same `format`. */
+/** The layout of an input: 2 where a worker that knows only the first one would leave out what it does not know. */
+export function workflowFormat({ agents, inputs, toolApproval, toolPins }: WorkflowInput): number {
+  const isNew = [agents, inputs, toolApproval].some((member) => member !== undefined);
+  return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
+}
+
+/** Reads a stored input. The row was written by a start, by this build or one that knows no more. */
 export function toWorkflowInput(stored: unknown): WorkflowInput {
   if (typeof stored !== 'object' || stored === null || !('prompt' in stored) || !('subflows' in stored))
     throw new Error('not the input of a workflow job');

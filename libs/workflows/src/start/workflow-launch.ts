@@ -6,7 +6,7 @@ import { jobKeyPlace, ModelCatalog } from '#models';
 import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
 
 import type { StartWorkflow } from './start-workflow.js';
-import type { WorkflowInput, WorkflowPin } from './workflow-input.js';
+import { workflowFormat, type WorkflowInput, type WorkflowPin } from './workflow-input.js';
 
 /** A run that may begin: everything about it has been checked. */
 export interface ReadyWorkflow extends Pick<
@@ -56,6 +56,7 @@ export class WorkflowLaunch {
       createdBy: userId,
       model: await this.modelName({ workspaceId, hasOwnKey, asksModels }),
       input: { ...(toStorable(input) as object), ...(hasOwnKey ? { hasOwnKey } : {}) }, // an object in, an object out
+      format: workflowFormat(input),
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(beside === undefined ? {} : { beside: beside({ workspaceId, jobId }) }),
     });
