@@ -1,3 +1,4 @@
+import { notRunnable } from './definition.errors.js';
 import type { GraphNode, WorkflowGraph } from './graph.js';
 
 /** What an agent of the workspace gives to a node that names it. */
@@ -13,17 +14,18 @@ export interface NodeAgent {
 
 /**
  * The graph with what the agents give to their nodes. What a node says itself wins; of iterations the smaller number counts.
- * Names that `agents` does not have give nothing. Pure.
+ * No node runs without the agent that it names, and what that one asks approval for: throws `workflow_not_runnable` when `agents`
+ * does not have it. Pure.
  */
 export function withAgents(graph: WorkflowGraph, agents: ReadonlyMap<string, NodeAgent>): WorkflowGraph {
-  if (agents.size === 0) return graph;
   return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, withAgent(node, agents)])) };
 }
 
 function withAgent(node: GraphNode, agents: ReadonlyMap<string, NodeAgent>): GraphNode {
-  const agent = node.type === 'agent' && node.data.agent !== undefined ? agents.get(node.data.agent) : undefined;
-  if (node.type !== 'agent' || agent === undefined) return node;
+  if (node.type !== 'agent' || node.data.agent === undefined) return node;
   const { data } = node;
+  const agent = agents.get(node.data.agent);
+  if (agent === undefined) throw notRunnable(`the node "${node.id}" names an agent that is not there`);
   return {
     ...node,
     data: {

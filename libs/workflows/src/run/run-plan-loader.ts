@@ -31,11 +31,7 @@ export class RunPlanLoader {
   }
 
   /** Throws `workflow_gone`, `workflow_not_runnable`. */
-  async planFor(
-    { job }: JobRun,
-    input: WorkflowInput,
-    agents: ReadonlyMap<string, AgentPreset> = new Map(),
-  ): Promise<RunPlan> {
+  async planFor({ job }: JobRun, input: WorkflowInput, agents: ReadonlyMap<string, AgentPreset>): Promise<RunPlan> {
     const { workspaceId, workflowId, workflowVersion } = job;
     if (workflowId === null || workflowVersion === null) throw definitionGone();
     const refs = Object.keys(input.subflows);
