@@ -233,4 +233,16 @@ describe('people', () => {
         expect(reader.waitsFor).toEqual(['i1']);
       }
   });
+
+  it('are not waited for where nobody is asked', () => {
+    const body = { interruptId: 'i1', kind: 'wait', title: '', expiresAt: null, request: { until: 1 } };
+    const log = asLog([...tellStory([says('Hm')]), { type: 'interrupt-opened', body }]);
+    for (const format of ['inline', 'open-webui', 'openai'] as const)
+      for (const items of [oneByOne(log), [snapshotOf(log)]]) {
+        const reader = new AnswerReader({ ...plainTerms, format });
+        const parts = items.flatMap((item) => reader.take(item));
+        expect(parts.filter(({ type }) => type === 'comment')).toEqual([]);
+        expect(reader.waitsFor).toEqual([]);
+      }
+  });
 });

@@ -1,8 +1,10 @@
-import type { JobEvent, JobSnapshot } from '#jobs';
+import { type JobEvent, type JobSnapshot, requestKinds } from '#jobs';
 
 import type { ClientToolCall } from './answer-part.js';
 
 const clientKind = 'client_tool';
+/** A `wait` is to nobody. */
+const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 
 interface OpenRequest {
   readonly kind: string;
@@ -28,7 +30,8 @@ export class AnswerRequests {
 
   /** Those that people have to answer; with `clients`, they answer calls for clients too. */
   idsOf({ clients }: { readonly clients: boolean }): readonly string[] {
-    return [...this.open].filter(([, { kind }]) => clients || kind !== clientKind).map(([id]) => id);
+    const isAsked = ({ kind }: OpenRequest) => askedKinds.has(kind) && (clients || kind !== clientKind);
+    return [...this.open].filter(([, request]) => isAsked(request)).map(([id]) => id);
   }
 
   /** By their ids. */
