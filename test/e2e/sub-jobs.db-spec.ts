@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { scopeOf } from '#auth';
+import { AgentsService } from '#chat';
 import { InterruptsRepository } from '#jobs';
 import { parseApprovalPolicy } from '#tools';
 import { WorkflowsService } from '#workflows';
@@ -157,6 +158,52 @@ describe('what a sub-job asks', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'sent' });
     expect(stage.ran.filter(([, args]) => args['to'] === 'ada')).toHaveLength(1);
     expect(toolText(line)).toBe('mailed');
+  });
+});
+
+describe('what an agent wants to be asked', () => {
+  const careful = async (name: string, ...tools: readonly string[]) => {
+    const toolApproval = { rules: [{ match: 'send', action: 'require_approval' }] };
+    await stage.engine.app.get(AgentsService).create(stage.people.owner, { name, tools, toolApproval });
+  };
+  const offerMail = async (name: string, prompt: string) => {
+    await stage.offer(name, { a: agent(prompt, { tools: ['send'] }) }, ['start -> a']);
+    stage.says(prompt, toolCallReply([call('send', { to: name })]), says('mailed'));
+  };
+  /** The job asks about it, and goes on once that was approved. */
+  const approved = async (jobId: string) => {
+    const [asked] = await stage.waits(jobId);
+    expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send' });
+    await stage.answer(asked, { decision: 'approve', argumentsHash: asked?.request['argumentsHash'] });
+  };
+
+  it('is asked two levels below its chat as well', async () => {
+    const [inner, outer, who] = [fresh('inner'), fresh('outer'), fresh('careful')];
+    const [line, pass, mail] = [fresh('ask'), fresh('pass'), fresh('mail')];
+    await offerMail(inner, mail);
+    await stage.offer(outer, { a: agent(pass, { tools: [`workflow.${inner}`] }) }, ['start -> a']);
+    await careful(who, `workflow.${outer}`);
+    stage.says(line, calling(`workflow.${outer}`), says('all done'));
+    stage.says(pass, calling(`workflow.${inner}`), says('passed on'));
+    const { jobId } = await stage.ask([], {
+      messages: [{ role: 'user', content: line }],
+      agent: { type: 'agent', ref: who },
+    });
+    const [middle] = await stage.below(jobId, 1, 'waiting');
+    const [leaf] = await stage.below(middle?.id ?? '', 1);
+    await approved(leaf?.id ?? '');
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
+  });
+
+  it('is asked below its node as well', async () => {
+    const [inner, who, prompt, mail] = [fresh('inner'), fresh('careful'), fresh('node'), fresh('mail')];
+    await offerMail(inner, mail);
+    await careful(who, `workflow.${inner}`);
+    stage.says(prompt, calling(`workflow.${inner}`), says('all done'));
+    const jobId = await stage.run({ a: agent(prompt, { agent: who }) }, ['start -> a']);
+    const [below] = await stage.below(jobId, 1);
+    await approved(below?.id ?? '');
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
   });
 });
 

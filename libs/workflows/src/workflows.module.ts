@@ -11,6 +11,7 @@ import { PublishedWorkflowsRepository } from './definitions/published-workflows.
 import { VersionsInUse } from './definitions/versions-in-use.js';
 import { WorkflowsRepository } from './definitions/workflows.repository.js';
 import { WorkflowsService } from './definitions/workflows.service.js';
+import { CallerPolicies } from './offered/caller-policies.js';
 import { OfferedWorkflowsRepository } from './offered/offered-workflows.repository.js';
 import { WorkflowCalls } from './offered/workflow-calls.service.js';
 import { WorkflowToolSource } from './offered/workflow-tool.source.js';
@@ -43,7 +44,7 @@ const definitions = [
   WorkflowsRepository,
   WorkflowsService,
 ];
-const offered = [OfferedWorkflowsRepository, WorkflowCalls, WorkflowToolSource];
+const offered = [CallerPolicies, OfferedWorkflowsRepository, WorkflowCalls, WorkflowToolSource];
 const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
 const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
 const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];

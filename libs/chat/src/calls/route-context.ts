@@ -7,6 +7,8 @@ import type { RouteContext } from './call-router.js';
 export interface CallTerms {
   /** Rules of its own; they only tighten the policy of the workspace. */
   readonly toolApproval?: ApprovalPolicy;
+  /** Layers of the agents whose calls have led to the job. */
+  readonly callerPolicies?: readonly ApprovalPolicy[];
   /** Present when clients of the requester may be asked to run tools. */
   readonly client?: ClientSide;
   /** Who makes the calls; it has a layer of the policy of its own. */
@@ -16,11 +18,11 @@ export interface CallTerms {
 /** By what the calls of a job are judged. */
 export function routeContext(
   job: ClaimedJob,
-  { client, toolApproval, agent = null }: CallTerms,
+  { client, toolApproval, callerPolicies = [], agent = null }: CallTerms,
   offered: readonly OfferedTool[],
 ): RouteContext {
   const { workspaceId, jobId, threadId, createdBy, principal } = job;
-  const policies = { requestPolicy: toolApproval ?? null, agentPolicy: agent?.toolApproval ?? null };
+  const policies = { requestPolicy: toolApproval ?? null, agentPolicy: agent?.toolApproval ?? null, callerPolicies };
   const gateJob = { workspaceId, jobId, threadId, createdBy, principal, agent: agent?.name ?? null, ...policies };
   return { job: gateJob, offered, client };
 }

@@ -29,6 +29,8 @@ export interface GateJob {
   readonly agent: string | null;
   /** The agent's own layer; it can only tighten. */
   readonly agentPolicy?: ApprovalPolicy | null;
+  /** Layers of the agents whose calls have led to this job; they can only tighten. */
+  readonly callerPolicies?: readonly ApprovalPolicy[] | null;
   /** What the request itself asked for; it can only tighten. */
   readonly requestPolicy: ApprovalPolicy | null;
 }
@@ -138,6 +140,7 @@ export class CallGate {
       { name: 'instance', policy: this.instance },
       { name: 'workspace', policy },
       ...(job.agentPolicy == null ? [] : [{ name: 'agent' as const, policy: job.agentPolicy }]),
+      ...(job.callerPolicies ?? []).map((layer) => ({ name: 'agent' as const, policy: layer })),
       ...(job.requestPolicy === null ? [] : [{ name: 'request' as const, policy: job.requestPolicy }]),
     ];
     return judgeCall({

@@ -23,6 +23,7 @@ interface Row {
   readonly createdBy: string | null;
   readonly principal: string;
   readonly requestPolicy: ApprovalPolicy | null;
+  readonly callerPolicies: readonly ApprovalPolicy[] | null;
   readonly agent: string | null;
   readonly agentPolicy: ApprovalPolicy | null;
   readonly name: string;
@@ -36,7 +37,7 @@ interface Row {
 // The request's own policy stands in the job's input, as it was parsed when the job was accepted. So does its agent, unless the
 // job was to choose one: then it is what its round 0 was about.
 const callSql = `SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval, c.tool_version AS version,
-    nullif(j.input->'toolApproval', 'null') AS "requestPolicy", a.agent->>'name' AS agent, v.tool_approval AS "agentPolicy",
+    nullif(j.input->'toolApproval', 'null') AS "requestPolicy", j.input->'callerPolicies' AS "callerPolicies", a.agent->>'name' AS agent, v.tool_approval AS "agentPolicy",
     c.decided_by AS "decidedBy",
     coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
     (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
@@ -60,10 +61,10 @@ export class StartingCallsRepository {
     const statement = { name: 'starting-call', text: callSql, values: [workspaceId, jobId, id, callId] };
     const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
     if (row === undefined) return null;
-    const { threadId, createdBy, principal, requestPolicy, agent, agentPolicy } = row;
+    const { threadId, createdBy, principal, requestPolicy, callerPolicies, agent, agentPolicy } = row;
     const { name, version, approval, decidedBy, terms } = row;
     return {
-      job: { workspaceId, jobId, threadId, createdBy, principal, agent, agentPolicy, requestPolicy },
+      job: { workspaceId, jobId, threadId, createdBy, principal, agent, agentPolicy, callerPolicies, requestPolicy },
       call: { name, version, arguments: row.arguments },
       allowed: { approval, decidedBy, terms },
     };

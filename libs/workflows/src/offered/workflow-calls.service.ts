@@ -8,6 +8,7 @@ import type { ToolContext } from '#tools';
 import { contentHash } from '../definition/content-hash.js';
 import { callerGone, callOutsideJob, workflowWithinItself } from '../start/start.errors.js';
 import { StartWorkflowService } from '../start/start-workflow.service.js';
+import { CallerPolicies } from './caller-policies.js';
 import { OfferedWorkflowsRepository } from './offered-workflows.repository.js';
 import type { OfferedWorkflow, SaidToWorkflow } from './workflow-tool.js';
 
@@ -19,12 +20,13 @@ export class WorkflowCalls {
     private readonly starts: StartWorkflowService,
     private readonly principals: PrincipalsRepository,
     private readonly secretBox: SecretBox,
+    private readonly policies: CallerPolicies,
   ) {}
 
   /** Gives the id of the job, which is the same however often a call is started. Throws as `StartWorkflowService.start`. */
   async start(workflow: OfferedWorkflow, said: SaidToWorkflow, context: ToolContext): Promise<string> {
     const { workspaceId, jobId, toolCallId, idempotencyKey: key } = context;
-    const calling = toolCallId === undefined ? null : await this.offered.callingJob(workspaceId, jobId);
+    const calling = toolCallId === undefined ? null : await this.offered.callingJob(workspaceId, jobId, toolCallId);
     if (calling === null || toolCallId === undefined) throw callOutsideJob();
     if (calling.workflowIds.includes(workflow.id)) throw workflowWithinItself();
     const { id: workflowRef, version } = workflow;
@@ -32,6 +34,7 @@ export class WorkflowCalls {
     const requestHash = contentHash({ workflowRef, version, inputs: said.inputs });
     const started = await this.starts.startForCall(await this.requesterOf(context), {
       ...{ workflowRef, version, prompt: said.prompt, inputs: said.inputs, toolApproval },
+      callerPolicies: await this.policies.of(workspaceId, calling),
       parent: { jobId, callId: toolCallId },
       idempotency: { key, requestHash },
       providerKey: keyCipher === null ? null : this.openKey(keyCipher, { workspaceId, jobId }),

@@ -54,10 +54,10 @@ export class WorkflowHandler implements JobHandler {
 
   private async goOn(run: JobRun, opened: Opened): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
-    const { toolPins, toolApproval } = input;
+    const { toolPins, toolApproval, callerPolicies = [] } = input;
     const agents = await this.plans.agentsOf(run, input);
     const agentPolicies = Object.fromEntries([...agents].map(([name, agent]) => [name, agent.toolApproval]));
-    const terms = { toolPins, agentPolicies, ...(toolApproval === undefined ? {} : { toolApproval }) };
+    const terms = { toolPins, agentPolicies, callerPolicies, ...(toolApproval === undefined ? {} : { toolApproval }) };
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
     const enteredAt = this.enteredAt.get(run) ?? now();
     this.enteredAt.set(run, enteredAt);

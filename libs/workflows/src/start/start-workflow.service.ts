@@ -24,7 +24,7 @@ export type UnattendedStart = Pick<StartWorkflow, 'workflowRef' | 'prompt' | 'id
 
 /** What a call of another job says. */
 export type StartForCall = Pick<StartWorkflow, 'workflowRef' | 'version' | 'prompt' | 'idempotency' | 'providerKey'> &
-  Required<Pick<StartWorkflow, 'parent' | 'inputs' | 'toolApproval'>>;
+  Required<Pick<StartWorkflow, 'parent' | 'inputs' | 'toolApproval' | 'callerPolicies'>>;
 
 /** Of a start that says no more than it has to. */
 const nothingElse = {
@@ -113,7 +113,7 @@ export class StartWorkflowService {
 }
 
 function toInput(
-  { prompt, history, attachments, resumeFrom, inputs, toolApproval = null }: StartWorkflow,
+  { prompt, history, attachments, resumeFrom, inputs, toolApproval = null, callerPolicies = [] }: StartWorkflow,
   { graph, subflows, toolPins, agents }: ReadyVersion,
 ): WorkflowInput {
   return {
@@ -125,6 +125,7 @@ function toInput(
     ...(agents === undefined ? {} : { agents }),
     ...(inputs === undefined ? {} : { inputs }),
     ...(toolApproval === null ? {} : { toolApproval }),
+    ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
     ...(resumeFrom === null ? {} : { resumeFrom: fromKnownRun(graph, resumeFrom) }),
   };
 }

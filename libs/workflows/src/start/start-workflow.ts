@@ -54,6 +54,7 @@ export interface StartWorkflow {
   readonly parent?: ParentCall;
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly toolApproval?: ApprovalPolicy | null;
+  readonly callerPolicies?: readonly ApprovalPolicy[];
   /** Rows that are written with the job, or keep it from being accepted. */
   readonly beside?: (job: { readonly workspaceId: string; readonly jobId: string }) => readonly PartRow[];
 }

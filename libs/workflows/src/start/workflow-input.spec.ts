@@ -20,6 +20,7 @@ describe('the format of a run', () => {
     ['agents', { agents: { Clerk: { id: 'a', version: 1 } } }],
     ['inputs of a call', { inputs: { text: 'x' } }],
     ['a policy of its caller', { toolApproval }],
+    ['policies of agents above it', { callerPolicies: [toolApproval] }],
     ['a workflow to call', { toolPins: { 'workflow.letters': 'w@1' } }],
   ])('with %s is 2', (_what, change) => {
     expect(formatOf(change)).toBe(2);

@@ -30,6 +30,8 @@ export interface WorkflowInput {
   readonly inputs?: Readonly<Record<string, unknown>>;
   /** What has to be asked about beyond the workspace's policy; it only tightens that. */
   readonly toolApproval?: ApprovalPolicy;
+  /** Layers of the agents whose calls have led to it, outermost first; they only tighten as well. */
+  readonly callerPolicies?: readonly ApprovalPolicy[];
   /** Present: what an earlier run has done is taken over, and nothing new is said in the thread. */
   readonly resumeFrom?: ResumeFrom;
   /** The job whose prompt this one runs again; nothing new is said in the thread either. */
@@ -39,8 +41,8 @@ export interface WorkflowInput {
 }
 
 /** The layout of an input: 2 where a worker that knows only the first one would leave out what it does not know. */
-export function workflowFormat({ agents, inputs, toolApproval, toolPins }: WorkflowInput): number {
-  const isNew = [agents, inputs, toolApproval].some((member) => member !== undefined);
+export function workflowFormat({ agents, inputs, toolApproval, callerPolicies, toolPins }: WorkflowInput): number {
+  const isNew = [agents, inputs, toolApproval, callerPolicies].some((member) => member !== undefined);
   return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
 }
 
