@@ -27,6 +27,7 @@ export type {
   AgentVersion,
   AgentWish,
   ChosenAgent,
+  ListedAgent,
 } from './agents/agent.js';
 export type { AgentChanges, NewAgent } from './agents/agent-input.js';
 export { type AgentChange, AgentsService } from './agents/agents.service.js';

@@ -51,6 +51,9 @@ export interface Agent extends AgentPreset {
   readonly updatedAt: number;
 }
 
+/** What lists show of an agent that need not know what it is made of. */
+export type ListedAgent = Pick<Agent, 'id' | 'name' | 'slug' | 'description' | 'createdAt'>;
+
 /** A version of an agent in its history. */
 export interface AgentVersion extends AgentSettings {
   readonly agentId: string;

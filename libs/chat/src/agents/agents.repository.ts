@@ -14,12 +14,8 @@ import {
 } from '#platform';
 import { canonicalJson } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent } from './agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent, ListedAgent } from './agent.js';
 import { ROUTING_ROUND } from './route-to-agent.js';
-
-const latest = { versions: { orderBy: { number: 'desc' }, take: 1 } } as const satisfies Prisma.AgentInclude;
-
-type WithVersion = AgentRow & { readonly versions: readonly AgentVersionRow[] };
 
 /** What of an agent is not in its versions. */
 export interface AgentFace {
@@ -36,17 +32,24 @@ export class AgentsRepository {
 
   /** All, by name. */
   async list(tx: PrismaTransaction, scope: Scope): Promise<Agent[]> {
-    const rows = await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' }, include: latest });
-    return rows.map(toAgent);
+    return asTheyAre(tx, scope, await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' } }));
+  }
+
+  /** All, by name, without what they are made of. */
+  async listed(tx: PrismaTransaction, scope: Scope): Promise<ListedAgent[]> {
+    const select = { id: true, name: true, slug: true, description: true, createdAt: true } as const;
+    const rows = await tx.agent.findMany({ where: readable(scope), orderBy: { name: 'asc' }, select });
+    return rows.map(({ createdAt, ...row }) => ({ ...row, createdAt: createdAt.getTime() }));
   }
 
   /** By our id, else its slug, else its name. Null: absent, archived, or not readable. */
   async find(tx: PrismaTransaction, scope: Scope, given: string): Promise<Agent | null> {
     const ref = toStorableText(given);
     const named = { OR: [...(isId(ref) ? [{ id: ref }] : []), { slug: ref }, { name: ref }] };
-    const rows = await tx.agent.findMany({ where: { AND: [readable(scope), named] }, include: latest, take: 3 });
+    const rows = await tx.agent.findMany({ where: { AND: [readable(scope), named] }, take: 3 });
     const row = rows.find(({ id }) => id === ref) ?? rows.find(({ slug }) => slug === ref) ?? rows[0];
-    return row === undefined ? null : toAgent(row);
+    const [agent = null] = row === undefined ? [] : await asTheyAre(tx, scope, [row]);
+    return agent;
   }
 
   async create(
@@ -180,8 +183,16 @@ function versionsOf(scope: Scope, agentId: string): Prisma.AgentVersionWhereInpu
   return { workspaceId: scope.workspaceId, agentId, agent: { is: readable(scope) } };
 }
 
-function toAgent(row: WithVersion): Agent {
-  const [version] = row.versions;
+/** With their current versions, however many they have had. */
+async function asTheyAre(tx: PrismaTransaction, { workspaceId }: Scope, rows: readonly AgentRow[]): Promise<Agent[]> {
+  if (rows.length === 0) return [];
+  const current = rows.map(({ id: agentId, version: number }) => ({ agentId, number }));
+  const versions = await tx.agentVersion.findMany({ where: { workspaceId, OR: current } });
+  const byAgent = new Map(versions.map((version) => [version.agentId, version]));
+  return rows.map((row) => toAgent(row, byAgent.get(row.id)));
+}
+
+function toAgent(row: AgentRow, version: AgentVersionRow | undefined): Agent {
   if (version === undefined) throw new Error(`agent ${row.id} has no version`);
   const { isDefault, createdBy, createdAt, updatedAt, archivedAt } = row;
   return {

@@ -53,6 +53,18 @@ describe('agents', () => {
     await expect(agents.archive(here.member, agent.id)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
+  it('are listed by name as they are now, however often they were changed', async () => {
+    await made({ name: 'Second' });
+    const { id, createdAt } = await made({ name: 'First', description: 'Files things.' });
+    for (const instructions of ['One.', 'Two.', 'Three.']) await changed(id, { instructions });
+    expect(await agents.all(here.viewer)).toMatchObject([
+      { name: 'First', version: 4, instructions: 'Three.' },
+      { name: 'Second', version: 1 },
+    ]);
+    const face = { id, name: 'First', slug: 'first', description: 'Files things.', createdAt };
+    expect(await agents.listed(here.viewer)).toEqual([face, expect.objectContaining({ name: 'Second' })]);
+  });
+
   it('are found in their own workspace only', async () => {
     const { id } = await made();
     const elsewhere = await identities.workspaceOf(newId());

@@ -12,7 +12,7 @@ import {
 import { newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion } from './agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ListedAgent } from './agent.js';
 import { type AgentChanges, type NewAgent, type ReadAgent, readAgentInput } from './agent-input.js';
 import {
   agentChanged,
@@ -68,6 +68,11 @@ export class AgentsService {
     return this.prisma.withWorkspace(principal, (tx) => this.agents.list(tx, scopeOf(principal)));
   }
 
+  /** The same, for those who need not know what they are made of. */
+  listed(principal: Principal): Promise<readonly ListedAgent[]> {
+    return this.prisma.withWorkspace(principal, (tx) => this.agents.listed(tx, scopeOf(principal)));
+  }
+
   /** By our id, its slug or its name. Throws `not_found`, also for an archived one. */
   find(principal: Principal, ref: string): Promise<Agent> {
     return this.prisma.withWorkspace(principal, (tx) => this.get(tx, principal, ref));
@@ -100,7 +105,7 @@ export class AgentsService {
     const settings = { ...PLAIN, ...read.settings };
     await this.assertTools(principal, settings, PLAIN);
     return this.change(principal, 'agent-created', async (tx) => {
-      const others = await this.agents.list(tx, scopeOf(principal));
+      const others = await this.agents.listed(tx, scopeOf(principal));
       if (others.length >= MAX_AGENTS) throw tooManyAgents(MAX_AGENTS);
       const face = toFace(read, newId());
       assertFree(others, face);
@@ -119,7 +124,7 @@ export class AgentsService {
       const agent = await this.get(tx, principal, before.id);
       if (expectedVersion !== null && expectedVersion !== agent.version) throw agentChanged(agent.version);
       const { id, name = agent.name, slug = agent.slug, description = agent.description } = { id: agent.id, ...read };
-      assertFree(await this.agents.list(tx, scopeOf(principal)), { id, name, slug });
+      assertFree(await this.agents.listed(tx, scopeOf(principal)), { id, name, slug });
       await this.agents.rename(tx, scopeOf(principal), { id, name, slug, description });
       await this.put(tx, principal, { agent, settings: { ...settingsOf(agent), ...read.settings } });
       return id;
@@ -154,7 +159,7 @@ export class AgentsService {
     return this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, principal.workspaceId);
       const agent = await this.get(tx, principal, ref);
-      const others = await this.agents.list(tx, scopeOf(principal));
+      const others = await this.agents.listed(tx, scopeOf(principal));
       if (agent.isDefault && others.length > 1) throw defaultAgentNeeded();
       await this.agents.archive(tx, scopeOf(principal), agent.id);
       await audit(tx, principal, { action: 'agent-archived', agent });
@@ -215,7 +220,7 @@ function toFace({ name, slug, description = '' }: ReadAgent, id: string): AgentF
   return { id, name, slug: slug ?? (isUsable ? own : `agent-${id.slice(-6)}`), description };
 }
 
-function assertFree(others: readonly Agent[], { id, name, slug }: Omit<AgentFace, 'description'>): void {
+function assertFree(others: readonly ListedAgent[], { id, name, slug }: Omit<AgentFace, 'description'>): void {
   const rest = others.filter((other) => other.id !== id);
   if (rest.some((other) => other.name === name)) throw agentNameTaken(name);
   if (rest.some((other) => other.slug === slug)) throw agentSlugTaken(slug);

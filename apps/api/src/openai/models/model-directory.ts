@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, asSubject, type MemberPrincipal, scopeOf } from '#auth';
-import { type Agent, AgentsService } from '#chat';
+import { type Agent, AgentsService, type ListedAgent } from '#chat';
 import { ModelCatalog } from '#models';
 import { AppError } from '#platform';
 import { matchesGlob } from '#tools';
@@ -52,7 +52,7 @@ export class ModelDirectory {
   async list(principal: MemberPrincipal): Promise<readonly ListedModel[]> {
     if (!mayStart(principal)) return [];
     const [agents, workflows, direct] = await Promise.all([
-      this.agents.all(principal),
+      this.agents.listed(principal),
       this.workflows.list(scopeOf(principal)),
       this.models.directModels(principal.workspaceId),
     ]);
@@ -68,7 +68,7 @@ export class ModelDirectory {
   /** One of them, by any id that a request may name it by. Throws `OpenAiError` 404 `model_not_found`. */
   async find(principal: MemberPrincipal, id: string): Promise<ListedModel> {
     if (id === 'auto') {
-      if (!mayStart(principal) || (await this.agents.all(principal)).length === 0) throw modelNotFound(id);
+      if (!mayStart(principal) || (await this.agents.listed(principal)).length === 0) throw modelNotFound(id);
       return AUTO;
     }
     const target = await this.resolve(principal, id);
@@ -101,9 +101,11 @@ export class ModelDirectory {
   }
 
   private async auto(principal: MemberPrincipal): Promise<ModelTarget> {
-    const [agent, ...others] = await this.agents.all(principal);
-    if (agent === undefined) throw autoWithoutAgents();
-    return others.length === 0 ? { type: 'agent', agent } : { type: 'auto' };
+    const [first, ...others] = await this.agents.listed(principal);
+    if (others.length > 0) return { type: 'auto' };
+    const agent = first === undefined ? null : await this.agent(principal, first.id);
+    if (agent === null) throw autoWithoutAgents();
+    return { type: 'agent', agent };
   }
 
   private async workflow(principal: MemberPrincipal, id: string, prefix: 'workflow' | 'team'): Promise<ModelTarget> {
@@ -130,7 +132,7 @@ function mayStart(principal: MemberPrincipal): boolean {
   return abilityOf(principal).can('create', asSubject('Job', { workspaceId, createdBy: userId }));
 }
 
-function toAgentModel({ slug: id, name, description, createdAt }: Agent): ListedModel {
+function toAgentModel({ slug: id, name, description, createdAt }: ListedAgent): ListedModel {
   return { id, name, description, createdAt };
 }
 
