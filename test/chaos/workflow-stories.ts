@@ -1,4 +1,4 @@
-import type { Interrupt } from '#jobs';
+import { type Interrupt, interruptKinds } from '#jobs';
 import { newId } from '#platform';
 import { InterruptsService } from '#tools';
 import type { Workflow } from '#workflows';
@@ -93,7 +93,7 @@ export function askedAt(stage: Stage, { jobId }: Viewer, nodeId: string): Promis
   return eventually(`somebody is asked about ${nodeId}`, async () => {
     const open = await stage.door.app
       .get(InterruptsService)
-      .list(stage.owner, { jobId, statuses: ['open'] }, { limit: 100 });
+      .list(stage.owner, { jobId, statuses: ['open'], kinds: interruptKinds }, { limit: 100 });
     return open.find((one) => one.nodeId === nodeId);
   });
 }

@@ -131,8 +131,13 @@ class UsedIds {
   }
 }
 
+/** Whether a call can go by the id that the provider gave it. */
+export function isUsableCallId(id: string): boolean {
+  return id !== '' && id.length <= LONGEST_CALL_ID;
+}
+
 function freeId(given: string, ours: string, used: UsedIds): string {
-  const usable = given !== '' && given.length <= LONGEST_CALL_ID && !used.has(given);
+  const usable = isUsableCallId(given) && !used.has(given);
   let id = usable ? given : ours;
   for (let n = 2; used.has(id); n++) id = `${ours}_${n}`;
   used.add(id);

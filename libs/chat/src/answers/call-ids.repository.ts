@@ -9,19 +9,15 @@ interface Owner {
 }
 
 /**
- * An id goes to another job once the job that had it is over, or has that call settled; one that was taken and is in no row yet
- * is about to be. The row itself is the lock: of two jobs that want it at once, the second sees the first.
+ * An id stays with the job that had it first, as long as that is kept: clients send whole conversations, and an id in one must
+ * never mean a call of another. The row itself is the lock: of two jobs that want it at once, the second sees the first.
  */
 const takeSql = `INSERT INTO openai_call_id AS t (workspace_id, principal, call_id, job_id)
   SELECT $1, $2, w.id, $3 FROM (SELECT DISTINCT unnest($4::text[]) AS id ORDER BY 1) w
-  ON CONFLICT (workspace_id, principal, call_id) DO UPDATE SET job_id = excluded.job_id
-    WHERE t.job_id = excluded.job_id
-       OR EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = t.workspace_id AND j.id = t.job_id AND j.finished_at IS NOT NULL)
-       OR EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = t.workspace_id AND c.job_id = t.job_id
-                     AND c.call_id = t.call_id AND c.finished_at IS NOT NULL)
+  ON CONFLICT (workspace_id, principal, call_id) DO UPDATE SET job_id = excluded.job_id WHERE t.job_id = excluded.job_id
   RETURNING call_id AS id`;
 
-/** The ids by which clients name calls that wait for them: one call each, among all jobs of a principal. */
+/** The ids by which clients name calls they were asked to run: each means one job, among all of a principal. */
 @Injectable()
 export class CallIdsRepository {
   constructor(private readonly postgres: Postgres) {}

@@ -1,6 +1,6 @@
 import { ModelError, type ModelUsage, type RequestedCall } from '#models';
 import { toStorableText } from '#platform';
-import { isOpen, planCalls, type PlannedCall } from '#tools';
+import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 
 import { endedEarly, outputLimit, stoppedBy } from './loop.errors.js';
 import type { LoopCall, LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep } from './loop-step.js';
@@ -125,7 +125,7 @@ function* takeCallIds(
   calls: readonly RequestedCall[],
 ): Generator<LoopStep, ReadonlySet<string>, LoopReply> {
   const names = new Set(offered.filter(({ handling }) => handling === 'client').map(({ name }) => name));
-  const callIds = calls.flatMap(({ name, callId }) => (names.has(name) && callId !== '' ? [callId] : []));
+  const callIds = calls.flatMap(({ name, callId }) => (names.has(name) && isUsableCallId(callId) ? [callId] : []));
   if (newCallId === undefined || callIds.length === 0) return NOBODYS;
   const reply = yield { type: 'take-call-ids', round, callIds };
   return reply !== undefined && 'held' in reply ? reply.held : NOBODYS;

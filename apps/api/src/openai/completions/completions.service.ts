@@ -56,7 +56,7 @@ export class Completions {
   /** Throws `OpenAiError` by the tables of the contract, `rate_limited`, `job_limit_reached` and what starts throw besides. */
   async open(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer> {
     for (let look = 0; look < maxLooks; look++) {
-      const opened = (await this.repeated(principal, asked)) ?? (await this.look(principal, asked));
+      const opened = (await this.repeated(principal, asked)) ?? (await this.lookOrRepeat(principal, asked));
       if (opened !== null) return opened;
     }
     throw serverBusy();
@@ -69,6 +69,17 @@ export class Completions {
     if (answer === null) return null;
     if (answer.requestHash !== request.bodyHash) throw keyMismatch();
     return attached(answer);
+  }
+
+  /** What is refused since one with the same key came first is a repetition of that one. */
+  private async lookOrRepeat(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | null> {
+    try {
+      return await this.look(principal, asked);
+    } catch (error) {
+      const repeated = error instanceof OpenAiError ? await this.repeated(principal, asked) : null;
+      if (repeated === null) throw error;
+      return repeated;
+    }
   }
 
   /** Null: it was overtaken, and has to be looked at again. */
@@ -92,7 +103,8 @@ export class Completions {
     const callIds = [...new Set(continuation.results.map(({ id }) => id))];
     // Nothing of a request without session and results can be known.
     const isKnowable = sessionId !== null || callIds.length > 0;
-    const known = isKnowable ? await this.answers.known(principal, { sessionId, callIds, digest }) : nothing;
+    const found = isKnowable ? await this.answers.known(principal, { sessionId, callIds, digest }) : nothing;
+    const known = within(found, { sessionId, continuation, model: request.model });
     const answersPending = continuation.endsWithResults && (known.pending ?? known.applied) !== null;
     const isWorkflow = /^(?:workflow|team)\//.test(request.model);
     const mode = chooseMode({ headers, request, isWorkflow, answersPending });
@@ -162,6 +174,22 @@ export class Completions {
 }
 
 const nothing: KnownAnswers = { session: null, pending: null, applied: null };
+
+/**
+ * Of what was found by ids, what this request can mean: results that an assistant has answered are history; a session goes on
+ * with its own runs; and an answer is repeated for those only who ask the same model.
+ */
+function within(
+  found: KnownAnswers,
+  { sessionId, continuation, model }: Pick<Situation, 'sessionId' | 'continuation'> & { readonly model: string },
+): KnownAnswers {
+  const { pending, applied } = found;
+  const isHistory = continuation.after.some(({ role }) => role === 'assistant');
+  const isForeign =
+    sessionId !== null && pending !== null && pending.sessionId !== null && pending.sessionId !== sessionId;
+  const isOther = applied !== null && model !== 'auto' && applied.model !== model && applied.agent !== model;
+  return { ...found, pending: isHistory || isForeign ? null : pending, applied: isOther ? null : applied };
+}
 
 /** The run that strict rules are about: that of the session, or, where the body chose them, of the calls it answers. */
 function runOf({ mode, known: { session, pending, applied } }: Situation): Answer | null {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { z } from 'zod';
 
+import { toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
 import { invalidExecuteBody } from './execute.errors.js';
@@ -35,7 +36,7 @@ export interface ExecuteRequest {
 
 /** Throws `OpenAiError` `Invalid request body`. Unknown fields are ignored. Pure. */
 export function parseExecuteRequest(body: unknown): ExecuteRequest {
-  const parsed = executeBody.safeParse(body);
+  const parsed = executeBody.safeParse(storable(body));
   if (!parsed.success) throw invalidExecuteBody();
   const { agent, tool_name: toolName, arguments: given, tool_call_id: toolCallId = null } = parsed.data;
   const request = { agent, toolName, arguments: typeof given === 'string' ? given : JSON.stringify(given), toolCallId };
@@ -43,4 +44,13 @@ export function parseExecuteRequest(body: unknown): ExecuteRequest {
     .update(canonicalJson(['/v1/tools/execute', request]))
     .digest('hex');
   return { ...request, bodyHash };
+}
+
+/** Without what no text of ours holds. */
+function storable(body: unknown): unknown {
+  try {
+    return toStorable(body);
+  } catch {
+    throw invalidExecuteBody(); // nested too deep
+  }
 }
