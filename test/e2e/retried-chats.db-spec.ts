@@ -34,3 +34,13 @@ it('asks for no client where clients have been switched off since, and skips wha
     { client: false },
   ]);
 });
+
+it('is refused for a job whose calls go to its requester in the reply', async () => {
+  stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
+  const { jobId } = await stage.ask([]);
+  expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
+  const client = { deviceId: null, tools: {}, handedOver: { timeoutMs: 1_000 } };
+  await stage.rows('UPDATE job SET input = input || $2 WHERE id = $1', [jobId, JSON.stringify({ client })]);
+  const again = stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
+  await expect(again).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('again') });
+});

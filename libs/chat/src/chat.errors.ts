@@ -20,6 +20,14 @@ export const tooManyMessages = (limit: number) =>
 export const callNotRetried = () =>
   new AppError({ code: 'conflict', message: 'A single tool call is not retried: make a new one', field: 'jobId' });
 
+/** Calls of such a job go to whoever sent its request, in the reply to it; nobody sent another one. */
+export const handedOverNotRetried = () =>
+  new AppError({
+    code: 'conflict',
+    message: 'A job that hands calls over to its requester is not retried: send the request again',
+    field: 'jobId',
+  });
+
 /** The server has run this call in the place of a client before. */
 export const alreadyExecuted = () =>
   new AppError({ code: 'already_executed', message: 'Tool call was already executed' });

@@ -15,7 +15,14 @@ import { Config, newId, SecretBox, toStorable, toStorableText } from '#platform'
 import { type ClientSide, ToolCatalog } from '#tools';
 
 import { AgentChoice, type AgentTerms, NOBODY } from './agents/agent-choice.js';
-import { callNotRetried, nothingSaid, toolsSwitchedOff, tooManyMessages, unknownTool } from './chat.errors.js';
+import {
+  callNotRetried,
+  handedOverNotRetried,
+  nothingSaid,
+  toolsSwitchedOff,
+  tooManyMessages,
+  unknownTool,
+} from './chat.errors.js';
 import { chatFormat, type ChatInput, toChatInput } from './chat-input.js';
 import type { StartChat } from './start-chat.js';
 
@@ -77,7 +84,7 @@ export class ChatService {
 
   /**
    * Asks a failed or cancelled job's question again, as a new job of the same thread with history as it is now. Throws
-   * `not_found`, `forbidden`, `conflict` for a job that is not over or completed well, and what `start` says of tools.
+   * `not_found`, `forbidden`, `conflict` for a job that is not over or completed well, and for one whose requester alone can go on with it, and what `start` says of tools.
    */
   async retry(
     principal: Principal,
@@ -92,6 +99,7 @@ export class ChatService {
     if (!isTerminal(job.status) || job.status === 'completed') throw jobNotFinished();
     const { client, agent, routing, ...chat } = toChatInput(input);
     if (chat.call !== undefined) throw callNotRetried();
+    if (client?.handedOver !== undefined) throw handedOverNotRetried();
     if (chat.tools.length > 0 && !this.instance.config.values.FEATURE_BACKGROUND_TOOLS) throw toolsSwitchedOff();
     // The key was erased with the job's end, and nobody else's is used in its place.
     if (chat.hasOwnKey === true) throw missingModelKey();
