@@ -2,15 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
-import { newId } from '#platform';
 
 import type { Allowance } from '../../limits/start-limiter.js';
-import { type CloseReason, OpenStreams, type Seat } from '../../streams/open-streams.js';
-import { invalidKey } from '../openai-principal.guard.js';
+import { OpenStreams } from '../../streams/open-streams.js';
 import { toIgnoredHeader } from '../request/choose-mode.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { parseCompletionRequest } from '../request/completion-request.js';
-import { serverBusy } from '../to-openai-reply.js';
+import { takeSeat } from '../take-seat.js';
 import { AnswerContext } from './answer-context.js';
 import { AnswerLimiters } from './answer-limiters.js';
 import { AnswerServer } from './answer-server.js';
@@ -35,7 +33,8 @@ export class CompletionDoor {
       request: parseCompletionRequest(request.body),
     };
     const closing = new AbortController();
-    const seat = this.enter(principal, closing);
+    const most = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;
+    const seat = takeSeat(this.open, principal, { closing, most });
     try {
       this.tellAllowance(response, this.limiters.chats.peek(principal.id));
       const opened = await this.completions.open(principal, asked);
@@ -49,15 +48,6 @@ export class CompletionDoor {
     } finally {
       seat.leave();
     }
-  }
-
-  /** Answers are counted apart from the streams of jobs, and by their principal only. */
-  private enter({ id, workspaceId }: MemberPrincipal, closing: AbortController): Seat {
-    const owner = { principal: `answers ${id}`, workspaceId, jobId: newId() };
-    const close = (reason: CloseReason) => {
-      closing.abort(reason === 'unauthorized' || reason === 'token_expired' ? invalidKey() : serverBusy());
-    };
-    return this.open.enter(owner, close, this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL);
   }
 
   private setHeaders(response: Response, { headers }: AskedCompletion, { answer, ...opened }: OpenedAnswer): void {

@@ -5,15 +5,17 @@ import { JobsModule } from '#jobs';
 import { ToolsModule } from '#tools';
 
 import { LimitsModule } from '../../limits/limits.module.js';
+import { StreamsModule } from '../../streams/streams.module.js';
 import { AgentTools } from './agent-tools.js';
 import { ExecuteController } from './execute.controller.js';
+import { ExecuteDoor } from './execute-door.js';
 import { ExecutionResult } from './execution-result.js';
 import { ToolExecution } from './tool-execution.js';
 
 /** `POST /v1/tools/execute`. */
 @Module({
-  imports: [ChatModule, JobsModule, LimitsModule, ToolsModule],
+  imports: [ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
   controllers: [ExecuteController],
-  providers: [AgentTools, ExecutionResult, ToolExecution],
+  providers: [AgentTools, ExecuteDoor, ExecutionResult, ToolExecution],
 })
 export class ExecuteModule {}

@@ -38,23 +38,30 @@ export class ExecutionResult {
   ) {}
 
   /**
-   * Holds the reply until there is an end. Throws `OpenAiError` by the table of this route, and `still_running` when it has been
-   * held for long enough. A client that goes leaves the job to itself, or cancels it.
+   * Holds the reply until there is an end. Throws `OpenAiError` by the table of this route, `still_running` when it has been held
+   * for long enough, and the reason of `signal`. A client that goes leaves the job to itself, or cancels it; when we go it goes on.
    */
-  async hold(principal: MemberPrincipal, asked: AwaitedCall, response: ServerResponse): Promise<ExecutedCall> {
-    const abort = new AbortController();
+  async hold(
+    principal: MemberPrincipal,
+    asked: AwaitedCall,
+    { response, signal }: { readonly response: ServerResponse; readonly signal: AbortSignal },
+  ): Promise<ExecutedCall> {
+    const left = new AbortController();
     const patience = systemClock.after(this.config.values.OPENAI_MAX_HOLD_MS, () => {
-      abort.abort();
+      left.abort(stillRunning());
     });
+    const until = AbortSignal.any([left.signal, signal]);
     const onClose = (): void => {
-      abort.abort();
+      if (until.aborted) return;
+      left.abort(stillRunning());
       if (asked.onDisconnect !== 'cancel') return;
       // Nobody is there to be told that it failed; the job then goes on as without the wish.
       this.stop(principal, asked.jobId, 'client gone').catch(() => undefined);
     };
     response.once('close', onClose);
+    if (response.destroyed) onClose();
     try {
-      return await this.find(principal, asked, abort.signal);
+      return await this.find(principal, asked, until);
     } finally {
       response.off('close', onClose);
       patience.cancel();
@@ -71,6 +78,7 @@ export class ExecutionResult {
       const end = executionEnd(snapshot, toolName);
       if (end !== null) return this.answer(principal, jobId, end);
     }
+    signal.throwIfAborted();
     throw stillRunning();
   }
 

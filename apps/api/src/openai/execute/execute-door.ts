@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { Config } from '#platform';
+
+import { OpenStreams } from '../../streams/open-streams.js';
+import { ViewerAccess } from '../../streams/viewer-access.js';
+import { invalidKey } from '../openai-principal.guard.js';
+import { parseCompletionHeaders } from '../request/completion-headers.js';
+import { takeSeat } from '../take-seat.js';
+import { parseExecuteRequest } from './execute-request.js';
+import { type AwaitedCall, type ExecutedCall, ExecutionResult } from './execution-result.js';
+import { ToolExecution } from './tool-execution.js';
+
+/** Serves one request to `/v1/tools/execute`: it has a seat for as long as its reply is held. */
+@Injectable()
+export class ExecuteDoor {
+  constructor(
+    private readonly execution: ToolExecution,
+    private readonly results: ExecutionResult,
+    private readonly open: OpenStreams,
+    private readonly access: ViewerAccess,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws what is to be said instead of a result; with `X-Job-Id` set, the job goes on all the same. */
+  async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<ExecutedCall> {
+    const { idempotencyKey, onDisconnect } = parseCompletionHeaders(request.headers);
+    const asked = parseExecuteRequest(request.body);
+    const closing = new AbortController();
+    const most = this.config.values.OPENAI_ANSWERS_PER_PRINCIPAL;
+    const seat = takeSeat(this.open, principal, { closing, most });
+    try {
+      const { jobId } = await this.execution.start(principal, asked, idempotencyKey);
+      response.setHeader('X-Job-Id', jobId);
+      return await this.hold(principal, { jobId, toolName: asked.toolName, onDisconnect }, { response, closing });
+    } finally {
+      seat.leave();
+    }
+  }
+
+  /** What a key may no longer see is not told. */
+  private async hold(
+    principal: MemberPrincipal,
+    awaited: AwaitedCall,
+    { response, closing }: { readonly response: Response; readonly closing: AbortController },
+  ): Promise<ExecutedCall> {
+    const { workspaceId, userId: createdBy } = principal;
+    const access = this.access.watch({ principal, workspaceId, createdBy }, () => {
+      closing.abort(invalidKey());
+    });
+    try {
+      const executed = await this.results.hold(principal, awaited, { response, signal: closing.signal });
+      if ((await access.check()) !== null) throw invalidKey();
+      return executed;
+    } finally {
+      access.stop();
+    }
+  }
+}
