@@ -1,6 +1,6 @@
 import type { KeyScope, MemberPrincipal, Role } from '#auth';
 import { ChatService } from '#chat';
-import { EventFeed, type Interrupt, type JobSnapshot, JobStopper, SnapshotRepository } from '#jobs';
+import { EventFeed, type Interrupt, interruptKinds, type JobSnapshot, JobStopper, SnapshotRepository } from '#jobs';
 import { ApprovalPoliciesService, InterruptsService } from '#tools';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
@@ -108,13 +108,13 @@ export class Stage {
     return this.ask(orders(...rounds), [...new Set(rounds.flat().map(({ tool }) => tool))]);
   }
 
-  /** The job's open requests, oldest first, once it waits for exactly that many. */
+  /** What the job waits for, oldest first, once it waits for exactly that many. */
   waits(jobId: string, count = 1): Promise<readonly Interrupt[]> {
     return eventually(`the job waits for ${count}`, async () => {
       const { status, ended } = await this.snapshot(jobId);
       if (ended) throw new Error(`job ${jobId} has ended as ${status}`);
       if (status !== 'waiting') return undefined;
-      const query = { jobId, statuses: ['open'] };
+      const query = { jobId, statuses: ['open'], kinds: interruptKinds };
       const open = await this.door.app.get(InterruptsService).list(this.owner, query, { limit: 100, reverse: true });
       return open.length === count ? open : undefined;
     });

@@ -39,17 +39,29 @@ describe('a workflow whose time is over while a node works', () => {
     await stage.answer(asked, { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Done.' });
   });
+});
+
+describe('a workflow whose time is over while a round ends', () => {
+  let patient: WorkflowStage;
+
+  beforeAll(async () => {
+    patient = await openWorkflowStage({ WORKFLOW_PAUSE_MS: '60000' });
+  });
+  afterAll(async () => {
+    patient.assertPlayed();
+    await patient.close();
+  });
 
   it('lets a round reach its commit, and begins no other', async () => {
     const call = toolCallReply([{ id: 'c1', name: 'look_up', arguments: '{"to":"Bob"}' }]);
-    stage.says('Look.', { ...call, body: [{ delayMs: 500 }, ...call.body] });
-    const jobId = await stage.run({ a: agent('Look.', { tools: ['look_up'] }) }, ['start -> a'], within(450));
-    const [asked] = await stage.waits(jobId);
-    expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([
+    patient.says('Look.', { ...call, body: [{ delayMs: 500 }, ...call.body] });
+    const jobId = await patient.run({ a: agent('Look.', { tools: ['look_up'] }) }, ['start -> a'], within(450));
+    const [asked] = await patient.waits(jobId);
+    expect(await patient.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([
       { status: 'completed' },
     ]);
-    expect(await stage.statusesOf(jobId)).toEqual(states);
-    await stage.answer(asked, { action: 'reject' });
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
+    expect(await patient.statusesOf(jobId)).toEqual(states);
+    await patient.answer(asked, { action: 'reject' });
+    expect(await patient.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
   });
 });
