@@ -164,14 +164,16 @@ describe('runTools of the OpenAI client', () => {
     const results = (asked() as { role: string; tool_call_id?: string; content: unknown }[]).filter(
       ({ role }) => role === 'tool',
     );
-    expect(results.map((message) => [message.tool_call_id, message.content])).toEqual([
-      ['call_1', '{"city":"Rome","degrees":4}'],
-      ['call_2', '{"city":"Oslo","degrees":4}'],
-      ['call_3', 'Rain in Rome'],
-      ['call_s', '3'],
-      ['call_4', 'Rain in Oslo'],
-      ['call_5', '{"city":"Bonn","degrees":4}'],
+    expect(results.map(({ content }) => content)).toEqual([
+      '{"city":"Rome","degrees":4}',
+      '{"city":"Oslo","degrees":4}',
+      'Rain in Rome',
+      '3',
+      'Rain in Oslo',
+      '{"city":"Bonn","degrees":4}',
     ]);
+    // The provider repeats its ids in the next conversation; clients are given others then.
+    expect(new Set(results.map((message) => message.tool_call_id)).size).toBe(6);
   };
 
   it('goes through three rounds of parallel calls, in one job', async () => {
