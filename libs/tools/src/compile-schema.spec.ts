@@ -91,7 +91,7 @@ describe('compileSchema', () => {
 
   it('finds duplicates in one pass', () => {
     const check = compileSchema({ type: 'array', uniqueItems: true });
-    const items = Array.from({ length: 20_000 }, (_, i) => ({ a: i, b: [i] }));
+    const items = Array.from({ length: 6_000 }, (_, i) => ({ a: i, b: [i] }));
     expect(check(items)).toEqual([]);
     expect(check([...items, { b: [7], a: 7 }])).toEqual(['must NOT have duplicate items']);
   });
