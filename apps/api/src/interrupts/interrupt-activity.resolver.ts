@@ -36,11 +36,19 @@ export class InterruptActivityResolver {
 
   private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
     const { member, signal } = context;
+    // One that opens while the first are listed is a change as well; told once, nobody takes it for open after its answer.
+    const listed = new Set<string>();
     for await (const ids of this.activity.changes(member.workspaceId, signal)) {
       context.forget();
-      if (ids.length === 0) yield* this.open(context, query);
+      if (ids.length === 0) {
+        for await (const open of this.open(context, query)) {
+          for (const { id } of open) listed.add(id);
+          yield open;
+        }
+      }
       for (let i = 0; i < ids.length; i += pageSize) {
-        yield await this.interrupts.findMany(member, query, ids.slice(i, i + pageSize));
+        const found = await this.interrupts.findMany(member, query, ids.slice(i, i + pageSize));
+        yield found.filter(({ id, status }) => status !== 'open' || !listed.has(id));
       }
     }
   }

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { Interrupt } from '#jobs';
+import type { InterruptsService } from '#tools';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import type { Viewers } from '../graphql/sockets/viewers.js';
+import type { InterruptActivity } from './interrupt-activity.js';
+import { InterruptActivityResolver } from './interrupt-activity.resolver.js';
+
+const request = (id: string, status: string) => ({ id, status }) as Interrupt;
+
+/** What a viewer is shown, when `changes` follow upon a first list of one open request. */
+async function shown(changes: readonly Interrupt[][]): Promise<string[]> {
+  const activity = {
+    *changes() {
+      yield [];
+      for (const batch of changes) yield batch.map(({ id }) => id);
+    },
+  };
+  const left = [...changes];
+  const interrupts = {
+    list: () => Promise.resolve([request('a', 'open')]),
+    findMany: () => Promise.resolve(left.shift() ?? []),
+  };
+  const resolver = new InterruptActivityResolver(
+    interrupts as unknown as InterruptsService,
+    activity as unknown as InterruptActivity,
+    { enter: () => undefined } as unknown as Viewers,
+  );
+  const context = { member: { workspaceId: 'w' }, forget: () => undefined } as unknown as GraphqlContext;
+  const seen: string[] = [];
+  for await (const batch of resolver.interruptActivity({ filter: null }, context)) {
+    seen.push(...batch.map(({ id, status }) => `${id} ${status}`));
+  }
+  return seen;
+}
+
+describe('a live inbox', () => {
+  it('tells a request once that opens while the first ones are listed', async () => {
+    expect(await shown([[request('a', 'open'), request('b', 'open')], [request('a', 'resolved')]])).toEqual([
+      'a open',
+      'b open',
+      'a resolved',
+    ]);
+  });
+});
