@@ -45,20 +45,33 @@ function scene() {
 }
 
 describe('the flush of text', () => {
-  it('waits for company until the interval is over', () => {
-    const { run, clock, texts } = scene();
+  it('lets the first words go at once; what comes then waits for company until the interval is over', async () => {
+    const { run, clock, texts, endWrite } = scene();
     void run.text(1, 'a');
-    clock.advance(99);
+    expect(texts()).toEqual(['a']);
+    await endWrite();
     void run.text(1, 'b');
-    expect(texts()).toEqual([]);
+    clock.advance(99);
+    void run.text(1, 'c');
+    expect(texts()).toEqual(['a']);
     clock.advance(1);
-    expect(texts()).toEqual(['ab']);
+    expect(texts()).toEqual(['a', 'bc']);
+  });
+
+  it('lets every piece of a slow model go at once', async () => {
+    const { run, clock, texts, endWrite } = scene();
+    for (const piece of ['a', 'b', 'c']) {
+      void run.text(1, piece);
+      await endWrite();
+      clock.advance(100);
+    }
+    expect(texts()).toEqual(['a', 'b', 'c']);
+    expect(clock.pending).toBe(0);
   });
 
   it('follows a slow write at once when its interval ended meanwhile, even if nothing more comes', async () => {
     const { run, clock, texts, endWrite } = scene();
     void run.text(1, 'a');
-    clock.advance(100);
     void run.text(1, 'b');
     clock.advance(100);
     expect(texts()).toEqual(['a']);
@@ -70,11 +83,22 @@ describe('the flush of text', () => {
   it('keeps its interval when the write before it ends early', async () => {
     const { run, clock, texts, endWrite } = scene();
     void run.text(1, 'a');
-    clock.advance(100);
+    clock.advance(50);
     void run.text(1, 'b');
     await endWrite();
+    clock.advance(49);
     expect(texts()).toEqual(['a']);
-    clock.advance(100);
+    clock.advance(1);
     expect(texts()).toEqual(['a', 'b']);
+  });
+
+  it('counts the interval from the last text, whatever else was written meanwhile', async () => {
+    const { run, clock, texts, endWrite } = scene();
+    const committed = run.commit({ counts: { rounds: 1 }, events: [{ type: 'round-started', body: { round: 1 } }] });
+    await endWrite();
+    await committed;
+    clock.advance(1);
+    void run.text(1, 'a');
+    expect(texts()).toEqual(['', 'a']);
   });
 });

@@ -39,14 +39,17 @@ export class JobRun {
   private readonly controller = new AbortController();
   private readonly pending: PendingWrite;
   private timer: Timer | undefined;
-  /** The flush interval ended while a write was in flight: what waits goes right after it, even if nothing more comes. */
+  /** What waits could go while a write was in flight: it goes right after it, even if nothing more comes. */
   private overdue = false;
+  /** When text was last sealed into a write, on the clock that never jumps. */
+  private textSentAt = -Infinity;
   private inFlight: Promise<unknown> | undefined;
   /** The write in flight as long as it may still take more along. */
   private boarding: Boarding | undefined;
   private group: Group | undefined;
   private writes = 0;
   private lost: LeaseLost | undefined;
+  private cancelledFor: string | undefined;
   private readonly shown: RunText;
   /** Answers from outside that what the handler read has seen. */
   private answered: number;
@@ -162,11 +165,10 @@ export class JobRun {
     this.flushLater();
   }
 
-  private flushLater(): void {
-    this.timer ??= this.options.clock.after(this.options.flush.intervalMs, () => {
+  private flushLater(ms: number = this.options.flush.intervalMs): void {
+    this.timer ??= this.options.clock.after(ms, () => {
       this.timer = undefined;
-      if (this.inFlight === undefined) this.flushSoon();
-      else this.overdue = true;
+      this.flushSoon();
     });
   }
 
@@ -218,18 +220,21 @@ export class JobRun {
     return this.lost;
   }
 
+  /** The first words go at once, and so does all of a slow model; what comes faster is gathered. */
   private stream(piece: Delta): Promise<void> | undefined {
+    const { clock, flush } = this.options;
     this.pending.addPiece(piece);
-    this.flushLater();
-    if (this.pending.isDue) this.flushSoon();
+    const msLeft = this.textSentAt + flush.intervalMs - clock.monotonic();
+    if (this.pending.isDue || msLeft <= 0) this.flushSoon();
+    else this.flushLater(msLeft);
     return this.pending.length > maxPendingLength && this.inFlight !== undefined
       ? this.inFlight.then(() => undefined)
       : undefined;
   }
 
   private flushSoon(): void {
-    if (this.inFlight !== undefined || this.pending.isEmpty || this.lost !== undefined) return;
-    void this.send(undefined);
+    if (this.inFlight !== undefined) this.overdue = true;
+    else if (!this.pending.isEmpty && this.lost === undefined) void this.send(undefined);
   }
 
   private take(write: RunWrite): void {
@@ -298,7 +303,10 @@ export class JobRun {
     const mayAsk = error instanceof LeaseLost && this.lost === undefined;
     const lease = mayAsk ? await this.options.askLease().catch(() => undefined) : undefined;
     this.seen = lease?.answered ?? this.seen;
-    if (lease?.cancelRequested === true) return 'cancelled';
+    if (lease?.cancelRequested === true) {
+      this.cancelledFor = lease.reason ?? undefined;
+      return 'cancelled';
+    }
     if (lease !== undefined && move !== undefined && lease.answered !== this.answered) return 'answered';
     this.loseTo(error);
     return 'lost';
@@ -330,6 +338,7 @@ export class JobRun {
   private seal(unlessCancelled: boolean, move: JobMove | undefined): JobWrite {
     const { workspaceId, jobId, epoch } = this.job;
     this.overdue = false;
+    if (this.pending.length > 0) this.textSentAt = this.options.clock.monotonic();
     return {
       workspaceId,
       jobId,
@@ -343,7 +352,7 @@ export class JobRun {
   }
 
   private isWritten(refusal: Refusal | undefined): boolean {
-    if (refusal === 'cancelled') throw new CancelRequested(this.job.jobId);
+    if (refusal === 'cancelled') throw new CancelRequested(this.job.jobId, this.cancelledFor);
     if (refusal === 'lost') throw this.lose();
     return refusal === undefined;
   }
