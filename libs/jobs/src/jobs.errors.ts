@@ -63,7 +63,11 @@ export class LeaseLost extends Error {
 
 /** The write asked for an uncancelled job, and a cancel had been requested. The lease is still held. */
 export class CancelRequested extends Error {
-  constructor(jobId: string) {
+  /** `why`: as whoever asked for it said. */
+  constructor(
+    jobId: string,
+    readonly why?: string,
+  ) {
     super(`cancel of job ${jobId} was requested`);
     this.name = 'CancelRequested';
   }

@@ -205,7 +205,7 @@ export async function unlessCancelled(run: CallingRun, write: () => Promise<void
     return true;
   } catch (error) {
     if (!(error instanceof CancelRequested)) throw error;
-    run.abort(new JobCancelled());
+    run.abort(new JobCancelled(error.why));
     return false;
   }
 }

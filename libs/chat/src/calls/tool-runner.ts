@@ -94,7 +94,7 @@ export class ToolRunner {
       return 'started';
     } catch (error) {
       if (!(error instanceof CancelRequested)) throw error;
-      run.abort(new JobCancelled());
+      run.abort(new JobCancelled(error.why));
       return 'refused';
     }
   }

@@ -70,7 +70,7 @@ export class RunEnder {
       return await run.commitWaiting({ events: [{ type: 'job-waiting', body: { interruptIds: rest.interruptIds } }] });
     } catch (error) {
       if (!(error instanceof CancelRequested)) throw error;
-      run.abort(new JobCancelled());
+      run.abort(new JobCancelled(error.why));
       return false;
     }
   }
