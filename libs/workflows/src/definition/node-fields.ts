@@ -6,7 +6,9 @@ const longestWaitMs = 366 * 86_400_000;
 /** What a timer of the platform can hold. */
 const longestTimerMs = 2_147_483_647;
 
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'must be an object');
+export const jsonObject = z
+  .custom<JsonObject>(isJsonObject, { params: { wanted: 'an object' } })
+  .meta({ type: 'object' });
 /** An empty one is none. */
 export const modelName = z
   .string()
@@ -25,48 +27,50 @@ export function renamed(value: unknown, alias: string, name: string): unknown {
 }
 
 const retry = z.object({
-  maxRetries: z.number().int().min(0).max(20).default(2),
-  /** Ms before the first; doubles with each. */
-  baseDelay: timerMs.default(1_000),
-  maxDelay: timerMs.default(30_000),
-  /** Empty: all that `skipOn` does not name. */
-  retryOn: z.array(z.string()).default([]),
-  skipOn: z.array(z.string()).default(['AUTH', 'VALIDATION']),
+  maxRetries: z.number().int().min(0).max(20).default(2).describe('Attempts after the first'),
+  baseDelay: timerMs.default(1_000).describe('Ms before the first of them; doubles with each'),
+  maxDelay: timerMs.default(30_000).describe('Ms between two at most, also where a provider asks for more'),
+  retryOn: z.array(z.string()).default([]).describe('Codes of errors; none: all that `skipOn` does not name'),
+  skipOn: z.array(z.string()).default(['AUTH', 'VALIDATION']).describe('Codes of errors that are not tried again'),
 });
 
 const errorHandling = z.object({
-  mode: z.enum(['stop', 'continue', 'branch']).default('stop'),
-  retry: retry.prefault({}),
+  mode: z
+    .enum(['stop', 'continue', 'branch'])
+    .default('stop')
+    .describe('A failed node ends the run, hands on an empty text, or takes its `error` edges'),
+  retry: retry.prefault({}).describe('How often it is tried again before'),
 });
 
 const option = z.object({
-  id: z.string(),
-  label: z.string().optional(),
-  action: z.enum(['approve', 'reject', 'custom']).default('custom'),
+  id: z.string().describe('As it is told in the answer'),
+  label: z.string().optional().describe('What the person reads; without one the `id`'),
+  action: z.enum(['approve', 'reject', 'custom']).default('custom').describe('What it means to the run'),
 });
 export const options = z.array(option).optional();
 export const defaultAction = z.enum(['approve', 'reject', 'skip']);
 
-const hitl = z.object({
-  enabled: z.boolean().default(false),
-  mode: z.enum(['approval', 'input', 'review']).default('approval'),
-  prompt: z.string().optional(),
-  inputSchema: jsonObject.optional(),
-  options,
-  timeout: waitMs.optional(),
-  defaultAction: defaultAction.default('reject'),
+export const hitl = z.object({
+  enabled: z.boolean().default(false).describe('Whether anybody is asked'),
+  mode: z
+    .enum(['approval', 'input', 'review'])
+    .default('approval')
+    .describe('Asked before the node whether it may go on, or what it is to read; or after it, about what it gave'),
+  prompt: z.string().optional().describe('What the person reads. Also called `message`'),
+  inputSchema: jsonObject.optional().describe('A JSON Schema of what the person gives in the mode `input`'),
+  options: options.describe('Answers to choose from'),
+  timeout: waitMs.optional().describe('Ms; 0 or without it 7 days'),
+  defaultAction: defaultAction.default('reject').describe('What counts when nobody answers in time'),
 });
 /** A person asked before a node, or about what it wrote. */
 export const askedPerson = z.preprocess((value) => renamed(value, 'message', 'prompt'), hitl.optional());
 
 /** What every node may have. */
 export const baseFields = {
-  label: z.string().optional(),
-  /** Shown to routers that lead to it. */
-  description: z.string().optional(),
-  errorHandling: errorHandling.prefault({}),
-  /** Wall time of one attempt; absent: no limit of its own. */
-  timeoutMs: timerMs.min(1).optional(),
+  label: z.string().optional().meta({ description: 'Its name for people and models', isRequired: true }),
+  description: z.string().optional().describe('What routers that lead to it tell their model of it'),
+  errorHandling: errorHandling.prefault({}).describe('What becomes of the run when the node fails'),
+  timeoutMs: timerMs.min(1).optional().describe('Ms that one attempt may take; without it as long as it wants'),
 };
 
 export type ErrorHandling = z.output<typeof errorHandling>;

@@ -6,7 +6,8 @@ import { renamed } from './node-fields.js';
 import { ownNodes } from './own-node-data.js';
 import { type Fault, type Read, readTolerantly } from './read-tolerantly.js';
 
-const schemas = { ...formatNodes, ...ownNodes } as const;
+/** How the `data` of each type is read. */
+export const schemas = { ...formatNodes, ...ownNodes } as const;
 
 /** Every type of node that this engine runs. */
 export type NodeType = keyof typeof schemas;
@@ -41,5 +42,5 @@ export function readNodeData<T extends NodeType>(type: T, data: unknown): Read<N
 
 function labelFaults(data: unknown): readonly Fault[] {
   if (isJsonObject(data) && Object.hasOwn(data, 'label')) return [];
-  return [{ path: ['label'], message: 'is required' }];
+  return [{ path: ['label'], message: 'is missing; it must be a text' }];
 }

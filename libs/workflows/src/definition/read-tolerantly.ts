@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 
+import { faultInWords } from './fault-in-words.js';
 import { isJsonObject } from './json.js';
 
 /** A member that is not what it has to be. */
 export interface Fault {
   readonly path: readonly PropertyKey[];
+  /** The end of a sentence that begins with the member. */
   readonly message: string;
 }
 
@@ -22,7 +24,7 @@ const MOST_FAULTS = 100;
  * its other entries. The value itself is left unchanged.
  */
 export function readTolerantly<S extends z.ZodType>(schema: S, value: unknown): Read<z.output<S>> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: faultInWords });
   if (parsed.success) return { value: parsed.data, faults: [] };
   const faults = parsed.error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({ path, message }));
   const box: { left: unknown } = { left: structuredClone(value) };

@@ -105,6 +105,37 @@ describe('a wrong type', () => {
     ]);
   });
 
+  it.each<[SketchedDocument, string]>([
+    [around(['approval', { prompt: undefined }]), 'The field "prompt" of node "n" is missing; it must be a text.'],
+    [around(['approval', { prompt: '' }]), 'The field "prompt" of node "n" must be a text that is not empty.'],
+    [around(['agent', { prompt: 3 }]), 'The field "prompt" of node "n" must be a text.'],
+    [around(['agent', { temperature: 3 }]), 'The field "temperature" of node "n" must be at most 2.'],
+    [around(['agent', { maxTokens: 1.5 }]), 'The field "maxTokens" of node "n" must be a whole number.'],
+    [around(['agent', { maxTokens: 0 }]), 'The field "maxTokens" of node "n" must be more than 0.'],
+    [around(['agent', { tools: ['clock', 3] }]), 'The field "tools.1" of node "n" must be a text.'],
+    [around(['agent', { label: undefined }]), 'The field "label" of node "n" is missing; it must be a text.'],
+    [
+      around(['agent', { toolChoice: 3 }]),
+      'The field "toolChoice" of node "n" must be "auto", "none", or "required" or an object.',
+    ],
+    [
+      around(['router', { fallbackBehavior: 'last' }]),
+      'The field "fallbackBehavior" of node "n" must be "first", "error", or "none".',
+    ],
+    [around(['tool', { arguments: 'x' }]), 'The field "arguments" of node "n" must be an object.'],
+    [around(['input', { schema: undefined }]), 'The field "schema" of node "n" is missing; it must be an object.'],
+    [around(['parallel', { branches: [] }]), 'The field "branches" of node "n" must be a list of at least 1 entry.'],
+    [workflowDocument(plain, line, { description: 1 }), 'The field "meta.description" must be a text.'],
+    [workflowDocument(plain, line, { name: undefined }), 'The field "meta.name" is missing; it must be a text.'],
+  ])('is told in plain words', (sketch, sentence) => {
+    const json: unknown = JSON.parse(JSON.stringify(sketch));
+    expect(validateWorkflow(json, strict).errors.map(({ message }) => message)).toEqual([sentence]);
+  });
+
+  it('of the document itself is told in plain words', () => {
+    expect(validateWorkflow(null, strict).errors[0]?.message).toBe('The document must be an object.');
+  });
+
   it.each<[string, unknown, string]>([
     ['a list', [], ''],
     ['null', null, ''],

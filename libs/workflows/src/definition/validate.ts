@@ -1,7 +1,7 @@
 import { parseDocument } from './document.js';
 import { memberOf } from './json.js';
 import { checkAgents } from './validation/check-agents.js';
-import { checkData } from './validation/check-data.js';
+import { checkData, fieldFault } from './validation/check-data.js';
 import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
 import { checkEnvelope } from './validation/check-envelope.js';
 import { checkNodes } from './validation/check-nodes.js';
@@ -47,7 +47,7 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   const parsed = parseDocument(json);
   if (!parsed.ok) {
     for (const { path, message } of parsed.faults)
-      issues.error('DATA_VALIDATION_ERROR', toPlace(json, path), `${path.map(String).join('.')}: ${message}`);
+      issues.error('DATA_VALIDATION_ERROR', toPlace(json, path), fieldFault(path, message));
     return;
   }
   const draft = toDraft(parsed.document, issues);

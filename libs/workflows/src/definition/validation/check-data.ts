@@ -29,13 +29,21 @@ export function checkData(
   const { strict, issues } = terms;
   for (const { path, message } of metaFaults)
     if (strict || STRICT_META.has(path[1] ?? ''))
-      issues.error('DATA_VALIDATION_ERROR', { path }, `${path.map(String).join('.')}: ${message}`);
+      issues.error('DATA_VALIDATION_ERROR', { path }, fieldFault(path, message));
   for (const node of draft.nodes.values())
     for (const { path, message } of node.faults) {
       if (!isTold(node, path, strict)) continue;
-      const text = `Node "${node.id}", ${path.map(String).join('.')}: ${message}`;
-      issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...asWritten(node, path)), text);
+      const written = asWritten(node, path);
+      const text = fieldFault(written, message, node.id);
+      issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...written), text);
     }
+}
+
+/** A sentence about a field of the document, or of a node's data. */
+export function fieldFault(path: readonly PropertyKey[], message: string, nodeId?: string): string {
+  if (path.length === 0) return `The document ${message}.`;
+  const place = nodeId === undefined ? '' : ` of node "${nodeId}"`;
+  return `The field "${path.map(String).join('.').slice(0, 200)}"${place} ${message}.`;
 }
 
 function isTold(node: DraftNode | BrokenNode, path: readonly PropertyKey[], strict: boolean): boolean {
