@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import {
   abilityOf,
   assertCan,
+  asSubject,
   type MemberPrincipal,
   type Page,
   type PageRequest,
@@ -74,8 +75,12 @@ export class AgentsService {
   }
 
   /** By our id, its slug or its name. Throws `not_found`, also for an archived one. */
-  find(principal: Principal, ref: string): Promise<Agent> {
-    return this.prisma.withWorkspace(principal, (tx) => this.get(tx, principal, ref));
+  async find(principal: Principal, ref: string): Promise<Agent> {
+    const { workspaceId } = principal;
+    const mayRead = abilityOf(principal).can('read', asSubject('Agent', { workspaceId }));
+    const agent = mayRead ? await this.agents.findNow(workspaceId, ref) : null;
+    if (agent === null) throw agentNotFound();
+    return agent;
   }
 
   /** What these versions hold, for jobs at work, in the order of the pins; also of archived agents. Throws `agent_gone`. */
