@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { newId } from '#platform';
 
-import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import type { TestApi, TestMember } from '../harness/api.js';
+import type { TestDatabase } from '../harness/database.js';
 import { ask } from '../harness/graphql.js';
-import { layOutCalls, type ManyCalls } from '../harness/many-calls.js';
+import { type ManyCalls, openManyCalls } from '../harness/many-calls.js';
 
 /** As the query below asks for it. */
 interface Opened {
@@ -20,15 +20,12 @@ let stranger: TestMember;
 let made: ManyCalls;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await startTestApi(database, { takesJobs: false });
-  made = await layOutCalls(api, database);
-  ({ here, stranger } = made);
+  made = await openManyCalls();
+  ({ api, database, here, stranger } = made);
 });
 
 afterAll(async () => {
-  await api.close();
-  await database.close();
+  await made.close();
 });
 
 describe('toolCall', () => {
@@ -88,6 +85,22 @@ describe('toolCall', () => {
     expect(await open(stranger, 1)).toBeNull();
     expect(await open(here.admin, 1, { id: newId() })).toBeNull();
     expect(await open(here.admin, 1, { id: 'x' })).toBeNull();
+  });
+
+  it('shows what was run, and beside it what was proposed where a person changed that', async () => {
+    const query = `query($id: ID!) { toolCall(id: $id) { arguments proposedArguments
+      content { proposedArguments approvedArguments } } }`;
+    const seen = async (n: number) => {
+      const { data } = await ask(api, query, { key: here.admin.key, variables: { id: made.calls[n - 1]?.id } });
+      return data?.['toolCall'] as object;
+    };
+    const [proposed, approved] = ['{"to":"user4","n":4}', '{"to":"nobody"}'];
+    expect(await seen(4)).toMatchObject({ arguments: proposed, proposedArguments: null });
+    await made.edit(4, approved);
+    expect(await seen(4)).toEqual({
+      ...{ arguments: approved, proposedArguments: proposed },
+      content: { proposedArguments: proposed, approvedArguments: approved },
+    });
   });
 
   it('tells the true reason of a refusal to those who may read the policy', async () => {

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import type { TestApi, TestMember } from '../harness/api.js';
 import { ask } from '../harness/graphql.js';
-import { layOutCalls, type ManyCalls } from '../harness/many-calls.js';
+import { type ManyCalls, openManyCalls } from '../harness/many-calls.js';
 
 interface Page {
   readonly nodes: readonly { readonly id: string; readonly name: string }[];
@@ -16,22 +15,18 @@ interface Page {
 const LIST = `query($filter: ToolCallFilterInput, $orderBy: ToolCallOrderInput, $first: Int, $after: String, $last: Int, $before: String) {
   toolCalls(filter: $filter, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) {
     nodes { id name } edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount totalCountIsExact } }`;
-let database: TestDatabase;
 let api: TestApi;
 let here: ManyCalls['here'];
 let stranger: TestMember;
 let made: ManyCalls;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await startTestApi(database, { takesJobs: false });
-  made = await layOutCalls(api, database);
-  ({ here, stranger } = made);
+  made = await openManyCalls();
+  ({ api, here, stranger } = made);
 });
 
 afterAll(async () => {
-  await api.close();
-  await database.close();
+  await made.close();
 });
 
 /** The numbers of the calls of a list. */

@@ -4,10 +4,10 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
-import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import type { TestApi, TestMember } from '../harness/api.js';
+import type { TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
-import { layOutCalls, type ManyCalls } from '../harness/many-calls.js';
+import { type ManyCalls, openManyCalls } from '../harness/many-calls.js';
 import { idAt, insertCalls } from '../harness/tool-call-history.js';
 
 interface Line {
@@ -23,15 +23,12 @@ let here: ManyCalls['here'];
 let made: ManyCalls;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await startTestApi(database, { takesJobs: false });
-  made = await layOutCalls(api, database);
-  ({ here } = made);
+  made = await openManyCalls();
+  ({ api, database, here } = made);
 });
 
 afterAll(async () => {
-  await api.close();
-  await database.close();
+  await made.close();
 });
 
 const exported = (who: TestMember, query = '') =>
@@ -78,6 +75,12 @@ describe('GET /api/tool-calls/export', () => {
       const lines = linesOf(await (await exported(admin, query)).text());
       expect([query, idsOf(lines)]).toEqual([query, expected.map((n) => made.calls[n - 1]?.id)]);
     }
+  });
+
+  it('gives what was run, and what was proposed where a person changed that', async () => {
+    const id = await made.edit(4, '{"to":"nobody"}');
+    const line = linesOf(await (await exported(here.admin)).text()).find((one) => one.id === id);
+    expect(line).toMatchObject({ arguments: '{"to":"nobody"}', proposedArguments: '{"to":"user4","n":4}' });
   });
 
   it('tells the true reason of a refusal to those who may read the policy', async () => {

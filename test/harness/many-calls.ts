@@ -1,16 +1,18 @@
 import type { Role } from '#auth';
 import { newId } from '#platform';
 
-import type { TestApi, TestMember } from './api.js';
-import type { TestDatabase } from './database.js';
+import { startTestApi, type TestApi, type TestMember } from './api.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
 import { idAt, insertCalls, type PastCall } from './tool-call-history.js';
 
 /** When the calls below begin; one an hour. */
 export const FIRST_CALL_AT = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
 
-/** A workspace in which six calls were made, and somebody of another one. */
+/** An API over a workspace in which six calls were made, and somebody of another one. */
 export interface ManyCalls {
+  readonly api: TestApi;
+  readonly database: TestDatabase;
   readonly here: Record<Role, TestMember>;
   readonly stranger: TestMember;
   /** The first is number 1. 2 and 5 are of the member's second job, in a thread; 4 was approved by the admin. */
@@ -21,9 +23,29 @@ export interface ManyCalls {
   auditOf(action: string): Promise<readonly { actor: string; subject_id: string; details: unknown }[]>;
   /** Gives a call the error of one that the policy blocked, and tells the true reason. */
   block(n: number): Promise<string>;
+  /** Has somebody approve a call with other arguments than it was proposed with; gives its id. */
+  edit(n: number, args: string): Promise<string>;
+  close(): Promise<void>;
 }
 
-export async function layOutCalls(api: TestApi, database: TestDatabase): Promise<ManyCalls> {
+export async function openManyCalls(): Promise<ManyCalls> {
+  const database = await createTestDatabase();
+  const api = await startTestApi(database, { takesJobs: false });
+  return {
+    ...(await layOutCalls(api, database)),
+    api,
+    database,
+    close: async () => {
+      await api.close();
+      await database.close();
+    },
+  };
+}
+
+async function layOutCalls(
+  api: TestApi,
+  database: TestDatabase,
+): Promise<Omit<ManyCalls, 'api' | 'database' | 'close'>> {
   const here = await api.people.workspaceOf('here');
   const stranger = (await api.people.workspaceOf('elsewhere')).owner;
   const { userId: member, workspaceId } = here.member.principal;
@@ -55,21 +77,41 @@ export async function layOutCalls(api: TestApi, database: TestDatabase): Promise
     made(6, { result: `${'é'.repeat(20_000)}!` }),
   ];
   await insertCalls(database, workspaceId, calls);
-  const auditOf = async (action: string) => {
-    const sql = 'SELECT actor, subject_id, details FROM audit_entry WHERE action = $1 ORDER BY id DESC';
-    const { rows } = await database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query<{ actor: string; subject_id: string; details: unknown }>(sql, [action]),
-    );
-    return rows;
+  return { here, stranger, calls, secondJob, threadId, ...handsOn(database, workspaceId, calls) };
+}
+
+function handsOn(
+  database: TestDatabase,
+  workspaceId: string,
+  calls: readonly PastCall[],
+): Pick<ManyCalls, 'auditOf' | 'block' | 'edit'> {
+  const callOf = (n: number) => {
+    const call = calls[n - 1];
+    if (call === undefined) throw new Error(`there is no call ${n}`);
+    return call;
   };
-  const block = async (n: number) => {
-    const { id, name } = calls[n - 1] ?? made(n, {});
-    const reason = `Rule 0 of the workspace (${name}) blocks it.`;
-    const error = { phase: 'approval', message: `Tool "${name}" is not registered on server.`, reason };
-    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query('UPDATE tool_call SET error = $2 WHERE id = $1', [id, JSON.stringify(error)]),
-    );
-    return reason;
+  const change = async (sql: string, values: readonly unknown[]) => {
+    await database.postgres.withWorkspaceSql(workspaceId, (client) => client.query(sql, [...values]));
   };
-  return { here, stranger, calls, secondJob, threadId, auditOf, block };
+  return {
+    auditOf: async (action) => {
+      const sql = 'SELECT actor, subject_id, details FROM audit_entry WHERE action = $1 ORDER BY id DESC';
+      const { rows } = await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+        client.query<{ actor: string; subject_id: string; details: unknown }>(sql, [action]),
+      );
+      return rows;
+    },
+    block: async (n) => {
+      const { id, name } = callOf(n);
+      const reason = `Rule 0 of the workspace (${name}) blocks it.`;
+      const error = { phase: 'approval', message: `Tool "${name}" is not registered on server.`, reason };
+      await change('UPDATE tool_call SET error = $2 WHERE id = $1', [id, JSON.stringify(error)]);
+      return reason;
+    },
+    edit: async (n, args) => {
+      const { id } = callOf(n);
+      await change('UPDATE tool_call SET approved_arguments = $2 WHERE id = $1', [id, args]);
+      return id;
+    },
+  };
 }

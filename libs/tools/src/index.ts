@@ -69,6 +69,7 @@ export type {
   ToolSort,
   Verification,
 } from './tool.js';
+export { runArguments } from './run-arguments.js';
 export { ToolRegistry } from './tool.registry.js';
 export { toolCallMoves } from './tool-call.lifecycle.js';
 export {

@@ -1,13 +1,18 @@
 import type { ToolCallItem } from '#jobs';
 
 import { projectResult } from './project-result.js';
-import type { ToolCallStatus } from './tool-call.js';
+import { runArguments } from './run-arguments.js';
+import type { CallState, ToolCallStatus } from './tool-call.js';
 
 /** What the wire form of a call is made from. */
 export interface ShownCall {
   readonly callId: string;
   readonly name: string;
+  /** As the model proposed them. */
   readonly arguments: string;
+  /** As they were approved; null or absent: nobody was asked, or `state` says. */
+  readonly approvedArguments?: string | null;
+  readonly state?: Pick<CallState, 'approvedArguments'> | null;
   readonly status: ToolCallStatus;
   /** Durable text of a completed call. */
   readonly result?: string | null;
@@ -28,14 +33,20 @@ const wireStatus: Readonly<Record<ToolCallStatus, ToolCallItem['status']>> = {
   cancelled: 'skipped',
 };
 
-/** A call as every face shows it: wire status, result at the size of a screen. `output` repeats `result` on the wire only. */
+/**
+ * A call as every face shows it: wire status, the arguments it is run with, result at the size of a screen. `output` repeats
+ * `result` on the wire only.
+ */
 export function toToolCallItem(call: ShownCall): ToolCallItem {
-  const { callId: id, name, arguments: args, status, result, error } = call;
+  const { callId: id, name, status, result, error } = call;
+  const approvedArguments = call.approvedArguments ?? call.state?.approvedArguments;
+  const { arguments: args, proposedArguments } = runArguments({ arguments: call.arguments, approvedArguments });
   return {
     id,
     name,
     status: wireStatus[status],
     args,
+    ...(proposedArguments === null ? {} : { proposedArgs: proposedArguments }),
     ...(result === undefined || result === null ? {} : { result: projectResult(result, 'ui') }),
     ...(error === undefined || error === null ? {} : { error: error.message }),
   };

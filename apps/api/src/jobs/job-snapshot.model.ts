@@ -20,8 +20,17 @@ export class ToolCallState {
   @Field(() => ToolCallStatusEnum, { description: 'Where it stood.' })
   status!: string;
 
-  @Field(() => String, { description: 'JSON text as the model wrote it.' })
+  @Field(() => String, {
+    description:
+      'JSON text of what the call was run with, or is going to be: as the model wrote it, or as a person approved it.',
+  })
   arguments!: string;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'What the model had proposed, where a person made something else of it; null: `arguments` says it.',
+  })
+  proposedArguments!: string | null;
 
   @Field(() => String, { nullable: true, description: 'What the tool answered.' })
   result!: string | null;

@@ -81,8 +81,9 @@ function callOf({ call, nodeId, ...where }: JobEventBodies['tool-call']) {
 }
 
 function toState(call: ToolCallItem, { round, internalStatus }: { round: number; internalStatus: string }) {
-  const { id: callId, name, args, result, error } = call;
-  return { callId, round, name, status: internalStatus, arguments: args, result: result ?? null, error: error ?? null };
+  const { id: callId, name, args, proposedArgs, result, error } = call;
+  const given = { arguments: args, proposedArguments: proposedArgs ?? null };
+  return { callId, round, name, status: internalStatus, ...given, result: result ?? null, error: error ?? null };
 }
 
 function toSnapshotModel(snapshot: JobSnapshot, reset: boolean): JobEventModel {

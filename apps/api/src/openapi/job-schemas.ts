@@ -22,7 +22,11 @@ const toolCall: z.ZodType<ToolCallItem> = z.object({
   id: z.string(),
   name: z.string(),
   status: z.enum(['pending', 'loading', 'complete', 'error', 'skipped']),
-  args: z.string().meta({ description: 'JSON text, cut to the size of a screen.' }),
+  args: z.string().meta({ description: 'JSON text of what it was run with, or is going to be.' }),
+  proposedArgs: z
+    .string()
+    .exactOptional()
+    .meta({ description: 'What the model had proposed, where a person made something else of it.' }),
   result: z.string().exactOptional(),
   output: z.string().exactOptional(),
   error: z.string().exactOptional(),

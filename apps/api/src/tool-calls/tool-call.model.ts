@@ -63,9 +63,16 @@ export class ToolCall extends Node {
   name!: string;
 
   @Field(() => String, {
-    description: 'JSON text as the model wrote it; `{"_omitted":true,"bytes":N}` when it was too large.',
+    description:
+      'JSON text of what the call was run with, or is going to be: as the model wrote it, or as a person approved it; `{"_omitted":true,"bytes":N}` when it was too large.',
   })
   arguments!: string;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'What the model had proposed, where a person made something else of it; null: `arguments` says it.',
+  })
+  proposedArguments!: string | null;
 
   @Field(() => ToolCallStatusEnum, { description: 'Where the call stands.' })
   status!: string;

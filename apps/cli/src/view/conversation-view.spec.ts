@@ -70,6 +70,12 @@ describe('a job as one reads it', () => {
     );
   });
 
+  it('says of a call that was edited what had been proposed', () => {
+    const edited = { arguments: '{"to":"bob"}', proposedArguments: '{"to":"ann"}', result: 'sent' };
+    const { errors } = shown([call('RUNNING'), call('COMPLETED', edited)], false);
+    expect(errors).toBe('  ✓ send(to: "bob") → sent  100 ms\n    edited, proposed: (to: "ann")\n');
+  });
+
   it('shows a call whose outcome nobody knew again, once somebody has said it', () => {
     const { errors } = shown([call('INTERRUPTED'), call('COMPLETED', { result: 'sent' })], false);
     expect(errors.split('\n')).toEqual([

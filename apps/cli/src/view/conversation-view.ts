@@ -7,7 +7,7 @@ import { type EventTable, lookUp } from './event-table.js';
 import type { JobView } from './job-view.js';
 import { RunningWork } from './running-work.js';
 import { showEnd } from './show-end.js';
-import { showToolCall, type ToolCallState } from './show-tool-call.js';
+import { showEdit, showToolCall, type ToolCallState } from './show-tool-call.js';
 import { ShownText } from './shown-text.js';
 
 /**
@@ -124,6 +124,8 @@ export class ConversationView implements JobView {
     // Whose outcome nobody knows is settled again by a person.
     if (call.status !== 'INTERRUPTED') this.shownCalls.add(call.callId);
     this.screen.note(line);
+    const edit = showEdit(this.screen, call);
+    if (edit !== null) this.screen.note(edit);
   }
 
   /** What goes to a file or a pipe is written when nothing of it can be withdrawn any more. */

@@ -4,6 +4,7 @@ import { formatDuration } from '../format/duration.js';
 import { showArguments } from '../format/show-arguments.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { EventTable } from './event-table.js';
+import { sayEdit } from './show-tool-call.js';
 
 const LONGEST = 400;
 
@@ -18,6 +19,7 @@ function words(...parts: readonly (string | null | undefined)[]): string {
 const sayCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) =>
   words(
     `${toolCall.name}(${showArguments(toolCall.arguments)})`,
+    sayEdit(toolCall),
     toolCall.status.toLowerCase(),
     toolCall.error ?? toolCall.result,
   );

@@ -48,6 +48,17 @@ export function showToolCall(screen: Screen, call: ToolCallState, tookMs: number
   return `  ${screen.paint(mark.style, mark.sign)} ${screen.paint('cyan', name)}${screen.paint('dim', `(${args})`)} ${outcomeStyle}${screen.paint('dim', time)}`;
 }
 
+/** Whether somebody made something else of the arguments, and of which; nothing where nobody did. */
+export function sayEdit({ proposedArguments }: Pick<ToolCallState, 'proposedArguments'>): string {
+  return typeof proposedArguments === 'string' ? `edited, proposed: (${showArguments(proposedArguments)})` : '';
+}
+
+/** The line below that of a call that was edited. */
+export function showEdit(screen: Screen, call: ToolCallState): string | null {
+  const edit = sayEdit(call);
+  return edit === '' ? null : screen.paint('dim', cutToWidth(`    ${edit}`, screen.noteColumns - 1));
+}
+
 function outcomeOf(call: ToolCallState, { word }: Mark): string {
   const said = call.error ?? call.result ?? '';
   if (call.status === 'COMPLETED') return `→ ${oneLine(call.result ?? '')}`;

@@ -84,8 +84,8 @@ export class ToolRunner {
   }
 
   /** For calls of a round that was committed before they could start. */
-  private async start(run: CallingRun, round: number, call: LoopCall): Promise<StartVerdict> {
-    const item = toToolCallItem({ ...call, status: 'running' });
+  private async start(run: CallingRun, round: number, call: RunnableCall): Promise<StartVerdict> {
+    const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: 'running' });
     try {
       await run.commitUnlessCancelled({
         rows: [startCallRow(run.job, { round, ordinal: call.ordinal })],
@@ -143,7 +143,7 @@ export class ToolRunner {
     if (isHeld) return;
     const place = { round, ordinal: call.ordinal };
     const shown = outcome.status === 'completed' ? { result: outcome.result } : { error: outcome.failure };
-    const item = toToolCallItem({ ...call, status: outcome.status, ...shown });
+    const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: outcome.status, ...shown });
     run.append({
       rows: [settleCallRow(run.job, place, outcome), ...outputRows(run, place, outcome)],
       events: [{ type: 'tool-call-updated', body: { round, internalStatus: outcome.status, call: item } }],

@@ -87,6 +87,10 @@ describe('buildHistory', () => {
       role: 'system',
       content: 'Approval receipts: c1 approved by a person with edited arguments {"to":"bob","pin":"***"}.',
     });
+    const stopped = history({ status: 'cancelled', rounds, calls: [call({ state })] });
+    expect(
+      stopped.find(({ role, content }) => role === 'assistant' && content !== null && content !== '')?.content,
+    ).toContain(JSON.stringify({ arguments: '{"to":"bob","pin":"***"}' }).slice(1, -1));
   });
 
   it('closes an interrupted turn with its partial text and what was done', () => {

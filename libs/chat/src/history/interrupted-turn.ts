@@ -1,5 +1,7 @@
 import { isOpen, type LedgerCall, modelTextOf } from '#tools';
 
+import { receiptOf } from './receipt-of.js';
+
 const MAX_CALLS = 30;
 const MAX_ARGUMENTS = 300;
 const MAX_RESULT = 400;
@@ -29,7 +31,7 @@ function digestLine(call: LedgerCall): string {
   return toLine({
     name: cut(call.name, 64),
     status: endOf(call),
-    arguments: cut(call.arguments, MAX_ARGUMENTS),
+    arguments: cut(receiptOf(call).receipt?.edited ?? call.arguments, MAX_ARGUMENTS),
     result: cut(modelTextOf(call), MAX_RESULT),
   });
 }

@@ -1,12 +1,13 @@
-import { type LedgerCall, parseArguments, type ReceiptCall, redactArguments } from '#tools';
+import { type LedgerCall, parseArguments, type ReceiptCall, redactArguments, runArguments } from '#tools';
 
 /** What the receipt of its round says of a call; nothing for one that no policy was asked about. */
 export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCall, 'callId'> } {
   const { state } = call;
   if (state === undefined || state === null || state.approval === null) return {};
   const { approval, approvedArguments, sensitiveFields } = state;
-  const wasEdited = approvedArguments !== null && approvedArguments !== call.arguments;
-  return { receipt: { approval, edited: wasEdited ? shown(approvedArguments, sensitiveFields ?? []) : null } };
+  const { arguments: run, proposedArguments } = runArguments({ arguments: call.arguments, approvedArguments });
+  const edited = proposedArguments === null ? null : shown(run, sensitiveFields ?? []);
+  return { receipt: { approval, edited } };
 }
 
 function shown(edited: string, sensitiveFields: readonly string[]): string {

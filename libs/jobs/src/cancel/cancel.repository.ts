@@ -93,7 +93,9 @@ const closeSql = `WITH calls AS (
      AND t.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')
   RETURNING round, ordinal, jsonb_build_object('round', round, 'internalStatus', status, 'call', jsonb_build_object(
     'id', call_id, 'name', name, 'status', CASE status WHEN 'interrupted' THEN 'error' ELSE 'skipped' END,
-    'args', arguments, 'error', error->>'message')) AS body),
+    'args', coalesce(executed_arguments, approved_arguments, arguments), 'error', error->>'message')
+      || CASE WHEN coalesce(executed_arguments, approved_arguments, arguments) <> arguments
+           THEN jsonb_build_object('proposedArgs', arguments) ELSE '{}' END) AS body),
 asked AS (
   UPDATE interrupt SET status = 'cancelled', outcome = '{"outcome":"cancelled"}', decided_at = clock_timestamp(),
          remind_at = NULL, claim_until = NULL

@@ -43,7 +43,7 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   },
   'tool-call-updated': {
     body: '`round`, `internalStatus`, `call`, `nodeId?`',
-    says: 'The call has moved to another status.',
+    says: 'The call has moved to another status. `call.args` is what it runs with; where a person changed that, `call.proposedArgs` is what the model had proposed.',
   },
   'tool-progress': {
     body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`, `subJobId?`',

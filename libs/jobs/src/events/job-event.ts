@@ -13,8 +13,10 @@ export interface ToolCallItem {
   readonly name: string;
   /** Wire form of the status. */
   readonly status: 'pending' | 'loading' | 'complete' | 'error' | 'skipped';
-  /** JSON text. */
+  /** JSON text: what the call was run with, or is going to be. */
   readonly args: string;
+  /** What the model had proposed, where a person made something else of it. */
+  readonly proposedArgs?: string;
   readonly result?: string;
   readonly output?: string;
   readonly error?: string;

@@ -29,7 +29,10 @@ export interface SnapshotCall {
   readonly ordinal: number;
   readonly callId: string;
   readonly name: string;
+  /** As the model proposed them. */
   readonly arguments: string;
+  /** What it was started with, or else approved with; null or absent: the same. */
+  readonly approvedArguments?: string | null;
   readonly status: string;
   readonly result: string | null;
   readonly error: { readonly phase?: string; readonly message: string } | null;
@@ -98,7 +101,8 @@ const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq
             'completionTokens', r.completion_tokens, 'estimated', r.usage_estimated AND NOT r.partial)) ORDER BY r.number)
      FROM round r WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.node_run IS NULL) AS rounds,
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
-            'arguments', c.arguments, 'status', c.status, 'result', c.result, 'error', c.error,
+            'arguments', c.arguments, 'approvedArguments', nullif(coalesce(c.executed_arguments, c.approved_arguments), c.arguments),
+            'status', c.status, 'result', c.result, 'error', c.error,
             'byClient', EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id
                                    AND i.kind = 'client_tool')) ORDER BY c.round, c.ordinal)
      FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id) AS calls,

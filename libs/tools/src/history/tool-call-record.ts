@@ -1,5 +1,7 @@
 import type { ToolCallRow } from '#platform';
 
+import { runArguments } from '../run-arguments.js';
+
 /** Columns that a record has as they are. */
 type SameColumn =
   | ('id' | 'jobId' | 'threadId' | 'workflowId' | 'createdBy' | 'round' | 'ordinal' | 'callId' | 'name' | 'arguments')
@@ -20,11 +22,12 @@ export interface RecordedFailure {
 
 /**
  * A row of the ledger of tool calls, for readers. Instants in ms since the epoch. `createdBy`: the user whose job asked for
- * it; `arguments`: as the model proposed them; `executedArguments`: null also where those were run that were approved, or else
- * proposed; `approval`: how it came to run or not, null when nobody was asked; `decidedBy`: the principal who decided;
+ * it; `arguments`: what it was run with, or is going to be; `proposedArguments`: the model's, where a person made something else
+ * of them; `executedArguments`: null also where those were run that were approved, or else proposed; `approval`: how it came to run or not, null when nobody was asked; `decidedBy`: the principal who decided;
  * `decisionId`: the interrupt that was decided; `resultBytes`: of the whole result, of which `result` may be a part.
  */
 export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> {
+  readonly proposedArguments: string | null;
   readonly error: RecordedFailure | null;
   readonly createdAt: number;
   readonly startedAt: number | null;
@@ -33,11 +36,12 @@ export interface ToolCallRecord extends Readonly<Pick<ToolCallRow, SameColumn>> 
 
 /** A row as readers have it; other columns are left out. */
 export function toToolCallRecord(row: ToolCallRecordRow): ToolCallRecord {
-  const { id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name, arguments: args } = row;
+  const { id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name } = row;
   const { effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId } = row;
   const { result, resultBytes, durationMs, approvedArguments, executedArguments } = row;
   return {
-    ...{ id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name, arguments: args },
+    ...{ id, jobId, threadId, workflowId, createdBy, round, ordinal, callId, name },
+    ...runArguments({ arguments: row.arguments, approvedArguments: executedArguments ?? approvedArguments }),
     ...{ effect, runtime, executor, toolVersion, status, approval, decidedBy, decisionId },
     ...{ result, resultBytes, durationMs, approvedArguments, executedArguments },
     error: toFailure(row.error),

@@ -183,7 +183,8 @@ SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "wo
       'createdAt', ${millis('i.created_at')}, 'expiresAt', ${millis('i.expires_at')}) ORDER BY i.id)
      FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'human_input') AS questions,
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
-      'arguments', c.arguments, 'status', c.status, 'result', left(c.result, ${longestShown}), 'error', c.error,
+      'arguments', c.arguments, 'approvedArguments', nullif(coalesce(c.executed_arguments, c.approved_arguments), c.arguments),
+      'status', c.status, 'result', left(c.result, ${longestShown}), 'error', c.error,
       'nodeRun', c.node_run, 'branch', c.branch) ORDER BY c.round, c.ordinal) FROM calls c) AS calls,
   (SELECT json_agg(json_build_object('nodeId', t.body->>'nodeId', 'branch', t.body->>'branchId', 'label', t.body->>'label',
       'status', t.body->>'status', 'text', left(coalesce(t.body->>'output', ''), t.most),

@@ -576,7 +576,7 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'JobFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly status: JobStatus, readonly reason: string, readonly contentLength: number, readonly durationMs: number, readonly toolCalls: number, readonly rounds: number, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } }
     | { readonly __typename: 'JobQueuedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly queuePosition: number | null }
     | { readonly __typename: 'JobRequeuedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reason: string }
-    | { readonly __typename: 'JobSnapshotEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reset: boolean, readonly status: JobStatus, readonly content: string, readonly reasoning: string, readonly error: { readonly code: string, readonly message: string } | null, readonly roundStates: ReadonlyArray<{ readonly number: number, readonly text: string, readonly reasoning: string }>, readonly toolCallStates: ReadonlyArray<{ readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null }>, readonly interrupts: ReadonlyArray<{ readonly id: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly request: unknown, readonly expiresAt: string | null }> }
+    | { readonly __typename: 'JobSnapshotEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly reset: boolean, readonly status: JobStatus, readonly content: string, readonly reasoning: string, readonly error: { readonly code: string, readonly message: string } | null, readonly roundStates: ReadonlyArray<{ readonly number: number, readonly text: string, readonly reasoning: string }>, readonly toolCallStates: ReadonlyArray<{ readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null }>, readonly interrupts: ReadonlyArray<{ readonly id: string, readonly kind: InterruptKind, readonly callId: string | null, readonly nodeId: string | null, readonly title: string, readonly request: unknown, readonly expiresAt: string | null }> }
     | { readonly __typename: 'JobStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly epoch: number }
     | { readonly __typename: 'JobWaitingEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptIds: ReadonlyArray<string> }
     | { readonly __typename: 'JobWarningEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly code: string, readonly text: string, readonly nodeId: string | null }
@@ -589,12 +589,12 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'RoundStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly model: string, readonly nodeId: string | null }
     | { readonly __typename: 'RouteSelectedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly routeId: string, readonly name: string, readonly reasoning: string, readonly fallbackUsed: boolean }
     | { readonly __typename: 'TextDeltaEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly offset: number | null, readonly text: string, readonly nodeId: string | null, readonly branchId: string | null }
-    | { readonly __typename: 'ToolCallEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
-    | { readonly __typename: 'ToolCallUpdatedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
+    | { readonly __typename: 'ToolCallEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
+    | { readonly __typename: 'ToolCallUpdatedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly toolCall: { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null } }
     | { readonly __typename: 'ToolProgressEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly subJobId: string | null, readonly seqInCall: number, readonly progress: number | null, readonly total: number | null, readonly message: string | null, readonly progressOf: string }
    };
 
-export type ToolCallFieldsFragment = { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null };
+export type ToolCallFieldsFragment = { readonly callId: string, readonly round: number, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null, readonly error: string | null };
 
 export type UsageFieldsFragment = { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number };
 
@@ -638,7 +638,14 @@ export type JobResultQueryVariables = Exact<{
 }>;
 
 
-export type JobResultQuery = { readonly job: { readonly content: string, readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly status: ToolCallStatus, readonly result: string | null }>, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+export type JobResultQuery = { readonly job: { readonly content: string, readonly id: string, readonly kind: JobKind, readonly status: JobStatus, readonly reason: string | null, readonly model: string, readonly threadId: string | null, readonly messageId: string | null, readonly workflowId: string | null, readonly workflowVersion: number | null, readonly createdAt: string, readonly startedAt: string | null, readonly finishedAt: string | null, readonly lastSeq: number, readonly inLine: boolean, readonly cancelRequested: boolean, readonly toolCalls: ReadonlyArray<{ readonly id: string, readonly callId: string, readonly name: string, readonly arguments: string, readonly proposedArguments: string | null, readonly status: ToolCallStatus, readonly result: string | null }>, readonly agent: { readonly id: string, readonly slug: string, readonly name: string, readonly version: number } | null, readonly error: { readonly code: string, readonly message: string } | null, readonly usage: { readonly promptTokens: number, readonly completionTokens: number, readonly totalTokens: number } } | null };
+
+export type SubJobsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type SubJobsQuery = { readonly job: { readonly subJobs: ReadonlyArray<{ readonly id: string, readonly status: JobStatus }> } | null };
 
 export type JobsQueryVariables = Exact<{
   filter?: JobFilterInput | null | undefined;
@@ -802,6 +809,7 @@ export const ToolCallFieldsFragmentDoc = new TypedDocumentString(`
   round
   name
   arguments
+  proposedArguments
   status
   result
   error
@@ -1317,6 +1325,7 @@ export const JobEventsDocument = new TypedDocumentString(`
   round
   name
   arguments
+  proposedArguments
   status
   result
   error
@@ -1458,6 +1467,7 @@ export const JobResultDocument = new TypedDocumentString(`
       callId
       name
       arguments
+      proposedArguments
       status
       result
     }
@@ -1498,6 +1508,16 @@ fragment JobFields on Job {
     ...UsageFields
   }
 }`) as unknown as TypedDocumentString<JobResultQuery, JobResultQueryVariables>;
+export const SubJobsDocument = new TypedDocumentString(`
+    query SubJobs($id: ID!) {
+  job(id: $id) {
+    subJobs {
+      id
+      status
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SubJobsQuery, SubJobsQueryVariables>;
 export const JobsDocument = new TypedDocumentString(`
     query Jobs($filter: JobFilterInput, $first: Int, $after: String) {
   jobs(filter: $filter, first: $first, after: $after) {

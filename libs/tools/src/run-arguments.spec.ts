@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { runArguments } from './run-arguments.js';
+import { toToolCallItem } from './to-tool-call-item.js';
+
+const proposed = '{"to": "ada", "n": 1}';
+
+describe('what a call is run with', () => {
+  it('is what the model proposed, where nobody was asked or it was approved as it was', () => {
+    const asProposed = { arguments: proposed, proposedArguments: null };
+    expect(runArguments({ arguments: proposed })).toEqual(asProposed);
+    expect(runArguments({ arguments: proposed, approvedArguments: null })).toEqual(asProposed);
+    expect(runArguments({ arguments: proposed, approvedArguments: proposed })).toEqual(asProposed);
+  });
+
+  it('is what a person made of it, with what was proposed beside it', () => {
+    const edit = { arguments: proposed, approvedArguments: '{"n":1,"to":"bob"}' };
+    expect(runArguments(edit)).toEqual({ arguments: '{"n":1,"to":"bob"}', proposedArguments: proposed });
+    expect(runArguments({ ...edit, approvedArguments: '{}' })).toEqual({
+      arguments: '{}',
+      proposedArguments: proposed,
+    });
+    expect(runArguments({ ...edit, arguments: 'no JSON' }).proposedArguments).toBe('no JSON');
+  });
+
+  it('is no edit when it is written in another way only', () => {
+    const approvedArguments = '{"n":1,"to":"ada"}';
+    expect(runArguments({ arguments: proposed, approvedArguments })).toEqual({
+      arguments: approvedArguments,
+      proposedArguments: null,
+    });
+  });
+
+  it('is what viewers are shown', () => {
+    const call = { callId: 'c', name: 'send', arguments: proposed, status: 'running' } as const;
+    const shown = { args: '{}', proposedArgs: proposed };
+    expect(toToolCallItem(call)).toEqual({ id: 'c', name: 'send', status: 'loading', args: proposed });
+    expect(toToolCallItem({ ...call, approvedArguments: '{}' })).toMatchObject(shown);
+    expect(toToolCallItem({ ...call, state: { approvedArguments: '{}' } })).toMatchObject(shown);
+  });
+});

@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { scopeOf } from '#auth';
+import { JobStopper } from '#jobs';
+import { defineTool, ToolRegistry } from '#tools';
+
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+
+let stage: ApprovalStage;
+
+beforeAll(async () => {
+  stage = await openApprovalStage();
+  await stage.policy({ rules: [{ match: '*', action: 'require_approval' }] });
+});
+afterEach(() => {
+  stage.model.assertDone();
+});
+afterAll(async () => {
+  await stage.close();
+});
+
+/** A job whose call to this tool, `{"to":"ada"}`, waits for approval. */
+const asking = async (name: string) => {
+  stage.model.enqueue(toolCallReply([{ id: 'call_a', name, arguments: '{"to":"ada"}' }]));
+  const { jobId } = await stage.ask([name]);
+  const [interrupt] = await stage.waits(jobId);
+  if (interrupt === undefined) throw new Error('nothing is asked');
+  const { argumentsHash } = interrupt.request;
+  const edit = async (args: object) => {
+    stage.model.enqueue(textReply(['Done.']));
+    await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash, arguments: args });
+    return stage.ended(jobId);
+  };
+  return { jobId, edit };
+};
+
+/** What viewers were told of a job's call: where it stood, its arguments, and the model's where they are others. */
+const toldOf = async (jobId: string) => {
+  const rows = await stage.rows<{ body: { internalStatus: string; call: { args: string; proposedArgs?: string } } }>(
+    `SELECT body FROM job_event WHERE job_id = $1 AND type IN ('tool-call', 'tool-call-updated') ORDER BY seq`,
+    [jobId],
+  );
+  return rows.map(({ body: { internalStatus, call } }) => [internalStatus, call.args, call.proposedArgs ?? null]);
+};
+
+describe('a call that was edited', () => {
+  it('is shown with what it is run with, and with what was proposed beside it', async () => {
+    const { jobId, edit } = await asking('send');
+    const { calls } = await edit({ to: 'bob' });
+    expect(stage.ran).toEqual([['send', { to: 'bob' }]]);
+    expect(calls).toMatchObject([{ arguments: '{"to":"ada"}', approvedArguments: '{"to":"bob"}' }]);
+    expect(await toldOf(jobId)).toEqual([
+      ['awaiting_approval', '{"to":"ada"}', null],
+      ['running', '{"to":"bob"}', '{"to":"ada"}'],
+      ['completed', '{"to":"bob"}', '{"to":"ada"}'],
+    ]);
+  });
+
+  it('says what would have run when it is stopped before', async () => {
+    const { jobId } = await asking('send');
+    const sql = `UPDATE tool_call SET approved_arguments = '{"to":"bob"}' WHERE job_id = $1`;
+    await stage.rows(sql, [jobId]);
+    await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId);
+    await stage.ended(jobId);
+    expect((await toldOf(jobId)).at(-1)).toEqual(['cancelled', '{"to":"bob"}', '{"to":"ada"}']);
+  });
+
+  it('has a receipt without the members that the tool calls sensitive', async () => {
+    const input = { type: 'object', properties: { to: { type: 'string' }, pin: { type: 'string' } } };
+    const execute = () => Promise.resolve('paid');
+    const tool = defineTool({ name: 'pay', description: 'Pays.', input, sensitiveFields: ['pin'], execute });
+    stage.engine.app.get(ToolRegistry).register(tool);
+    const { edit } = await asking('pay');
+    await edit({ to: 'bob', pin: '4321' });
+    const messages = stage.model.requests.at(-1)?.json['messages'] as { readonly content: string }[]; // as we sent them
+    expect(messages.at(-1)?.content).toBe(
+      'Approval receipts: call_a approved by a person with edited arguments {"pin":"***","to":"bob"}.',
+    );
+  });
+});
