@@ -106,13 +106,16 @@ describe('the examples of the documents', () => {
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   }, 60_000);
 
-  it('make a workflow, publish it and run it', async () => {
+  it('make a workflow, publish it and run it, again and again', async () => {
     const file = join(folder, 'workflow.mjs');
     writeFileSync(file, exampleOf('docs/workflows.md', 'workflow'));
-    const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
-    expect(stdout).toMatch(
-      /^1 start COMPLETED: What is 2 \^ 10\?\n2 writer COMPLETED: .+\n3 end COMPLETED: .+\nflowchart TD/s,
-    );
+    // The second time it is there already.
+    for (let time = 1; time <= 2; time += 1) {
+      const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
+      expect(stdout).toMatch(
+        /^1 start COMPLETED: What is 2 \^ 10\?\n2 writer COMPLETED: .*1024.*\n3 end COMPLETED: .*1024.*\nflowchart TD/s,
+      );
+    }
   }, 60_000);
 
   it('write a tool in code', async () => {

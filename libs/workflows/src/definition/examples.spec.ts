@@ -21,12 +21,9 @@ function graphOf(json: unknown): WorkflowGraph {
 }
 
 describe('the examples', () => {
-  it.each([...examples.keys()])('%s is valid', (name) => {
+  it.each([...examples.keys()])('%s is valid, and nothing looks wrong in it', (name) => {
     const validation = validateWorkflow(examples.get(name), { strict: true, subflows: (id) => examples.get(id) });
-    expect(validation).toMatchObject({ isValid: true, errors: [] });
-    // Nothing follows the last node of a body: that is how a pass ends.
-    const bodies = ['improve', 'translate'];
-    expect(validation.warnings.filter(({ nodeId = '' }) => !bodies.includes(nodeId))).toEqual([]);
+    expect(validation).toEqual({ isValid: true, errors: [], warnings: [] });
   });
 
   it.each([...examples.keys()])('%s can be run and drawn', (name) => {
