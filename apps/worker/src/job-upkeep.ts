@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { InterruptTimers, Retention } from '#jobs';
+import { InterruptTimers, RefusedWaits, Retention } from '#jobs';
 import { ScheduleTimers } from '#workflows';
 
 import { ToolUpkeep } from './tool-upkeep.js';
@@ -11,6 +11,7 @@ export class JobUpkeep {
   constructor(
     private readonly retention: Retention,
     private readonly timers: InterruptTimers,
+    private readonly refused: RefusedWaits,
     private readonly schedules: ScheduleTimers,
     private readonly tools: ToolUpkeep,
   ) {}
@@ -18,11 +19,13 @@ export class JobUpkeep {
   start(): void {
     this.retention.start();
     this.timers.start();
+    this.refused.start();
     this.schedules.start();
     this.tools.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.retention.stop(), this.timers.stop(), this.schedules.stop(), this.tools.stop()]);
+    const { retention, timers, refused, schedules, tools } = this;
+    await Promise.all([retention, timers, refused, schedules, tools].map((each) => each.stop()));
   }
 }

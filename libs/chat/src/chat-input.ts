@@ -13,6 +13,8 @@ export interface ChatInput {
   readonly toolRuntimes?: Readonly<Record<string, ToolRuntime>>;
   /** Present when clients of the requester may be asked to run tools. */
   readonly client?: ClientSide;
+  /** `reject`: the job is cancelled when it, or one that it starts, asks a person. Absent: it waits. */
+  readonly humanWait?: 'reject';
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
   /** What the request itself wants to be asked about; it only tightens the workspace's policy. */

@@ -178,13 +178,14 @@ export class ChatService {
 }
 
 function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent' | 'routing'>): ChatInput {
-  const { messages, history, tools, toolRuntimes, client, toolApproval, toolChoice, parameters } = request;
+  const { messages, history, tools, toolRuntimes, client, humanWait, toolApproval, toolChoice, parameters } = request;
   const input: ChatInput = {
     messages,
     history,
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
     ...(client === undefined ? {} : { client }),
+    ...(humanWait === undefined ? {} : { humanWait }),
     ...pinned,
     ...(toolApproval === undefined ? {} : { toolApproval }),
     ...(toolChoice === null ? {} : { toolChoice }),

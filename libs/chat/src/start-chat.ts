@@ -32,6 +32,8 @@ export interface StartChat {
   readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;
   /** Absent: no client will run tools, and a call for one is skipped. */
   readonly client?: ClientSide;
+  /** `reject`: the job is cancelled when it, or one that it starts, asks a person. Absent: it waits. */
+  readonly humanWait?: 'reject';
   /** Rules of this request's own; they only tighten the policy of the workspace. */
   readonly toolApproval?: ApprovalPolicy;
   readonly toolChoice: ToolChoice | null;

@@ -40,7 +40,13 @@ export {
 } from './interrupts/interrupt-settler.js';
 export { InterruptTimers } from './interrupts/interrupt-timers.js';
 export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
-export { type DeciderRights, type InterruptFilter, InterruptsRepository } from './interrupts/interrupts.repository.js';
+export {
+  type DeciderRights,
+  type InterruptBelow,
+  type InterruptFilter,
+  InterruptsRepository,
+} from './interrupts/interrupts.repository.js';
+export { humanWait, RefusedWaits } from './interrupts/refused-waits.js';
 export { insertInterrupt, interruptOpened, openInterruptRow } from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds } from './job.js';
 export {

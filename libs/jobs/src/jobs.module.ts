@@ -15,6 +15,8 @@ import { DueInterruptsRepository } from './interrupts/due-interrupts.repository.
 import { InterruptSettler } from './interrupts/interrupt-settler.js';
 import { InterruptTimers } from './interrupts/interrupt-timers.js';
 import { InterruptsRepository } from './interrupts/interrupts.repository.js';
+import { RefusedWaits } from './interrupts/refused-waits.js';
+import { RefusedWaitsRepository } from './interrupts/refused-waits.repository.js';
 import { JobGauges } from './job.gauges.js';
 import { JobTelemetry } from './job.telemetry.js';
 import { JobOwnersRepository } from './job-owners.repository.js';
@@ -62,6 +64,8 @@ const shared = [
   JobTurns,
   LeaseRepository,
   LocalEvents,
+  RefusedWaits,
+  RefusedWaitsRepository,
   Retention,
   RetentionRepository,
   RunEnder,

@@ -62,9 +62,9 @@ export class JobStopper {
     return { state: await this.waitForEnd(scope, jobId), stoppedSubJobs };
   }
 
-  /** Stops a sub-job that nobody waits for any more, and all below it. May be called again. */
-  async stopUnwanted(job: JobRef): Promise<void> {
-    await this.cancel({ ...job, by: 'system', reason: parentStopped });
+  /** Stops a job that nobody waits for any more, and all below it, without waiting for its worker. May be called again. */
+  async stopUnwanted(job: JobRef, reason: string = parentStopped): Promise<void> {
+    await this.cancel({ ...job, by: 'system', reason });
     await this.stopBelow(job, 'system');
   }
 

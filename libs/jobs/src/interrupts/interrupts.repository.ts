@@ -40,6 +40,9 @@ export interface DeciderRights {
   readonly changes: 'any' | 'own' | 'none';
 }
 
+/** An open request of a job below. */
+export type InterruptBelow = Pick<Interrupt, 'id' | 'kind'>;
+
 const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job_id AS "jobId", i.root_job_id AS "rootJobId",
   i.thread_id AS "threadId", i.tool_call_id AS "toolCallId", i.call_id AS "callId", i.tool, i.node_id AS "nodeId", i.path, i.title,
   i.request, i.outcome, i.decided_by AS "decidedBy", i.decided_at AS "decidedAt", i.created_at AS "createdAt",
@@ -118,6 +121,15 @@ export class InterruptsRepository {
       values: [workspaceId, limit],
     });
     return rows.map(({ id }) => id);
+  }
+
+  /** What jobs below this one wait for, at every depth: the oldest `limit`, oldest first. Says nothing about rights. */
+  openBelow(workspaceId: string, rootJobId: string, limit: number): Promise<InterruptBelow[]> {
+    return this.postgres.readInWorkspace<InterruptBelow>(workspaceId, {
+      name: 'open-interrupts-below',
+      text: `SELECT id, kind FROM interrupt WHERE workspace_id = $1 AND root_job_id = $2 AND status = 'open' ORDER BY id LIMIT $3`,
+      values: [workspaceId, rootJobId, limit],
+    });
   }
 
   /** As it is now, inside the transaction that holds the job. */

@@ -16,7 +16,11 @@ const remindAfter = `interval '1 day'`;
 const isToPerson = `b.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', ')})`;
 
 const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
-    requester, decidable_by, four_eyes, admin_required, principal, device_id, expire_action, expires_at, remind_at, created_at`;
+/** No person is to be waited for: so it was wished for the job that all this is the work of. */
+const isRefused = `CASE WHEN ${isToPerson} THEN coalesce(coalesce(root.input, j.input)->>'humanWait' = 'reject', false) ELSE false END`;
+
+    requester, decidable_by, four_eyes, admin_required, principal, device_id, expire_action, expires_at, remind_at, refused,
+    created_at`;
 
 /**
  * Reads a request out of its JSON; `r` has workspace_id, job_id, id and body. What a sub-job asks stands below the job that a
@@ -26,7 +30,7 @@ const values = `r.workspace_id, r.job_id, r.id, b.kind, b.title, b.request, b."t
     coalesce(b.path, '{}'), coalesce(b."threadId", root.thread_id), j.root_job_id, b.requester, coalesce(b."decidableBy", 'requester'),
     coalesce(b."fourEyes", false), coalesce(b."adminRequired", false), b.principal, b."deviceId",
     coalesce(b."expireAction", 'deny'), to_timestamp(b."expiresAt" / 1000),
-    CASE WHEN ${isToPerson} THEN clock_timestamp() + ${remindAfter} END, clock_timestamp()`;
+    CASE WHEN ${isToPerson} THEN clock_timestamp() + ${remindAfter} END, ${isRefused}, clock_timestamp()`;
 
 const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "callId" text, tool text, "nodeId" text, path text[],
     "threadId" uuid, requester uuid, "decidableBy" text, "fourEyes" bool, "adminRequired" bool, principal text,
@@ -67,7 +71,7 @@ export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonl
 export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
   const { id, ...body } = interrupt;
   await client.query(
-    `INSERT INTO interrupt (${columns}) SELECT ${values}
+    `WITH opened AS (INSERT INTO interrupt (${columns}) SELECT ${values}
        FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r ${ofJob},
          json_to_record(r.body) AS ${fields}`,
     [job.workspaceId, job.jobId, id, JSON.stringify(body)],

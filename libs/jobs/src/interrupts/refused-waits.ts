@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+
+import { JobStopper } from '../cancel/job-stopper.js';
+import { DueLooks } from '../due-looks.js';
+import { JobTelemetry } from '../job.telemetry.js';
+import type { JobRef } from '../run/lease.repository.js';
+import { RefusedWaitsRepository } from './refused-waits.repository.js';
+
+/** Why a job was cancelled that had to wait for a person, and was not to. */
+export const humanWait = 'human_wait';
+
+const dueAtOnce = 100;
+
+/**
+ * Cancels jobs that were started with `humanWait: 'reject'` once they, or jobs below them, ask a person. A request knows from
+ * its opening that it is refused, so it is enough that somebody looks: who tells the answer at once, and every worker each second.
+ */
+@Injectable()
+export class RefusedWaits {
+  private readonly looks: DueLooks;
+
+  constructor(
+    private readonly waits: RefusedWaitsRepository,
+    private readonly stopper: JobStopper,
+    private readonly telemetry: JobTelemetry,
+  ) {
+    this.looks = new DueLooks({ what: 'refused waits', logger: telemetry.logger });
+  }
+
+  start(): void {
+    this.looks.start(() => this.look());
+  }
+
+  stop(): Promise<void> {
+    return this.looks.stop();
+  }
+
+  /** Cancels the job if it has asked a person and is not to; true: it is, or is about to be. May be called again. */
+  async refuse(job: JobRef): Promise<boolean> {
+    if (!(await this.waits.isDue(job))) return false;
+    await this.stopper.stopUnwanted(job, humanWait);
+    return true;
+  }
+
+  /** Acts on all there is now, up to a bound. */
+  async look(): Promise<void> {
+    for (const job of await this.waits.due(dueAtOnce, this.looks.stillPutOff())) {
+      try {
+        await this.stopper.stopUnwanted(job, humanWait);
+      } catch (err) {
+        const { workspaceId, jobId } = job;
+        this.looks.postpone(jobId);
+        this.telemetry.logger.warn(
+          { err, workspaceId, jobId },
+          'a job that must not wait for a person was not cancelled',
+        );
+      }
+    }
+  }
+}
