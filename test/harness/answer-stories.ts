@@ -94,10 +94,12 @@ export function snapshotAfter(events: readonly JobEvent[]): JobSnapshot {
       event.type === 'interrupt-opened' && event.body.kind === 'client_tool' ? [event.body.callId] : [],
     ),
   );
+  const end = events.find((event) => event.type === 'job-finished');
   const status = events.reduce<JobSnapshot['status']>((before, event) => statusAfter(event) ?? before, 'queued');
   return {
     ...{ jobId: 'j', kind: 'chat', status, seq: events.at(-1)?.seq ?? 0, attempt: 0, threadId: null, messageId: null },
-    ...{ model: 'm', startedAt: 0, completedAt: null, error: null, reason: null, reasoning: '', rounds, interrupts },
+    ...{ model: 'm', startedAt: 0, completedAt: null, error: null, reasoning: '', rounds, interrupts },
+    reason: end?.body.reason ?? null,
     ended: isTerminal(status),
     usage: { promptTokens: 10, completionTokens: 5, estimated: false },
     content: rounds.map(({ text }) => text).join('') + open,

@@ -1,5 +1,15 @@
-import { isDelta, isTerminal, type JobEvent, type JobKind, type JobSnapshot, type JobStatus, statusAfter } from '#jobs';
-import { isOpen, type ToolCallStatus, toToolCallItem } from '#tools';
+import {
+  humanWait,
+  type InterruptBelow,
+  isDelta,
+  isTerminal,
+  type JobEvent,
+  type JobKind,
+  type JobSnapshot,
+  type JobStatus,
+  statusAfter,
+} from '#jobs';
+import { isOpen, subJobPrefix, type ToolCallStatus, toToolCallItem } from '#tools';
 
 import type { ViewedItem } from '../../streams/viewed-item.js';
 import { OpenAiError } from '../openai-error.js';
@@ -49,9 +59,13 @@ export class AnswerReader {
   private begun = false;
   private over = false;
 
+  /** Those of them that are the work of a job of their own. */
+  private readonly subJobs = new Set<string>();
   constructor(private readonly terms: AnswerTerms) {
     this.output = new AnswerOutput(terms.catchUpTo > 0);
     this.calls = new ToldCalls(terms.format, terms.secrets, this.output);
+  /** The last event that is known of. */
+  private seq = 0;
     this.lastRound = terms.afterRound;
   }
 
@@ -80,6 +94,18 @@ export class AnswerReader {
   }
 
   private get isStrict(): boolean {
+  /** Whether a job below is at work, whose requests no event of this one tells. */
+  get hasSubJobs(): boolean {
+    return !this.over && this.subJobs.size > 0;
+  }
+
+  /** Takes what the jobs below have open now: all of it. */
+  takeBelow(requests: readonly InterruptBelow[]): readonly AnswerPart[] {
+    this.requests.replaceBelow(this.hasSubJobs ? requests : []);
+    if (!this.over) this.announce();
+    return this.output.take();
+  }
+
     return this.terms.format === 'openai';
   }
 
@@ -87,10 +113,10 @@ export class AnswerReader {
     this.status = statusAfter(event) ?? this.status;
     this.requests.take(event);
     if (event.type === 'job-finished') {
-      const { status, usage } = event.body;
+      const { status, reason, usage } = event.body;
       const { promptTokens, completionTokens } = usage;
       if (!this.isChat) this.usage = { ...this.usage, promptTokens, completionTokens };
-      this.finish(status);
+      this.finish(status, reason);
       return;
     }
     if (isDelta(event)) this.takeDelta(event);
@@ -148,9 +174,13 @@ export class AnswerReader {
   private takeCall(call: SeenCall): void {
     if (this.isEarlier(call.round)) return;
     this.begun = true;
-    const { id } = call.item;
-    if (isOpen(call.status)) this.openCalls.set(`${call.round}:${id}`, id);
-    else this.openCalls.delete(`${call.round}:${id}`);
+    const { id, name } = call.item;
+    const key = `${call.round}:${id}`;
+    if (isOpen(call.status)) this.openCalls.set(key, id);
+    else this.openCalls.delete(key);
+    if (call.status === 'running' && name.startsWith(subJobPrefix)) this.subJobs.add(key);
+    else this.subJobs.delete(key);
+    if (this.subJobs.size === 0) this.requests.replaceBelow([]);
     if (!this.isStrict || !this.clientCalls.has(id)) this.calls.take(call);
   }
 
@@ -166,7 +196,7 @@ export class AnswerReader {
       this.takeWhole(snapshot.content);
     }
     if (this.over) return;
-    if (isTerminal(snapshot.status)) this.finish(snapshot.status);
+    if (isTerminal(snapshot.status)) this.finish(snapshot.status, snapshot.reason);
     else this.lookAround(snapshot.seq);
   }
 
@@ -211,15 +241,12 @@ export class AnswerReader {
   /** After news up to `seq`: who is waited for, and whether that is the client. */
   private lookAround(seq: number): void {
     if (seq >= this.terms.catchUpTo) this.output.release();
-    for (const id of this.waitsFor) {
-      if (this.announced.has(id) || seq < this.terms.catchUpTo) continue;
-      this.announced.add(id);
-      this.output.comment(`waiting approval ${id}`);
-    }
+    this.announce();
     if (!this.isStrict || this.status !== 'waiting' || this.waitsFor.length > 0) return;
     const asked = this.requests.clientCalls;
     const calls = [...this.openCalls.values()].map((id) => asked.get(id));
     const known = calls.filter((call) => call !== undefined);
+    this.seq = seq;
     if (known.length > 0 && known.length === calls.length) this.pause(known);
   }
 
@@ -228,12 +255,22 @@ export class AnswerReader {
     this.output.end(calls, { type: 'end', finishReason: 'tool_calls', usage: this.usage, error: null });
   }
 
-  private finish(status: JobStatus): void {
+  private finish(status: JobStatus, reason: string | null): void {
     this.over = true;
     if (status === 'completed') this.output.say(this.text.settle());
     this.calls.close();
     const finishReason = this.isChat ? toFinish(this.finishReason) : 'stop';
-    const error = errorOf(status, this.output.isEmpty && finishReason === 'stop');
+  private announce(): void {
+    if (this.seq < this.terms.catchUpTo) return;
+    for (const id of this.waitsFor) {
+      if (this.announced.has(id)) continue;
+      this.announced.add(id);
+      this.output.comment(`waiting approval ${id}`);
+    }
+  }
+
+    const isRefused = this.isStrict && status === 'cancelled' && reason === humanWait;
+    const error = isRefused ? humanNotWaitedFor() : errorOf(status, this.output.isEmpty && finishReason === 'stop');
     this.output.end([], { type: 'end', finishReason, usage: this.usage, error });
   }
 }
@@ -263,3 +300,8 @@ function errorOf(status: JobStatus, isEmpty: boolean): OpenAiError | null {
     ? new OpenAiError({ status: 500, message: 'Agent returned empty response', code: 'job_failed' })
     : null;
 }
+function humanNotWaitedFor(): OpenAiError {
+  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
+  return new OpenAiError({ status: 400, message });
+}
+

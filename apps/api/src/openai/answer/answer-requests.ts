@@ -1,4 +1,4 @@
-import { type JobEvent, type JobSnapshot, requestKinds } from '#jobs';
+import { type InterruptBelow, type JobEvent, type JobSnapshot, requestKinds } from '#jobs';
 
 import type { ClientToolCall } from './answer-part.js';
 
@@ -12,9 +12,10 @@ interface OpenRequest {
   readonly call: ClientToolCall | null;
 }
 
-/** The requests that a job has open, in the order of their opening. */
+/** The requests that a job has open, and the jobs below it: each in the order of their opening. */
 export class AnswerRequests {
   private readonly open = new Map<string, OpenRequest>();
+  private below: readonly InterruptBelow[] = [];
 
   take(event: JobEvent): void {
     if (event.type === 'interrupt-opened') {
@@ -28,10 +29,18 @@ export class AnswerRequests {
     for (const interrupt of interrupts) this.open.set(interrupt.id, toRequest(interrupt));
   }
 
+  /** All that the jobs below have open now. */
+  replaceBelow(below: readonly InterruptBelow[]): void {
+    this.below = below;
+  }
+
   /** Those that people have to answer; with `clients`, they answer calls for clients too. */
   idsOf({ clients }: { readonly clients: boolean }): readonly string[] {
-    const isAsked = ({ kind }: OpenRequest) => askedKinds.has(kind) && (clients || kind !== clientKind);
-    return [...this.open].filter(([, request]) => isAsked(request)).map(([id]) => id);
+    const own = [...this.open].map(([id, { kind }]) => ({ id, kind }));
+    const asked = [...own, ...this.below].filter(
+      ({ kind }) => askedKinds.has(kind) && (clients || kind !== clientKind),
+    );
+    return asked.map(({ id }) => id);
   }
 
   /** By their ids. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { AnswersRepository } from '#chat';
+import { type Answer, AnswersRepository } from '#chat';
+import { RefusedWaits } from '#jobs';
 import { Config, Redactor } from '#platform';
 import { ToolCatalog } from '#tools';
 
@@ -15,6 +16,7 @@ export class AnswerContext {
     private readonly catalog: ToolCatalog,
     private readonly redactor: Redactor,
     private readonly answers: AnswersRepository,
+    private readonly waits: RefusedWaits,
   ) {}
 
   get values(): Config['values'] {
@@ -29,6 +31,11 @@ export class AnswerContext {
       sensitiveFieldsOf: (name) => tools.find(name)?.sensitiveFields ?? [],
       redact: (text) => redactor.redact(text),
     };
+  }
+
+  /** Whether the job of an answer must not wait for whom it waits for; then it is cancelled. */
+  async refusesToWait({ workspaceId, jobId }: Answer): Promise<boolean> {
+    return this.waits.refuse({ workspaceId, jobId });
   }
 
   /** The agent that `auto` has become by now. */

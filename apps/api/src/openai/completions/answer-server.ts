@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
 
 import { scopeOf } from '#auth';
-import { EventFeed, type FeedItem, JobStopper } from '#jobs';
+import { EventFeed, JobStopper } from '#jobs';
 import { systemClock } from '#platform';
 
 import { ViewerAccess } from '../../streams/viewer-access.js';
+import type { AnswerPart } from '../answer/answer-part.js';
 import { AnswerReader } from '../answer/answer-reader.js';
-import { OpenAiError } from '../openai-error.js';
 import { invalidKey } from '../openai-principal.guard.js';
 import { serverBusy } from '../to-openai-reply.js';
 import { AnswerContext } from './answer-context.js';
 import type { AnswerListener } from './answer-listener.js';
 import type { AnswerSink } from './answer-sink.js';
 import type { OpenedAnswer } from './opened-answer.js';
+import { RequestsBelow } from './requests-below.js';
 import { StreamedSink } from './streamed-sink.js';
 import { Telling } from './telling.js';
 import { WholeSink } from './whole-sink.js';
@@ -25,6 +26,7 @@ export class AnswerServer {
     private readonly stopper: JobStopper,
     private readonly access: ViewerAccess,
     private readonly context: AnswerContext,
+    private readonly below: RequestsBelow,
   ) {}
 
   /**
@@ -50,16 +52,26 @@ export class AnswerServer {
         () => undefined,
       );
     });
+    const below = this.below.watch(answer, {
+      isWanted: () => reader.hasSubJobs,
+      onChange: (requests) => {
+        this.tell(reader.takeBelow(requests), { telling, reader, sink }).catch((error: unknown) => {
+          telling.stop(error);
+        });
+      },
+    });
     try {
       for await (const item of this.follow(telling)) {
         if ((await access.check()) !== null) telling.stop(invalidKey());
         if (telling.isStopped) break;
         await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
-        await this.tell(item, { telling, reader, sink });
+        await this.tell(reader.take(item), { telling, reader, sink });
         if (reader.isOver) return;
+        below.look();
       }
       if (!telling.isLeft && !response.writableEnded) sink.fail(telling.failure ?? serverBusy());
     } finally {
+      below.stop();
       access.stop();
       telling.close();
       if (telling.isLeft && listener.cancels) await this.stopper.stop(scopeOf(listener.principal), answer.jobId);
@@ -72,19 +84,16 @@ export class AnswerServer {
   }
 
   private async tell(
-    item: FeedItem,
+    parts: readonly AnswerPart[],
     { telling, reader, sink }: { readonly telling: Telling; readonly reader: AnswerReader; readonly sink: AnswerSink },
   ): Promise<void> {
-    const { answer, listener } = telling;
-    const parts = reader.take(item);
-    const rejects = answer.format === 'openai' && this.context.values.OPENAI_HUMAN_WAIT === 'reject';
-    if (!rejects || reader.isOver || reader.waitsFor.length === 0) {
+    if (!(await telling.isRefused(reader.waitsFor, (answer) => this.context.refusesToWait(answer)))) {
       await sink.take(parts);
       return;
     }
-    await this.stopper.stop(scopeOf(listener.principal), answer.jobId, 'human_wait');
-    await sink.refuse(humanNotWaitedFor());
-    telling.stop();
+    // Nothing is said of a wait that is none: the end that follows is then the first thing, if it can be.
+    const told = parts.filter(({ type }) => type !== 'comment');
+    if (told.length > 0) await sink.take(told);
   }
 
   private sinkOf(telling: Telling, reader: AnswerReader, onPing: () => void): AnswerSink {
@@ -97,9 +106,4 @@ export class AnswerServer {
     const pace = { clock: systemClock, slowBytes, slowMs, onPing };
     return new StreamedSink({ response, includeUsage, head, hasBegun, waitsFor, ...pace });
   }
-}
-
-function humanNotWaitedFor(): OpenAiError {
-  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
-  return new OpenAiError({ status: 400, message });
 }

@@ -105,11 +105,12 @@ export class AnswerStarts {
   }
 
   /** Functions of the client are never run by us, whatever tools of that name there are. */
-  private clientSide({ strictBy, tools }: Mode): Pick<StartChat, 'tools' | 'toolRuntimes' | 'client'> {
+  private clientSide({ strictBy, tools }: Mode): Pick<StartChat, 'tools' | 'toolRuntimes' | 'client' | 'humanWait'> {
     const toolRuntimes = Object.fromEntries(tools.map(({ function: { name } }) => [name, 'client'] as const));
     if (strictBy === null) return { tools, toolRuntimes };
-    const handedOver = { timeoutMs: this.config.values.OPENAI_PENDING_TTL_MS };
-    return { tools, toolRuntimes, client: { deviceId: null, tools: {}, handedOver } };
+    const { OPENAI_PENDING_TTL_MS: timeoutMs, OPENAI_HUMAN_WAIT: humanWait } = this.config.values;
+    const client = { deviceId: null, tools: {}, handedOver: { timeoutMs } };
+    return { tools, toolRuntimes, client, ...(humanWait === 'reject' && { humanWait }) };
   }
 }
 

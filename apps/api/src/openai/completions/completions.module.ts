@@ -16,11 +16,21 @@ import { AnswerStarts } from './answer-starts.js';
 import { CompletionDoor } from './completion-door.js';
 import { CompletionsController } from './completions.controller.js';
 import { Completions } from './completions.service.js';
+import { RequestsBelow } from './requests-below.js';
 
 /** `POST /v1/chat/completions`. */
 @Module({
   imports: [ChatModule, JobsModule, LimitsModule, OpenAiModelsModule, StreamsModule, ToolsModule, WorkflowsModule],
   controllers: [CompletionsController],
-  providers: [AgentToolNames, AnswerContext, AnswerLimiters, AnswerServer, AnswerStarts, CompletionDoor, Completions],
+  providers: [
+    AgentToolNames,
+    AnswerContext,
+    AnswerLimiters,
+    AnswerServer,
+    AnswerStarts,
+    CompletionDoor,
+    Completions,
+    RequestsBelow,
+  ],
 })
 export class CompletionsModule {}

@@ -71,12 +71,12 @@ describe('a streamed answer', () => {
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('that is refused says so in the way that is still open', async () => {
-    await expect(sink.refuse(failed)).rejects.toBe(failed);
+  it('that fails when nothing was told, and has nothing else to tell, is thrown whatever has begun', async () => {
     begun = true;
-    await sink.take([]);
-    await sink.refuse(failed);
-    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    const end = { type: 'end', finishReason: 'stop', usage, error: failed } as const;
+    await expect(sink.take([end])).rejects.toBe(failed);
+    await sink.take([{ type: 'content', text: 'Half' }, end]);
+    expect(text).toMatch(/"Half"[^]*\[error\] Agent execution failed[^]*data: \[DONE\]\n\n$/);
   });
 
   it('that breaks off has no end', () => {

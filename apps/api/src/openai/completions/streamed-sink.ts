@@ -5,7 +5,6 @@ import type { Clock, Timer } from '#platform';
 import { SseWriter } from '../../streams/sse-writer.js';
 import type { AnswerPart } from '../answer/answer-part.js';
 import { type AnswerHead, ChunkWriter, commentLine } from '../answer/chunk-writer.js';
-import type { OpenAiError } from '../openai-error.js';
 import type { AnswerSink } from './answer-sink.js';
 
 export interface StreamedSinkParts {
@@ -49,22 +48,17 @@ export class StreamedSink implements AnswerSink {
 
   async take(parts: readonly AnswerPart[]): Promise<void> {
     const end = parts.find((part) => part.type === 'end');
-    if (this.chunks === undefined && !this.parts.hasBegun()) {
-      if (end !== undefined && end.error !== null) throw end.error;
-      if (parts.length === 0) return;
+    if (this.chunks === undefined) {
+      const hasBegun = this.parts.hasBegun();
+      // Nothing was told, and there is nothing to tell but this.
+      if (end !== undefined && end.error !== null && (!hasBegun || parts.length === 1)) throw end.error;
+      if (!hasBegun && parts.length === 0) return;
     }
     const chunks = this.open();
     const text = parts.map((part) => chunks.lines(part)).join('');
     if (end === undefined) this.writer.write(text);
     else this.writer.end(text);
     if (this.writer.isCongested && (await this.writer.drained()) === 'slow') this.writer.cut('');
-  }
-
-  async refuse(error: OpenAiError): Promise<void> {
-    this.opening.cancel();
-    if (this.chunks === undefined) throw error;
-    const usage = { promptTokens: 0, completionTokens: 0, estimated: true };
-    await this.take([{ type: 'end', finishReason: 'stop', usage, error }]);
   }
 
   fail(error: unknown): void {

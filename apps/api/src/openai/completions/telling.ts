@@ -16,6 +16,7 @@ export class Telling {
   private readonly stopping = new AbortController();
   private readonly hold: Timer | undefined;
   private agent: string | null;
+  private refusal: { readonly people: string; readonly isRefused: Promise<boolean> } | undefined;
 
   constructor(
     readonly answer: Answer,
@@ -61,6 +62,14 @@ export class Telling {
     if (this.answer.model !== 'auto' || this.agent !== null) return;
     if (item.type === 'snapshot') this.agent = await find();
     else for (const event of item.events) this.agent ??= agentOf(event);
+  }
+
+  /** Whether the job must not wait for these people: `ask` is asked once for those there are. Only strict answers may be so. */
+  async isRefused(waitsFor: readonly string[], ask: (answer: Answer) => Promise<boolean>): Promise<boolean> {
+    if (this.answer.format !== 'openai' || waitsFor.length === 0) return false;
+    const people = waitsFor.join(' ');
+    if (this.refusal?.people !== people) this.refusal = { people, isRefused: ask(this.answer) };
+    return this.refusal.isRefused;
   }
 
   close(): void {

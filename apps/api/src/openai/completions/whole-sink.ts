@@ -3,7 +3,6 @@ import type { Response } from 'express';
 import type { AnswerPart } from '../answer/answer-part.js';
 import type { AnswerHead } from '../answer/chunk-writer.js';
 import { CompletionBuilder } from '../answer/completion.js';
-import type { OpenAiError } from '../openai-error.js';
 import type { AnswerSink } from './answer-sink.js';
 
 /** An answer as one reply, when it is whole. */
@@ -23,10 +22,6 @@ export class WholeSink implements AnswerSink {
       this.response.json(completion);
     }
     return Promise.resolve();
-  }
-
-  refuse(error: OpenAiError): Promise<void> {
-    return Promise.reject(error);
   }
 
   fail(error: unknown): void {

@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { eventsOf, oneByOne, plainTerms, readAnswer, snapshotOf } from '../../../../../test/harness/answer-reading.js';
+import { asLog, finishedAs, tellStory } from '../../../../../test/harness/answer-stories.js';
+import { AnswerReader, type AnswerTerms } from './answer-reader.js';
+
+const call = (...statuses: string[]) => ({ id: 'call_1', name: 'workflow.review', args: '{}', statuses, result: 'ok' });
+const calling = (...statuses: string[]) => asLog(tellStory([{ attempts: [['Hm']], calls: [call(...statuses)] }]));
+const approval = { id: 'i-1', kind: 'tool_approval' } as const;
+const comment = (id: string) => ({ type: 'comment', text: `waiting approval ${id}` });
+
+function readerAfter(log: ReturnType<typeof calling>, terms: Partial<AnswerTerms> = {}) {
+  const reader = new AnswerReader({ ...plainTerms, ...terms });
+  reader.take(eventsOf(log));
+  return reader;
+}
+
+describe('people whom a job below waits for', () => {
+  it('are told once, and waited for, while the call is at work', () => {
+    const log = calling('running', 'completed');
+    const reader = readerAfter(log.slice(0, -1));
+    expect([reader.hasSubJobs, reader.takeBelow([approval])]).toEqual([true, [comment('i-1')]]);
+    expect([reader.takeBelow([approval]), reader.waitsFor]).toEqual([[], ['i-1']]);
+    expect(reader.takeBelow([approval, { id: 'i-2', kind: 'human_input' }])).toEqual([comment('i-2')]);
+    reader.take(eventsOf(log.slice(-1)));
+    expect([reader.hasSubJobs, reader.waitsFor, reader.takeBelow([approval])]).toEqual([false, [], []]);
+  });
+
+  it('are not those that a wait is for, nor clients in a strict answer', () => {
+    const others = [
+      { id: 'i-1', kind: 'wait' },
+      { id: 'i-2', kind: 'client_tool' },
+    ] as const;
+    expect(readerAfter(calling('running')).takeBelow(others)).toEqual([comment('i-2')]);
+    expect(readerAfter(calling('running'), { format: 'openai' }).takeBelow(others)).toEqual([]);
+  });
+
+  it('are told to one who comes late, once everything before is told', () => {
+    const log = calling('running');
+    const terms = { catchUpTo: log.at(-1)?.seq ?? 0 };
+    const reader = readerAfter(log.slice(0, -1), terms);
+    expect(reader.takeBelow([approval])).toEqual([]);
+    expect(reader.take(eventsOf(log.slice(-1)))).not.toContainEqual(comment('i-1'));
+    expect(reader.takeBelow([approval])).toEqual([comment('i-1')]);
+    const late = new AnswerReader({ ...plainTerms, ...terms });
+    late.take(snapshotOf(log));
+    expect(late.takeBelow([approval])).toEqual([comment('i-1')]);
+  });
+
+  it('are nobody when no call is a job', () => {
+    const reader = new AnswerReader(plainTerms);
+    const local = { ...call('running'), name: 'send' };
+    reader.take(eventsOf(asLog(tellStory([{ attempts: [['Hm']], calls: [local] }]))));
+    expect([reader.hasSubJobs, reader.takeBelow([approval])]).toEqual([false, []]);
+  });
+});
+
+describe('a strict answer that must not wait for people', () => {
+  const log = asLog([...tellStory([{ attempts: [['Hm']], calls: [] }]), finishedAs('cancelled', 'human_wait')]);
+  it('ends with its own error, whenever it is told', () => {
+    const message = 'x-tool-event-format=openai cannot pause for human approval or input';
+    for (const items of [oneByOne(log), [snapshotOf(log)]]) {
+      expect(readAnswer(items, { format: 'openai' }).at(-1)).toMatchObject({
+        type: 'end',
+        error: { status: 400, message, param: null, code: null },
+      });
+      expect(readAnswer(items).at(-1)).toMatchObject({ error: { code: 'job_cancelled' } });
+    }
+  });
+});
