@@ -71,7 +71,7 @@ export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonl
 export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
   const { id, ...body } = interrupt;
   await client.query(
-    `WITH opened AS (INSERT INTO interrupt (${columns}) SELECT ${values}
+    `INSERT INTO interrupt (${columns}) SELECT ${values}
        FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r ${ofJob},
          json_to_record(r.body) AS ${fields}`,
     [job.workspaceId, job.jobId, id, JSON.stringify(body)],
