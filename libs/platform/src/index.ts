@@ -25,7 +25,7 @@ export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgre
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';
 export type { SqlClient } from './postgres/sql-client.js';
-export { Postgres, type PostgresOptions } from './postgres/postgres.js';
+export { LastStatement, Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { dataDirSecret } from './postgres/data-secret.js';
 export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
 export { EmbeddedPostgres } from './postgres/embedded-postgres.js';

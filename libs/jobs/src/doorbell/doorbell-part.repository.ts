@@ -4,7 +4,7 @@ import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js
 
 type Row = readonly [workspaceId: string, jobId: string, queue: string];
 
-/** A doorbell within the group commit: it rings if, and only if, the write that makes the job runnable is stored. */
+/** Doorbells within a bigger write: they ring if, and only if, what makes the jobs runnable is stored. One message per kind. */
 const doorbells: CommitPart<Row> = {
   name: 'doorbells',
   columns: [
@@ -12,11 +12,14 @@ const doorbells: CommitPart<Row> = {
     ['job_id', 'uuid'],
     ['queue', 'text'],
   ],
-  sql: (rows) =>
-    insertMessagesSql(`(SELECT gen_random_uuid() AS id, r.queue, 0 AS priority, interval '0' AS delay, NULL::text AS topic,
-        NULL::text AS owner, jsonb_build_object('jobs', jsonb_build_array(
+  sql: (rows) => `SELECT r.* FROM ${rows} r`,
+  beside: (_, written) => ({
+    name: 'rung',
+    sql: insertMessagesSql(`(SELECT gen_random_uuid() AS id, r.queue, 0 AS priority, interval '0' AS delay, NULL::text AS topic,
+        NULL::text AS owner, jsonb_build_object('jobs', jsonb_agg(
           jsonb_build_object('workspaceId', r.workspace_id, 'jobId', r.job_id))) AS data
-      FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id) m`),
+      FROM ${written} r GROUP BY r.queue) m`),
+  }),
 };
 
 /** The queue a kind's doorbells hang in. */
@@ -24,7 +27,7 @@ export function doorbellQueue(kind: string): string {
   return `doorbell.${kind}`;
 }
 
-/** Rings for a job that its own worker gives back. */
+/** Rings for a job. */
 export function doorbellRow(job: {
   readonly workspaceId: string;
   readonly jobId: string;

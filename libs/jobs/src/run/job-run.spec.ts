@@ -94,7 +94,10 @@ describe('the flush of text', () => {
 
   it('counts the interval from the last text, whatever else was written meanwhile', async () => {
     const { run, clock, texts, endWrite } = scene();
-    const committed = run.commit({ counts: { rounds: 1 }, events: [{ type: 'round-started', body: { round: 1 } }] });
+    const committed = run.commit({
+      counts: { rounds: 1 },
+      events: [{ type: 'round-started', body: { round: 1, model: 'm' } }],
+    });
     await endWrite();
     await committed;
     clock.advance(1);

@@ -72,6 +72,22 @@ describe('starting jobs', () => {
     expect(await jobsOf(workspaceId)).toHaveLength(1);
   });
 
+  it('rings for each job that may run, and for none that stands in line', async () => {
+    const { workspaceId } = await workspace();
+    const thread = { ref: newId(), createTitle: 'T' };
+    const wish = { thread, createdBy: newId(), whenBusy: 'enqueue' } as const;
+    const ends = await startAll(Array.from({ length: 3 }, () => jobs.request({ workspaceId, ...wish })));
+    const alone = await startAll(Array.from({ length: 5 }, () => jobs.request({ workspaceId })));
+    expect([...ends, ...alone]).toEqual(Array.from({ length: 8 }, () => 'started'));
+    const rung = await jobs.rows<{ id: string }>(
+      `SELECT r->>'jobId' AS id FROM pgboss.job, jsonb_array_elements(data->'jobs') r WHERE r->>'workspaceId' = $1::text`,
+      [workspaceId],
+    );
+    const runnable = (await jobsOf(workspaceId)).filter((job) => !job.in_line);
+    expect(runnable).toHaveLength(6);
+    expect(rung.map(({ id }) => id).toSorted()).toEqual(runnable.map(({ id }) => id).toSorted());
+  });
+
   it('lets those that may wait stand in line behind the active one, ten at most', async () => {
     const { workspaceId } = await workspace();
     const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;

@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
-import { AppError, crashpoint, isId, newId, type SqlClient, systemClock, WorkspaceBatches } from '#platform';
+import {
+  AppError,
+  crashpoint,
+  isId,
+  type LastStatement,
+  newId,
+  type SqlClient,
+  systemClock,
+  WorkspaceBatches,
+} from '#platform';
 
 import { CancelRepository, type CancelResult } from '../cancel/cancel.repository.js';
 import { Doorbell } from '../doorbell/doorbell.js';
@@ -106,7 +115,7 @@ export class JobStarter {
   private async store(
     client: SqlClient,
     { requests, facts, aftermath }: { requests: readonly StartRequest[]; facts: StartFacts; aftermath: Aftermath },
-  ): Promise<Answer[]> {
+  ): Promise<Answer[] | LastStatement<Answer[]>> {
     const workspaceId = requests[0]?.workspaceId ?? '';
     const decisions = admit(requests, facts, newId);
     const jobs: NewJob[] = [];
@@ -130,10 +139,8 @@ export class JobStarter {
       }
     }
     if (jobs.length === 0) return answers;
-    await this.repository.insert(client, workspaceId, jobs);
     crashpoint('before-doorbell');
-    await this.doorbell.ring(client, aftermath.runnable);
-    return answers;
+    return this.repository.insertion(workspaceId, jobs, answers);
   }
 
   private toNewJob(request: StartRequest, decision: Extract<StartDecision, { type: 'accept' }>): NewJob {

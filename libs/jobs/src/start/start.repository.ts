@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, Postgres, type SqlClient } from '#platform';
+import { isId, LastStatement, Postgres, type SqlClient } from '#platform';
 
+import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import { partChecks, partClauses, partParameters, type PartRow, partsOf } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
@@ -135,7 +136,7 @@ export class StartRepository {
   ) {}
 
   /** Runs `work` in a transaction of the API's role, bound to the workspace. */
-  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T>): Promise<T> {
+  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatement<T>>): Promise<T> {
     return this.postgres.withWorkspaceSql(workspaceId, work);
   }
 
@@ -187,12 +188,16 @@ export class StartRepository {
     return row === undefined ? null : toAdmission(row);
   }
 
-  /** One statement for the whole batch: threads, jobs, first events, messages, keys, and what belongs beside them. */
-  async insert(client: SqlClient, workspaceId: string, jobs: readonly NewJob[]): Promise<void> {
+  /**
+   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, doorbells, and
+   * what belongs beside them.
+   */
+  insertion<T>(workspaceId: string, jobs: readonly NewJob[], result: T): LastStatement<T> {
     const said = jobs.map((job) => this.messagesOf(job));
-    const rows = [...said.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
+    const rings = jobs.flatMap(({ request, inLine }) => (inLine ? [] : [doorbellRow(request)]));
+    const rows = [...said.flat(), ...rings, ...jobs.flatMap(({ request }) => request.beside ?? [])];
     const parts = partsOf(rows);
-    await client.query({
+    const statement = {
       name: ['start-insert', ...parts.map(({ name }) => name)].join('+'),
       text: `${insertCore}${partClauses(parts, 3)}\nSELECT 1${partChecks(parts)} FROM up`,
       values: [
@@ -200,7 +205,8 @@ export class StartRepository {
         JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
         ...partParameters(parts, rows),
       ],
-    });
+    };
+    return new LastStatement(statement, result);
   }
 
   private messagesOf({ request, threadId, messageId, inLine, position }: NewJob): readonly PartRow[] {

@@ -3,7 +3,7 @@ import pg from 'pg';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { Postgres } from './postgres.js';
+import { LastStatement, Postgres } from './postgres.js';
 
 const WORKSPACE = '0190a0a0-0000-7000-8000-000000000001';
 let database: TestDatabase;
@@ -35,6 +35,19 @@ describe('withWorkspaceSql', () => {
     expect(await storedName()).toBe('two');
   });
 
+  it('ends with its last statement, and stores nothing when that fails', async () => {
+    const ends = (last: LastStatement<string>) =>
+      database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
+        await client.query(rename('before the last'));
+        return last;
+      });
+    const failing = ends(new LastStatement({ text: 'SELECT 1 / 0' }, 'not given'));
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(await storedName()).toBe('two');
+    expect(await ends(new LastStatement(rename('last'), 'given'))).toBe('given');
+    expect(await storedName()).toBe('last');
+  });
+
   it('answers unavailable, as retryable, when its connection is cut, and serves again afterwards', async () => {
     const cut = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
       const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -42,7 +55,7 @@ describe('withWorkspaceSql', () => {
       await client.query(rename('lost'));
     });
     await expect(cut).rejects.toMatchObject({ code: 'unavailable', retryable: true });
-    expect(await storedName()).toBe('two');
+    expect(await storedName()).toBe('last');
     await database.postgres.withWorkspaceSql(WORKSPACE, (client) => client.query(rename('back')));
     expect(await storedName()).toBe('back');
   });

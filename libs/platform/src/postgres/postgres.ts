@@ -14,6 +14,14 @@ export interface PostgresOptions {
   readonly onIdleError?: (error: Error) => void;
 }
 
+/** What a transaction ends with: `statement` leaves together with the COMMIT, and `result` is given once both are through. */
+export class LastStatement<T> {
+  constructor(
+    readonly statement: pg.QueryConfig,
+    readonly result: T,
+  ) {}
+}
+
 /**
  * The connection pools of one process. Every wait is bounded: 5 s for a connection, 30 s for a statement (35 s by our own
  * clock, which also covers a server that went silent), 5 s for a lock, 30 s for an idle client in a transaction.
@@ -44,18 +52,25 @@ export class Postgres {
    * it resolves, rolls back when it rejects. The setting is the transaction's own, so a pooled connection carries nothing on.
    * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s.
    */
-  async withWorkspaceSql<T>(workspaceId: string, run: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async withWorkspaceSql<T>(
+    workspaceId: string,
+    run: (client: pg.PoolClient) => Promise<T | LastStatement<T>>,
+  ): Promise<T> {
     const client = await this.api.connect().catch((error: unknown) => {
       throw asAvailabilityError(error);
     });
     let broken = false;
     try {
       // The first statements of `run` travel with the opening, in this order. Should one fail, so do all after it.
-      const [, result] = await Promise.all(
+      const [, done] = await Promise.all(
         inOneWrite(client, () => [client.query(opening(client, workspaceId)), run(client)] as const),
       );
-      await client.query('COMMIT');
-      return result;
+      const last = done instanceof LastStatement ? done : null;
+      // A COMMIT after a statement that failed is a rollback.
+      await Promise.all(
+        inOneWrite(client, () => [...(last === null ? [] : [client.query(last.statement)]), client.query('COMMIT')]),
+      );
+      return done instanceof LastStatement ? done.result : done;
     } catch (error) {
       // A connection that cannot even roll back is thrown away, never handed to the next caller.
       await client.query('ROLLBACK').catch(() => (broken = true));
