@@ -9,7 +9,7 @@ import {
   type JobStatus,
   statusAfter,
 } from '#jobs';
-import { isOpen, subJobPrefix, type ToolCallStatus, toToolCallItem } from '#tools';
+import { isOpen, runArguments, subJobPrefix, type ToolCallStatus, toToolCallItem } from '#tools';
 
 import type { ViewedItem } from '../../streams/viewed-item.js';
 import { OpenAiError } from '../openai-error.js';
@@ -49,9 +49,13 @@ export class AnswerReader {
   private readonly announced = new Set<string>();
   /** Calls of this answer that are not settled, in the order of the model. */
   private readonly openCalls = new Map<string, string>();
+  /** Those of them that are the work of a job of their own. */
+  private readonly subJobs = new Set<string>();
   /** Calls that a client was asked to run. */
   private readonly clientCalls = new Set<string>();
   private status: JobStatus | undefined;
+  /** The last event that is known of. */
+  private seq = 0;
   /** The last round that is complete. */
   private lastRound: number;
   private finishReason = 'stop';
@@ -59,13 +63,9 @@ export class AnswerReader {
   private begun = false;
   private over = false;
 
-  /** Those of them that are the work of a job of their own. */
-  private readonly subJobs = new Set<string>();
   constructor(private readonly terms: AnswerTerms) {
     this.output = new AnswerOutput(terms.catchUpTo > 0);
     this.calls = new ToldCalls(terms.format, terms.secrets, this.output);
-  /** The last event that is known of. */
-  private seq = 0;
     this.lastRound = terms.afterRound;
   }
 
@@ -84,16 +84,6 @@ export class AnswerReader {
     return this.requests.idsOf({ clients: !this.isStrict });
   }
 
-  take(item: ViewedItem): readonly AnswerPart[] {
-    if (item.type === 'snapshot') {
-      if (!this.over) this.takeSnapshot(item.snapshot);
-    } else if (item.type === 'events') {
-      for (const event of item.events) if (!this.over) this.takeEvent(event);
-    }
-    return this.output.take();
-  }
-
-  private get isStrict(): boolean {
   /** Whether a job below is at work, whose requests no event of this one tells. */
   get hasSubJobs(): boolean {
     return !this.over && this.subJobs.size > 0;
@@ -106,6 +96,16 @@ export class AnswerReader {
     return this.output.take();
   }
 
+  take(item: ViewedItem): readonly AnswerPart[] {
+    if (item.type === 'snapshot') {
+      if (!this.over) this.takeSnapshot(item.snapshot);
+    } else if (item.type === 'events') {
+      for (const event of item.events) if (!this.over) this.takeEvent(event);
+    }
+    return this.output.take();
+  }
+
+  private get isStrict(): boolean {
     return this.terms.format === 'openai';
   }
 
@@ -234,20 +234,29 @@ export class AnswerReader {
     const clients = calls.filter(({ byClient }) => byClient);
     const isSettled = calls.every(({ status }) => !isOpen(status as ToolCallStatus)); // as above
     if (!this.isStrict || clients.length === 0 || !isSettled) return false;
-    this.pause(clients.map(({ callId: id, name, arguments: args }) => ({ id, name, arguments: args })));
+    this.pause(clients.map((call) => ({ id: call.callId, name: call.name, arguments: runArguments(call).arguments })));
     return true;
   }
 
   /** After news up to `seq`: who is waited for, and whether that is the client. */
   private lookAround(seq: number): void {
+    this.seq = seq;
     if (seq >= this.terms.catchUpTo) this.output.release();
     this.announce();
     if (!this.isStrict || this.status !== 'waiting' || this.waitsFor.length > 0) return;
     const asked = this.requests.clientCalls;
     const calls = [...this.openCalls.values()].map((id) => asked.get(id));
     const known = calls.filter((call) => call !== undefined);
-    this.seq = seq;
     if (known.length > 0 && known.length === calls.length) this.pause(known);
+  }
+
+  private announce(): void {
+    if (this.seq < this.terms.catchUpTo) return;
+    for (const id of this.waitsFor) {
+      if (this.announced.has(id)) continue;
+      this.announced.add(id);
+      this.output.comment(`waiting approval ${id}`);
+    }
   }
 
   private pause(calls: readonly ClientToolCall[]): void {
@@ -260,15 +269,6 @@ export class AnswerReader {
     if (status === 'completed') this.output.say(this.text.settle());
     this.calls.close();
     const finishReason = this.isChat ? toFinish(this.finishReason) : 'stop';
-  private announce(): void {
-    if (this.seq < this.terms.catchUpTo) return;
-    for (const id of this.waitsFor) {
-      if (this.announced.has(id)) continue;
-      this.announced.add(id);
-      this.output.comment(`waiting approval ${id}`);
-    }
-  }
-
     const isRefused = this.isStrict && status === 'cancelled' && reason === humanWait;
     const error = isRefused ? humanNotWaitedFor() : errorOf(status, this.output.isEmpty && finishReason === 'stop');
     this.output.end([], { type: 'end', finishReason, usage: this.usage, error });
@@ -291,6 +291,11 @@ function sum(a: AnswerUsage, b: AnswerUsage): AnswerUsage {
   };
 }
 
+function humanNotWaitedFor(): OpenAiError {
+  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
+  return new OpenAiError({ status: 400, message });
+}
+
 function errorOf(status: JobStatus, isEmpty: boolean): OpenAiError | null {
   if (status === 'failed')
     return new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });
@@ -300,8 +305,3 @@ function errorOf(status: JobStatus, isEmpty: boolean): OpenAiError | null {
     ? new OpenAiError({ status: 500, message: 'Agent returned empty response', code: 'job_failed' })
     : null;
 }
-function humanNotWaitedFor(): OpenAiError {
-  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
-  return new OpenAiError({ status: 400, message });
-}
-
