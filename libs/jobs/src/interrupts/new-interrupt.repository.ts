@@ -15,10 +15,10 @@ type Row = readonly [workspaceId: string, jobId: string, id: string, body: objec
 const remindAfter = `interval '1 day'`;
 const isToPerson = `b.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', ')})`;
 
-const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
 /** No person is to be waited for: so it was wished for the job that all this is the work of. */
 const isRefused = `CASE WHEN ${isToPerson} THEN coalesce(coalesce(root.input, j.input)->>'humanWait' = 'reject', false) ELSE false END`;
 
+const columns = `workspace_id, job_id, id, kind, title, request, tool_call_id, call_id, tool, node_id, path, thread_id, root_job_id,
     requester, decidable_by, four_eyes, admin_required, principal, device_id, expire_action, expires_at, remind_at, refused,
     created_at`;
 
