@@ -115,6 +115,21 @@ describe('the published package', () => {
     expect(await inProject(process.env['npm_node_execpath'] ?? 'node', script)).toBe('Hello from afar\n');
   });
 
+  it('starts nothing on a Node without WebSockets, whatever example is run', async () => {
+    const count = async () => {
+      const { rows } = await database.postgres.engine.query<{ count: string }>('SELECT count(*) FROM job');
+      return rows[0]?.count;
+    };
+    const before = await count();
+    for (const name of ['first', 'tools', 'approvals']) {
+      const failed = await inProject(process.execPath, `delete globalThis.WebSocket;\n${readme(name)}`).catch(
+        (error: unknown) => error as { readonly stderr: string }, // of execFile
+      );
+      expect(failed).toMatchObject({ stderr: expect.stringMatching(/There is no WebSocket.*`webSocket`.*Node 22/) });
+    }
+    expect(await count()).toBe(before);
+  });
+
   it('types what it gives, in a project of the strictest kind', async () => {
     const script = `import { createNightshift, type JobEventOf, NightshiftError } from '@nightshift/client';
       import { ToolsDocument } from '@nightshift/client/operations';

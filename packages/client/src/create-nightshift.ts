@@ -18,8 +18,11 @@ export type NightshiftOptions = TokenSource & {
   readonly timeouts?: Timeouts | undefined;
   /** In place of the runtime's. */
   readonly fetch?: typeof fetch | undefined;
-  /** In place of the runtime's; Node 20 has none: pass that of the package `ws`. */
-  readonly webSocket?: WebSocketClass | undefined;
+  /**
+   * In place of the runtime's. Node 20 has none: pass that of the package `ws`, or nothing is started. `null`: nothing is going to
+   * be followed, so starts need none.
+   */
+  readonly webSocket?: WebSocketClass | null | undefined;
 };
 
 /** All in ms. */
@@ -45,11 +48,12 @@ export function createNightshift(options: NightshiftOptions): Nightshift {
   // Browsers call fetch as a function of the window only.
   const fetch = options.fetch ?? ((...asked: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...asked));
   const runtime: { readonly WebSocket?: WebSocketClass } = globalThis;
+  const { webSocket = runtime.WebSocket } = options;
   const closing = new AbortController();
   return new Nightshift(
     {
       http: new HttpDoor({ ...shared, fetch, timeoutMs: requestMs, backOff }),
-      sockets: new SocketDoor({ ...shared, webSocket: options.webSocket ?? runtime.WebSocket, heartbeatMs }),
+      sockets: new SocketDoor({ ...shared, webSocket, heartbeatMs }),
       backOff,
       claimMs,
       deviceId: options.deviceId ?? randomText(),

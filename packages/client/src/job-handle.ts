@@ -108,7 +108,10 @@ export class JobHandle {
     return cancelJob.state;
   }
 
-  /** Answers for us what the job asks for, until it has ended: runs client tools, decides approvals. */
+  /**
+   * Answers for us what the job asks for, until it has ended: runs client tools, decides approvals, answers questions. What jobs
+   * below it ask people reaches the same handlers.
+   */
   serve(options: ServeOptions): Promise<void> {
     return serveJob(this.connection, this.id, options);
   }

@@ -62,7 +62,8 @@ export class Nightshift {
 
   /**
    * Answers in a thread, in the background: on return the job is stored, exactly once, also when a reply got lost on the way.
-   * With `tools`, `onApproval` or `onQuestion` this client serves the job until it has ended, or `signal` aborts.
+   * With `tools`, `onApproval` or `onQuestion` this client serves the job until it has ended, or `signal` aborts. Throws
+   * `no_websocket`, and starts nothing, where nothing could be followed.
    */
   async startChat(options: StartChat): Promise<StartedJob> {
     const { tools, serverTools, onApproval, onQuestion, onError, signal, ...rest } = options;
@@ -72,7 +73,7 @@ export class Nightshift {
       ...(serverTools && { tools: serverTools }),
       ...(tools && { clientTools: toDeclarations(tools) }),
     };
-    const { startChat } = await this.ask(StartChatDocument, { input }, { signal });
+    const { startChat } = await this.start(StartChatDocument, { input }, { signal });
     return this.started(startChat, { tools, onApproval, onQuestion, onError, signal });
   }
 
@@ -80,14 +81,14 @@ export class Nightshift {
   async startWorkflow(options: StartWorkflow): Promise<StartedJob> {
     const { onApproval, onQuestion, onError, signal, ...rest } = options;
     const input: StartWorkflowInput = { idempotencyKey: randomText(), ...rest };
-    const { startWorkflow } = await this.ask(StartWorkflowDocument, { input }, { signal });
+    const { startWorkflow } = await this.start(StartWorkflowDocument, { input }, { signal });
     return this.started(startWorkflow, { onApproval, onQuestion, onError, signal });
   }
 
   /** Asks the question of a failed or cancelled job again, as a new job. */
   async retryJob(jobId: string, options: ServeOptions = {}): Promise<StartedJob> {
     const input = { jobId, idempotencyKey: randomText() };
-    const { retryJob } = await this.ask(RetryJobDocument, { input }, options);
+    const { retryJob } = await this.start(RetryJobDocument, { input }, options);
     return this.started(retryJob, options);
   }
 
@@ -137,6 +138,14 @@ export class Nightshift {
   ): Promise<TResult> {
     const options = asking(this.connection, signal);
     return this.connection.http.execute(document, variables, options);
+  }
+
+  /** What cannot be followed is not begun: nobody would know of it. */
+  private async start<TResult, TVariables>(
+    ...asked: [TypedDocument<TResult, TVariables>, TVariables, { readonly signal?: AbortSignal | undefined }]
+  ): Promise<TResult> {
+    this.connection.sockets.assertThere();
+    return this.ask(...asked);
   }
 
   private started(payload: StartedFragment, serving: ServeOptions): StartedJob {

@@ -1,10 +1,14 @@
-import type { Connection } from './connection.js';
-import { followJob, type JobEvent } from './follow-job.js';
+import { asking, type Connection } from './connection.js';
+import { followJob, isTerminal, type JobEvent } from './follow-job.js';
+import { SubJobsDocument } from './generated/graphql.js';
 import { serveClientTool } from './serve-client-tool.js';
 import { serveDecision, toDecision } from './serve-decision.js';
 import type { OfferedRequest, OpenRequest, ServeOptions } from './serve-options.js';
 
-/** Serves a job to its end. Each open request is taken up once, however often it is shown. */
+/**
+ * Serves a job to its end. Each open request is taken up once, however often it is shown. What jobs below it ask people, such as
+ * those of a workflow that was called as a tool, reaches the same handlers.
+ */
 export async function serveJob(connection: Connection, jobId: string, options: ServeOptions): Promise<void> {
   const serving = new Serving(connection, jobId, options);
   const { signal } = options;
@@ -22,6 +26,9 @@ interface Taken {
 
 class Serving {
   private readonly taken = new Map<string, Taken>();
+  /** Jobs below that are served, and looks for them. */
+  private readonly below = new Map<string, Promise<void>>();
+  private readonly ending = new AbortController();
 
   constructor(
     private readonly connection: Connection,
@@ -34,6 +41,9 @@ class Serving {
       const open = new Set(event.interrupts.map(({ id }) => id));
       for (const id of this.taken.keys()) if (!open.has(id)) this.settle(id);
       for (const shown of event.interrupts) this.begin(toOpenRequest(shown));
+      this.goBelow(`before ${event.seq}`, (options) => this.findBelow(options.signal));
+    } else if (event.__typename === 'ToolProgressEvent' && event.subJobId !== null) {
+      this.serveBelow(event.subJobId);
     } else if (event.__typename === 'InterruptOpenedEvent') {
       this.begin(toOpenRequest({ ...event, id: event.interruptId }));
     } else if (event.__typename === 'InterruptResolvedEvent') {
@@ -45,7 +55,36 @@ class Serving {
   async end(): Promise<void> {
     const done = [...this.taken.values()].map((one) => one.done);
     for (const id of this.taken.keys()) this.settle(id);
-    await Promise.all(done);
+    this.ending.abort();
+    await Promise.all([...done, ...this.below.values()]);
+  }
+
+  /** A snapshot does not say which calls have become jobs. */
+  private async findBelow(signal: AbortSignal): Promise<void> {
+    const { job } = await this.connection.http.execute(
+      SubJobsDocument,
+      { id: this.jobId },
+      asking(this.connection, signal, 'patiently'),
+    );
+    for (const { id, status } of job?.subJobs ?? []) if (!isTerminal(status)) this.serveBelow(id);
+  }
+
+  private serveBelow(jobId: string): void {
+    this.goBelow(jobId, (options) => serveJob(this.connection, jobId, options));
+  }
+
+  /** Only people are asked by jobs below: the tools that run here are those of this one. */
+  private goBelow(
+    name: string,
+    work: (options: ServeOptions & { readonly signal: AbortSignal }) => Promise<void>,
+  ): void {
+    const { onApproval, onQuestion, onError } = this.options;
+    const { signal } = this.ending;
+    if (this.below.has(name) || signal.aborted || (onApproval ?? onQuestion) === undefined) return;
+    const done = work({ onApproval, onQuestion, onError, signal }).catch((error: unknown) => {
+      if (!signal.aborted) onError?.(error);
+    });
+    this.below.set(name, done);
   }
 
   private begin(request: OpenRequest): void {

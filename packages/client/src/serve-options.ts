@@ -24,9 +24,9 @@ export type OnQuestion = (request: Interrupt, context: DecisionContext) => Answe
 export interface ServeOptions {
   /** Runs the calls of these tools, for as long as the job lives. */
   readonly tools?: ClientTools | undefined;
-  /** Asked about each call that needs an approval which we may give. */
+  /** Asked about each call that needs an approval which we may give, also in jobs below. */
   readonly onApproval?: OnApproval | undefined;
-  /** Asked each question that we may answer. */
+  /** Asked each question that we may answer, also of jobs below. */
   readonly onQuestion?: OnQuestion | undefined;
   /**
    * Told what went wrong: what a tool threw, an answer that was not taken; without a request, why the serving of a start has ended

@@ -14,8 +14,8 @@ export interface SocketDoorOptions {
   readonly url: string;
   readonly credentials: Credentials;
   readonly workspace: string | undefined;
-  /** Undefined: this runtime has none. */
-  readonly webSocket: WebSocketClass | undefined;
+  /** Undefined: this runtime has none. Null: the application wants none. */
+  readonly webSocket: WebSocketClass | null | undefined;
   /** How long a silent connection is trusted, in ms. */
   readonly heartbeatMs: number;
 }
@@ -76,6 +76,11 @@ export class SocketDoor {
     return new NightshiftError('The token has ended', { code: 'token_ended', retryable: true, cause: error });
   }
 
+  /** Throws where somebody who starts something could not follow it, and has not said that this is meant. */
+  assertThere(): void {
+    if (this.options.webSocket === undefined) throw missing();
+  }
+
   /** The server has refused the token of the socket. Tells whether there may be another one. */
   refuseToken(): boolean {
     return this.options.credentials.refuse(this.token);
@@ -95,11 +100,7 @@ export class SocketDoor {
 
   private connect(): Client {
     const { url, webSocket, credentials, workspace, heartbeatMs } = this.options;
-    if (webSocket === undefined)
-      throw new NightshiftError(
-        'This runtime has no WebSocket: pass one as `webSocket`, such as that of the package "ws"',
-        { code: 'no_websocket' },
-      );
+    if (webSocket === undefined || webSocket === null) throw missing();
     // A connection can be dead without an end, as after a laptop's sleep: then nothing comes where something must.
     let patience: ReturnType<typeof setTimeout> | undefined;
     const expect = () => {
@@ -139,4 +140,11 @@ export class SocketDoor {
     });
     return client;
   }
+}
+
+function missing(): NightshiftError {
+  return new NightshiftError(
+    'There is no WebSocket to follow a job with: pass one as `webSocket`, such as that of the package "ws", or use Node 22 or newer',
+    { code: 'no_websocket' },
+  );
 }
