@@ -4,7 +4,7 @@ import { AgentsService } from '#chat';
 
 import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
-import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { defaultUsage, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { publish, sketch } from '../harness/workflows.js';
 
 let stage: OpenAiStage;
@@ -61,6 +61,14 @@ describe('auto', () => {
     const models = new Set(chunksOf(reply.text).map(({ model }) => model));
     expect(models.size).toBe(1);
     expect([...models][0]).not.toBe('auto');
+  });
+
+  it('counts what the choice has cost', async () => {
+    const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = defaultUsage;
+    const reply = await stage.door.ask(plain('another verse, please', { model: 'auto' }));
+    expect(reply.json).toMatchObject({
+      usage: { prompt_tokens: 2 * prompt, completion_tokens: 2 * completion, total_tokens: 2 * total },
+    });
   });
 });
 

@@ -101,9 +101,23 @@ export function snapshotAfter(events: readonly JobEvent[]): JobSnapshot {
     ...{ model: 'm', startedAt: 0, completedAt: null, error: null, reasoning: '', rounds, interrupts },
     reason: end?.body.reason ?? null,
     ended: isTerminal(status),
-    usage: { promptTokens: 10, completionTokens: 5, estimated: false },
+    usage: usageAfter(events),
     content: rounds.map(({ text }) => text).join('') + open,
     calls: callsOf(events).map((call) => ({ ...call, byClient: clients.has(call.callId) })),
+  };
+}
+
+/** What the rounds have cost, and the choice of who answers. */
+function usageAfter(events: readonly JobEvent[]): JobSnapshot['usage'] {
+  const bodies = events.flatMap((event) =>
+    event.type === 'round-finished' || event.type === 'agent-selected' ? [event.body] : [],
+  );
+  const total = (member: 'promptTokens' | 'completionTokens') =>
+    bodies.reduce((sum, { usage: cost }) => sum + (cost?.[member] ?? 0), 0);
+  return {
+    promptTokens: total('promptTokens'),
+    completionTokens: total('completionTokens'),
+    estimated: bodies.some(({ usageEstimated }) => usageEstimated === true),
   };
 }
 

@@ -25,7 +25,7 @@ export function routingWrite(
   made: MadeChoice,
 ): RunWrite {
   const { chosen, round, reasoning, isFallback, modelName: model, startedAt } = made;
-  const { promptTokens, completionTokens, estimated: usageEstimated } = round.usage;
+  const { promptTokens, completionTokens, totalTokens, estimated: usageEstimated } = round.usage;
   const { id: agent, version, name, slug } = chosen;
   const row = roundRow(job, {
     ...{ number: ROUTING_ROUND, nodeRun: NO_NODE, branch: 'agent', model, startedAt },
@@ -35,7 +35,16 @@ export function routingWrite(
   });
   return {
     rows: [row],
-    events: [{ type: 'agent-selected', body: { agent, version, name, slug, reasoning, fallback: isFallback } }],
+    events: [
+      {
+        type: 'agent-selected',
+        body: {
+          ...{ agent, version, name, slug, reasoning, fallback: isFallback },
+          usage: { promptTokens, completionTokens, totalTokens },
+          ...(usageEstimated ? { usageEstimated } : {}),
+        },
+      },
+    ],
     counts: { promptTokens, completionTokens },
     progress: true,
   };

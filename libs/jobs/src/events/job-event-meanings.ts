@@ -17,8 +17,8 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     says: 'A worker holds the job. Each claim has a higher epoch than the one before.',
   },
   'agent-selected': {
-    body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`',
-    says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it.',
+    body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`, `usage?`, `usageEstimated?`',
+    says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it. `usage`: what the choice has cost.',
   },
   'round-started': { body: '`round`, `model`, `nodeId?`', says: 'The model is being asked.' },
   'text-delta': {

@@ -81,7 +81,10 @@ export interface JobEventBodies {
     readonly queuePosition?: number;
   };
   'job-started': { readonly epoch: number };
-  /** Who answers, where that was to be chosen; `agent` is its id. `fallback`: the choice fitted nobody, so the default one does. */
+  /**
+   * Who answers, where that was to be chosen; `agent` is its id. `fallback`: the choice fitted nobody, so the default one does.
+   * `usage`: what the choice has cost; logs of older builds do not say.
+   */
   'agent-selected': {
     readonly agent: string;
     readonly version: number;
@@ -89,6 +92,8 @@ export interface JobEventBodies {
     readonly slug: string;
     readonly reasoning: string;
     readonly fallback: boolean;
+    readonly usage?: Usage;
+    readonly usageEstimated?: true;
   };
   'round-started': AtNode & { readonly round: number; readonly model: string };
   'text-delta': DeltaBody;

@@ -76,6 +76,31 @@ describe('text', () => {
   });
 });
 
+describe('the choice of an agent', () => {
+  const chosen = (usageEstimated: boolean): NewJobEvent => ({
+    type: 'agent-selected',
+    body: {
+      ...{ agent: 'a', version: 1, name: 'Poet', slug: 'poet', reasoning: '', fallback: false },
+      usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 },
+      ...(usageEstimated ? { usageEstimated } : {}),
+    },
+  });
+
+  it('counts for the first answer, once, however it is learned of', () => {
+    for (const estimated of [true, false]) {
+      const log = asLog([chosen(estimated), ...story(says('One'))]);
+      const late = [...oneByOne(log.slice(0, 2)), snapshotOf(log.slice(0, 3)), ...oneByOne(log.slice(3))];
+      for (const items of [oneByOne(log), [snapshotOf(log)], late]) {
+        const whole = { promptTokens: 13, completionTokens: 7, estimated };
+        expect(readAnswer(items).at(-1)).toMatchObject({ usage: whole });
+      }
+      const second = asLog([chosen(estimated), ...story(asks('One', weather), says('Two'))]);
+      for (const items of [oneByOne(second), [snapshotOf(second)]])
+        expect(readAnswer(items, { afterRound: 1 }).at(-1)).toMatchObject({ usage: usageOf(1) });
+    }
+  });
+});
+
 describe('failures', () => {
   const cases = [
     ['failed', 'Agent execution failed', 'job_failed'],

@@ -60,6 +60,8 @@ export class AnswerReader {
   private lastRound: number;
   private finishReason = 'stop';
   private usage = noUsage;
+  /** The tokens of the choice of an agent are part of `usage`. */
+  private choiceCounted = false;
   private begun = false;
   private over = false;
 
@@ -122,7 +124,10 @@ export class AnswerReader {
     if (isDelta(event)) this.takeDelta(event);
     else if (event.type === 'round-restarted') this.withdraw(event.body);
     else if (event.type === 'round-finished') this.takeRound(event);
-    else if (event.type === 'tool-call' || event.type === 'tool-call-updated') {
+    else if (event.type === 'agent-selected') {
+      const { usage, usageEstimated = false } = event.body;
+      if (usage !== undefined) this.countChoice({ ...usage, estimated: usageEstimated });
+    } else if (event.type === 'tool-call' || event.type === 'tool-call-updated') {
       const { round, internalStatus, call: item } = event.body;
       // It was written as what the ledger's row says.
       this.takeCall({ round, status: internalStatus as ToolCallStatus, item });
@@ -171,6 +176,13 @@ export class AnswerReader {
     this.usage = sum(this.usage, round.usage);
   }
 
+  /** Whoever was chosen, the choice was made for the first answer. */
+  private countChoice({ promptTokens, completionTokens, estimated }: AnswerUsage): void {
+    if (this.choiceCounted || this.terms.afterRound > 0) return;
+    this.choiceCounted = true;
+    this.usage = sum(this.usage, { promptTokens, completionTokens, estimated });
+  }
+
   private takeCall(call: SeenCall): void {
     if (this.isEarlier(call.round)) return;
     this.begun = true;
@@ -200,7 +212,9 @@ export class AnswerReader {
     else this.lookAround(snapshot.seq);
   }
 
-  private takeRounds({ rounds, calls, content }: JobSnapshot): void {
+  private takeRounds({ rounds, calls, content, usage }: JobSnapshot): void {
+    const choice = rest(usage, rounds);
+    if (choice.promptTokens + choice.completionTokens > 0) this.countChoice(choice);
     let end = 0;
     for (const round of rounds) {
       end += round.text.length;
@@ -294,6 +308,16 @@ function sum(a: AnswerUsage, b: AnswerUsage): AnswerUsage {
 function humanNotWaitedFor(): OpenAiError {
   const message = 'x-tool-event-format=openai cannot pause for human approval or input';
   return new OpenAiError({ status: 400, message });
+}
+
+/** What a job has cost beside its rounds: the choice of its agent, which is none of them. */
+function rest(whole: AnswerUsage, rounds: JobSnapshot['rounds']): AnswerUsage {
+  const used = rounds.reduce((total, { usage }) => sum(total, usage), noUsage);
+  return {
+    promptTokens: Math.max(0, whole.promptTokens - used.promptTokens),
+    completionTokens: Math.max(0, whole.completionTokens - used.completionTokens),
+    estimated: whole.estimated && !used.estimated,
+  };
 }
 
 function errorOf(status: JobStatus, isEmpty: boolean): OpenAiError | null {
