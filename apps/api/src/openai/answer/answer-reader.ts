@@ -1,5 +1,4 @@
 import {
-  humanWait,
   type InterruptBelow,
   isDelta,
   isTerminal,
@@ -12,10 +11,11 @@ import {
 import { isOpen, runArguments, subJobPrefix, type ToolCallStatus, toToolCallItem } from '#tools';
 
 import type { ViewedItem } from '../../streams/viewed-item.js';
-import { OpenAiError } from '../openai-error.js';
+import { answerError } from './answer-error.js';
 import { AnswerOutput } from './answer-output.js';
 import type { AnswerFinish, AnswerFormat, AnswerPart, AnswerUsage, ClientToolCall } from './answer-part.js';
 import { AnswerRequests } from './answer-requests.js';
+import { noUsage, rest, sum } from './answer-usage.js';
 import type { CallSecrets, SeenCall } from './call-text.js';
 import { ToldCalls } from './told-calls.js';
 import { ToldText } from './told-text.js';
@@ -33,8 +33,6 @@ export interface AnswerTerms {
 
 type Delta = Extract<JobEvent, { type: 'text-delta' | 'reasoning-delta' }>;
 type RoundFinished = Extract<JobEvent, { type: 'round-finished' }>;
-
-const noUsage: AnswerUsage = { promptTokens: 0, completionTokens: 0, estimated: false };
 
 /**
  * Tells the answer from what a feed gives about its job: events after the answer began, and snapshots, of any moment and as
@@ -283,8 +281,8 @@ export class AnswerReader {
     if (status === 'completed') this.output.say(this.text.settle());
     this.calls.close();
     const finishReason = this.isChat ? toFinish(this.finishReason) : 'stop';
-    const isRefused = this.isStrict && status === 'cancelled' && reason === humanWait;
-    const error = isRefused ? humanNotWaitedFor() : errorOf(status, this.output.isEmpty && finishReason === 'stop');
+    const isEmpty = this.output.isEmpty && finishReason === 'stop';
+    const error = answerError({ status, reason, isStrict: this.isStrict, isEmpty });
     this.output.end([], { type: 'end', finishReason, usage: this.usage, error });
   }
 }
@@ -295,37 +293,4 @@ function lengthOf(rounds: JobSnapshot['rounds']): number {
 
 function toFinish(reason: string): AnswerFinish {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
-}
-
-function sum(a: AnswerUsage, b: AnswerUsage): AnswerUsage {
-  return {
-    promptTokens: a.promptTokens + b.promptTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-    estimated: a.estimated || b.estimated,
-  };
-}
-
-function humanNotWaitedFor(): OpenAiError {
-  const message = 'x-tool-event-format=openai cannot pause for human approval or input';
-  return new OpenAiError({ status: 400, message });
-}
-
-/** What a job has cost beside its rounds: the choice of its agent, which is none of them. */
-function rest(whole: AnswerUsage, rounds: JobSnapshot['rounds']): AnswerUsage {
-  const used = rounds.reduce((total, { usage }) => sum(total, usage), noUsage);
-  return {
-    promptTokens: Math.max(0, whole.promptTokens - used.promptTokens),
-    completionTokens: Math.max(0, whole.completionTokens - used.completionTokens),
-    estimated: whole.estimated && !used.estimated,
-  };
-}
-
-function errorOf(status: JobStatus, isEmpty: boolean): OpenAiError | null {
-  if (status === 'failed')
-    return new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });
-  if (status === 'cancelled')
-    return new OpenAiError({ status: 500, message: 'The job was cancelled', code: 'job_cancelled' });
-  return isEmpty
-    ? new OpenAiError({ status: 500, message: 'Agent returned empty response', code: 'job_failed' })
-    : null;
 }
