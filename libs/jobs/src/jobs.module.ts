@@ -11,6 +11,7 @@ import { EventLog } from './events/event-log.js';
 import { EventLogRepository } from './events/event-log.repository.js';
 import { FeedRepository } from './events/feed.repository.js';
 import { LocalEvents } from './events/local-events.js';
+import { TailReader } from './events/tail-reader.js';
 import { DueInterruptsRepository } from './interrupts/due-interrupts.repository.js';
 import { InterruptSettler } from './interrupts/interrupt-settler.js';
 import { InterruptTimers } from './interrupts/interrupt-timers.js';
@@ -24,6 +25,9 @@ import { JobsRepository } from './jobs.repository.js';
 import { JobTurns } from './line/job-turns.js';
 import { ThreadLine } from './line/thread-line.js';
 import { ThreadLineRepository } from './line/thread-line.repository.js';
+import { NotificationsRepository } from './notifications/notifications.repository.js';
+import { Presence } from './presence/presence.js';
+import { PresenceRepository } from './presence/presence.repository.js';
 import { Retention } from './retention/retention.js';
 import { RetentionRepository } from './retention/retention.repository.js';
 import { JobHandlers } from './run/job-handlers.js';
@@ -64,6 +68,9 @@ const shared = [
   JobTurns,
   LeaseRepository,
   LocalEvents,
+  NotificationsRepository,
+  Presence,
+  PresenceRepository,
   RefusedWaits,
   RefusedWaitsRepository,
   Retention,
@@ -73,6 +80,7 @@ const shared = [
   SnapshotRepository,
   StartRepository,
   Sweeper,
+  TailReader,
   ThreadLine,
   ThreadLineRepository,
   Worker,

@@ -13,6 +13,8 @@ export interface CommitPart<Row extends readonly unknown[]> {
    * written.
    */
   readonly sql: (rows: string) => string;
+  /** A second statement of the part, which may write less or nothing: `rows` as above, `written` what `sql` returns. */
+  readonly beside?: (rows: string, written: string) => { readonly name: string; readonly sql: string };
   /** Ties the row type to the part. */
   readonly row?: Row;
 }
@@ -38,12 +40,13 @@ export function partsOf(rows: readonly PartRow[]): CommitPart<readonly unknown[]
 /** SQL clauses that follow a `WITH … up AS (…)`; the rows of part k are parameter `$(first + k)`. */
 export function partClauses(parts: readonly CommitPart<readonly unknown[]>[], first: number): string {
   return parts
-    .map(({ name, columns, sql }, i) => {
+    .map(({ name, columns, sql, beside }, i) => {
       const rows = `${name}_rows`;
+      const more = beside?.(rows, name);
       return `,
 ${rows} AS (SELECT r.* FROM json_to_recordset($${first + i}::json) AS r(${columns.map((column) => column.join(' ')).join(', ')})
   JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id),
-${name} AS (${sql(rows)})`;
+${name} AS (${sql(rows)})${more === undefined ? '' : `,\n${more.name} AS (${more.sql})`}`;
     })
     .join('');
 }

@@ -1,14 +1,14 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 
-import { BUS, type Bus, crashpoint } from '#platform';
+import { crashpoint } from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
 import { jobNotFound } from '../jobs.errors.js';
+import { Presence } from '../presence/presence.js';
 import { type JobSnapshot, SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { feedPage, FeedRepository } from './feed.repository.js';
 import { isDelta, type JobEvent } from './job-event.js';
 import { JobTail } from './job-tail.js';
-import { LocalEvents } from './local-events.js';
 import { TailReader } from './tail-reader.js';
 
 /** What a viewer gets: first perhaps a snapshot, then events in order, several at a time. */
@@ -35,17 +35,13 @@ const maxReplayBytes = 1024 * 1024;
  */
 @Injectable()
 export class EventFeed implements OnModuleDestroy {
-  private readonly reader: TailReader;
-
   constructor(
     private readonly repository: FeedRepository,
     private readonly snapshots: SnapshotRepository,
-    local: LocalEvents,
-    @Inject(BUS) bus: Bus,
+    private readonly reader: TailReader,
+    private readonly presence: Presence,
     private readonly telemetry: JobTelemetry,
-  ) {
-    this.reader = new TailReader(repository, { bus, local, logger: telemetry.logger });
-  }
+  ) {}
 
   /** Live tails in this process; zero when nobody watches. */
   get tails(): number {
@@ -61,10 +57,11 @@ export class EventFeed implements OnModuleDestroy {
     const { workspaceId, jobId, signal } = options;
     const tail = this.reader.open(workspaceId, jobId);
     this.telemetry.viewers.inc();
+    const here = this.presence.enter(tail);
     try {
       crashpoint('after-listen');
       let cursor = options.after;
-      const start = await this.startAt(tail, options);
+      const [start] = await Promise.all([this.startAt(tail, options), here]);
       if (start.type === 'end') return;
       if (start.type === 'events') {
         yield start;
@@ -78,6 +75,7 @@ export class EventFeed implements OnModuleDestroy {
       yield* this.tailFrom(tail, cursor ?? 0, signal);
     } finally {
       this.telemetry.viewers.dec();
+      this.presence.leave(tail);
       this.reader.close(tail);
     }
   }

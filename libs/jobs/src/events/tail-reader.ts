@@ -1,14 +1,10 @@
-import { type Bus, type Logger, systemClock, type Timer } from '#platform';
+import { Inject, Injectable } from '@nestjs/common';
 
-import { feedPage, type FeedRepository } from './feed.repository.js';
+import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+
+import { feedPage, FeedRepository } from './feed.repository.js';
 import { JobTail } from './job-tail.js';
-import type { LocalEvents } from './local-events.js';
-
-interface TailReaderOptions {
-  readonly bus: Bus;
-  readonly local: LocalEvents;
-  readonly logger: Logger;
-}
+import { LocalEvents } from './local-events.js';
 
 /** The floor under lost hints: a live tail that heard nothing is read this often. */
 const pollMs = 1_500;
@@ -17,6 +13,7 @@ const pollMs = 1_500;
  * Keeps the live tails of this process up to date: one read for all tails of a workspace that have something new, one at a
  * time, so that a thousand hints while a read is under way cost one more read.
  */
+@Injectable()
 export class TailReader {
   private readonly tails = new Map<string, JobTail>();
   private readonly dirty = new Set<JobTail>();
@@ -26,7 +23,9 @@ export class TailReader {
 
   constructor(
     private readonly repository: FeedRepository,
-    private readonly options: TailReaderOptions,
+    private readonly local: LocalEvents,
+    @Inject(BUS) private readonly bus: Bus,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   get size(): number {
@@ -63,7 +62,7 @@ export class TailReader {
   }
 
   private listen(): void {
-    const { bus, local } = this.options;
+    const { bus, local } = this;
     this.unsubscribe = [
       local.subscribe(({ jobId, events }) => this.tails.get(jobId)?.push(events)),
       bus.subscribe('job-events', ({ jobId, seq }) => {
@@ -116,7 +115,7 @@ export class TailReader {
       if (isFresh && events.length === feedPage) this.dirty.add(tail);
     } catch (error) {
       // The poll tries again; viewers wait a little longer and lose nothing.
-      this.options.logger.warn({ err: error, jobId, workspaceId }, 'reading a live log failed');
+      this.logger.warn({ err: error, jobId, workspaceId }, 'reading a live log failed');
     }
   }
 }

@@ -2,6 +2,7 @@ import type { SqlClient } from '#platform';
 
 import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
+import { notifyOfRequestsSql } from '../notifications/new-notification.repository.js';
 import { type NewInterrupt, personKinds } from './interrupt.js';
 
 interface JobRef {
@@ -40,6 +41,9 @@ const fields = `b(kind text, title text, request jsonb, "toolCallId" uuid, "call
 const ofJob = `JOIN job j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
   LEFT JOIN job root ON root.workspace_id = j.workspace_id AND root.id = j.root_job_id`;
 
+/** What the notification of it is made of. */
+const told = 'workspace_id, id, job_id, kind, refused';
+
 const opened: CommitPart<Row> = {
   name: 'opened_interrupts',
   columns: [
@@ -50,7 +54,8 @@ const opened: CommitPart<Row> = {
   ],
   sql: (rows) => `INSERT INTO interrupt (${columns})
   SELECT ${values} FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id ${ofJob},
-    json_to_record(r.body) AS ${fields} RETURNING 1`,
+    json_to_record(r.body) AS ${fields} RETURNING ${told}`,
+  beside: (_rows, written) => ({ name: 'notified_requests', sql: notifyOfRequestsSql(written) }),
 };
 
 /** A request as a run opens it: committed with what it is about, before anybody is told. */
@@ -71,9 +76,10 @@ export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonl
 export async function insertInterrupt(client: SqlClient, job: JobRef, interrupt: NewInterrupt): Promise<void> {
   const { id, ...body } = interrupt;
   await client.query(
-    `INSERT INTO interrupt (${columns}) SELECT ${values}
+    `WITH opened AS (INSERT INTO interrupt (${columns}) SELECT ${values}
        FROM (SELECT $1::uuid AS workspace_id, $2::uuid AS job_id, $3::uuid AS id, $4::json AS body) r ${ofJob},
-         json_to_record(r.body) AS ${fields}`,
+         json_to_record(r.body) AS ${fields} RETURNING ${told})
+     ${notifyOfRequestsSql('opened')}`,
     [job.workspaceId, job.jobId, id, JSON.stringify(body)],
   );
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { type Clock, Config, LOGGER, type Logger, systemClock, type Timer } from '#platform';
 
+import { NotificationsRepository } from '../notifications/notifications.repository.js';
 import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
 
 /** What one pass has removed. */
@@ -36,13 +37,16 @@ export class Retention {
   private passing: Promise<unknown> | undefined;
   private isStopped = true;
   private cursor: WorkspaceCursor = null;
-  private readonly forgetters: Forgetter[] = [];
+  private readonly forgetters: Forgetter[];
 
   constructor(
     private readonly repository: RetentionRepository,
     private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+    notifications: NotificationsRepository,
+  ) {
+    this.forgetters = [notifications];
+  }
 
   /** Floors above register what they keep while the process boots. */
   register(forgetter: Forgetter): void {

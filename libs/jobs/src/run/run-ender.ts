@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { AppError, BUS, type Bus, Config, crashpoint } from '#platform';
+import { AppError, BUS, type Bus, Config, crashpoint, newId } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
@@ -10,6 +10,7 @@ import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
 import { ThreadLine } from '../line/thread-line.js';
+import { endNotifications } from '../notifications/new-notification.repository.js';
 import { DeadlineReached, Draining, JobCancelled, Poisoned } from './end-reason.js';
 import type { JobHandler, JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
@@ -117,7 +118,7 @@ export class RunEnder {
 
   private async commitRest(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): Promise<void> {
     const { workspaceId, jobId, kind, threadId } = run.job;
-    const rows = rest.kind === 'released' ? [doorbellRow(run.job)] : [];
+    const rows = rest.kind === 'released' ? [doorbellRow(run.job)] : endNotifications(run.job, rest.end, newId());
     await run.commit({ events: eventsOf(run, rest), rows }, moveOf(rest));
     const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId, type Scope } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { type NotificationStage, notificationStage, scopeOfUser } from '../../../../test/harness/notifications.js';
+import { Retention } from '../retention/retention.js';
+import { keptPerUser, NotificationsRepository } from './notifications.repository.js';
+
+let database: TestDatabase;
+let door: TestJobs;
+let stage: NotificationStage;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  door = await openTestJobs(database);
+  stage = notificationStage(door);
+});
+afterAll(async () => {
+  await door.close();
+  await database.close();
+});
+
+describe('the notifications of somebody', () => {
+  const list = (scope: Scope, filter = {}, page = {}) =>
+    door.app.get(NotificationsRepository).listMine(scope, filter, { limit: 10, ...page });
+  /** A user of its own with `count` notifications, oldest first. */
+  const someone = async (count: number) => {
+    const userId = newId();
+    const jobIds: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const thread = { ref: `thread ${newId()}`, createTitle: `Title ${i}` };
+      const job = await stage.startClaimed({ createdBy: userId, thread });
+      await stage.end(job);
+      jobIds.push(job.jobId);
+    }
+    return { scope: scopeOfUser(door.workspaceId, userId), jobIds };
+  };
+
+  it('are shown newest first, page by page, to nobody else', async () => {
+    const { scope, jobIds } = await someone(3);
+    const all = await list(scope);
+    expect(all.map(({ jobId }) => jobId)).toEqual([...jobIds].reverse());
+    expect(all[0]).toMatchObject({ type: 'job_completed', title: 'Title 2', readAt: null, rootJobId: jobIds[2] });
+    const first = all[0]?.id ?? '';
+    expect((await list(scope, {}, { after: first, limit: 1 })).map(({ jobId }) => jobId)).toEqual([
+      jobIds[1],
+      jobIds[0],
+    ]);
+    expect((await list(scope, {}, { after: first, reverse: true })).length).toBe(0);
+    for (const stranger of [
+      scopeOfUser(door.workspaceId, newId()),
+      scopeOfUser(door.workspaceId, null),
+      scopeOfUser(newId(), scope.userId),
+    ]) {
+      expect(await list(stranger)).toEqual([]);
+      expect(await door.app.get(NotificationsRepository).findMine(stranger, {}, [first])).toEqual([]);
+    }
+  });
+
+  it('are marked as read, one or all, by their owner only', async () => {
+    const { scope } = await someone(3);
+    const repository = door.app.get(NotificationsRepository);
+    const [newest] = await list(scope);
+    const ids = [newest?.id ?? ''];
+    expect(await repository.markRead(scopeOfUser(door.workspaceId, newId()), ids)).toBe(0);
+    expect([await repository.markRead(scope, ids), await repository.markRead(scope, ids)]).toEqual([1, 0]);
+    expect((await list(scope, { read: true })).map(({ id }) => id)).toEqual(ids);
+    expect([await repository.countMine(scope, { read: false }), await repository.countMine(scope, {})]).toEqual([2, 3]);
+    expect(await list(scope, { types: ['job_failed'] })).toEqual([]);
+    expect(await repository.markRead(scope)).toBe(2);
+    expect(await repository.countMine(scope, { read: false })).toBe(0);
+  });
+
+  it('go with their job', async () => {
+    const { scope, jobIds } = await someone(2);
+    await door.rows(`UPDATE job SET finished_at = clock_timestamp() - interval '9 years' WHERE id = $1`, [jobIds[0]]);
+    await database.postgres.withWorkspaceSql(door.workspaceId, (client) =>
+      client.query('DELETE FROM job WHERE id = $1', [jobIds[0]]),
+    );
+    expect((await list(scope)).map(({ jobId }) => jobId)).toEqual([jobIds[1]]);
+  });
+
+  it('are kept as far as they are the newest', async () => {
+    const { scope, jobIds } = await someone(1);
+    const [kept] = await list(scope);
+    await door.rows(
+      `INSERT INTO notification (workspace_id, id, user_id, type, job_id, interrupt_id)
+       SELECT $1, ('00000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, $2, 'input_needed', $3, gen_random_uuid()
+         FROM generate_series(1, $4::int) i`,
+      [door.workspaceId, scope.userId, jobIds[0], keptPerUser + 1],
+    );
+    const pass = () => door.app.get(Retention).pass();
+    await pass();
+    expect(await door.app.get(NotificationsRepository).countMine(scope, {})).toBe(keptPerUser);
+    expect((await list(scope))[0]).toEqual(kept);
+  });
+});

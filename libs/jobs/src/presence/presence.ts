@@ -1,0 +1,116 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+
+import { GroupWriter, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
+
+import { PresenceRepository, type WatchedJob } from './presence.repository.js';
+
+interface Watched extends WatchedJob {
+  viewers: number;
+  /** Resolves once its row is there, or could not be written. */
+  here: Promise<void>;
+}
+
+/**
+ * Which jobs are watched through this process, told to all of them. A viewer counts before it is shown anything, because most
+ * jobs are over before a refresh comes; one that leaves stops counting a moment later. What comes together is one statement,
+ * and so is the refresh of all; a process that nobody watches through asks the database nothing.
+ */
+@Injectable()
+export class Presence implements OnModuleDestroy {
+  protected readonly refreshMs: number = 15_000;
+  /** Viewers come back at once after a gap, and jobs end with all their viewers: both leave together. */
+  protected readonly leaveMs: number = 250;
+  private readonly process = newId();
+  private readonly watched = new Map<string, Watched>();
+  private readonly left = new Map<string, WatchedJob>();
+  private readonly writer: GroupWriter<readonly WatchedJob[], undefined>;
+  private refresh: Timer | undefined;
+  private leaving: Timer | undefined;
+
+  constructor(
+    private readonly repository: PresenceRepository,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.writer = new GroupWriter((batches) => this.write(batches), systemClock, { tickMs: 0, maxBatch: 500 });
+  }
+
+  /** Jobs that are watched here now. */
+  get size(): number {
+    return this.watched.size;
+  }
+
+  /** Resolves once the viewer counts everywhere. Never rejects: a viewer that cannot be counted is served nevertheless. */
+  enter({ workspaceId, jobId }: WatchedJob): Promise<void> {
+    const known = this.watched.get(jobId);
+    if (known !== undefined) {
+      known.viewers += 1;
+      return known.here;
+    }
+    const job = { workspaceId, jobId, viewers: 1, here: Promise.resolve() };
+    this.watched.set(jobId, job);
+    if (!this.left.delete(jobId)) job.here = this.tell([job]);
+    if (this.refresh === undefined) this.refreshLater();
+    return job.here;
+  }
+
+  /** Once for each `enter`. */
+  leave({ workspaceId, jobId }: WatchedJob): void {
+    const job = this.watched.get(jobId);
+    if (job === undefined) return;
+    job.viewers -= 1;
+    if (job.viewers > 0) return;
+    this.watched.delete(jobId);
+    this.left.set(jobId, { workspaceId, jobId });
+    if (this.watched.size === 0) this.stopRefresh();
+    this.leaving ??= systemClock.after(this.leaveMs, () => {
+      this.leaving = undefined;
+      void this.tellLeft();
+    });
+  }
+
+  /** Takes leave of all, as far as the database still listens. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopRefresh();
+    this.leaving?.cancel();
+    for (const [jobId, job] of this.watched) this.left.set(jobId, job);
+    this.watched.clear();
+    if (this.left.size > 0) await this.tellLeft();
+    await this.writer.drain();
+  }
+
+  private tellLeft(): Promise<void> {
+    const left = [...this.left.values()];
+    this.left.clear();
+    return this.tell(left);
+  }
+
+  private refreshLater(): void {
+    this.refresh = systemClock.after(this.refreshMs, () => {
+      this.refreshLater();
+      void this.tell([...this.watched.values()]);
+      this.repository.forgetStale(this.process).catch(this.warn);
+    });
+  }
+
+  private stopRefresh(): void {
+    this.refresh?.cancel();
+    this.refresh = undefined;
+  }
+
+  private async tell(jobs: readonly WatchedJob[]): Promise<void> {
+    await this.writer.submit(jobs).catch(this.warn);
+  }
+
+  /** What holds now is written, not what held when it was asked for: one batch at a time, so the last one is right. */
+  private async write(batches: readonly (readonly WatchedJob[])[]): Promise<undefined[]> {
+    const jobs = new Map(batches.flat().map(({ workspaceId, jobId }) => [jobId, { workspaceId, jobId }]));
+    const watched = [...jobs.values()].filter(({ jobId }) => this.watched.has(jobId));
+    const left = [...jobs.values()].filter(({ jobId }) => !this.watched.has(jobId));
+    await this.repository.store(this.process, watched, left);
+    return batches.map(() => undefined);
+  }
+
+  private readonly warn = (err: unknown): void => {
+    this.logger.warn({ err }, 'who watches could not be told; trying again');
+  };
+}
