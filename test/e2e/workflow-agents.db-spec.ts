@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { AgentsService } from '#chat';
-import { WorkflowsService } from '#workflows';
+import { ClientToolsService } from '#tools';
+import { StartWorkflowService, WorkflowsService } from '#workflows';
 
-import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 import { publish, sketch, startWorkflow } from '../harness/workflows.js';
 
@@ -60,6 +61,68 @@ describe('a node that names an agent', () => {
     const argumentsHash = request?.request['argumentsHash'];
     await stage.answer(request, { decision: 'approve', argumentsHash });
     expect((await stage.ended(jobId)).content).toContain('Maximum tool iterations (1) reached.');
+  });
+
+  it('keeps to every limit of the agent', async () => {
+    const { owner } = stage.people;
+    const agents = stage.engine.app.get(AgentsService);
+    const gate = createGate();
+    const made = async (name: string, limits: object) =>
+      agents.create(owner, { name, model: 'm', instructions: `Be ${name}.`, tools: ['look*'], limits });
+    await made('Single', { maxToolCallsPerRound: 1 });
+    await made('Short', { maxOutputBytes: 10 });
+    await made('Quick', { roundTimeoutMs: 50 });
+    const calls = ['a', 'b'].map((id) => ({ id, name: 'look_up', arguments: '{"to":"a"}' }));
+    stage.says('Be Single.', toolCallReply(calls), textReply(['One will do.']));
+    stage.says('Be Short.', textReply(['More than ten bytes.']));
+    stage.says('Be Quick.', { ...textReply(['Late.']), before: gate });
+    const on = (agent: string) =>
+      stage.run({ a: { type: 'agent', agent, errorHandling: { retry: { maxRetries: 0 } } } }, edges);
+    const [single, short, quick] = await Promise.all([on('single'), on('short'), on('quick')]);
+    const statuses = (await stage.ended(single)).calls.map(({ status }) => status);
+    expect(statuses).toEqual(['completed', 'skipped']);
+    const failed = (message: string) => ({ status: 'failed', error: { message: expect.stringContaining(message) } });
+    expect(await stage.ended(short)).toMatchObject(failed('10 bytes'));
+    expect(await stage.ended(quick)).toMatchObject(failed('50 ms'));
+    gate.open();
+  });
+
+  it.each([
+    ['where it says nothing itself', {}],
+    ['where it names the tool itself', { tools: ['look_up', 'send'] }],
+    ['where it names all tools', { tools: ['*'] }],
+  ])('leaves to clients what the agent leaves to them, %s', async (how, own) => {
+    const { owner, member } = stage.people;
+    const slug = `hand-${how.length}`;
+    const hand = { name: slug, slug, instructions: `Be ${slug}.`, tools: ['look*', 'send'], externalTools: ['se*'] };
+    await stage.engine.app.get(AgentsService).create(owner, { ...hand, model: 'm' });
+    const order = { id: `call_${slug}`, name: 'send', arguments: '{"to":"a"}' };
+    stage.says(`Be ${slug}.`, toolCallReply([order]), textReply(['It is sent.']));
+    const jobId = await stage.run({ a: { type: 'agent', agent: slug, ...own } }, edges);
+    expect(await stage.waits(jobId)).toMatchObject([{ kind: 'client_tool', tool: 'send', nodeId: 'a' }]);
+    const clients = stage.engine.app.get(ClientToolsService);
+    const callId = order.id;
+    const { claimToken } = await clients.claim(member, jobId, { callId, deviceId: 'a laptop' });
+    await clients.validate(member, jobId, { callId, claimToken });
+    await clients.submit(member, jobId, { callId, claimToken, result: 'sent by hand' });
+    expect(await stage.ended(jobId)).toMatchObject({
+      ...{ content: 'It is sent.', calls: [{ name: 'send', status: 'completed', result: 'sent by hand' }] },
+    });
+    expect(stage.ran.filter(([tool]) => tool === 'send')).toEqual([]);
+  });
+
+  it('is not offered what the agent leaves to clients where nobody has any', async () => {
+    const { owner } = stage.people;
+    const alone = { name: 'Alone', model: 'm', instructions: 'Be alone.', tools: ['*'], externalTools: ['send'] };
+    await stage.engine.app.get(AgentsService).create(owner, alone);
+    stage.says('Be alone.', textReply(['Nothing to send with.']));
+    const workflowRef = await stage.publish({ a: { type: 'agent', agent: 'alone' } }, edges);
+    const start = { workflowRef, prompt: 'Hello', idempotency: null };
+    const { jobId } = await stage.engine.app.get(StartWorkflowService).startUnattended(owner.workspaceId, start);
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    const [request] = stage.requests('Be alone.').map(({ json }) => JSON.stringify(json['tools']));
+    expect(request).toContain('look_up');
+    expect(request).not.toContain('send');
   });
 
   it('keeps the version that its job was accepted with', async () => {

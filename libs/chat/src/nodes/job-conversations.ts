@@ -11,7 +11,13 @@ import { toLoopRounds } from '../loop/to-loop-rounds.js';
 import { type LastRound, LoopSession } from '../loop-session.js';
 import { ConversationFailed } from './conversation-failed.js';
 import type { DirectCall } from './direct-call.js';
-import type { ConversationTerms, NodeAnswer, NodeCallEnd, NodeConversation } from './node-conversation.js';
+import {
+  agentOf,
+  type ConversationTerms,
+  type NodeAnswer,
+  type NodeCallEnd,
+  type NodeConversation,
+} from './node-conversation.js';
 import type {
   NodeConversationsRepository,
   ResumedConversations,
@@ -181,9 +187,9 @@ export class JobConversations {
 }
 
 /** The layer of the policy that an agent brings along. By name, only chats know their agents. */
-function layerOf({ agentPolicies = {} }: ConversationTerms, { agent }: Pick<NodeConversation, 'agent'>): CallTerms {
-  if (agent === undefined || !Object.hasOwn(agentPolicies, agent)) return {};
-  return { agent: { name: null, toolApproval: agentPolicies[agent] ?? null } };
+function layerOf(terms: ConversationTerms, asked: Pick<NodeConversation, 'agent'>): CallTerms {
+  const agent = agentOf(terms, asked);
+  return agent === null ? {} : { agent: { name: null, toolApproval: agent.toolApproval } };
 }
 
 function byConversation({ rounds, calls }: StoredConversations): ReadonlyMap<string, StoredConversations> {

@@ -1,21 +1,24 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import type { ApprovalPolicy } from '#tools';
 
+import type { AgentSettings } from '../agents/agent.js';
 import type { CallTerms } from '../calls/route-context.js';
+
+/** What an agent says of the conversations that name it, beside what their nodes have taken over from it. */
+export type NodeAgentTerms = Pick<AgentSettings, 'toolApproval' | 'limits' | 'externalTools'>;
 
 /** What holds for all conversations of a job. */
 export interface ConversationTerms extends CallTerms {
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
-  /** Layers of the policy of agents that conversations name. */
-  readonly agentPolicies?: Readonly<Record<string, ApprovalPolicy | null>>;
+  /** The agents that conversations name, by the names that they give them. */
+  readonly agents?: Readonly<Record<string, NodeAgentTerms>>;
 }
 
 /** A conversation with a model, tools included. */
 export interface NodeConversation {
   /** Whether its text is streamed: then what was shown is kept when the job ends in the middle of it. */
   readonly isShown: boolean;
-  /** The agent whose layer of the policy holds, by its name in the terms. */
+  /** The agent that speaks, by its name in the terms: its layer of the policy and its limits hold, and its tools of clients are theirs. */
   readonly agent?: string;
   /** Null: the workspace's default. */
   readonly model: string | null;
@@ -27,8 +30,16 @@ export interface NodeConversation {
   /** Holds for the first round. */
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
-  /** Rounds in all, those before a crash or a wait included; >= 1. */
+  /** Rounds in all, those before a crash or a wait included; >= 1. The agent's own number is the node's to mind. */
   readonly maxIterations: number;
+}
+
+/** The agent that speaks; null: nobody in particular. */
+export function agentOf(
+  { agents = {} }: ConversationTerms,
+  { agent }: Pick<NodeConversation, 'agent'>,
+): NodeAgentTerms | null {
+  return agent !== undefined && Object.hasOwn(agents, agent) ? (agents[agent] ?? null) : null;
 }
 
 /** What became of a conversation. */

@@ -5,13 +5,14 @@ import { ModelCatalog } from '#models';
 import { Config } from '#platform';
 import { type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
 
+import { coveredBy, tightened } from '../agents/apply-agent.js';
 import type { CallingRun } from '../calls/calling-run.js';
 import { pagerOf } from '../calls/pager-of.js';
 import { repairConversation } from '../history/repair-conversation.js';
-import type { LoopInput, LoopRound } from '../loop/loop-step.js';
+import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import { type DirectCall, directCall } from './direct-call.js';
-import type { ConversationTerms, NodeConversation } from './node-conversation.js';
+import { agentOf, type ConversationTerms, type NodeAgentTerms, type NodeConversation } from './node-conversation.js';
 
 /** A conversation to be held: with a model, or a call that the node makes itself. */
 export type NodeWish = Omit<NodeConversation, 'model'> & {
@@ -41,14 +42,17 @@ export class NodeLoops {
     wish: NodeWish,
     given: NodeRounds,
   ): Promise<{ readonly input: LoopInput; readonly routed: readonly OfferedTool[] }> {
-    const { values } = this.config;
+    const agent = agentOf(given.terms, wish);
     const { model, modelName } = await this.modelOf(job, wish.model);
     const tools = await this.catalog.of(job.workspaceId);
-    const offered = await this.offered(job, wish.tools, given.terms);
+    const offered = await this.offered(job, { names: wish.tools, agent }, given.terms);
     const pager = pagerOf(tools);
     const { capture, toolChoice, parameters } = wish;
     const input: LoopInput = {
-      model: withRoundLimit(model, values.ROUND_TIMEOUT_MS),
+      model: withRoundLimit(
+        model,
+        Math.min(this.config.values.ROUND_TIMEOUT_MS, agent?.limits.roundTimeoutMs ?? Infinity),
+      ),
       modelName,
       ...(parameters === undefined ? {} : { parameters }),
       ...(toolChoice === undefined ? {} : { toolChoice }),
@@ -60,13 +64,7 @@ export class NodeLoops {
       nextRound: given.nextRound,
       usedCallIds: given.callIds,
       unknownTool,
-      limits: {
-        maxRounds: wish.maxIterations,
-        lastRound: 'like-others',
-        maxToolCallsPerRound: values.MAX_TOOL_CALLS_PER_ROUND,
-        maxOutputBytes: values.MAX_OUTPUT_BYTES,
-        maxRestartsPerRound,
-      },
+      limits: this.limitsOf(wish, agent),
       signal,
     };
     return { input, routed: pager === undefined ? offered : [...offered, pager] };
@@ -79,16 +77,27 @@ export class NodeLoops {
     return this.models.modelOf({ ...job, model: wanted ?? (await this.models.modelNameFor(wish)) });
   }
 
+  /** The instance's limits, tightened by the agent's. Rounds are counted by the node: a person may have granted it more of them. */
+  private limitsOf({ maxIterations: maxRounds }: NodeWish, agent: NodeAgentTerms | null): LoopLimits {
+    const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;
+    const limits = { maxRounds, lastRound: 'like-others', maxToolCallsPerRound, maxOutputBytes } as const;
+    return { ...tightened({ ...limits, maxRestartsPerRound }, agent), maxRounds };
+  }
+
   private async offered(
     { workspaceId, workflowId }: ClaimedJob,
-    names: readonly string[],
+    { names, agent }: { readonly names: readonly string[]; readonly agent: NodeAgentTerms | null },
     { toolPins: pins, client }: ConversationTerms,
   ): Promise<readonly OfferedTool[]> {
     const tools = await this.catalog.of(workspaceId);
-    const wanted = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;
+    const all = names.includes('*') ? [...names, ...tools.list().map(({ name }) => name)] : names;
+    // What the agent leaves to clients is nobody's where there are none.
+    const external = new Set(agent === null ? [] : coveredBy(agent.externalTools, all));
+    const wanted = client === undefined ? all.filter((name) => !external.has(name)) : all;
     const isItself = (name: string) => workflowId !== null && tools.find(name)?.workflowId === workflowId;
     const definitions = wanted.flatMap((name) => (isItself(name) ? [] : (tools.definitionOf(name) ?? [])));
     const offered = resolveOffered(definitions, tools, {
+      runtimes: Object.fromEntries([...external].map((name) => [name, 'client' as const])),
       ...(pins === undefined ? {} : { pins }),
       ...(client === undefined ? {} : { client }),
     });

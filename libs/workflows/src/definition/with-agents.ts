@@ -5,7 +5,7 @@ import type { GraphNode, WorkflowGraph } from './graph.js';
 export interface NodeAgent {
   readonly model: string | null;
   readonly instructions: string;
-  /** Names of tools. */
+  /** Names of tools, also of those that clients run. */
   readonly tools: readonly string[];
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Null: it has no limit of its own. */

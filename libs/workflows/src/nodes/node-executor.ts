@@ -40,7 +40,7 @@ export interface Conversing {
   readonly branch?: string;
   /** Whether its text is streamed under the node; conditions and routes are not. */
   readonly isShown: boolean;
-  /** The agent whose layer of the policy holds, as the node names it. */
+  /** The agent that speaks, as the node names it: what it asks approval for, its limits, and what it leaves to clients hold. */
   readonly agent?: string;
   /** Null: the workspace's default. */
   readonly model: string | null;

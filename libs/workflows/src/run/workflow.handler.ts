@@ -56,8 +56,8 @@ export class WorkflowHandler implements JobHandler {
     const input = toWorkflowInput(run.job.input);
     const { toolPins, toolApproval, callerPolicies = [] } = input;
     const agents = await this.plans.agentsOf(run, input);
-    const agentPolicies = Object.fromEntries([...agents].map(([name, agent]) => [name, agent.toolApproval]));
-    const terms = { toolPins, agentPolicies, callerPolicies, ...(toolApproval === undefined ? {} : { toolApproval }) };
+    const acting = Object.fromEntries(agents);
+    const terms = { toolPins, agents: acting, callerPolicies, ...(toolApproval === undefined ? {} : { toolApproval }) };
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
     const enteredAt = this.enteredAt.get(run) ?? now();
     this.enteredAt.set(run, enteredAt);
