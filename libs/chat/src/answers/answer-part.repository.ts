@@ -28,7 +28,7 @@ const values = `r.workspace_id, r.id, r.job_id, b.principal, b."sessionId", b.mo
     decode(b.hash, 'hex'), decode(b.digest, 'hex'), b.said, b.about`;
 
 const answers: CommitPart<AnswerRow> = {
-  name: 'openai_answers',
+  name: 'answers',
   columns: [
     ['workspace_id', 'uuid'],
     ['job_id', 'uuid'],
@@ -40,7 +40,7 @@ const answers: CommitPart<AnswerRow> = {
 };
 
 const newSessions: CommitPart<SessionRow> = {
-  name: 'openai_sessions',
+  name: 'sessions',
   columns: [
     ['workspace_id', 'uuid'],
     ['job_id', 'uuid'],
@@ -56,7 +56,7 @@ const newSessions: CommitPart<SessionRow> = {
 
 /** A session moves from one answer to the next; who believes in another one than there is writes nothing. */
 const sessionSteps: CommitPart<SessionRow> = {
-  name: 'openai_session_steps',
+  name: 'session_steps',
   columns: [...newSessions.columns, ['after', 'uuid']],
   sql: (rows) => `UPDATE openai_session s SET latest_answer = r.answer FROM ${rows} r
    WHERE s.workspace_id = r.workspace_id AND s.principal = r.principal AND s.session_id = r.session_id
@@ -103,10 +103,13 @@ export function toBody({ principal, sessionId, model, format, afterSeq, afterRou
   };
 }
 
-/** Whether a write failed because another came first, of the same session or with the same key: to be looked at again. */
+const lockNotAvailable = '55P03';
+
+/** Whether a write failed because another came first, of the same session or thread or with the same key: to be looked at again. */
 export function isOvertaken(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   if ('constraint' in error && error.constraint === 'openai_answer_workspace_id_principal_idempotency_key_key')
     return true;
-  return error.code === 'NS001' && error.message.includes('openai_session');
+  if (error.code === lockNotAvailable) return true;
+  return error.code === 'NS001' && /\bsessions\b|\bsession_steps\b/.test(error.message);
 }

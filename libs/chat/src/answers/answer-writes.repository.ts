@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, idempotencyKeyMismatch } from '#jobs';
+import type { ChatMessage } from '#models';
+import { newId } from '#platform';
 
+import { toContent } from '../threads/turn-message-part.repository.js';
 import type { Answer, NewAnswer } from './answer.js';
 import { insertAnswerSql, toBody } from './answer-part.repository.js';
 
@@ -29,6 +32,33 @@ export class AnswerWritesRepository {
       if (rowCount !== 1) throw idempotencyKeyMismatch();
     }
     await client.query(insertAnswerSql, [workspaceId, jobId, answer.id, JSON.stringify(toBody(answer))]);
+  }
+
+  /**
+   * What is said beside the results of a round joins the job's thread. While a job waits, nobody else takes positions of its
+   * thread. Who starts a job there may hold the thread and want the job: then nothing is written, and the failure is one that
+   * `isOvertaken` recognises.
+   */
+  async keepSaid(
+    { client, workspaceId, jobId, row: { threadId, createdBy } }: HeldJob,
+    afterRound: number,
+    said: readonly ChatMessage[],
+  ): Promise<void> {
+    if (threadId === null || said.length === 0) return;
+    const rows = said.map((message, i) => ({ i, id: newId(), role: message.role, content: toContent(message) }));
+    await client.query('SELECT 1 FROM thread WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE NOWAIT', [
+      workspaceId,
+      threadId,
+    ]);
+    await client.query(
+      `WITH moved AS (
+         UPDATE thread SET next_position = next_position + $7::int, updated_at = clock_timestamp()
+          WHERE workspace_id = $1 AND id = $2 RETURNING next_position - $7::int AS position)
+       INSERT INTO message (workspace_id, thread_id, id, position, role, content, created_by, said_to_job_id, after_round)
+       SELECT $1, $2, s.id, moved.position + s.i, s.role, s.content, $3, $4, $5
+         FROM moved, json_to_recordset($6::json) AS s(i int, id uuid, role text, content jsonb)`,
+      [workspaceId, threadId, createdBy, jobId, afterRound, JSON.stringify(rows), rows.length],
+    );
   }
 
   /** Does nothing to a session whose latest answer is that of another job. */

@@ -75,6 +75,7 @@ export class Continuations {
       applied: { digest, said },
     };
     await this.writes.insert(job, next);
+    await this.writes.keepSaid(job, next.afterRound, said);
     await this.writes.moveSession(job, answer, next.id);
     const begun = await this.answers.latestOf(job.client, job.workspaceId, job.jobId);
     if (begun === null) throw new Error(`job ${job.jobId} lost its answers under its lock`);

@@ -45,6 +45,26 @@ describe('buildHistory', () => {
     ]);
   });
 
+  it('places what was said to a job at work behind the round it was said after', () => {
+    const rounds = [
+      { number: 1, text: 'Let me see.', partial: false },
+      { number: 2, text: 'It is one.', partial: false },
+    ];
+    const saidTo = { jobId: 'j', afterRound: 1 };
+    const said: readonly HistoryMessage[] = [
+      { position: 5, role: 'user', content: 'please', jobId: null, saidTo },
+      { position: 4, role: 'user', content: 'and hurry', jobId: null, saidTo },
+    ];
+    const told = buildHistory([...rows, ...said], new Map([['j', { status: 'completed', rounds, calls: [call()] }]]));
+    expect(told.map(({ content }) => content)).toEqual([
+      ...['hi', 'Let me see.', 'one', 'and hurry', 'please', 'It is one.', 'and now?'],
+    ]);
+    // Its job is gone: it stands where it was written down.
+    expect(buildHistory([...rows, ...said], new Map()).map(({ content }) => content)).toEqual([
+      ...['hi', 'and now?', 'and hurry', 'please'],
+    ]);
+  });
+
   it('leaves out the message of a job it was not given', () => {
     expect(buildHistory(rows, new Map()).map((message) => message.content)).toEqual(['hi', 'and now?']);
   });

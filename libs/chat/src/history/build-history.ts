@@ -14,6 +14,8 @@ export interface HistoryMessage {
   /** As it came from outside; null for the message of a job, whose text is that of its rounds. */
   readonly content: unknown;
   readonly jobId: string | null;
+  /** Said to a job at work, beside the results of a round; its place is there. Absent: it stands by itself. */
+  readonly saidTo?: { readonly jobId: string; readonly afterRound: number } | null;
 }
 
 /** What a job wrote into a thread. */
@@ -34,29 +36,41 @@ export interface HistoryRound {
 /**
  * The conversation of a thread as a provider accepts it, in the order of positions. A job's message unfolds into its rounds,
  * their calls and exactly one result for each, whatever became of it; a job that did not complete is closed by a message that says
- * so. Messages of jobs that `jobs` does not hold are left out (the current job gives its rounds to the loop instead). Pure.
+ * so. What was said to a job at work follows the round it was said after. Messages of jobs that `jobs` does not hold are left out (the current job gives its rounds to the loop instead). Pure.
  */
 export function buildHistory(
   messages: readonly HistoryMessage[],
   jobs: ReadonlyMap<string, HistoryJob>,
 ): readonly ChatMessage[] {
   const rows = messages.toSorted((a, b) => a.position - b.position);
-  return repairConversation(rows.flatMap((row) => messagesOf(row, jobs)));
+  const told = new Set(rows.flatMap((row) => (isAnswer(row) && jobs.has(row.jobId) ? [row.jobId] : [])));
+  const within = Map.groupBy(rows, ({ saidTo }) => (saidTo != null && told.has(saidTo.jobId) ? saidTo.jobId : null));
+  const others = within.get(null) ?? [];
+  return repairConversation(
+    others.flatMap((row) => {
+      if (!isAnswer(row)) return plainMessages(row);
+      const job = jobs.get(row.jobId);
+      return job === undefined ? [] : jobMessages(job, within.get(row.jobId) ?? []);
+    }),
+  );
 }
 
-function messagesOf(row: HistoryMessage, jobs: ReadonlyMap<string, HistoryJob>): readonly ChatMessage[] {
-  if (row.role === 'assistant' && row.jobId !== null && row.content === null) {
-    const job = jobs.get(row.jobId);
-    return job === undefined ? [] : jobMessages(job);
-  }
-  const message = toChatMessage(row.role, row.content);
+function isAnswer(row: HistoryMessage): row is HistoryMessage & { readonly jobId: string } {
+  return row.role === 'assistant' && row.jobId !== null && row.content === null;
+}
+
+function plainMessages({ role, content }: HistoryMessage): readonly ChatMessage[] {
+  const message = toChatMessage(role, content);
   return message === null ? [] : [message];
 }
 
-function jobMessages(job: HistoryJob): readonly ChatMessage[] {
+function jobMessages(job: HistoryJob, within: readonly HistoryMessage[]): readonly ChatMessage[] {
   const rounds = job.rounds.toSorted((a, b) => a.number - b.number);
   const calls = job.calls.toSorted((a, b) => a.round - b.round || a.ordinal - b.ordinal);
-  const said = rounds.filter((round) => !round.partial).flatMap((round) => roundMessages(answered(round, calls)));
+  const saidAfter = ({ number }: HistoryRound) => within.filter(({ saidTo }) => saidTo?.afterRound === number);
+  const said = rounds
+    .filter((round) => !round.partial)
+    .flatMap((round) => [...roundMessages(answered(round, calls)), ...saidAfter(round).flatMap(plainMessages)]);
   if (job.status === 'completed') return said;
   const partial = rounds.filter((round) => round.partial).map((round) => round.text);
   return [...said, { role: 'assistant', content: interruptedTurn(partial.join(''), calls) }];

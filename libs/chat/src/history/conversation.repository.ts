@@ -73,7 +73,8 @@ export const callJson = `json_build_object('jobId', c.job_id, 'round', c.round, 
 const conversationSql = `SELECT w.i, c.* FROM json_to_recordset($2::json) AS w(i int, job uuid, thread uuid, message uuid), LATERAL (
 WITH own AS (SELECT position FROM message WHERE workspace_id = $1 AND id = w.message),
 said AS (
-  SELECT position, role, content, job_id AS "jobId" FROM message
+  SELECT position, role, content, job_id AS "jobId", CASE WHEN said_to_job_id IS NOT NULL THEN
+    json_build_object('jobId', said_to_job_id, 'afterRound', after_round) END AS "saidTo" FROM message
    WHERE workspace_id = $1 AND thread_id = w.thread AND position < coalesce((SELECT position FROM own), 2147483647)
    ORDER BY position DESC LIMIT ${maxMessages}),
 wrote AS (SELECT id, status FROM job WHERE workspace_id = $1 AND id IN (SELECT "jobId" FROM said UNION ALL SELECT w.job))

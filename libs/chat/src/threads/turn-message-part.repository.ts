@@ -67,7 +67,7 @@ function toRow(turn: Turn, position: number, { id, role, content }: Said): PartR
 }
 
 /** Plain content as it is; a message that says more (a name, tool calls) is kept whole. */
-function toContent(message: ChatMessage): unknown {
+export function toContent(message: ChatMessage): unknown {
   const { role, content, ...more } = message;
   return Object.keys(more).length === 0 && content !== null ? content : { ...message, role };
 }
