@@ -87,7 +87,7 @@ describe('nightshift', () => {
       ...{ code: 5, stdout: expect.stringMatching(/✗ server .*ECONNREFUSED.*\n.*npm start/) },
     });
     expect(await nightshift(['doctor', '--token', 'nsk_wrong'])).toMatchObject({
-      ...{ code: 3, stdout: expect.stringMatching(/✗ access .*\n.*NIGHTSHIFT_TOKEN/) },
+      ...{ code: 3, stdout: expect.stringMatching(/✗ access .*\n.*NIGHTSHIFT_KEY/) },
     });
   }, 60_000);
 
@@ -103,6 +103,33 @@ describe('nightshift', () => {
     expect(run).toMatchObject({ code: 0, stderr: expect.stringMatching(/✓ Refine [^]*\ncompleted · /) });
     const [, jobId = ''] = /^job (\S+)/.exec(run.stderr) ?? [];
     expect((await nightshift(['workflows', 'graph', '--job', jobId])).stdout).toMatch(/^flowchart TD\n/);
+    for (const name of ['refine-until-good', 'Refine until good', 'workflow/refine-until-good'])
+      expect((await nightshift(['jobs', '--workflow', name, '--json'])).stdout).toContain(`"id":"${jobId}"`);
+    expect(await nightshift(['jobs', '--workflow', 'nobody'])).toMatchObject({ code: 4 });
+  }, 90_000);
+
+  it('publishes what was saved, and says yes for a person', async () => {
+    const file = join(folder, 'careful.json');
+    const node = (id: string, data: object = {}) => ({ id, type: id, position: { x: 0, y: 0 }, data });
+    const nodes = [node('start', { label: 'Start' }), node('approval', { label: 'Sure', prompt: 'Sure?' })];
+    const edges = [{ id: 'e', source: 'start', target: 'approval' }];
+    writeFileSync(file, JSON.stringify({ meta: { version: '2.0.0', name: 'Careful', id: 'careful' }, nodes, edges }));
+    expect(await nightshift(['workflows', 'push', file, '--draft'])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('nightshift workflows publish careful') },
+    });
+    expect(await nightshift(['workflows', 'publish', 'careful'])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('careful: version 1 is published.') },
+    });
+    const run = await nightshift(['workflows', 'run', 'careful', 'go on?']);
+    expect(run).toMatchObject({ code: 6, stderr: expect.stringMatching(/approve \S+ --action reject/) });
+    const [, request = ''] = /approve (\S+) --action approve/.exec(run.stderr) ?? [];
+    const wrong = await nightshift(['approve', request, '--decision', 'report']);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action approve') });
+    expect(await nightshift(['approve', request, '--yes'])).toMatchObject({ code: 0 });
+    expect(await nightshift(['approve', request, '--deny'])).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^Request already answered: approve by you, /) },
+    });
+    expect((await nightshift(['approve', request])).stdout).toMatch(/^approve by you, .+: /);
   }, 90_000);
 
   it('says where a document is wrong', async () => {

@@ -28,8 +28,8 @@ export interface CliInit extends Streams {
 }
 
 const epilogue = `
-Where the server is and who asks: --url and --token, else NIGHTSHIFT_URL and NIGHTSHIFT_TOKEN, else what \`npm start\` has left in
-.nightshift of this folder or of one above, else http://127.0.0.1:4000.
+Where the server is and who asks: --url and --token, else NIGHTSHIFT_URL and NIGHTSHIFT_KEY (an API key; NIGHTSHIFT_TOKEN, if it is set,
+comes first), else what \`npm start\` has left in .nightshift of this folder or of one above, else http://127.0.0.1:4000.
 
 Exit codes: 0 done · 1 failed · 2 usage · 3 no access · 4 not found · 5 no server · 6 waits for somebody · 130 left by Ctrl-C`;
 
@@ -101,7 +101,7 @@ function globalOptions(): Option[] {
     new Option('--url <url>', 'the server'),
     new Option(
       '--token <token>',
-      'an API key or a token; others on this machine may see it here, so better in NIGHTSHIFT_TOKEN',
+      'an API key or a token; others on this machine may see it here, so better in NIGHTSHIFT_KEY',
     ),
     new Option('--workspace <id>', 'the workspace, for the token of a user of several'),
     new Option('--json', 'results as JSON, a value on each line; asks nobody'),

@@ -74,9 +74,12 @@ describe('where the server is, and who asks', () => {
     });
   });
 
-  it('takes the variable of the documents, when the other one is not set', () => {
-    expect(readEnvironment({ NIGHTSHIFT_KEY: 'k' }).token).toBe('k');
-    expect(readEnvironment({ NIGHTSHIFT_KEY: 'k', NIGHTSHIFT_TOKEN: 't' }).token).toBe('t');
+  it('takes a key or, before it, a token, and says which', async () => {
+    const found = (variables: object) => findConnection({}, readEnvironment({ ...variables }), below);
+    expect(await found({ NIGHTSHIFT_KEY: 'k' })).toMatchObject({ token: 'k', tokenFrom: 'NIGHTSHIFT_KEY' });
+    expect(await found({ NIGHTSHIFT_KEY: 'k', NIGHTSHIFT_TOKEN: 't' })).toMatchObject({
+      ...{ token: 't', tokenFrom: 'NIGHTSHIFT_TOKEN' },
+    });
   });
 
   it('sends the demo key to no other machine', async () => {

@@ -47,7 +47,7 @@ export async function findConnection(
   const key = keyFile === undefined || !isThisMachine(base) ? undefined : (await textOf(keyFile))?.trim();
   const [token, tokenFrom] = firstOf<string | undefined>([
     [flags.token, '--token'],
-    [environment.token, 'NIGHTSHIFT_TOKEN'],
+    [environment.token, environment.tokenFrom],
     [key, keyFile === undefined ? '' : relative(from, keyFile)],
     [undefined, 'nowhere'],
   ]);
@@ -62,7 +62,7 @@ export function tokenOf({ token }: Connection): string {
     code: 'unauthenticated',
     message: 'There is no API key to ask with.',
     remedy:
-      'Set NIGHTSHIFT_TOKEN to a key (nsk_…) or a token, or run this in the folder where `npm start` runs: its demo key is found there.',
+      'Set NIGHTSHIFT_KEY to an API key (nsk_…), or NIGHTSHIFT_TOKEN to a token, or run this in the folder where `npm start` runs: its demo key is found there.',
   });
 }
 

@@ -2,8 +2,10 @@
 export interface CliEnvironment {
   /** NIGHTSHIFT_URL. */
   readonly url: string | undefined;
-  /** NIGHTSHIFT_TOKEN; else NIGHTSHIFT_KEY, which the documents' examples use. */
+  /** NIGHTSHIFT_KEY, an API key as in the documents' examples. A NIGHTSHIFT_TOKEN, such as a user's own, comes before it. */
   readonly token: string | undefined;
+  /** Which of the two it is. */
+  readonly tokenFrom: string;
   /** NIGHTSHIFT_WORKSPACE: which one, for the token of a user of several. */
   readonly workspace: string | undefined;
   /** DATA_DIR: where `npm start` keeps its key and says where it serves. */
@@ -25,6 +27,7 @@ export function readEnvironment(from: Readonly<Record<string, string | undefined
   return {
     url: text('NIGHTSHIFT_URL'),
     token: text('NIGHTSHIFT_TOKEN') ?? text('NIGHTSHIFT_KEY'),
+    tokenFrom: text('NIGHTSHIFT_TOKEN') === undefined ? 'NIGHTSHIFT_KEY' : 'NIGHTSHIFT_TOKEN',
     workspace: text('NIGHTSHIFT_WORKSPACE'),
     dataDir: text('DATA_DIR'),
     noColor: text('NO_COLOR') !== undefined,

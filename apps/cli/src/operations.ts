@@ -16,6 +16,7 @@ export const documents = {
   workspaceTools: `query CliWorkspaceTools($after: String) {
     workspaceTools(first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
   }`,
+  workflow: `query CliWorkflow($id: ID!) { workflow(id: $id) { id clientId name publishedVersion } }`,
   modelProviders: `query CliModelProviders { workspace { name modelProviders { name baseUrl defaultModel isDefault keyHint } } }`,
 } as const;
 
@@ -79,6 +80,17 @@ export const workspaceToolsDocument: TypedDocument<
   },
   { readonly after: string | undefined }
 > = documents.workspaceTools;
+
+/** A workflow as it is found. */
+export interface FoundWorkflow {
+  readonly id: string;
+  readonly clientId: string | null;
+  readonly name: string;
+  readonly publishedVersion: number | null;
+}
+
+export const workflowDocument: TypedDocument<{ readonly workflow: FoundWorkflow | null }, { readonly id: string }> =
+  documents.workflow;
 
 /** A provider that the workspace has set. */
 export interface ListedProvider {

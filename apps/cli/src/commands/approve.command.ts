@@ -1,4 +1,5 @@
 import type { Interrupt, Nightshift } from '@nightshift/client';
+import { MeDocument } from '@nightshift/client/operations';
 import type { Command } from 'commander';
 
 import { notFound } from '../cli.errors.js';
@@ -8,6 +9,7 @@ import { RequestDesk } from '../follow/request-desk.js';
 import { type AnswerFlags, answerFrom } from '../requests/answer-from.js';
 import { howToAnswer } from '../requests/how-to-answer.js';
 import { LEFT } from '../requests/prompts.js';
+import { explained, saySettled } from '../requests/say-settled.js';
 import { showRequest } from '../requests/show-request.js';
 import type { Perform } from './perform.js';
 
@@ -27,8 +29,8 @@ export function addApprove(program: Command, perform: Perform): void {
       'Answers a request: an approval, a question, a call with an unknown outcome. Without an id, the inbox: what waits for you, one after the other; where nobody can be asked, a list, and exit code 6 if there is anything in it.',
     )
     .argument('[request]', 'the id of the request')
-    .option('-y, --yes', 'approve the call as it is')
-    .option('--deny', 'do not let it run')
+    .option('-y, --yes', 'approve the call as it is; of a question: as --action approve')
+    .option('--deny', 'do not let it run; of a question: as --action reject')
     .option('--arguments <json>', 'approve it with these arguments instead')
     .option('--hash <text>', 'approve only if the arguments still are those with this hash (argumentsHash)')
     .option('--grant <minutes>', 'approve the same operation for 5, 10 or 30 minutes')
@@ -50,12 +52,15 @@ async function approve(context: Context, id: string, flags: ApproveFlags): Promi
   if (request === null) throw notFound(`request ${id} that you may see`, '`nightshift approve` lists what is open.');
   const answer = answerFrom(flags, request);
   if (answer !== null) {
-    const settled = await client.interrupts.resolve({ id, ...answer });
+    const settled = await client.interrupts.resolve({ id, ...answer }).catch(async (error: unknown) => {
+      throw await explained(client, id, error);
+    });
     sayOutcome(context, settled ?? request);
     return exitCodes.ok;
   }
   if (request.status !== 'OPEN') {
-    sayOutcome(context, request);
+    const { me } = await client.query(MeDocument, {});
+    sayOutcome(context, request, saySettled(request, { me: me.id, now: Date.now() }));
     return exitCodes.ok;
   }
   return context.screen.isInteractive ? ask(context, client, [request]) : list(context, [request]);
@@ -107,11 +112,11 @@ function list({ screen, json, emit }: Context, requests: readonly Interrupt[]): 
   return exitCodes.waiting;
 }
 
-function sayOutcome({ screen, json, emit }: Context, request: Interrupt): void {
+function sayOutcome({ screen, json, emit }: Context, request: Interrupt, how?: string): void {
   if (json) {
     emit(request);
     return;
   }
-  const outcome = (request.outcome ?? request.status.toLowerCase()).replaceAll('_', ' ');
+  const outcome = how ?? (request.outcome ?? request.status.toLowerCase()).replaceAll('_', ' ');
   screen.line(`${outcome}: ${request.title}`);
 }

@@ -9,6 +9,7 @@ import type { Cell } from '../format/table.js';
 import { jobListDocument, type ListedJob } from '../operations.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen, Style } from '../terminal/screen.js';
+import { findWorkflow } from './find-workflow.js';
 import type { Perform } from './perform.js';
 import { enumWords, instantOf, wholeNumber } from './words.js';
 
@@ -34,27 +35,29 @@ export function addJobs(program: Command, perform: Perform): void {
     .option('-s, --status <words>', `only these: ${jobStatuses.map((word) => word.toLowerCase()).join(', ')}`)
     .option('-k, --kind <words>', 'only these: chat, workflow')
     .option('--thread <id>', 'only of this thread')
-    .option('--workflow <id>', 'only of this workflow')
+    .option('--workflow <id>', 'only of this workflow: its id, that of its document, or its name')
     .option('--since <when>', 'only those started since: 30m, 2h, 7d or a date')
     .option('-n, --limit <number>', 'how many at most', '20')
     .action((flags: JobsFlags) => perform((context) => jobs(context, flags)));
 }
 
 async function jobs(context: Context, flags: JobsFlags): Promise<ExitCode> {
-  const filter = toFilter(flags, Date.now());
+  const plain = toFilter(flags, Date.now());
   const limit = wholeNumber(flags.limit, '--limit', 1);
-  const found = await pages(await context.client(), filter, limit);
+  const client = await context.client();
+  const workflow = flags.workflow === undefined ? undefined : await findWorkflow(client, flags.workflow);
+  const filter = { ...plain, ...(workflow !== undefined && { workflowId: { eq: workflow.id } }) };
+  const found = await pages(client, filter, limit);
   if (context.json) for (const job of found) context.emit(job);
   else show(context.screen, found);
   return exitCodes.ok;
 }
 
-function toFilter({ status, kind, thread, workflow, since }: JobsFlags, now: number): object {
+function toFilter({ status, kind, thread, since }: JobsFlags, now: number): object {
   return {
     ...(status !== undefined && { status: { in: enumWords(status, jobStatuses, '--status') } }),
     ...(kind !== undefined && { kind: { in: enumWords(kind, jobKinds, '--kind') } }),
     ...(thread !== undefined && { threadId: { eq: thread } }),
-    ...(workflow !== undefined && { workflowId: { eq: workflow } }),
     ...(since !== undefined && { createdAt: { gte: instantOf(since, '--since', now).toISOString() } }),
   };
 }

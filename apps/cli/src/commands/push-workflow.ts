@@ -1,8 +1,14 @@
-import { ImportWorkflowDocument, PublishWorkflowDocument } from '@nightshift/client/operations';
+import type { Nightshift } from '@nightshift/client';
+import {
+  ImportWorkflowDocument,
+  PublishWorkflowDocument,
+  type PublishWorkflowMutation,
+} from '@nightshift/client/operations';
 
 import { CliError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
+import { findWorkflow } from './find-workflow.js';
 import { readInput } from './read-input.js';
 import { showIssue } from './validate-workflow.js';
 
@@ -23,18 +29,35 @@ export async function pushWorkflow(context: Context, file: string, { draft = fal
   const name = workflow.clientId ?? workflow.id;
   if (draft) {
     if (json) emit({ workflow, version: null, issues });
-    else screen.line(`${name}: draft saved.`);
+    else screen.line(`${name}: draft saved. Publish it: nightshift workflows publish ${name}`);
     return exitCodes.ok;
   }
-  const { publishWorkflow } = await client.mutate(PublishWorkflowDocument, { input: { id: workflow.id } });
-  refuse(publishWorkflow.userErrors);
-  const { version } = publishWorkflow;
+  const version = await publish(client, workflow.id);
   if (json) emit({ workflow, version, issues });
-  else
-    screen.line(
-      `${name}: version ${version?.number ?? '?'} is published. Run it: nightshift workflows run ${name} "…"`,
-    );
+  else screen.line(sayPublished(name, version));
   return exitCodes.ok;
+}
+
+/** Publishes the draft of a workflow: what was saved last is what runs from now on. */
+export async function publishWorkflow({ client, json, emit, screen }: Context, given: string): Promise<ExitCode> {
+  const server = await client();
+  const workflow = await findWorkflow(server, given);
+  const version = await publish(server, workflow.id);
+  if (json) emit({ workflow: { ...workflow, publishedVersion: version?.number ?? null }, version });
+  else screen.line(sayPublished(workflow.clientId ?? workflow.id, version));
+  return exitCodes.ok;
+}
+
+type Version = PublishWorkflowMutation['publishWorkflow']['version'];
+
+async function publish(client: Nightshift, id: string): Promise<Version> {
+  const { publishWorkflow: said } = await client.mutate(PublishWorkflowDocument, { input: { id } });
+  refuse(said.userErrors);
+  return said.version;
+}
+
+function sayPublished(name: string, version: Version): string {
+  return `${name}: version ${version?.number ?? '?'} is published. Run it: nightshift workflows run ${name} "…"`;
 }
 
 interface Refusal {

@@ -8,7 +8,7 @@ import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import type { Perform } from './perform.js';
-import { pushWorkflow } from './push-workflow.js';
+import { publishWorkflow, pushWorkflow } from './push-workflow.js';
 import { readInput } from './read-input.js';
 import { validateWorkflow } from './validate-workflow.js';
 import { wholeNumber } from './words.js';
@@ -39,8 +39,13 @@ export function addWorkflows(program: Command, perform: Perform): void {
     .command('push')
     .description('Saves a document and publishes it. The same meta.id again replaces the draft and adds a version.')
     .argument('<file>', 'the JSON document; - is standard input')
-    .option('--draft', 'save it, and publish nothing')
+    .option('--draft', 'save it, and publish nothing: `publish` does that later')
     .action((file: string, flags: { draft?: boolean }) => perform((context) => pushWorkflow(context, file, flags)));
+  workflows
+    .command('publish')
+    .description('Publishes the draft of a workflow that is saved already: a new version, which runs from now on.')
+    .argument('<workflow>', 'the id, the meta.id of its document, or its name')
+    .action((id: string) => perform((context) => publishWorkflow(context, id)));
   addRun(workflows, perform);
   workflows
     .command('graph')

@@ -3,6 +3,7 @@ import { type Interrupt, type Nightshift, NightshiftError } from '@nightshift/cl
 import { argumentsOf } from '../requests/arguments-of.js';
 import { type Answer, askAnswer, type Asking, type AskTools } from '../requests/ask-answer.js';
 import { LEFT, Prompts } from '../requests/prompts.js';
+import { explained } from '../requests/say-settled.js';
 import { showRequest } from '../requests/show-request.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen } from '../terminal/screen.js';
@@ -74,8 +75,10 @@ export class RequestDesk {
       return true;
     } catch (error) {
       if (!(error instanceof NightshiftError)) throw error;
-      const { screen } = this.init;
-      for (const line of [error.message, ...error.issues]) screen.note(screen.paint('red', `  ${oneLine(line)}`));
+      const { client, screen } = this.init;
+      const told = await explained(client, id, error);
+      const message = told instanceof Error ? told.message : error.message;
+      for (const line of [message, ...error.issues]) screen.note(screen.paint('red', `  ${oneLine(line)}`));
       return !correctable.has(error.code) && error.code !== 'arguments_changed';
     }
   }

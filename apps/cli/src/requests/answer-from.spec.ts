@@ -36,10 +36,31 @@ describe('an answer in flags', () => {
     expect(answerFrom({ action: 'skip' }, request('HUMAN_INPUT'))).toEqual({ action: 'SKIP' });
   });
 
+  it('says yes and no to a question that takes them', () => {
+    const options = [
+      { id: 'continue', label: 'Continue', action: 'approve' },
+      { id: 'stop', label: 'Stop', action: 'reject' },
+    ];
+    for (const question of [request('HUMAN_INPUT'), request('HUMAN_INPUT', { options })]) {
+      expect(answerFrom({ yes: true }, question)).toEqual({ action: 'APPROVE' });
+      expect(answerFrom({ deny: true, reason: 'no' }, question)).toEqual({ action: 'REJECT', reason: 'no' });
+    }
+    expect(() => answerFrom({ yes: true, action: 'skip' }, request('HUMAN_INPUT'))).toThrow(usage);
+  });
+
+  it('that does not fit is refused with those that do', () => {
+    const form = request('HUMAN_INPUT', { inputSchema: { type: 'string' }, actions: ['submit', 'skip'] });
+    const remedy: unknown = expect.stringContaining("approve i --data '…'\nnightshift approve i --action skip");
+    expect(() => answerFrom({ yes: true }, form)).toThrow(expect.objectContaining({ exitCode: 2, remedy }));
+    expect(() => answerFrom({ action: 'approve' }, approval)).toThrow(
+      expect.objectContaining({ remedy: expect.stringContaining('approve i --yes') }),
+    );
+  });
+
   it('is none without flags, and a wrong one with those of another kind', () => {
     expect(answerFrom({}, approval)).toBeNull();
     expect(() => answerFrom({ data: 'x' }, approval)).toThrow(usage);
-    expect(() => answerFrom({ yes: true }, request('HUMAN_INPUT'))).toThrow(usage);
+    expect(() => answerFrom({ yes: true }, request('UNKNOWN_OUTCOME'))).toThrow(usage);
     expect(() => answerFrom({ yes: true, deny: true }, approval)).toThrow(usage);
     expect(() => answerFrom({ decision: 'perhaps' }, request('UNKNOWN_OUTCOME'))).toThrow(usage);
   });

@@ -5,6 +5,9 @@ import { enumWords, jsonOf, wholeNumber } from '../commands/words.js';
 import { exitCodes } from '../exit-code.js';
 import type { Answer } from './ask-answer.js';
 import { askedOf } from './asked.js';
+import { commandsFor } from './how-to-answer.js';
+import { questionActions, takesAction } from './offered-actions.js';
+import { kindWord } from './show-request.js';
 
 /** An answer in flags. */
 export interface AnswerFlags {
@@ -20,17 +23,19 @@ export interface AnswerFlags {
   readonly reason?: string;
 }
 
-const actions = ['SUBMIT', 'APPROVE', 'MODIFY', 'CUSTOM', 'SKIP', 'REJECT'] as const;
 const outcomes = ['HAPPENED', 'DID_NOT_HAPPEN', 'REPEAT', 'REPORT'] as const;
 
 /** The answer that the flags give to a request; null when they give none. Throws when they do not go with its kind. */
 export function answerFrom(flags: AnswerFlags, request: Interrupt): Answer | null {
-  const answer = flagsOf(request.kind, flags);
+  const answer = flagsOf(request, flags);
   if (answer === null) {
     const given = ['yes', 'deny', 'arguments', 'action', 'data', 'decision', 'result'] as const;
     const wrong = given.find((name) => flags[name] !== undefined);
     if (wrong === undefined) return null;
-    throw usageError(`--${wrong} does not answer this request: it is of the kind ${request.kind.toLowerCase()}.`);
+    const kind = kindWord(request.kind);
+    const commands = commandsFor(request);
+    const remedy = commands.length === 0 ? undefined : `What answers it:\n${commands.join('\n')}`;
+    throw usageError(`--${wrong} does not answer this request (${kind}).`, remedy);
   }
   const answered = toAnswer(answer, flags, request);
   return flags.reason === undefined ? answered : { ...answered, reason: flags.reason };
@@ -38,14 +43,24 @@ export function answerFrom(flags: AnswerFlags, request: Interrupt): Answer | nul
 
 type Given = 'approval' | 'denial' | 'question' | 'outcome';
 
-function flagsOf(kind: Interrupt['kind'], flags: AnswerFlags): Given | null {
-  const { yes, deny, arguments: edited, action, data, decision } = flags;
+function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
+  const { kind } = request;
+  const { yes, deny, arguments: edited, decision } = flags;
   const approves = yes === true || edited !== undefined;
-  if (kind === 'TOOL_APPROVAL' && approves && deny === true) throw usageError('--yes and --deny do not go together.');
+  if (approves && deny === true) throw usageError('--yes and --deny do not go together.');
   if (kind === 'TOOL_APPROVAL' && approves) return 'approval';
   if (kind === 'TOOL_APPROVAL' && deny === true) return 'denial';
-  if (kind === 'HUMAN_INPUT' && (action !== undefined || data !== undefined)) return 'question';
+  if (kind === 'HUMAN_INPUT') return questionFlags(request, flags);
   return kind === 'UNKNOWN_OUTCOME' && decision !== undefined ? 'outcome' : null;
+}
+
+/** Yes and no are actions, where the question takes them. */
+function questionFlags(request: Interrupt, { yes, deny, arguments: edited, action, data }: AnswerFlags): Given | null {
+  const isWord = yes === true || deny === true;
+  if (isWord && action !== undefined) throw usageError('--yes and --deny do not go together with --action.');
+  if (edited !== undefined) return null;
+  if (isWord) return takesAction(askedOf(request), yes === true ? 'APPROVE' : 'REJECT') ? 'question' : null;
+  return action !== undefined || data !== undefined ? 'question' : null;
 }
 
 function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer {
@@ -55,7 +70,8 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
     case 'denial':
       return { decision: 'DENY' };
     case 'question': {
-      const [action = 'SUBMIT'] = enumWords(flags.action ?? 'submit', actions, '--action');
+      const word = flags.yes === true ? 'approve' : flags.deny === true ? 'reject' : (flags.action ?? 'submit');
+      const [action = 'SUBMIT'] = enumWords(word, questionActions, '--action');
       return { action, ...(flags.data !== undefined && { data: dataOf(flags.data, request) }) };
     }
     case 'outcome': {

@@ -2,8 +2,9 @@ import type { Interrupt } from '@nightshift/client';
 import type { ResolveInterruptInput } from '@nightshift/client/operations';
 
 import { askForm } from './ask-form.js';
-import { type Asked, askedOf } from './asked.js';
+import { askedOf } from './asked.js';
 import { editJson } from './edit-json.js';
+import { offeredActions, type QuestionAction } from './offered-actions.js';
 import { type Choice, LEFT, type Prompts } from './prompts.js';
 
 /** An answer without the id of its request. */
@@ -81,38 +82,24 @@ const actionWords = {
   CUSTOM: 'Give an answer of its own',
   SKIP: 'Skip',
   REJECT: 'Refuse',
-} as const;
-type Action = keyof typeof actionWords;
+} as const satisfies Record<QuestionAction, string>;
 
 async function askQuestion(request: Interrupt, tools: AskTools): Promise<Asking> {
   const asked = askedOf(request);
   const own = asked.options.map(({ label }, at) => ({ value: `option ${at}`, label }));
-  const actions = actionsOf(asked).map((action) => ({ value: action, label: actionWords[action] }));
+  const actions = offeredActions(asked).map((action) => ({ value: action, label: actionWords[action] }));
   const chosen = await tools.prompts.choose('Your answer?', [...own, ...actions, LATER]);
   if (chosen === LEFT || chosen === 'later') return chosen;
   const option = asked.options[Number(/^option (\d+)$/.exec(chosen)?.[1] ?? -1)];
   if (option !== undefined) {
     return option.action === 'CUSTOM' ? { action: 'CUSTOM', data: option.id } : { action: option.action };
   }
-  const action = chosen as Action; // what is no option is one of the actions
+  const action = chosen as QuestionAction; // what is no option is one of the actions
   if (action === 'REJECT') return askReason(tools.prompts, { action });
   if (action === 'APPROVE' || action === 'SKIP') return { action };
   const form = action === 'SUBMIT' ? asked.schema : { type: 'string' };
   const filled = await askForm(tools.prompts, { title: 'Answer', schema: form, editor: tools.editor });
   return filled === LEFT ? LEFT : { action, data: filled.value };
-}
-
-/** What makes sense here; a request that names no actions takes all of them. */
-function actionsOf({ actions, options, schema, output }: Asked): Action[] {
-  const usual: Action[] =
-    output !== undefined
-      ? ['APPROVE', 'MODIFY', 'REJECT']
-      : schema !== undefined
-        ? ['SUBMIT', 'SKIP', 'REJECT']
-        : ['APPROVE', 'REJECT', 'SKIP'];
-  if (actions.length === 0) return options.length === 0 ? usual : [];
-  const known = Object.keys(actionWords) as Action[]; // the keys of this very object
-  return known.filter((action) => actions.includes(action));
 }
 
 async function askOutcome({ prompts, editor }: AskTools): Promise<Asking> {

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Interrupt } from '@nightshift/client';
+
+import { howToAnswer } from './how-to-answer.js';
+
+// As far as it is looked at.
+const lines = (kind: Interrupt['kind'], request: object, mayDecide = true) =>
+  howToAnswer({ id: 'i', kind, request, mayDecide } as Interrupt).map((line) =>
+    line.replace('nightshift approve i ', ''),
+  );
+const option = (id: string, action: string) => ({ id, label: id, action });
+
+describe('how to answer', () => {
+  it('an approval', () => {
+    expect(lines('TOOL_APPROVAL', { approvable: true })).toEqual(['--yes', '--deny']);
+    expect(lines('TOOL_APPROVAL', { approvable: false })).toEqual(['--deny']);
+  });
+
+  it('an approval of a workflow, by the answers it has', () => {
+    const options = [option('approve', 'approve'), option('reject', 'reject')];
+    expect(lines('HUMAN_INPUT', { mode: 'approval', options })).toEqual(['--action approve', '--action reject']);
+    const own = [option('continue', 'approve'), option("it's late", 'custom')];
+    expect(lines('HUMAN_INPUT', { options: own })).toEqual([
+      '--action approve',
+      `--action custom --data 'it'\\''s late'`,
+    ]);
+  });
+
+  it('a question, by its form, and the output of a node', () => {
+    expect(lines('HUMAN_INPUT', { actions: ['submit', 'skip'] })).toEqual(["--data '…'", '--action skip']);
+    expect(lines('HUMAN_INPUT', { inputSchema: {} })).toEqual(["--data '…'", '--action skip', '--action reject']);
+    expect(lines('HUMAN_INPUT', { context: { output: 'so' } })).toEqual([
+      ...['--action approve', "--action modify --data '…'", '--action reject'],
+    ]);
+  });
+
+  it('is nothing that others have to answer', () => {
+    expect(lines('TOOL_APPROVAL', { approvable: true }, false)).toEqual([]);
+  });
+});
