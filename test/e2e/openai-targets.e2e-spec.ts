@@ -136,6 +136,25 @@ describe('what a client sends along', () => {
     stage.model.enqueue(textReply(['What?']));
     await stage.door.ask({ model: 'helper', messages }, elsewhere);
     expect(JSON.stringify(lastAsked()['messages'])).not.toContain('call_sum');
+    // Of a conversation that has gone on for very long, the newest answers are looked through.
+    const answers = (count: number) =>
+      rows(
+        `WITH one AS (SELECT * FROM openai_answer WHERE session_id = 'webui' ORDER BY id LIMIT 1),
+         jobs AS (INSERT INTO job (workspace_id, id, kind, status, principal, model, input, finished_at)
+           SELECT workspace_id, uuidv7(), 'chat', 'failed', principal, '', '{}', now() FROM one, generate_series(1, $1) RETURNING id)
+         INSERT INTO openai_answer (workspace_id, id, job_id, principal, session_id, model, format)
+         SELECT one.workspace_id, jobs.id, jobs.id, one.principal, one.session_id, one.model, one.format FROM one, jobs`,
+        [count],
+      );
+    for (const [count, isFound] of [
+      [490, true],
+      [20, false],
+    ] as const) {
+      await answers(count);
+      stage.model.enqueue(textReply(['Yes.']));
+      await stage.door.ask({ model: 'helper', messages }, headers);
+      expect(JSON.stringify(lastAsked()['messages']).includes('call_sum')).toBe(isFound);
+    }
   });
 
   it('of a plain history with tools begins something new', async () => {

@@ -31,6 +31,9 @@ export interface AnswerLookup {
   readonly digest: string | null;
 }
 
+/** Calls of older answers of a session are not looked up: what a turn reads must not grow with its conversation for ever. */
+const mostAnswers = 500;
+
 /** Nothing but calls of the client is open: no other request, and no call that runs elsewhere. */
 const isPaused = `j.status = 'waiting' AND j.cancel_requested_at IS NULL
     AND EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
@@ -110,7 +113,7 @@ export class AnswersRepository {
     };
   }
 
-  /** Those of `ids` that are settled calls of the session, the newest where a provider has repeated one. */
+  /** Those of `ids` that are settled calls of the session's newest 500 answers; the newest where a provider has repeated one. */
   async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
     const { workspaceId, id } = asker;
     if (ids.length === 0) return [];
@@ -118,10 +121,11 @@ export class AnswersRepository {
       name: 'answer-calls',
       text: `SELECT DISTINCT ON (c.call_id) c.call_id AS id, c.name, c.arguments,
                     coalesce(c.result, c.error->>'message', '') AS result
-               FROM openai_answer a JOIN tool_call c ON c.workspace_id = a.workspace_id AND c.job_id = a.job_id
-              WHERE a.workspace_id = $1 AND a.principal = $2 AND a.session_id = $3 AND c.call_id = ANY($4::text[])
-                AND c.finished_at IS NOT NULL ORDER BY c.call_id, c.id DESC`,
-      values: [workspaceId, id, sessionId, ids],
+               FROM (SELECT DISTINCT n.job_id FROM (SELECT job_id FROM openai_answer
+                       WHERE workspace_id = $1 AND principal = $2 AND session_id = $3 ORDER BY id DESC LIMIT $5) n) a
+               JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = a.job_id
+              WHERE c.call_id = ANY($4::text[]) AND c.finished_at IS NOT NULL ORDER BY c.call_id, c.id DESC`,
+      values: [workspaceId, id, sessionId, ids, mostAnswers],
     });
   }
 
