@@ -1,6 +1,7 @@
 import { compileExpression } from '#tools';
 
 import { textOrJson } from './json-text.js';
+import { lazyMembers } from './lazy-members.js';
 import type { NodeContext } from './node-executor.js';
 import { refusal } from './to-node-error.js';
 
@@ -14,9 +15,8 @@ export function evaluate(expression: string, { input, view }: Pick<NodeContext, 
   const answer = compiled.evaluate({
     input: textOrJson(input),
     text: input,
-    // All of a run's outputs are many, and most expressions name none of them.
-    outputs: expression.includes('outputs') ? Object.fromEntries(view.outputs) : {},
-    inputs: Object.fromEntries(view.inputs),
+    outputs: lazyMembers(view.outputs), // all of a run's are many, and most expressions name few of them
+    inputs: lazyMembers(view.inputs),
   });
   if (!answer.ok) throw refusal(`The expression ${answer.problem}`);
   return answer.value;

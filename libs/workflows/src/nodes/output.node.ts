@@ -91,9 +91,9 @@ function labelOf({ nodes }: ContextOf<'output'>['graph'], source: string): strin
 
 function finish({ node, view, ports }: ContextOf<'output'>, text: string): NodeOutcome {
   const { format, includeMetadata } = node.data;
-  const metadata = {
+  const metadata = () => ({
     nodeChain: view.earlier.map(({ nodeId }) => nodeId),
     timestamp: new Date(ports.now()).toISOString(),
-  };
-  return handOn(formatOutput(text, format, includeMetadata ? metadata : null), []);
+  });
+  return handOn(formatOutput(text, format, includeMetadata ? metadata() : null), []);
 }
