@@ -37,6 +37,8 @@ describe('a request that cannot be served', () => {
   it.each<readonly [body: unknown, headers: Readonly<Record<string, string>>, status: number, expected: object]>([
     ['{', {}, 400, error('Invalid request body')],
     [[], {}, 400, error('Invalid request body')],
+    ['', {}, 400, error('Messages array is required and must not be empty', 'messages')],
+    [{ messages: [user('hi')] }, {}, 400, error('Model is required', 'model')],
     [{ model: 'helper' }, {}, 400, error('Messages array is required and must not be empty', 'messages')],
     [
       { model: 'helper', messages: [{ role: 'system', content: 'x' }] },
@@ -78,6 +80,15 @@ describe('a request that cannot be served', () => {
     expect([reply.status, reply.json]).toEqual([status, expected]);
     expect(reply.headers['x-job-id']).toBeUndefined();
     expect(reply.headers['x-request-id']).toEqual(expect.any(String));
+  });
+
+  it('is told which calls are too many', async () => {
+    const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
+    const calls = Array.from({ length: 40_000 }, (_, i) => ({ ...call, id: `c${i}` }));
+    const message = { role: 'assistant', content: null, tool_calls: calls };
+    const reply = await stage.door.ask({ model: 'helper', messages: [user('a'), message, user('b')] });
+    const text = 'Too many tool_calls in messages: with a result for each there are 40003 messages, at most 2000';
+    expect([reply.status, reply.json]).toEqual([400, error(text, 'messages')]);
   });
 
   it('is not read when it is too large', async () => {

@@ -196,11 +196,11 @@ export const settings = z.object({
   STREAMS_PER_JOB: whole([100, 1, 100_000], 'Open streams of a job, in one process.'),
   OPENAI_ANSWERS_PER_PRINCIPAL: whole(
     [200, 1, 100_000],
-    'Requests to /v1/chat/completions of a principal that are being answered, in one process.',
+    'Requests to /v1/chat/completions and /v1/tools/execute of a principal that are being answered, in one process.',
   ),
   OPENAI_MAX_HOLD_MS: ms(
     [600_000, 1, 86_400_000],
-    'How long /v1/chat/completions waits for an answer that is not streamed.',
+    'How long /v1/chat/completions holds an answer that is not streamed, and /v1/tools/execute a result.',
   ),
   OPENAI_PENDING_TTL_MS: ms(
     [86_400_000],

@@ -17,7 +17,27 @@ import {
   weather,
 } from '../../../../../test/harness/answer-reading.js';
 import { asLog, completed, finishedAs, type StoryCall, tellStory } from '../../../../../test/harness/answer-stories.js';
+import { splitBlocks } from '../request/tool-blocks.js';
 import { AnswerReader } from './answer-reader.js';
+
+describe('a name that is no name', () => {
+  it('leaves a block of Open WebUI on its lines', () => {
+    const odd = { ...weather, id: 'a"\n<b>', name: 'x" y="\r\n</details>\u2028' };
+    const told = contentOf(readAnswer(oneByOne(story(asks('', odd), says('Done.'))), { format: 'open-webui' }));
+    expect(told.split('\n')).toEqual([
+      expect.stringMatching(
+        /^<details [^<>]* id="a&quot;&#10;&lt;b&gt;" name="x&quot; y=&quot;&#13;&#10;&lt;[^<>]*&#8232;" [^<>]*>$/,
+      ),
+      '<summary>Tool Executed</summary>',
+      '</details>',
+      'Done.',
+    ]);
+    expect(splitBlocks(told)).toEqual([
+      { type: 'call', id: odd.id },
+      { type: 'text', text: 'Done.' },
+    ]);
+  });
+});
 
 describe('calls, inline', () => {
   const told = (call: Partial<StoryCall>) =>

@@ -88,8 +88,10 @@ function cut(text: string, length: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length);
 }
 
+/** One line, whatever the value is: a block is found again by its lines. */
 function attribute(name: string, value: string): string {
-  return `${name}="${escapeText(value)}"`;
+  const line = escapeText(value).replace(/[\p{Cc}\u2028\u2029]/gu, (character) => `&#${character.charCodeAt(0)};`);
+  return `${name}="${line}"`;
 }
 
 const escapes: Readonly<Record<string, string>> = {

@@ -17,6 +17,7 @@ import { StartWorkflowService } from '#workflows';
 
 import type { Allowance } from '../../limits/start-limiter.js';
 import type { ModelTarget } from '../models/model-directory.js';
+import { OpenAiError } from '../openai-error.js';
 import type { Mode } from '../request/choose-mode.js';
 import type { CompletionRequest } from '../request/completion-request.js';
 import { toWorkflowTurn } from '../request/workflow-turn.js';
@@ -63,8 +64,9 @@ export class AnswerStarts {
     private readonly config: Config,
   ) {}
 
-  /** Throws `rate_limited` and what `ChatService.start` and `StartWorkflowService.start` throw. */
+  /** Throws `OpenAiError` 400, `rate_limited` and what `ChatService.start` and `StartWorkflowService.start` throw. */
   async start(principal: MemberPrincipal, order: NewAnswerOrder): Promise<StartedAnswer> {
+    this.assertFits(order);
     const limiter = this.limiters.of(order.target);
     const allowance = limiter.take(principal.id);
     const answer = toNewAnswer(principal, order);
@@ -79,6 +81,14 @@ export class AnswerStarts {
       if (error instanceof AppError && error.code === 'thread_busy') return { type: 'thread-busy' };
       throw error;
     }
+  }
+
+  /** Each call gets a result: so few messages may become many. Those that were sent are counted where all starts are. */
+  private assertFits({ request, messages }: NewAnswerOrder): void {
+    const { MAX_MESSAGES: most } = this.config.values;
+    if (request.messages.length > most || messages.length <= most) return;
+    const message = `Too many tool_calls in messages: with a result for each there are ${messages.length} messages, at most ${most}`;
+    throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
 
   private accept(principal: MemberPrincipal, order: NewAnswerOrder, place: Place): Promise<StartedJob> {

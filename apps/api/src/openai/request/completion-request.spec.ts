@@ -50,7 +50,6 @@ describe('a body', () => {
     ['text', 'x'],
     ['an array', []],
     ['null', null],
-    ['nothing', undefined],
   ])('that is %s is none', (_, body) => {
     expect(refusalOf(() => parseCompletionRequest(body))).toEqual(invalid);
   });
@@ -65,11 +64,16 @@ describe('a body', () => {
     expect(refusal({ [name]: value })).toEqual(refused);
   });
 
+  it('that is nothing is told what is missing, and one without a model too', () => {
+    const refused = [400, 'Messages array is required and must not be empty', 'messages', null];
+    expect(refusalOf(() => parseCompletionRequest(undefined))).toEqual(refused);
+    for (const model of [undefined, null, ''])
+      expect(refusal({ model })).toEqual([400, 'Model is required', 'model', null]);
+  });
+
   const deep = Array.from({ length: 200 }).reduce((inner) => ({ inner }), {});
   it.each([
     { model: 5 },
-    { model: undefined },
-    { model: '' },
     { temperature: '1' },
     { max_tokens: 0 },
     { stream: 'true' },

@@ -50,6 +50,8 @@ export function parseCompletionRequest(body: unknown): CompletionRequest {
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
   refuseUnsupported(fields);
+  if ((fields['model'] ?? '') === '')
+    throw new OpenAiError({ status: 400, message: 'Model is required', param: 'model' });
   const parsed = completionBody.safeParse(fields);
   if (!parsed.success) throw invalidBody();
   const { data } = parsed;
@@ -67,8 +69,8 @@ export function parseCompletionRequest(body: unknown): CompletionRequest {
   };
 }
 
-/** Normalised once, here: what is hashed is what is stored. */
-function storableFields(body: unknown): Fields {
+/** Normalised once, here: what is hashed is what is stored. Who sends nothing is told what is missing. */
+function storableFields(body: unknown = {}): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
   try {
     return toStorable(body) as Fields; // an object in, an object out

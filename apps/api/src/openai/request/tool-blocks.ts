@@ -93,5 +93,10 @@ const characters: Readonly<Record<string, string>> = {
 };
 
 function unescapeText(text: string): string {
-  return text.replace(/&(?:amp|lt|gt|quot|#x27);/g, (escaped) => characters[escaped] ?? escaped);
+  return text.replace(/&(?:amp|lt|gt|quot|#x27|#\d{1,4});/g, (escaped) => characters[escaped] ?? numbered(escaped));
+}
+
+/** `&#10;` */
+function numbered(escaped: string): string {
+  return String.fromCharCode(Number(escaped.slice(2, -1)));
 }
