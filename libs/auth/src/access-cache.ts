@@ -11,7 +11,8 @@ const MOST = 10_000;
 /**
  * Who may enter, remembered for at most a second, so that a burst of requests by one principal costs one look-up a second.
  * A change of membership, role or key is told by the bus and forgets everything at once; without the hint the second is
- * the floor. Keys are unique across workspaces (a prefix, a user id, a hash of the credential), so no answer is shared.
+ * the floor. That somebody is no member is never taken from memory: `userAnew` asks. Keys are unique across workspaces (a
+ * prefix, a user id, a hash of the credential), so no answer is shared.
  */
 export class AccessCache {
   private readonly keys: TimedCache<KeyRecord | null>;
@@ -42,6 +43,12 @@ export class AccessCache {
 
   user(id: string): Promise<UserRecord | null> {
     return this.users.get(id, () => this.identities.user(id));
+  }
+
+  /** The user as it is now, which others are then told as well. */
+  userAnew(id: string): Promise<UserRecord | null> {
+    this.users.forget(id);
+    return this.user(id);
   }
 
   userIdOf(token: VerifiedToken): Promise<string> {

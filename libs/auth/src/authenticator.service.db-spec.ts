@@ -247,8 +247,17 @@ describe('a token', () => {
     const identity = await identities.auth.authenticator.identify({ authorization });
     expect(identity.workspaceId).toBeNull();
     const { id } = await identities.auth.workspaces.create(identity, { name: 'mine' });
-    identities.clock.advance(1_000);
     expect(await authenticate(authorization)).toMatchObject({ workspaceId: id, role: 'owner' });
+  });
+
+  it('enters what was made a moment ago, also where nobody has heard of it', async () => {
+    const elsewhere = openTestIdentities(database);
+    const authorization = await identities.bearer(`here${serial}-owner`);
+    for (const { auth } of [identities, elsewhere]) await auth.authenticator.authenticate({ authorization });
+    const identity = await identities.auth.authenticator.identify({ authorization });
+    const { id: workspaceId } = await identities.auth.workspaces.create(identity, { name: 'second' });
+    for (const { auth } of [identities, elsewhere])
+      expect(await auth.authenticator.authenticate({ authorization, workspaceId })).toMatchObject({ workspaceId });
   });
 });
 

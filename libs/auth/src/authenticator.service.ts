@@ -6,6 +6,7 @@ import type { AccessCache } from './access-cache.js';
 import type { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
 import { notFound, unauthenticated, workspaceRequired } from './auth.errors.js';
 import { type Identity, tokenIdentity } from './identity.js';
+import type { MembershipRecord, UserRecord } from './identity.repository.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import {
   type KeyPrincipal,
@@ -77,10 +78,10 @@ export class Authenticator {
   private async enterByToken(token: string, workspaceId: string | undefined): Promise<UserPrincipal> {
     const { userId, expiresAt } = await this.identityOf(token);
     if (workspaceId !== undefined && !isId(workspaceId)) throw notFound('Workspace');
-    const memberships = (await this.parts.access.user(userId))?.memberships ?? [];
-    if (workspaceId === undefined && memberships.length > 1) throw workspaceRequired();
+    const { access } = this.parts;
     const asked = workspaceId?.toLowerCase();
-    const entered = memberships.find((membership) => asked === undefined || membership.workspaceId === asked);
+    // A workspace that was made a moment ago, here or elsewhere, is not remembered yet.
+    const entered = entryOf(await access.user(userId), asked) ?? entryOf(await access.userAnew(userId), asked);
     if (entered === undefined) throw notFound('Workspace');
     return userPrincipal({ workspaceId: entered.workspaceId, userId, role: entered.role, expiresAt });
   }
@@ -103,6 +104,13 @@ export class Authenticator {
   private hasEnded(principal: MemberPrincipal): boolean {
     return principal.expiresAt !== null && principal.expiresAt <= this.parts.clock.now();
   }
+}
+
+/** The membership that is entered. Throws when there are several and none was asked for. */
+function entryOf(user: UserRecord | null, asked: string | undefined): MembershipRecord | undefined {
+  const memberships = user?.memberships ?? [];
+  if (asked === undefined && memberships.length > 1) throw workspaceRequired();
+  return memberships.find(({ workspaceId }) => asked === undefined || workspaceId === asked);
 }
 
 function bearerOf(authorization: string | undefined): string {
