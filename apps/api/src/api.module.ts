@@ -13,6 +13,7 @@ import { GraphqlModule } from './graphql/graphql.module.js';
 import { HealthModule } from './health/health.module.js';
 import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';
+import { NotificationsDoorModule } from './notifications/notifications-door.module.js';
 import { CompletionsModule } from './openai/completions/completions.module.js';
 import { ExecuteModule } from './openai/execute/execute.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
@@ -49,6 +50,7 @@ export class ApiModule {
         HealthModule,
         InterruptsDoorModule,
         JobsDoorModule,
+        NotificationsDoorModule,
         OpenAiModelsModule,
         OpenApiModule,
         ToolCallsDoorModule,

@@ -71,6 +71,14 @@ export {
 export { JobsModule } from './jobs.module.js';
 export { type JobFilter, JobsRepository, type KeysetPage } from './jobs.repository.js';
 export { JobTurns, type Turn, type TurnStarter } from './line/job-turns.js';
+export {
+  type Notification,
+  type NotificationFilter,
+  type NotificationType,
+  notificationTypes,
+} from './notifications/notification.js';
+export { notificationNotFound } from './notifications/notifications.errors.js';
+export { NotificationsRepository } from './notifications/notifications.repository.js';
 export { Draining, endsJob, JobCancelled } from './run/end-reason.js';
 export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';

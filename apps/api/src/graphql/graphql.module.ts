@@ -29,6 +29,11 @@ import { WorkspaceActivity } from '../jobs/workspace-activity.js';
 import { WorkspaceActivityResolver } from '../jobs/workspace-activity.resolver.js';
 import { LimitsModule } from '../limits/limits.module.js';
 import { McpServersResolver } from '../mcp-servers/mcp-servers.resolver.js';
+import { NotificationActivity } from '../notifications/notification-activity.js';
+import { NotificationActivityResolver } from '../notifications/notification-activity.resolver.js';
+import { NotificationMutationsResolver } from '../notifications/notification-mutations.resolver.js';
+import { NotificationsResolver } from '../notifications/notifications.resolver.js';
+import { NotificationsDoorModule } from '../notifications/notifications-door.module.js';
 import { ModelProvidersResolver } from '../providers/model-providers.resolver.js';
 import { StreamsModule } from '../streams/streams.module.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from '../threads/thread-fields.resolver.js';
@@ -95,6 +100,9 @@ export const graphqlResolvers = [
   MessageFieldsResolver,
   ModelProvidersResolver,
   NodeResolver,
+  NotificationActivityResolver,
+  NotificationMutationsResolver,
+  NotificationsResolver,
   RoundFieldsResolver,
   ThreadFieldsResolver,
   ThreadsResolver,
@@ -126,6 +134,7 @@ export const graphqlResolvers = [
     JobsModule,
     LimitsModule,
     ModelsModule,
+    NotificationsDoorModule,
     StreamsModule,
     ToolQueueModule,
     ToolsModule,
@@ -140,6 +149,7 @@ export const graphqlResolvers = [
     InterruptActivity,
     JobRetry,
     LoadersFactory,
+    NotificationActivity,
     SocketProtocol,
     SocketSeats,
     ThreadPages,

@@ -1,159 +1,33 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
 import { InterruptsRepository } from '#jobs';
-import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 
-import { RecentChanges } from '../streams/recent-changes.js';
-
-/** The requests of one workspace, as long as somebody watches. */
-interface Watched {
-  readonly workspaceId: string;
-  readonly changes: RecentChanges;
-  /** Resolves once it is known what was open when the watch began. */
-  begun: Promise<void>;
-  open: ReadonlySet<string>;
-  looking: boolean;
-  /** Something may have changed since the look that is under way began. */
-  dirty: boolean;
-  viewers: number;
-}
+import { RowActivity } from '../streams/row-activity.js';
 
 /** Open requests that are told apart; of a workspace with more, the newest. */
 const mostOpen = 5_000;
-const mostChanges = 10_000;
 
-/**
- * Which requests of a workspace were opened or settled. A hint, a gap of the bus or the clock makes it look at what is open
- * now; what has come or gone since the last look has changed. So nothing is missed whoever forgets to hint, all viewers share
- * one look, and what one viewer may see of it is asked when it is shown.
- */
+/** Which requests of a workspace were opened or settled. */
 @Injectable()
-export class InterruptActivity implements OnModuleDestroy {
-  /** The floor under lost hints. */
-  protected readonly pollMs: number = 2_000;
-  private readonly watched = new Map<string, Watched>();
-  private leaveBus: readonly (() => void)[] = [];
-  private poll: Timer | undefined;
-
+export class InterruptActivity extends RowActivity {
   constructor(
     private readonly interrupts: InterruptsRepository,
-    @Inject(BUS) private readonly bus: Bus,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  /** Workspaces that are watched now. */
-  get size(): number {
-    return this.watched.size;
+    @Inject(BUS) bus: Bus,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    super(bus, logger);
   }
 
-  /**
-   * First an empty batch: from here on nothing is missed, so now is the time to read what is open. Then batches of ids of
-   * requests that have changed, until `signal` aborts. Rejects when the watch cannot begin.
-   */
-  async *changes(workspaceId: string, signal: AbortSignal): AsyncGenerator<readonly string[], void, undefined> {
-    const watched = this.enter(workspaceId);
-    try {
-      await watched.begun;
-      const following = watched.changes.follow(signal);
-      yield [];
-      yield* following;
-    } finally {
-      this.leave(watched);
-    }
+  protected readOpen(workspaceId: string): Promise<readonly string[]> {
+    return this.interrupts.openIds(workspaceId, mostOpen);
   }
 
-  onModuleDestroy(): void {
-    this.stop();
-  }
-
-  private enter(workspaceId: string): Watched {
-    const watched = this.watched.get(workspaceId) ?? this.begin(workspaceId);
-    watched.viewers += 1;
-    return watched;
-  }
-
-  private begin(workspaceId: string): Watched {
-    if (this.watched.size === 0) this.listen();
-    const watched: Watched = {
-      ...{ workspaceId, changes: new RecentChanges(mostChanges), begun: Promise.resolve() },
-      ...{ open: new Set<string>(), looking: true, dirty: false, viewers: 0 },
-    };
-    this.watched.set(workspaceId, watched);
-    watched.begun = this.begun(watched);
-    return watched;
-  }
-
-  private async begun(watched: Watched): Promise<void> {
-    watched.open = await this.openIn(watched);
-    watched.looking = false;
-    if (watched.dirty) this.look(watched);
-  }
-
-  private leave(watched: Watched): void {
-    watched.viewers -= 1;
-    if (watched.viewers > 0) return;
-    this.watched.delete(watched.workspaceId);
-    if (this.watched.size === 0) this.stop();
-  }
-
-  private listen(): void {
-    this.leaveBus = [
-      this.bus.subscribe('interrupts-changed', ({ workspaceId }) => {
-        const watched = this.watched.get(workspaceId);
-        if (watched !== undefined) this.look(watched);
-      }),
-      this.bus.onGap(() => {
-        this.lookAtAll();
+  protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {
+    return [
+      bus.subscribe('interrupts-changed', ({ workspaceId }) => {
+        changed(workspaceId);
       }),
     ];
-    this.pollLater();
-  }
-
-  private stop(): void {
-    for (const leave of this.leaveBus) leave();
-    this.leaveBus = [];
-    this.poll?.cancel();
-    this.poll = undefined;
-  }
-
-  private pollLater(): void {
-    this.poll = systemClock.after(this.pollMs, () => {
-      this.lookAtAll();
-      this.pollLater();
-    });
-  }
-
-  private lookAtAll(): void {
-    for (const watched of this.watched.values()) this.look(watched);
-  }
-
-  /** One look at a time: a thousand hints while one is under way cost one more. */
-  private look(watched: Watched): void {
-    watched.dirty = true;
-    if (watched.looking) return;
-    watched.looking = true;
-    this.compare(watched)
-      .catch((err: unknown) => {
-        // The poll tries again; viewers wait a little longer and lose nothing.
-        this.logger.warn({ err, workspaceId: watched.workspaceId }, 'looking for open requests failed');
-      })
-      .finally(() => {
-        watched.looking = false;
-      });
-  }
-
-  private async compare(watched: Watched): Promise<void> {
-    while (watched.dirty && watched.viewers > 0) {
-      watched.dirty = false;
-      const { open: before, changes } = watched;
-      const now = await this.openIn(watched);
-      watched.open = now;
-      for (const id of now) if (!before.has(id)) changes.note(id);
-      for (const id of before) if (!now.has(id)) changes.note(id);
-    }
-  }
-
-  private async openIn({ workspaceId }: Watched): Promise<Set<string>> {
-    return new Set(await this.interrupts.openIds(workspaceId, mostOpen));
   }
 }

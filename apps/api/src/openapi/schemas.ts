@@ -6,6 +6,7 @@ import { executeBody } from '../openai/execute/execute-request.js';
 import { completionBody } from '../openai/request/completion-body.js';
 import { interruptSchemas } from './interrupt-schemas.js';
 import { jobSchemas } from './job-schemas.js';
+import { notificationSchemas } from './notification-schemas.js';
 import { openAiSchemas } from './openai-schemas.js';
 import { operationSchemas } from './operation-schemas.js';
 
@@ -31,6 +32,7 @@ export const schemas = {
   Error: error,
   ...jobSchemas,
   ...interruptSchemas,
+  ...notificationSchemas,
   ...openAiSchemas,
   ...operationSchemas,
 } as const satisfies Readonly<Record<string, z.ZodType>>;

@@ -4,6 +4,7 @@ import type { Route, RouteGroup, RouteReply } from './route.js';
 import { clientToolRoutes } from './routes/client-tools.routes.js';
 import { interruptRoutes } from './routes/interrupts.routes.js';
 import { jobRoutes } from './routes/jobs.routes.js';
+import { notificationRoutes } from './routes/notifications.routes.js';
 import { openAiRoutes } from './routes/openai.routes.js';
 import { graphqlRoutes, operationRoutes } from './routes/operations.routes.js';
 import { toolRoutes } from './routes/tools.routes.js';
@@ -11,7 +12,7 @@ import { workflowRoutes } from './routes/workflows.routes.js';
 import { schemas } from './schemas.js';
 
 const groups: readonly RouteGroup[] = [
-  ...[openAiRoutes, jobRoutes, clientToolRoutes, interruptRoutes, workflowRoutes, toolRoutes],
+  ...[openAiRoutes, jobRoutes, clientToolRoutes, interruptRoutes, notificationRoutes, workflowRoutes, toolRoutes],
   ...[graphqlRoutes, operationRoutes],
 ];
 

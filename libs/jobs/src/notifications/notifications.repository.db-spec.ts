@@ -63,10 +63,10 @@ describe('the notifications of somebody', () => {
     const { scope } = await someone(3);
     const repository = door.app.get(NotificationsRepository);
     const [newest] = await list(scope);
-    const ids = [newest?.id ?? ''];
-    expect(await repository.markRead(scopeOfUser(door.workspaceId, newId()), ids)).toBe(0);
-    expect([await repository.markRead(scope, ids), await repository.markRead(scope, ids)]).toEqual([1, 0]);
-    expect((await list(scope, { read: true })).map(({ id }) => id)).toEqual(ids);
+    const id = newest?.id ?? '';
+    expect(await repository.markRead(scopeOfUser(door.workspaceId, newId()), { id })).toBe(0);
+    expect([await repository.markRead(scope, { id }), await repository.markRead(scope, { id })]).toEqual([1, 0]);
+    expect((await list(scope, { read: true })).map((shown) => shown.id)).toEqual([id]);
     expect([await repository.countMine(scope, { read: false }), await repository.countMine(scope, {})]).toEqual([2, 3]);
     expect(await list(scope, { types: ['job_failed'] })).toEqual([]);
     expect(await repository.markRead(scope)).toBe(2);

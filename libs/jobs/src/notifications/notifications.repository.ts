@@ -28,7 +28,7 @@ const listSql = (compare: '<' | '>', direction: 'DESC' | 'ASC'): string => `SELE
   ${about} ORDER BY n.id ${direction}`;
 
 const readSql = `UPDATE notification n SET read_at = clock_timestamp()
-  WHERE n.workspace_id = $1 AND n.user_id = $2 AND n.read_at IS NULL AND ($3::uuid[] IS NULL OR n.id = ANY($3))`;
+  WHERE n.workspace_id = $1 AND n.user_id = $2 AND n.read_at IS NULL AND ($3::uuid IS NULL OR n.id = $3) AND ($4::uuid IS NULL OR n.id <= $4)`;
 
 const forgetSql = `DELETE FROM notification WHERE workspace_id = $1 AND id IN (
   SELECT n.id FROM (SELECT user_id FROM notification WHERE workspace_id = $1 GROUP BY 1 HAVING count(*) > $2) u
@@ -59,6 +59,16 @@ export class NotificationsRepository {
     });
   }
 
+  /** Ids of what nobody has read yet in a workspace, the newest `limit` of them. Says nothing about whose they are. */
+  async unreadIds(workspaceId: string, limit: number): Promise<string[]> {
+    const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
+      name: 'unread-notifications',
+      text: `SELECT id FROM notification WHERE workspace_id = $1 AND read_at IS NULL ORDER BY id DESC LIMIT $2`,
+      values: [workspaceId, limit],
+    });
+    return rows.map(({ id }) => id);
+  }
+
   async countMine(scope: Scope, filter: NotificationFilter): Promise<number> {
     const [row] = await this.postgres.readInWorkspace<{ count: number }>(scope.workspaceId, {
       name: 'notification-count',
@@ -68,10 +78,15 @@ export class NotificationsRepository {
     return row?.count ?? 0;
   }
 
-  /** Marks them as read, all of one's own without `ids`; those that are read stay as they are. Gives how many it marked. */
-  markRead(scope: Scope, ids?: readonly string[]): Promise<number> {
+  /** Marks as read what of one's own was not: one, or all up to one, or all. Gives how many it marked. */
+  markRead(scope: Scope, which: { readonly id?: string; readonly upTo?: string } = {}): Promise<number> {
     return this.postgres.withWorkspaceSql(scope.workspaceId, async (client) => {
-      const { rowCount } = await client.query(readSql, [scope.workspaceId, scope.userId, ids ?? null]);
+      const { rowCount } = await client.query(readSql, [
+        scope.workspaceId,
+        scope.userId,
+        which.id ?? null,
+        which.upTo ?? null,
+      ]);
       return rowCount ?? 0;
     });
   }

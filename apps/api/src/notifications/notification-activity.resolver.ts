@@ -1,0 +1,53 @@
+import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
+
+import type { Notification, NotificationFilter } from '#jobs';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { Viewers } from '../graphql/sockets/viewers.js';
+import { NotificationModel } from './notification.model.js';
+import { NotificationActivity } from './notification-activity.js';
+import { NotificationActivityArgs } from './notifications.args.js';
+import { OwnNotifications } from './own-notifications.js';
+import { toNotificationFilter } from './to-notification-filter.js';
+
+type Batches = AsyncGenerator<readonly Notification[], void, undefined>;
+
+const pageSize = 100;
+
+/** A live bell. */
+@Resolver()
+export class NotificationActivityResolver {
+  constructor(
+    private readonly notifications: OwnNotifications,
+    private readonly activity: NotificationActivity,
+    private readonly viewers: Viewers,
+  ) {}
+
+  @Subscription(() => NotificationModel, {
+    description:
+      'Your notifications: first those that were not read, newest first (at most 100), then each one that is written or read. Reading elsewhere is told within 2 s. After a lost connection, begin anew.',
+  })
+  notificationActivity(@Args() { filter }: NotificationActivityArgs, @Context() context: GraphqlContext): Batches {
+    this.viewers.enter(context, { jobId: `notifications:${context.member.workspaceId}`, createdBy: null });
+    return this.follow(context, toNotificationFilter(filter));
+  }
+
+  private async *follow(context: GraphqlContext, filter: NotificationFilter): Batches {
+    const { member, signal } = context;
+    // One that is written while the first are listed is a change as well; it is told once.
+    const listed = new Set<string>();
+    for await (const ids of this.activity.changes(member.workspaceId, signal)) {
+      context.forget();
+      if (ids.length === 0 && filter.read !== true) {
+        const page = await this.notifications.list(member, { ...filter, read: false }, { limit: pageSize });
+        const unread = page.slice(0, pageSize);
+        for (const { id } of unread) listed.add(id);
+        yield unread;
+      }
+      for (let i = 0; i < ids.length; i += pageSize) {
+        const found = await this.notifications.findMany(member, filter, ids.slice(i, i + pageSize));
+        yield found.filter(({ id, readAt }) => readAt !== null || !listed.has(id));
+      }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import {
+  MarkAllNotificationsReadInput,
+  MarkAllNotificationsReadPayload,
+  MarkNotificationReadInput,
+  MarkNotificationReadPayload,
+} from './notification-payloads.model.js';
+import { OwnNotifications } from './own-notifications.js';
+
+/** Marks as read. */
+@Resolver()
+export class NotificationMutationsResolver {
+  constructor(private readonly notifications: OwnNotifications) {}
+
+  @Mutation(() => MarkNotificationReadPayload, {
+    description: 'Marks one of your notifications as read. May be repeated.',
+  })
+  markNotificationRead(
+    @Args('input', { type: () => MarkNotificationReadInput, description: 'Which one.' })
+    { id }: MarkNotificationReadInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ notification: await this.notifications.markRead(member, id) }));
+  }
+
+  @Mutation(() => MarkAllNotificationsReadPayload, {
+    description: 'Marks all of your notifications in this workspace as read.',
+  })
+  markAllNotificationsRead(
+    @Args('input', { type: () => MarkAllNotificationsReadInput, description: 'Which ones.' })
+    { upTo }: MarkAllNotificationsReadInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ marked: await this.notifications.markAllRead(member, upTo ?? undefined) }));
+  }
+}

@@ -1,0 +1,20 @@
+import { registerEnumType } from '@nestjs/graphql';
+
+import type { NotificationType } from '#jobs';
+
+/** GraphQL's names of what people are told of. */
+export const NotificationTypeEnum = {
+  JOB_COMPLETED: 'job_completed',
+  JOB_FAILED: 'job_failed',
+  INPUT_NEEDED: 'input_needed',
+} as const satisfies Record<Uppercase<NotificationType>, NotificationType>;
+
+registerEnumType(NotificationTypeEnum, {
+  name: 'NotificationType',
+  description: 'What people are told of. The list may grow.',
+  valuesMap: {
+    JOB_COMPLETED: { description: 'A job has ended well.' },
+    JOB_FAILED: { description: 'A job has failed.' },
+    INPUT_NEEDED: { description: 'A job, or a sub-job of it, waits for a person.' },
+  },
+});

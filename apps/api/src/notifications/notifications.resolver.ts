@@ -1,0 +1,59 @@
+import { Args, Context, Query, ResolveField, Resolver } from '@nestjs/graphql';
+
+import type { Interrupt, Job, Notification } from '#jobs';
+
+import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
+import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
+import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { DateTime } from '../graphql/scalars/date-time.scalar.js';
+import { InterruptModel } from '../interrupts/interrupt.model.js';
+import { JobModel } from '../jobs/job.model.js';
+import { NotificationConnection, NotificationModel } from './notification.model.js';
+import { NotificationsArgs } from './notifications.args.js';
+import { OwnNotifications } from './own-notifications.js';
+import { toNotificationFilter } from './to-notification-filter.js';
+
+/** What one was told. */
+@Resolver(() => NotificationModel)
+export class NotificationsResolver {
+  constructor(private readonly notifications: OwnNotifications) {}
+
+  @Query(() => NotificationConnection, {
+    name: 'notifications',
+    description:
+      'What happened to your jobs while nobody watched them, newest first. Of each user the newest 1,000 are kept.',
+    complexity: pageCost,
+  })
+  async list(
+    @Args() args: NotificationsArgs,
+    @Context() { member }: GraphqlContext,
+  ): Promise<ConnectionOf<Notification>> {
+    const page = toWantedPage(args);
+    const filter = toNotificationFilter(args.filter);
+    const after = page.cursor === undefined ? {} : { after: idOfCursor(page.cursor, 'notifications', page.field) };
+    const rows = await this.notifications.list(member, filter, { limit: page.limit, reverse: page.reverse, ...after });
+    const count = () => this.notifications.count(member, filter);
+    return toConnection(rows, { page, count, cursorOf: ({ id }) => toCursor('notifications', id) });
+  }
+
+  @ResolveField(() => DateTime, { description: 'When it happened.' })
+  at({ createdAt }: Notification): number {
+    return createdAt;
+  }
+
+  @ResolveField(() => Boolean, { description: 'Whether it was read.' })
+  read({ readAt }: Notification): boolean {
+    return readAt !== null;
+  }
+
+  @ResolveField(() => JobModel, { nullable: true, description: 'The job that has ended, or that asks.' })
+  job({ jobId }: Notification, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
+    return loaders.jobs.load(jobId);
+  }
+
+  @ResolveField(() => InterruptModel, { nullable: true, description: 'The request, as it is now.' })
+  interrupt({ interruptId }: Notification, _: unknown, { loaders }: GraphqlContext): Promise<Interrupt | null> | null {
+    return interruptId === null ? null : loaders.interrupts.load(interruptId);
+  }
+}
