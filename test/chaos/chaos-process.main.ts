@@ -1,13 +1,15 @@
 /**
- * A worker process as `npm start -- --role worker` (or `tools`) starts it, with the tools of `remote-tools.ts` more. Each asks the tool server
- * at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says; one asks it what became of a lost call.
+ * A process as `npm start -- --role worker` (or `tools`, or `api`) starts it, with the tools of `remote-tools.ts` more. Each asks the tool
+ * server at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says; one asks it what became of a lost call.
  */
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
+import type { Auth } from '#auth';
 import { type Platform, PlatformModule } from '#platform';
 import { defineTool, type JsonSchemaToolSpec, type Tool, type ToolContext, type Verification } from '#tools';
 
+import { startApi } from '../../apps/api/src/start-api.js';
 import { launch } from '../../apps/launcher/src/launch.js';
 import { Terminal } from '../../apps/launcher/src/terminal.js';
 import { WorkerLifecycle } from '../../apps/worker/src/worker.lifecycle.js';
@@ -48,11 +50,13 @@ function toTool([name, { effect, onUnknown = 'ask', isolation = 'worker' }]: [st
 
 const tools = Object.entries(remoteTools).map(toTool);
 
+@Module({ providers: tools.map((tool) => ({ provide: tool.name, useValue: tool })) })
+class ChaosTools {}
+
 @Module({})
 class ChaosWorker {
   static with(platform: Platform): DynamicModule {
-    const providers = tools.map((tool) => ({ provide: tool.name, useValue: tool }));
-    return { module: ChaosWorker, imports: [PlatformModule.with(platform), WorkerModule], providers };
+    return { module: ChaosWorker, imports: [PlatformModule.with(platform), WorkerModule, ChaosTools] };
   }
 }
 
@@ -66,12 +70,18 @@ async function worker(platform: Platform) {
   return { url: null, healthUrl: null, close: () => app.close(), hurry: () => app.get(WorkerLifecycle).hurry() };
 }
 
-const onlyWorkers = () => Promise.reject(new Error('this entry point starts workers only'));
+async function api(platform: Platform, auth: Auth) {
+  const { HOST: host, PORT: port } = platform.config.values;
+  const running = await startApi(platform, { host, port, auth, modules: [ChaosTools] });
+  return { url: running.url, healthUrl: running.url, close: () => running.close(), hurry: () => Promise.resolve() };
+}
+
+const notTogether = () => Promise.reject(new Error('this entry point starts one role'));
 
 process.exitCode = await launch({
   words: process.argv.slice(2),
   environment: process.env,
-  roles: { worker, api: onlyWorkers, all: onlyWorkers },
+  roles: { worker, api, all: notTogether },
   out: new Terminal(process.stdout, { noColor: true }),
   errors: new Terminal(process.stderr, { noColor: true }),
   logsAreWatched: false,

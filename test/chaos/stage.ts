@@ -84,6 +84,19 @@ export class Stage {
     return api;
   }
 
+  /** The same, for one that knows the tools of the chaos process too. */
+  async startApiWithTools(): Promise<NightshiftProcess> {
+    const api = await startProcess({
+      role: 'api',
+      databaseUrl: this.database.urls.owner,
+      secret: TEST_SECRET,
+      entry: 'test/chaos/chaos-process.main.js',
+      env: { ...settingsOf(this.model), CHAOS_TOOLS_URL: this.ledger.url },
+    });
+    this.processes.push(api);
+    return api;
+  }
+
   /** A key of the owner, for doors. */
   async createKey(scopes: readonly KeyScope[] = ['read', 'write']): Promise<string> {
     const { auth } = openTestIdentities(this.database);
