@@ -129,7 +129,7 @@ describe('a call that a node makes itself', () => {
     await stage.ended(jobId);
     expect(ends).toEqual([
       { type: 'finished', status: 'completed', text: 'look_up done' },
-      { type: 'waiting', interruptIds: [interrupt.id] },
+      { type: 'waiting', interruptIds: [interrupt.id], calls: [] },
       { type: 'finished', status: 'completed', text: 'look_up done' },
       { type: 'finished', status: 'completed', text: 'send done' },
     ]);

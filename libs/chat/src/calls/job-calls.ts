@@ -58,6 +58,11 @@ export class JobCalls {
     return [...this.open.values()].filter((interruptId) => interruptId !== null);
   }
 
+  /** Calls that somebody else runs, `<round>:<ordinal>` each: the job waits for them without a request. */
+  get elsewhere(): readonly string[] {
+    return [...this.open].flatMap(([key, interruptId]) => (interruptId === null ? [key] : []));
+  }
+
   /** Takes ids for calls that clients are going to see; gives those that somebody else holds. */
   takeIds(callIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.services.router.takeIds(this.run.job, callIds);

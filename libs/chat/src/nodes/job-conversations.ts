@@ -17,6 +17,7 @@ import {
   type NodeAnswer,
   type NodeCallEnd,
   type NodeConversation,
+  type NodeWait,
 } from './node-conversation.js';
 import type {
   NodeConversationsRepository,
@@ -32,9 +33,7 @@ export interface ConversationServices {
   readonly calls: ChatCalls;
 }
 
-type Rest =
-  | { readonly type: 'answered' | 'limit'; readonly last: LastRound | null }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+type Rest = { readonly type: 'answered' | 'limit'; readonly last: LastRound | null } | NodeWait;
 
 /**
  * The conversations of one workflow job, under one claim. Many may be held at once; each goes on where its committed rounds
@@ -114,7 +113,7 @@ export class JobConversations {
         case 'waiting':
           // A tool that could not tell what became of its call: decided upon from the rows, as after a crash.
           if (calls.hasUndecided) continue;
-          return { type: 'waiting', interruptIds: calls.interruptIds };
+          return { type: 'waiting', interruptIds: calls.interruptIds, calls: calls.elsewhere };
         case 'released':
           throw new Draining();
         case 'stopped':

@@ -42,16 +42,21 @@ export function agentOf(
   return agent !== undefined && Object.hasOwn(agents, agent) ? (agents[agent] ?? null) : null;
 }
 
+/** Somebody outside has to answer first, or to end a call that runs in the isolated queue or as a job. */
+export interface NodeWait {
+  readonly type: 'waiting';
+  readonly interruptIds: readonly string[];
+  /** The calls without a request that are waited for, `<round>:<ordinal>` each. */
+  readonly calls: readonly string[];
+}
+
 /** What became of a conversation. */
 export type NodeAnswer =
   /** `captured`: JSON text, when the answer was a call of the tool that is not run. */
   | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
   /** All permitted rounds asked for tools, and those have run; `text` is the last round's. */
   | { readonly type: 'limit'; readonly text: string }
-  /** Somebody outside has to answer first; empty where a call runs in the isolated queue. */
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+  | NodeWait;
 
 /** What became of a node's own call; `text` is what a model would read. */
-export type NodeCallEnd =
-  | { readonly type: 'finished'; readonly status: string; readonly text: string }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+export type NodeCallEnd = { readonly type: 'finished'; readonly status: string; readonly text: string } | NodeWait;

@@ -3,14 +3,14 @@ import { AppError, type Clock } from '#platform';
 
 import type { NodeData } from '../definition/node-types.js';
 import type { ContextOf } from './define-node.js';
-import { type Conversed, NodeFailure } from './node-executor.js';
+import { type Conversed, NodeFailure, type Waiting } from './node-executor.js';
 import { toNodeError } from './to-node-error.js';
 
 /** How a branch of a parallel node ended, or what it waits for. */
 export type BranchEnd =
   | { readonly type: 'answered'; readonly text: string }
   | { readonly type: 'failed'; readonly message: string }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+  | Waiting;
 
 type Branch = NodeData['parallel']['branches'][number];
 

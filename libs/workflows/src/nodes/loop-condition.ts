@@ -1,6 +1,6 @@
 import type { GraphNodeOf } from '../definition/graph.js';
 import type { DecideCommand } from '../engine/run-command.js';
-import type { NodePorts } from './node-executor.js';
+import type { NodePorts, Waiting } from './node-executor.js';
 import { refusal } from './to-node-error.js';
 
 /** What a loop knows before a pass. */
@@ -17,9 +17,7 @@ export interface LoopQuestion {
   readonly signal: AbortSignal;
 }
 
-export type LoopAnswer =
-  | { readonly type: 'decided'; readonly goOn: boolean }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+export type LoopAnswer = { readonly type: 'decided'; readonly goOn: boolean } | Waiting;
 
 /** Decides whether a loop in mode `condition` makes another pass: by its evaluator, else by its model. */
 export class LoopCondition {

@@ -56,11 +56,19 @@ export interface Conversing {
   readonly signal?: AbortSignal;
 }
 
+/** What a node waits for before it can go on. */
+export interface Waiting {
+  readonly type: 'waiting';
+  readonly interruptIds: readonly string[];
+  /** Calls that run elsewhere and have no request, by the names that chat gives them; absent: none. */
+  readonly calls?: readonly string[];
+}
+
 export type Conversed =
   | { readonly type: 'answered'; readonly text: string; readonly captured: string | null }
   /** All permitted rounds asked for tools; `text` is the last round's. */
   | { readonly type: 'limit'; readonly text: string }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+  | Waiting;
 
 /** A question to a person; asked once per node run and `key`, however often the node is run. */
 export interface Question {
@@ -89,11 +97,9 @@ export type PersonAnswer =
       /** Undefined: none was given. */
       readonly data: unknown;
     }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+  | Waiting;
 
-export type CalledTool =
-  | { readonly type: 'finished'; readonly status: string; readonly text: string }
-  | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+export type CalledTool = { readonly type: 'finished'; readonly status: string; readonly text: string } | Waiting;
 
 export interface MemoryEntry {
   readonly text: string;
@@ -130,10 +136,7 @@ export interface NodePorts {
   waitFor(wait: {
     readonly at: number | null;
     readonly event: string | null;
-  }): Promise<
-    | { readonly type: 'over'; readonly timedOut: boolean; readonly data: unknown }
-    | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
-  >;
+  }): Promise<{ readonly type: 'over'; readonly timedOut: boolean; readonly data: unknown } | Waiting>;
   warn(code: string, text: string): void;
   /** Both are told once for each branch of a node run, however often they are called. */
   branchStarted(branchId: string, label: string): void;
@@ -155,8 +158,7 @@ export interface NodeContext<Node extends GraphNode = GraphNode> {
   readonly signal: AbortSignal;
 }
 
-export type NodeOutcome =
-  ({ readonly type: 'finished' } & Settlement) | { readonly type: 'waiting'; readonly interruptIds: readonly string[] };
+export type NodeOutcome = ({ readonly type: 'finished' } & Settlement) | Waiting;
 
 /** The work of one type of node. Called again after a crash or an answer, from the start: its ports remember. */
 export interface NodeExecutor {

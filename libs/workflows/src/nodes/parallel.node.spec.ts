@@ -123,14 +123,14 @@ describe('the branches of a parallel node', () => {
   });
 
   it('may wait for people, and so does the node', async () => {
-    const waiting = (id: string) => [{ type: 'waiting', interruptIds: [id] } as const];
+    const waiting = (id: string) => [{ type: 'waiting', interruptIds: [id], calls: [`${id}:1`] } as const];
     const { outcome, record } = await runNode(
       parallel({
         data: { branches: [...branches, { id: 'c', label: 'C' }] },
         models: { a: waiting('1'), b: ['bad'], c: waiting('2') },
       }),
     );
-    expect(outcome).toEqual({ type: 'waiting', interruptIds: ['1', '2'] });
+    expect(outcome).toEqual({ type: 'waiting', interruptIds: ['1', '2'], calls: ['1:1', '2:1'] });
     expect(record.branches).toEqual(['+a Pros', '+b Cons', '+c C', '-b bad']);
   });
 

@@ -26,8 +26,13 @@ async function runParallel(context: ContextOf<'parallel'>, clock: Clock): Promis
   // What aborts the node, aborts its branches: none of them has failed by itself.
   context.signal.throwIfAborted();
   const ends = await Promise.all(running);
-  const interruptIds = ends.flatMap((end) => (end.type === 'waiting' ? end.interruptIds : []));
-  if (ends.some(({ type }) => type === 'waiting')) return { type: 'waiting', interruptIds };
+  const waits = ends.filter((end) => end.type === 'waiting');
+  if (waits.length > 0)
+    return {
+      type: 'waiting',
+      interruptIds: waits.flatMap(({ interruptIds }) => interruptIds),
+      calls: waits.flatMap(({ calls = [] }) => calls),
+    };
   const result = resultText(branches, ends);
   const outputs = Object.fromEntries(
     ends.flatMap((end, index) =>

@@ -27,18 +27,22 @@ type Action = (typeof actions)[number];
 
 /** What the nodes of one run ask people. A question is asked once, and its answer kept, however often its node is run. */
 export class NodeQuestions {
-  private known = new Map<string, StoredQuestion>();
+  /** By node run, then by key. */
+  private readonly known = new Map<number, Map<string, StoredQuestion>>();
 
   constructor(private readonly run: JobRun) {}
 
   /** What the database knows. */
   load(stored: readonly StoredQuestion[]): void {
-    for (const question of stored) this.known.set(keyOf(question), question);
+    for (const question of stored) {
+      const { nodeRun, key } = question;
+      this.known.set(nodeRun, (this.known.get(nodeRun) ?? new Map<string, StoredQuestion>()).set(key, question));
+    }
   }
 
   /** All that were asked by a node run, oldest first. */
   of(nodeRun: number): readonly StoredQuestion[] {
-    return [...this.known.values()].filter((question) => question.nodeRun === nodeRun);
+    return [...(this.known.get(nodeRun)?.values() ?? [])];
   }
 
   /** The answer, or the request that is open. A new one goes with the run's next commit. */
@@ -54,17 +58,13 @@ export class NodeQuestions {
 
   private once({ row }: Asker, question: Keyed, create: () => NewInterrupt): PersonAnswer {
     const asked = { nodeRun: row.ordinal, key: question.key };
-    const known = this.known.get(keyOf(asked));
+    const known = this.known.get(row.ordinal)?.get(question.key);
     if (known !== undefined) return answerOf(known, question);
     const interrupt = create();
     this.run.append({ rows: [openInterruptRow(this.run.job, interrupt)], events: [interruptOpened(interrupt)] });
     this.load([{ id: interrupt.id, ...asked, status: 'open', outcome: null }]);
     return { type: 'waiting', interruptIds: [interrupt.id] };
   }
-}
-
-function keyOf({ nodeRun, key }: Pick<StoredQuestion, 'nodeRun' | 'key'>): string {
-  return `${nodeRun}:${key}`;
 }
 
 /** Nobody answering in time counts as what the question says. */

@@ -16,6 +16,18 @@ export interface StoredQuestion {
   readonly outcome: { readonly outcome: string; readonly answer?: { readonly data?: unknown } } | null;
 }
 
+/** What nodes wait for: requests by id, calls as `<round>:<ordinal>`. */
+export interface Awaited {
+  readonly requests: readonly string[];
+  readonly calls: readonly string[];
+}
+
+/** What of it has come: what is not open any more. */
+export interface Answers extends Awaited {
+  /** Those of the requests that are questions of nodes. */
+  readonly questions: readonly StoredQuestion[];
+}
+
 /** What was stored of a run. */
 export interface StoredRun {
   readonly nodeRuns: readonly (NodeRunRow & NodeRunFacts)[];
@@ -27,11 +39,29 @@ interface Row {
   readonly questions: readonly StoredQuestion[] | null;
 }
 
+type RequestRow = Pick<StoredQuestion, 'id' | 'status' | 'outcome'> & {
+  readonly nodeRun: number | null;
+  readonly key: string | null;
+};
+
+interface AnswersRow {
+  readonly requests: readonly RequestRow[] | null;
+  readonly calls: readonly string[] | null;
+}
+
 const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
-const questionsSql = `(SELECT json_agg(json_build_object('id', i.id, 'nodeRun', (i.request->>'nodeRun')::int,
-      'key', i.request->>'key', 'status', i.status, 'outcome', i.outcome))
+const requestSql = `json_build_object('id', i.id, 'nodeRun', (i.request->>'nodeRun')::int, 'key', i.request->>'key',
+      'status', i.status, 'outcome', i.outcome)`;
+
+const questionsSql = `(SELECT json_agg(${requestSql})
      FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.request ? 'nodeRun')`;
+
+const answersSql = `SELECT (SELECT json_agg(${requestSql}) FROM interrupt i
+    WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.id = ANY($3::uuid[]) AND i.status <> 'open') AS requests,
+  (SELECT json_agg(c.round || ':' || c.ordinal) FROM unnest($4::int[], $5::int[]) AS a (round, ordinal)
+    JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = $2 AND c.round = a.round AND c.ordinal = a.ordinal
+    WHERE c.status <> 'running') AS calls`;
 
 /** The row of a node run that is at work was written before its rounds: what it has used so far is on them. */
 const tokens = (
@@ -75,14 +105,22 @@ export class NodeRunsRepository {
     return { text: joined(text), reasoning: joined(reasoning) };
   }
 
-  /** How the questions of its nodes stand by now. */
-  async questions({ workspaceId, jobId }: JobRef): Promise<readonly StoredQuestion[]> {
-    const [row] = await this.postgres.readInWorkspace<Pick<Row, 'questions'> & Record<string, unknown>>(workspaceId, {
-      name: 'node-questions',
-      text: `SELECT ${questionsSql} AS questions`,
-      values: [workspaceId, jobId],
+  /** What of what its nodes wait for has come. */
+  async answersTo({ workspaceId, jobId }: JobRef, { requests, calls }: Awaited): Promise<Answers> {
+    const at = calls.map((call) => call.split(':').map(Number));
+    const [row] = await this.postgres.readInWorkspace<AnswersRow & Record<string, unknown>>(workspaceId, {
+      name: 'answers-to-nodes',
+      text: answersSql,
+      values: [workspaceId, jobId, requests, at.map(([round]) => round), at.map(([, ordinal]) => ordinal)],
     });
-    return row?.questions ?? [];
+    const come = row?.requests ?? [];
+    return {
+      requests: come.map(({ id }) => id),
+      calls: row?.calls ?? [],
+      questions: come.flatMap(({ nodeRun, key, ...rest }) =>
+        nodeRun === null || key === null ? [] : [{ ...rest, nodeRun, key }],
+      ),
+    };
   }
 }
 

@@ -7,7 +7,7 @@ import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { DecideCommand } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
 import { mapItems } from '../nodes/map-items.js';
-import { NodeFailure, type NodeOutcome, type NodePorts, type ScopeView } from '../nodes/node-executor.js';
+import { NodeFailure, type NodeOutcome, type NodePorts, type ScopeView, type Waiting } from '../nodes/node-executor.js';
 import { nextRetryMs, withRetries as withStory } from '../nodes/retry-policy.js';
 import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
 import type { PlanNodes } from './locate-node.js';
@@ -22,9 +22,11 @@ export interface Assignment {
   readonly signal: AbortSignal;
 }
 
-/** What a piece of work ended with. `waiting`: for whom. */
-export type Report =
-  { readonly event: RunEvent } | { readonly event: RunEvent; readonly interruptIds: readonly string[] };
+/** What a piece of work ended with. `waits`: for whom. */
+export interface Report {
+  readonly event: RunEvent;
+  readonly waits?: Waiting;
+}
 
 type Finished = Extract<NodeOutcome, { type: 'finished' }>;
 
@@ -64,7 +66,7 @@ export class NodeWork {
     return this.tryAgain(row, signal, async (own) => {
       const ports = portsWithin(own);
       const outcome = await executor.run({ node, graph, run: row, input: row.input, view, ports, signal: own });
-      if (outcome.type === 'waiting') return waitingFor(row, outcome.interruptIds);
+      if (outcome.type === 'waiting') return waitingFor(row, outcome);
       return { event: settled(row, outcome) };
     });
   }
@@ -75,7 +77,7 @@ export class NodeWork {
     return this.tryAgain(row, signal, async (own) => {
       const state = { iteration, current, outputs };
       const answer = await this.services.condition.decide({ node, state, ports: portsWithin(own), signal: own });
-      if (answer.type === 'waiting') return waitingFor(row, answer.interruptIds);
+      if (answer.type === 'waiting') return waitingFor(row, answer);
       return { event: { type: 'decided', key: row, iteration, goOn: answer.goOn } };
     });
   }
@@ -146,8 +148,8 @@ function toExtra(extra: Finished['extra']): Pick<Finished, 'extra'> {
   return { extra: { ...extra, outputs: Object.fromEntries(outputs) } };
 }
 
-function waitingFor(key: NodeKey, interruptIds: readonly string[]): Report {
-  return { event: { type: 'waiting', key }, interruptIds };
+function waitingFor(key: NodeKey, waits: Waiting): Report {
+  return { event: { type: 'waiting', key }, waits };
 }
 
 /** Gives an attempt its own time; people and the isolated queue are not waited for within it. */

@@ -2,9 +2,9 @@ import { ConversationFailed } from '#chat';
 
 import type { NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { RunEvent } from '../engine/run-event.js';
-import type { ScopeView } from '../nodes/node-executor.js';
+import type { ScopeView, Waiting } from '../nodes/node-executor.js';
 import type { PlanNodes } from './locate-node.js';
-import type { StoredQuestion } from './node-runs.repository.js';
+import type { Answers, Awaited } from './node-runs.repository.js';
 import type { Assignment, Report } from './node-work.js';
 import { RunningNode, type RunScope } from './running-node.js';
 
@@ -16,9 +16,9 @@ interface Work {
   readonly done: Promise<void>;
 }
 
-interface Waiting {
+interface WaitingNode {
   readonly key: NodeKey;
-  readonly interruptIds: readonly string[];
+  readonly waits: Waiting;
 }
 
 /** What a pool works with, and whom it tells. */
@@ -26,8 +26,8 @@ export interface PoolParts {
   readonly scope: RunScope;
   readonly nodes: PlanNodes;
   readonly viewOf: (row: NodeRunRow) => ScopeView | undefined;
-  /** Reads how the questions of the nodes stand by now. */
-  readonly reread: () => Promise<readonly StoredQuestion[]>;
+  /** Reads what of this has come. */
+  readonly answersTo: (awaited: Awaited) => Promise<Answers>;
   /** Something has happened to a node run. */
   readonly tell: (event: RunEvent) => void;
   /** Some work is over, or has been asked again. */
@@ -40,8 +40,8 @@ export interface PoolParts {
 export class WorkPool {
   /** By ordinal. */
   private readonly works = new Map<number, Work>();
-  /** Node runs that wait, and for which requests; by ordinal. */
-  private readonly waiting = new Map<number, Waiting>();
+  /** Node runs that wait, and for what; by ordinal. */
+  private readonly waiting = new Map<number, WaitingNode>();
   /** How often an answer may have come. */
   private answers = 0;
   /** An answer may have come, and the last look for it failed. */
@@ -63,7 +63,7 @@ export class WorkPool {
 
   /** What node runs wait for. */
   get awaited(): readonly string[] {
-    return [...this.waiting.values()].flatMap(({ interruptIds }) => interruptIds);
+    return [...this.waiting.values()].flatMap(({ waits }) => waits.interruptIds);
   }
 
   assign(row: NodeRunRow, work: (assignment: Assignment) => Promise<Report>): void {
@@ -135,14 +135,14 @@ export class WorkPool {
     await Promise.all(this.closings);
   }
 
-  private finish(row: NodeRunRow, { signal }: AbortController, report: Report): void {
+  private finish(row: NodeRunRow, { signal }: AbortController, { event, waits }: Report): void {
     const work = this.works.get(row.ordinal);
     this.works.delete(row.ordinal);
     if (!signal.aborted) {
-      if ('interruptIds' in report) this.waiting.set(row.ordinal, { key: row, interruptIds: report.interruptIds });
-      this.parts.tell(report.event);
+      if (waits !== undefined) this.waiting.set(row.ordinal, { key: row, waits });
+      this.parts.tell(event);
       // It may have looked before the answer came.
-      if ('interruptIds' in report && work?.answers !== this.answers) void this.lookAgain();
+      if (waits !== undefined && work?.answers !== this.answers) void this.lookAgain();
     }
     this.parts.wake();
   }
@@ -155,20 +155,36 @@ export class WorkPool {
     } else release();
   }
 
-  /** Somebody has answered while others work: who waits is asked again. At rest the whole run is made again instead. */
+  /**
+   * Somebody has answered while others work: who waited for that is asked again, and nobody else. At rest the whole run is made
+   * again instead.
+   */
   private async lookAgain(): Promise<void> {
     this.mustLook = this.isIdle;
     if (this.waiting.size === 0 || this.mustLook) return;
-    const { scope, reread, tell, wake } = this.parts;
+    const answers = await this.readAnswers();
+    if (answers === null) return;
+    this.parts.scope.questions.load(answers.questions);
+    const come = new Set([...answers.requests, ...answers.calls]);
+    for (const { key, waits } of this.waiting.values())
+      if (thingsOf(waits).some((awaited) => come.has(awaited))) this.parts.tell({ type: 'resumed', key });
+    this.parts.wake();
+  }
+
+  /** Null: the lease is gone, or the database for a moment. */
+  private async readAnswers(): Promise<Answers | null> {
+    const { scope, answersTo } = this.parts;
     try {
       await scope.run.commit();
-      scope.questions.load(await reread());
+      const waits = [...this.waiting.values()].map((node) => node.waits);
+      return await answersTo({
+        requests: waits.flatMap(({ interruptIds }) => interruptIds),
+        calls: waits.flatMap(({ calls = [] }) => calls),
+      });
     } catch {
-      this.mustLook = true; // the lease is gone, or the database for a moment
-      return;
+      this.mustLook = true;
+      return null;
     }
-    for (const { key } of this.waiting.values()) tell({ type: 'resumed', key });
-    wake();
   }
 
   /** Nobody is asked any more about a node that is given up. */
@@ -192,6 +208,11 @@ export class WorkPool {
     const { graph, node } = this.parts.nodes.find(nodeId);
     return graph.leaves.has(node.id);
   }
+}
+
+/** Requests and calls: ids of the ones are never names of the others. */
+function thingsOf({ interruptIds, calls = [] }: Waiting): readonly string[] {
+  return [...interruptIds, ...calls];
 }
 
 function nameOf({ nodeId, iteration }: NodeKey): string {

@@ -9,7 +9,7 @@ import type { WorkflowRun } from '../engine/workflow-run.js';
 import { BudgetWatch } from './budget-watch.js';
 import { PlanNodes } from './locate-node.js';
 import { NodeRunWriter } from './node-run-writer.js';
-import type { StoredQuestion } from './node-runs.repository.js';
+import type { Answers, Awaited } from './node-runs.repository.js';
 import { type Assignment, NodeWork, type Report } from './node-work.js';
 import type { RunBudget } from './run-budget.js';
 import type { RunScope } from './running-node.js';
@@ -34,8 +34,8 @@ export interface RunnerParts {
   readonly budget: RunBudget;
   /** How long nodes at work may go on when its time is used up. */
   readonly pauseMs: number;
-  /** Reads how the questions of the nodes stand by now. */
-  readonly reread: () => Promise<readonly StoredQuestion[]>;
+  /** Reads what of what nodes wait for has come. */
+  readonly answersTo: (awaited: Awaited) => Promise<Answers>;
 }
 
 /**
@@ -55,14 +55,14 @@ export class WorkflowRunner {
   private turns = 0;
 
   constructor(private readonly parts: RunnerParts) {
-    const { plan, scope, budget, pauseMs, engine, reread } = parts;
+    const { plan, scope, budget, pauseMs, engine, answersTo } = parts;
     const wake = () => this.wake?.();
     this.limits = new BudgetWatch(budget, scope.run, { workflowName: plan.graph.name, pauseMs, wake });
     const nodes = new PlanNodes(plan);
     this.work = new NodeWork(nodes, scope.run, scope.services);
     this.writer = new NodeRunWriter(scope);
     this.pool = new WorkPool({
-      ...{ scope, nodes, reread, wake, viewOf: (row) => engine.viewOf(row) },
+      ...{ scope, nodes, answersTo, wake, viewOf: (row) => engine.viewOf(row) },
       tell: (event) => this.events.push(event),
       release: () => {
         this.isReleased = true;

@@ -10,7 +10,7 @@ import { WorkflowRun } from '../engine/workflow-run.js';
 import { toWorkflowInput } from '../start/workflow-input.js';
 import { finalContent, keptContent } from './final-content.js';
 import { NodeQuestions } from './node-questions.js';
-import { NodeRunsRepository } from './node-runs.repository.js';
+import { type Awaited, NodeRunsRepository } from './node-runs.repository.js';
 import { NodeServices } from './node-services.js';
 import { RunBudget } from './run-budget.js';
 import { RunFacts, type ShownContent } from './run-facts.js';
@@ -82,8 +82,8 @@ export class WorkflowHandler implements JobHandler {
     });
     const plan = { ...pinned, maxSteps: budget.maxSteps };
     const engine = new WorkflowRun(plan, stored.nodeRuns);
-    const reread = () => this.stored.questions(run.job);
-    const rest = await new WorkflowRunner({ engine, scope, plan, budget, pauseMs, reread }).drive();
+    const answersTo = (awaited: Awaited) => this.stored.answersTo(run.job, awaited);
+    const rest = await new WorkflowRunner({ engine, scope, plan, budget, pauseMs, answersTo }).drive();
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
     }
