@@ -1,6 +1,6 @@
 // Makes a checkout ready to start, by itself: packages, the Prisma client, the compiled tree. Runs before `npm start` and
 // `npm test`, also on a fresh clone with the system's Node (20 or newer), so it imports nothing but Node's own modules.
-// Says one line per step that really runs, and nothing when all is up to date. Two at once take turns.
+// Says one line per step that really runs, with a dot every five seconds, and nothing when all is up to date. Two at once take turns.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -178,9 +178,11 @@ export async function bootstrap({ installOnly = false, say = (text) => process.s
     for (const { says, done, perform } of steps) {
       if (done()) continue; // whoever had the lock before us did it
       const startedAt = Date.now();
-      say(`nightshift: ${says} ... `);
-      await perform();
-      say(`${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
+      say(`nightshift: ${says} ...`);
+      // A step may take minutes, in which nothing else shows that it goes on.
+      const sign = setInterval(() => say('.'), 5_000);
+      await perform().finally(() => clearInterval(sign));
+      say(` ${((Date.now() - startedAt) / 1000).toFixed(1)} s\n`);
     }
   });
 }

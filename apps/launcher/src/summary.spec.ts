@@ -33,7 +33,8 @@ describe('printSummary', () => {
   limits    20 jobs at once, 10 rounds and 5 min a job, 20 tool calls a round, 10 s a tool
   isolated  20 tool calls at once, 10 of a workspace, 10 of a tool
   GraphQL   https://127.0.0.1:4000/graphql (and wss://127.0.0.1:4000/graphql)
-  REST      https://127.0.0.1:4000/api/jobs
+  REST      https://127.0.0.1:4000/api/jobs (all routes: https://127.0.0.1:4000/docs)
+  OpenAI    https://127.0.0.1:4000/v1 as the base URL of any SDK
   API key   nsk_abcdefghijkl_0123456789  shown once; kept in /data/demo-api-key
 
 "

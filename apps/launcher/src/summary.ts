@@ -47,7 +47,8 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   const { url, healthUrl } = facts.running;
   if (url !== null) {
     row('GraphQL', `${terminal.style('cyan', `${url}/graphql`)} (and ${url.replace('http', 'ws')}/graphql)`);
-    row('REST', terminal.style('cyan', `${url}/api/jobs`));
+    row('REST', `${terminal.style('cyan', `${url}/api/jobs`)} (all routes: ${terminal.style('cyan', `${url}/docs`)})`);
+    row('OpenAI', `${terminal.style('cyan', `${url}/v1`)} as the base URL of any SDK`);
   }
   if (healthUrl !== null) row('health', `${healthUrl}/healthz, /readyz, /metrics`);
   if (facts.demoKey !== null) row('API key', keyText(terminal, facts.demoKey));

@@ -4,12 +4,18 @@ import type { Response } from 'express';
 import { AppError } from '#platform';
 
 import { docsFiles, docsHtml, docsPolicy, docsScript } from './docs-page.js';
+import { type Doors, doors } from './doors.js';
 import { type OpenApiDocument, toDocument } from './to-document.js';
 
 /** What the API is, for programs and for people. No credential is asked for: it says nothing about anybody. */
 @Controller()
 export class OpenApiController {
   private readonly document = toDocument();
+
+  @Get()
+  index(): Doors {
+    return doors;
+  }
 
   @Get('openapi.json')
   openApi(): OpenApiDocument {

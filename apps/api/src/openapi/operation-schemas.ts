@@ -4,6 +4,7 @@ import { humanInputActions } from '#tools';
 
 import type { ReadinessReport } from '../health/readiness.js';
 import type { DeadToolCallReply } from '../tool-queue/to-dead-tool-call.js';
+import type { Doors } from './doors.js';
 
 const letter: z.ZodType<Omit<DeadToolCallReply, 'reason'>> = z.object({
   id: z.string(),
@@ -43,6 +44,12 @@ const startWorkflow = z.object({
   admissionId: z.string().optional().meta({ description: 'As the header `Idempotency-Key`.' }),
 });
 
+const index: z.ZodType<Doors> = z.object({
+  name: z.string(),
+  about: z.string(),
+  doors: z.record(z.string(), z.string()).meta({ description: 'Paths, by what is spoken there.' }),
+});
+
 /** Workflows, the queue of isolated tools, health, and the other API. */
 export const operationSchemas = {
   StartWorkflow: startWorkflow,
@@ -57,6 +64,7 @@ export const operationSchemas = {
   DeadToolCall: letter,
   DeadToolCallPage: z.object({ deadToolCalls: z.array(letter), nextCursor: z.string().nullable() }),
   CancelledCall: z.object({ state: z.enum(['cancelled', 'stopping', 'settled', 'not_found']) }),
+  Doors: index,
   Alive: z.object({ status: z.literal('ok') }),
   Readiness: ready,
   GraphqlRequest: z.object({

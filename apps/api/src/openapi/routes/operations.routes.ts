@@ -10,6 +10,10 @@ export const operationRoutes: RouteGroup = {
   description: 'Health, figures, and what the API is.',
   errors: 'Error',
   routes: [
+    open('/', 'getDoors', {
+      summary: 'Where the doors are',
+      replies: [json(200, 'Doors', 'The same for everybody.')],
+    }),
     open('/healthz', 'getHealth', {
       summary: 'Whether the process answers',
       replies: [json(200, 'Alive', 'It does.')],
