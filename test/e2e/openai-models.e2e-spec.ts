@@ -3,12 +3,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Role } from '#auth';
 import { AgentsService } from '#chat';
 import { newId } from '#platform';
+import { ToolCatalog } from '#tools';
+import { WorkflowsService } from '#workflows';
 
 import { ModelDirectory } from '../../apps/api/src/openai/models/model-directory.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { smallWorkflow } from '../harness/workflow-documents.js';
-import { publish } from '../harness/workflows.js';
+import { publish, republish } from '../harness/workflows.js';
 
 let database: TestDatabase;
 let test: TestApi;
@@ -94,6 +96,31 @@ describe('the list of models', () => {
     });
     expect(await test.call('GET', '/v1/models')).toMatchObject(refused('Missing or invalid Authorization header'));
     expect(await test.call('GET', '/v1/models', { key })).toMatchObject(refused('Invalid API key'));
+  });
+});
+
+describe('the id of a workflow', () => {
+  it('is its own for good, whatever it is called and whoever else is deleted, as a model and as a tool', async () => {
+    const { principal } = here.owner;
+    const workflows = test.api.app.get(WorkflowsService);
+    const [first, second] = [await workflow('Weekly Report'), await workflow('weekly report!')];
+    const [plain, marked] = ['weekly-report', `weekly-report-${second.id.slice(-6)}`];
+    for (const { id } of [first, second]) await workflows.offerAsTool(principal, id, true);
+    const toolsOf = async () =>
+      (await test.api.app.get(ToolCatalog).of(principal.workspaceId))
+        .list()
+        .flatMap(({ name }) => (name.startsWith('workflow.') ? [name] : []));
+    expect(await idsOf()).toEqual([`workflow/${plain}`, `workflow/${marked}`, 'scripted']);
+    expect(await toolsOf()).toEqual([`workflow.${plain}`, `workflow.${marked}`].toSorted());
+    const definition = smallWorkflow({ name: 'Another', description: 'Does it.' });
+    await republish(test.api, principal, { id: second.id, definition });
+    await workflows.remove(principal, first.id);
+    expect(await idsOf()).toEqual([`workflow/${marked}`, 'scripted']);
+    expect(await toolsOf()).toEqual([`workflow.${marked}`]);
+    expect(await get(`/v1/models/workflow/${plain}`)).toEqual(notFound(`Workflow '${plain}' not found`));
+    // Of a deleted one it is free, for one that is made then.
+    const third = await workflow('Weekly: Report');
+    expect(await meaning(`workflow/${plain}`)).toMatchObject({ workflowId: third.id });
   });
 });
 

@@ -7,7 +7,6 @@ export type { SubflowLookup } from './definition/validation/subflow-shapes.js';
 export type { WorkflowIssue } from './definition/validation/issue.js';
 export type { Workflow, WorkflowVersion } from './definitions/workflow.js';
 export { type PublishedWorkflow, PublishedWorkflowsRepository } from './definitions/published-workflows.repository.js';
-export { workflowsBySlug } from './definitions/workflow-slugs.js';
 export { type SavedDraft, WorkflowsService } from './definitions/workflows.service.js';
 export type { Attachment } from './nodes/node-executor.js';
 export type { MissedPolicy } from './schedules/missed-slots.js';

@@ -61,7 +61,7 @@ export class WorkflowMutationsResolver {
 
   @Mutation(() => WorkflowPayload, {
     description:
-      'Lets models call what is published of a workflow, as the tool `workflow.<name>`, or no more. For those who run the workspace.',
+      'Lets models call what is published of a workflow, as the tool `workflow.<slug>`, or no more. For those who run the workspace.',
   })
   offerWorkflowAsTool(
     @Args('input', { type: () => OfferWorkflowInput, description: 'Which workflow.' })

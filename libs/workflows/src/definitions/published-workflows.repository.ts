@@ -2,12 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import { type Prisma, PrismaService, type Scope } from '#platform';
 
-import { workflowsBySlug } from './workflow-slugs.js';
-
 /** A workflow that can be run. */
 export interface PublishedWorkflow {
   readonly id: string;
-  /** Its name as an id: it stands for it outside. */
+  /** Stands for it outside, whatever it is called. */
   readonly slug: string;
   readonly name: string;
   readonly description: string;
@@ -20,20 +18,19 @@ export interface PublishedWorkflow {
 export class PublishedWorkflowsRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Those that the scope may read, by name. Workflows that are not published keep their slugs for themselves. */
+  /** Those that the scope may read, by name. */
   async list(scope: Scope): Promise<readonly PublishedWorkflow[]> {
+    const isPublished = { deletedAt: null, publishedVersion: { not: null } };
     const where: Prisma.WorkflowWhereInput = {
-      AND: [scope.where('Workflow'), { workspaceId: scope.workspaceId, deletedAt: null }],
+      AND: [scope.where('Workflow'), { workspaceId: scope.workspaceId, ...isPublished }],
     };
     const rows = await this.prisma.withWorkspace(scope, (tx) =>
       tx.workflow.findMany({
         where,
         orderBy: { name: 'asc' },
-        select: { id: true, name: true, description: true, createdAt: true, publishedVersion: true },
+        select: { id: true, slug: true, name: true, description: true, createdAt: true },
       }),
     );
-    return [...workflowsBySlug(rows)].flatMap(([slug, { id, name, description, createdAt, publishedVersion }]) =>
-      publishedVersion === null ? [] : [{ id, slug, name, description, createdAt: createdAt.getTime() }],
-    );
+    return rows.map((row) => ({ ...row, createdAt: row.createdAt.getTime() }));
   }
 }

@@ -80,10 +80,23 @@ export class WorkflowsRepository {
     return row?.draft ?? null;
   }
 
-  async create(tx: PrismaTransaction, scope: Scope, { id, facts }: { id: string; facts: DraftFacts }): Promise<void> {
+  /** Those of `slugs` that stand for a workflow. */
+  async slugsInUse(tx: PrismaTransaction, scope: Scope, slugs: readonly string[]): Promise<ReadonlySet<string>> {
+    const { workspaceId } = scope;
+    const where = { workspaceId, deletedAt: null, slug: { in: [...slugs] } };
+    const rows = await tx.workflow.findMany({ where, select: { slug: true } });
+    return new Set(rows.map(({ slug }) => slug));
+  }
+
+  async create(
+    tx: PrismaTransaction,
+    scope: Scope,
+    { id, slug, facts }: { id: string; slug: string; facts: DraftFacts },
+  ): Promise<void> {
     const { workspaceId, principal: createdBy } = scope;
     const { text: draft, hash: draftHash, name, description, clientId } = facts;
-    await tx.workflow.create({ data: { workspaceId, id, createdBy, draft, draftHash, name, description, clientId } });
+    const face = { name, slug, description, clientId };
+    await tx.workflow.create({ data: { workspaceId, id, createdBy, draft, draftHash, ...face } });
   }
 
   async saveDraft(

@@ -16,6 +16,7 @@ import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 import type { Validation } from '../definition/validate.js';
 import { DefinitionChecks } from './definition-checks.js';
 import { type ReadDefinition, readDefinition, toJson } from './read-definition.js';
+import { slugsFor } from './slugs-for.js';
 import type { Workflow, WorkflowVersion } from './workflow.js';
 import {
   draftChanged,
@@ -177,7 +178,7 @@ export class WorkflowsService {
   }
 
   /**
-   * Says whether models may call what is published of it, as the tool `workflow.<name>`. Calls that run go on. Throws `not_found`,
+   * Says whether models may call what is published of it, as the tool `workflow.<slug>`. Calls that run go on. Throws `not_found`,
    * `forbidden`.
    */
   async offerAsTool(principal: MemberPrincipal, ref: string, offered: boolean): Promise<Workflow> {
@@ -203,8 +204,20 @@ export class WorkflowsService {
     const id = newId();
     if ((await this.workflows.count(tx, scopeOf(principal))) >= MAX_WORKFLOWS) throw tooManyWorkflows(MAX_WORKFLOWS);
     await this.assertFree(tx, principal, { id, ...facts });
-    await this.workflows.create(tx, scopeOf(principal), { id, facts });
+    const slug = await this.freeSlug(tx, principal, { id, name: facts.name });
+    await this.workflows.create(tx, scopeOf(principal), { id, slug, facts });
     return this.find(tx, principal, id);
+  }
+
+  /** It keeps it, whatever it is called later, and whoever else is deleted: models and tools are known by it. */
+  private async freeSlug(
+    tx: PrismaTransaction,
+    principal: MemberPrincipal,
+    workflow: { readonly id: string; readonly name: string },
+  ): Promise<string> {
+    const wanted = slugsFor(workflow);
+    const used = await this.workflows.slugsInUse(tx, scopeOf(principal), wanted);
+    return wanted.find((slug) => !used.has(slug)) ?? wanted[0];
   }
 
   private async replace(

@@ -5,36 +5,18 @@ import type { ToolContext } from '#tools';
 import { parseDocument } from '../definition/document.js';
 import { type OfferedWorkflow, workflowTools } from './workflow-tool.js';
 
-const offered = (name: string, meta: object = {}, id: string = name): OfferedWorkflow => {
+const offered = (name: string, meta: object = {}): OfferedWorkflow => {
   const parsed = parseDocument({ meta: { version: '2.0.0', name, ...meta }, nodes: [], edges: [] });
   if (!parsed.ok) throw new Error('no document');
-  return { id, version: 3, meta: parsed.document.meta };
+  return { id: name, slug: `the-${name}`, version: 3, meta: parsed.document.meta };
 };
 const nothing = () => Promise.resolve('');
-const names = (...workflows: readonly OfferedWorkflow[]) => workflowTools(workflows, nothing).map(({ name }) => name);
 
 describe('a workflow as a tool', () => {
-  it('is named after itself, in letters that every model takes', () => {
-    expect(names(offered('Résumé: the 2nd  draft!'))).toEqual(['workflow.resume-the-2nd-draft']);
-  });
-
-  it('keeps its name apart from that of an earlier one, and has one where nothing is left of its own', () => {
-    const [first, second, nameless] = names(offered('Draft'), offered('draft', {}, 'b'), offered('報告'));
-    expect(first).toBe('workflow.draft');
-    expect(second).toMatch(/^workflow\.draft-[0-9a-f]{8}$/);
-    expect(nameless).toMatch(/^workflow\.[0-9a-f]{8}$/);
-  });
-
-  it('never has a name that is too long', () => {
-    const long = 'long '.repeat(50);
-    const all = names(offered(long), offered(long, {}, 'b'));
-    expect(all.every((name) => /^[\w.-]{1,64}$/.test(name))).toBe(true);
-    expect(new Set(all).size).toBe(2);
-  });
-
   it('takes a text where the definition says nothing of inputs', () => {
     const [tool] = workflowTools([offered('plain', { description: 'Says it.' })], nothing);
     expect(tool).toMatchObject({
+      name: 'workflow.the-plain',
       ...{ description: 'Says it.', isolation: 'job', effect: 'idempotent', version: 'plain@3', workflowId: 'plain' },
       parameters: {
         type: 'object',

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import { defineTool, type JsonSchema, subJobPrefix, type Tool, type ToolContext } from '#tools';
 
 import type { DocumentMeta, SubflowInput } from '../definition/document.js';
@@ -8,6 +6,7 @@ import type { DocumentMeta, SubflowInput } from '../definition/document.js';
 export interface OfferedWorkflow {
   readonly id: string;
   readonly version: number;
+  readonly slug: string;
   readonly meta: DocumentMeta;
 }
 
@@ -19,23 +18,15 @@ export interface SaidToWorkflow {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-const longestName = 64;
-
-/**
- * Tools out of workflows, in this order: `workflow.` and the name in small letters. Where an earlier one has that name, or
- * nothing is left of it, the beginning of a hash of the id is put behind it. Pure.
- */
+/** Tools out of workflows, in this order, each by the slug of its workflow. Pure. */
 export function workflowTools(
   workflows: readonly OfferedWorkflow[],
   start: (workflow: OfferedWorkflow, said: SaidToWorkflow, context: ToolContext) => Promise<string>,
 ): readonly Tool[] {
-  const taken = new Set<string>();
   return workflows.map((workflow) => {
-    const name = freeName(workflow, taken);
-    taken.add(name);
-    const { id, version, meta } = workflow;
+    const { id, version, slug, meta } = workflow;
     return defineTool({
-      name,
+      name: `${subJobPrefix}${slug}`,
       description: descriptionOf(meta),
       input: parametersOf(meta.subflow.inputs),
       runtime: 'server',
@@ -47,19 +38,6 @@ export function workflowTools(
       execute: (args, context) => start(workflow, saidBy(meta.subflow.inputs, args), context),
     });
   });
-}
-
-function freeName({ id, meta }: OfferedWorkflow, taken: ReadonlySet<string>): string {
-  const slug = slugOf(meta.name);
-  const plain = `${subJobPrefix}${slug}`.slice(0, longestName);
-  if (slug !== '' && !taken.has(plain)) return plain;
-  const mark = createHash('sha256').update(id).digest('hex').slice(0, 8);
-  return slug === '' ? `${subJobPrefix}${mark}` : `${plain.slice(0, longestName - mark.length - 1)}-${mark}`;
-}
-
-function slugOf(name: string): string {
-  const letters = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  return letters.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '');
 }
 
 function descriptionOf({ name, description = '' }: DocumentMeta): string {
