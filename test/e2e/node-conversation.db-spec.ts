@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ConversationFailed } from '#chat';
 import type { JobRun } from '#jobs';
 import { defineTool, ToolRegistry } from '#tools';
 
 import { eventually } from '../harness/eventually.js';
-import { approve, call, done, type NodeStage, openNodeStage, saying, viewOf } from '../harness/node-conversations.js';
+import { approve, call, done, type NodeStage, saying, useNodeStage, viewOf } from '../harness/node-conversations.js';
 import {
   createGate,
   deltaChunk,
@@ -18,18 +18,8 @@ import {
 
 let stage: NodeStage;
 
-beforeAll(async () => {
-  stage = await openNodeStage();
-});
-beforeEach(async () => {
-  stage.ran.length = 0;
-  await stage.policy({ rules: [] });
-});
-afterEach(() => {
-  stage.assertPlayed();
-});
-afterAll(async () => {
-  await stage.close();
+useNodeStage((opened) => {
+  stage = opened;
 });
 
 describe('a conversation of a node', () => {

@@ -1,23 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { eventually } from '../harness/eventually.js';
-import { approve, call, done, type NodeStage, openNodeStage, saying, viewOf } from '../harness/node-conversations.js';
+import { approve, call, done, type NodeStage, saying, useNodeStage, viewOf } from '../harness/node-conversations.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 let stage: NodeStage;
 
-beforeAll(async () => {
-  stage = await openNodeStage();
-});
-beforeEach(async () => {
-  stage.ran.length = 0;
-  await stage.policy({ rules: [] });
-});
-afterEach(() => {
-  stage.assertPlayed();
-});
-afterAll(async () => {
-  await stage.close();
+useNodeStage((opened) => {
+  stage = opened;
 });
 
 describe('conversations of nodes that are held at once', () => {

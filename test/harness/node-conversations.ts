@@ -1,3 +1,5 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+
 import { type ConversationNode, type JobConversations, type NodeCallingRun, NodeConversations } from '#chat';
 import { JobHandlers, type JobOutcome, type JobRun, JobStarter, Worker } from '#jobs';
 import type { ChatMessage } from '#models';
@@ -43,7 +45,26 @@ export interface StoredCall {
   readonly status: string;
 }
 
-export async function openNodeStage(): Promise<NodeStage> {
+/** A stage for all tests of a file: each begins without a policy and with nothing run, and leaves no reply unplayed. */
+export function useNodeStage(take: (stage: NodeStage) => void): void {
+  let stage: NodeStage;
+  beforeAll(async () => {
+    stage = await openNodeStage();
+    take(stage);
+  });
+  beforeEach(async () => {
+    stage.ran.length = 0;
+    await stage.policy({ rules: [] });
+  });
+  afterEach(() => {
+    stage.assertPlayed();
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+}
+
+async function openNodeStage(): Promise<NodeStage> {
   const stage = await openApprovalStage({ MODEL_RETRIES: '0' });
   const { app } = stage.engine;
   const scripts = new Map<string, Reply[]>();
