@@ -151,6 +151,23 @@ describe('the examples of the documents', () => {
     });
   }, 60_000);
 
+  it('tell what happened while nobody watched, until it is read', async () => {
+    const example = (name: string, env: Record<string, string> = {}) =>
+      inShell(exampleOf('docs/notifications.md', name), env);
+    const reply = JSON.parse(await example('start')) as { data: { startChat: { jobId: string } } };
+    const { jobId } = reply.data.startChat;
+    const told = async () => {
+      const page = JSON.parse(await example('list')) as {
+        notifications: { id: string; jobId: string; type: string }[];
+      };
+      return page.notifications.find((notification) => notification.jobId === jobId);
+    };
+    const { id: NOTIFICATION_ID, type } = await eventually('the end is told', told);
+    expect(type).toBe('job_completed');
+    expect(JSON.parse(await example('read', { NOTIFICATION_ID }))).toMatchObject({ jobId, read: true });
+    expect(await told()).toBeUndefined();
+  }, 60_000);
+
   it('find a call that needs approval, and approve what is shown', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
       inShell(exampleOf('docs/approvals.md', name), env);
