@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -170,14 +169,5 @@ describe('nightshift', () => {
     expect(await nightshift([...call, 'clerk'])).toMatchObject({ code: 0, stdout: '1024\n' });
     expect(await nightshift([...call, 'careful'])).toMatchObject({ code: 6 });
     expect(await nightshift([...call, 'nobody'])).toMatchObject({ code: 4 });
-  }, 60_000);
-
-  it('completes words in bash', () => {
-    const bin = join(process.cwd(), 'node_modules', '.bin');
-    const script = `source <(nightshift completion bash)
-      COMP_WORDS=(nightshift jobs --status w); COMP_CWORD=3; _nightshift; echo "\${COMPREPLY[@]}"
-      COMP_WORDS=(nightshift wo); COMP_CWORD=1; _nightshift; echo "\${COMPREPLY[@]}"`;
-    const said = execFileSync('bash', ['-c', script], { env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } });
-    expect(said.toString()).toBe('waiting\nworkflows\n');
   }, 60_000);
 });
