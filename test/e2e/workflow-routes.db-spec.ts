@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { eventually } from '../harness/eventually.js';
+import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 
 let stage: WorkflowStage;
@@ -151,6 +152,36 @@ describe('a parallel node', () => {
       ...['branch-finished __merge__', 'branch-finished con', 'branch-finished pro'],
       ...['branch-started __merge__', 'branch-started con', 'branch-started pro'],
     ]);
+  });
+
+  it('tells each beginning and end once, though its worker is lost and people are asked', async () => {
+    const gate = createGate();
+    const order = { id: 'call_1', name: 'send', arguments: '{"to":"a"}' };
+    stage.says('Argue for it.', textReply(['Yes!']));
+    stage.says(
+      'Argue against it.',
+      { ...textReply(['Lost.']), before: gate },
+      toolCallReply([order]),
+      textReply(['No!']),
+    );
+    await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
+    const armed = branches.map((branch) => ({ ...branch, tools: ['send'] }));
+    const jobId = await stage.run({ fan: parallel({ branches: armed }) }, ['start -> fan']);
+    await eventually('one branch is over, and the other one speaks', async () => {
+      const told = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+      return told.length === 3 && stage.requests('Argue against it.').length > 0 ? true : undefined;
+    });
+    await stage.loseLease(jobId);
+    gate.open();
+    const [request] = await stage.waits(jobId);
+    await stage.answer(request, { decision: 'approve', argumentsHash: request?.request['argumentsHash'] });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '## Pro\nYes!\n\n## Con\nNo!' });
+    const told = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+    expect(told.map(({ type, body }) => `${type} ${String(body['branchId'])}`)).toEqual([
+      ...['branch-started pro', 'branch-started con', 'branch-finished pro', 'branch-finished con'],
+    ]);
+    expect(told.map(({ body }) => body['nodeRunId'])).toEqual(Array(4).fill(`${jobId}:2`));
+    await stage.policy({ rules: [] });
   });
 
   it('shows what branches say under their own ids, and not as content of the job', async () => {

@@ -71,10 +71,13 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`, `status`, `output`, `error?`, `tokenCount?`, `route?`',
     says: 'The run of the node is over; `output` at the size of a screen.',
   },
-  'branch-started': { body: '`nodeId`, `branchId`, `label`', says: 'A branch of a parallel node is run.' },
+  'branch-started': {
+    body: '`nodeRunId`, `nodeId`, `branchId`, `label`',
+    says: 'A branch of a parallel node is run. Told once, whatever becomes of workers.',
+  },
   'branch-finished': {
-    body: '`nodeId`, `branchId`, `label`, `status`, `output`, `error?`',
-    says: 'The branch is over.',
+    body: '`nodeRunId`, `nodeId`, `branchId`, `label`, `status`, `output`, `error?`',
+    says: 'The branch is over. Told once as well, after its beginning.',
   },
   'route-selected': {
     body: '`nodeId`, `routeId`, `name`, `reasoning`, `fallbackUsed`',

@@ -61,6 +61,8 @@ export interface TakenRoute {
 }
 
 interface BranchBody {
+  /** Tells it from the same branch of other passes and items; absent in older logs. */
+  readonly nodeRunId?: string;
   readonly nodeId: string;
   readonly branchId: string;
   readonly label: string;

@@ -5,7 +5,7 @@ import { Postgres } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
-import type { ShownContent } from './run-facts.js';
+import type { ShownContent, Told } from './run-facts.js';
 
 /** A question that a node asked, as its request stands. */
 export interface StoredQuestion {
@@ -32,10 +32,13 @@ export interface Answers extends Awaited {
 export interface StoredRun {
   readonly nodeRuns: readonly (NodeRunRow & NodeRunFacts)[];
   readonly questions: readonly StoredQuestion[];
+  /** What viewers were told of branches of parallel nodes that have not ended. */
+  readonly told: readonly Told[];
 }
 
 interface Row {
   readonly runs: StoredRun['nodeRuns'] | null;
+  readonly told: StoredRun['told'] | null;
   readonly questions: readonly StoredQuestion[] | null;
 }
 
@@ -75,6 +78,11 @@ const storedSql = `SELECT (SELECT json_agg(json_build_object('ordinal', n.ordina
       'handles', n.handles, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', ${tokens('prompt_tokens')},
       'completionTokens', ${tokens('completion_tokens')}, 'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')})
       ORDER BY n.ordinal) FROM node_run n WHERE n.workspace_id = $1 AND n.job_id = $2) AS runs,
+  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'what', t.what)) FROM node_run n CROSS JOIN LATERAL (
+    SELECT (e.body->>'branchId') || CASE e.type WHEN 'branch-started' THEN ' started' ELSE ' finished' END AS what
+      FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('branch-started', 'branch-finished')
+       AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal) t
+    WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.type = 'parallel' AND n.finished_at IS NULL) AS told,
   ${questionsSql} AS questions`;
 
 interface JobRef {
@@ -96,7 +104,7 @@ export class NodeRunsRepository {
       text: storedSql,
       values: [workspaceId, jobId],
     });
-    return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [] };
+    return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [], told: row?.told ?? [] };
   }
 
   /** What its log shows as content. */

@@ -9,6 +9,12 @@ interface Facts {
   completionTokens: number;
 }
 
+/** Something that viewers were told of a node run: `<branch> started`, `<branch> finished` … */
+export interface Told {
+  readonly ordinal: number;
+  readonly what: string;
+}
+
 /** What a viewer of a job has been shown as its content. */
 export interface ShownContent {
   text: string;
@@ -18,6 +24,7 @@ export interface ShownContent {
 /** When the node runs of one job began and ended, and what they used; by ordinal. */
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
+  private readonly told = new Map<number, Set<string>>();
   /** UTF-16 units that finished node runs have read and said. */
   private text = 0;
   /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
@@ -25,12 +32,20 @@ export class RunFacts implements RunTally {
 
   constructor(private readonly now: () => number) {}
 
-  load(stored: readonly (NodeRunRow & NodeRunFacts)[]): void {
-    for (const row of stored) {
+  load(nodeRuns: readonly (NodeRunRow & NodeRunFacts)[], told: readonly Told[]): void {
+    for (const { ordinal, what } of told) this.toldOf(ordinal).add(what);
+    for (const row of nodeRuns) {
       const { ordinal, startedAt, finishedAt, promptTokens, completionTokens } = row;
       this.addText(row);
       this.byOrdinal.set(ordinal, { startedAt, finishedAt, promptTokens, completionTokens });
     }
+  }
+
+  /** What viewers were told of a node run and are not to be told again. */
+  toldOf(ordinal: number): Set<string> {
+    const told = this.told.get(ordinal) ?? new Set();
+    this.told.set(ordinal, told);
+    return told;
   }
 
   /** False: it was begun before. */

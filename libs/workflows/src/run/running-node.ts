@@ -17,6 +17,7 @@ import type {
 } from '../nodes/node-executor.js';
 import { compactSession } from './compact-session.js';
 import { memoryRow } from './memory.repository.js';
+import { nodeRunId } from './node-events.js';
 import type { NodeQuestions } from './node-questions.js';
 import type { NodeServices } from './node-services.js';
 import { NodeView, type Showing } from './node-view.js';
@@ -47,8 +48,6 @@ export class RunningNode implements NodePorts {
     private readonly options: {
       readonly signal: AbortSignal;
       readonly isContent: boolean;
-      /** What viewers were told of its branches. */
-      readonly told: Set<string>;
     },
   ) {
     this.job = scope.run.job;
@@ -132,19 +131,18 @@ export class RunningNode implements NodePorts {
   }
 
   branchStarted(branchId: string, label: string): void {
-    const { nodeId } = this.row;
     if (!this.isNews(`${branchId} started`)) return;
-    this.scope.run.append({ events: [{ type: 'branch-started', body: { nodeId, branchId, label } }] });
+    this.scope.run.append({ events: [{ type: 'branch-started', body: this.branchOf(branchId, label) }] });
   }
 
   branchFinished(branchId: string, label: string, end: BranchEnd): void {
-    const { nodeId } = this.row;
     if (!this.isNews(`${branchId} finished`)) return;
     const outcome =
       'error' in end
         ? { status: 'error' as const, output: '', error: toStorableText(end.error) }
         : { status: 'completed' as const, output: projectResult(toStorableText(end.output), 'ui') };
-    this.scope.run.append({ events: [{ type: 'branch-finished', body: { nodeId, branchId, label, ...outcome } }] });
+    const body = { ...this.branchOf(branchId, label), ...outcome };
+    this.scope.run.append({ events: [{ type: 'branch-finished', body }] });
   }
 
   /** Models say nothing of what they take; images and files are what chat sends them too. */
@@ -156,9 +154,15 @@ export class RunningNode implements NodePorts {
     return Date.now();
   }
 
+  private branchOf(branchId: string, label: string) {
+    return { nodeRunId: nodeRunId(this.job.jobId, this.row), nodeId: this.row.nodeId, branchId, label };
+  }
+
+  /** Whether viewers were not told of it yet: by this run of the node, or by the one that an earlier worker lost. */
   private isNews(what: string): boolean {
-    const isNews = !this.options.told.has(what);
-    this.options.told.add(what);
+    const told = this.scope.facts.toldOf(this.row.ordinal);
+    const isNews = !told.has(what);
+    told.add(what);
     return isNews;
   }
 

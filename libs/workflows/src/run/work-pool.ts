@@ -87,8 +87,8 @@ export class WorkPool {
     const { scope, viewOf } = this.parts;
     const view = viewOf(row);
     if (view === undefined) throw new Error(`node run ${row.ordinal} is not at work`);
-    const terms = { isContent: this.isContent(row), told: new Set<string>() };
-    const portsWithin = (own: AbortSignal) => new RunningNode(scope, row, view, { ...terms, signal: own });
+    const isContent = this.isContent(row);
+    const portsWithin = (own: AbortSignal) => new RunningNode(scope, row, view, { isContent, signal: own });
     return { row, view, portsWithin, signal };
   }
 
