@@ -1,0 +1,88 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ChatService } from '#chat';
+import { NotificationsRepository } from '#jobs';
+
+import { eventually } from '../harness/eventually.js';
+import { scopeOfUser } from '../harness/notifications.js';
+import type { NightshiftProcess } from '../harness/processes.js';
+import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { chat } from './chat.js';
+import { Stage } from './stage.js';
+
+describe('what nobody watched is told once', () => {
+  let stage: Stage;
+  /** Frozen while the other one takes the job, so that it is known who dies. */
+  let successor: NightshiftProcess;
+
+  beforeAll(async () => {
+    stage = await Stage.open();
+    successor = await stage.startWorker();
+  });
+  afterEach(() => {
+    stage.model.assertDone();
+  });
+  afterAll(async () => {
+    await stage.close();
+  });
+
+  /** Starts a job on a worker that comes to grief at a point, and lets the successor go on then. */
+  const orphan = async (crashPoint: string, tools: readonly string[] = []) => {
+    successor.kill('SIGSTOP');
+    const victim = await stage.startWorker({ CRASH_POINT: crashPoint });
+    const { jobId } = await stage.door.app.get(ChatService).start(stage.owner, chat('go', tools));
+    return { jobId, victim };
+  };
+  const kill = async (crashPoint: string, tools: readonly string[] = []) => {
+    const { jobId, victim } = await orphan(crashPoint, tools);
+    expect((await victim.exited).signal).toBe('SIGKILL');
+    successor.kill('SIGCONT');
+    return jobId;
+  };
+  const ended = (jobId: string) =>
+    eventually('the job has ended', async () => ((await stage.snapshot(jobId)).ended ? true : undefined), 60_000);
+  const told = async (jobId: string) => {
+    const { workspaceId, userId } = stage.owner;
+    const repository = stage.door.app.get(NotificationsRepository);
+    const all = await repository.listMine(scopeOfUser(workspaceId, userId), {}, { limit: 100 });
+    return all.filter((notification) => notification.jobId === jobId).map(({ type }) => type);
+  };
+
+  it('when its worker is killed before it could write the end', async () => {
+    stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
+    const jobId = await kill('before-finish:kill');
+    expect(await told(jobId)).toEqual([]);
+    await ended(jobId);
+    expect(await told(jobId)).toEqual(['job_completed']);
+  });
+
+  it('when a worker that was given up wakes and writes the end, too', async () => {
+    stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
+    const before = stage.model.requests.length;
+    const { jobId, victim } = await orphan('before-finish:stop');
+    await eventually('the first worker has asked', () => (stage.model.requests.length > before ? true : undefined));
+    successor.kill('SIGCONT');
+    await ended(jobId);
+    victim.kill('SIGCONT');
+    await eventually('it has heard that it is too late', () =>
+      victim.logs().some(({ msg }) => msg === 'run stopped without ending its job') ? true : undefined,
+    );
+    victim.kill('SIGKILL');
+    expect(await told(jobId)).toEqual(['job_completed']);
+  });
+
+  it('when its worker is killed before and after it opened a request', async () => {
+    const question = { id: 'q', name: 'ask_person', arguments: '{"question":"Which size?"}' };
+    // The request is committed before the other call of its round starts.
+    const asks = toolCallReply([question, { id: 'c', name: 'charge', arguments: '{}' }]);
+    for (const [crashPoint, ...replies] of [
+      ['after-response:kill', asks, asks],
+      ['tool-in-flight:kill', asks],
+    ] as const) {
+      stage.model.enqueue(...replies);
+      const jobId = await kill(crashPoint, ['ask_person', 'charge']);
+      await stage.waits(jobId);
+      expect(await told(jobId)).toEqual(['input_needed']);
+    }
+  });
+});
