@@ -46,7 +46,7 @@ export class RerunWorkflowService {
 
   /**
    * Of the same version and with the same subflows; tools as they were then. Throws `not_found`, `forbidden`, `conflict` (the
-   * job has not ended), `bad_request` (no workflow job; a node that it never reached, or that is not on the top),
+   * job has not ended), `bad_request` (no workflow job; a node that it never reached, or that is not on the top), `too_large`,
    * `missing_model_key` (the job had a key of its own), and what `JobStarter.start` throws.
    */
   async rerunFromNode(principal: MemberPrincipal, wish: RerunFromNode): Promise<StartedJob> {

@@ -34,6 +34,10 @@ export const startNodeUnknown = () =>
 export const cannotRerun = (problem: string) =>
   new AppError({ code: 'bad_request', message: problem, field: 'nodeId' });
 
+/** What earlier nodes read and said is more than one run may read and say. */
+export const tooMuchToTakeOver = (limit: number) =>
+  new AppError({ code: 'too_large', message: `The texts to take over exceed ${limit} chars`, field: 'nodeId' });
+
 /** What a model reads whose call would run a workflow within itself. */
 export const workflowWithinItself = () =>
   new AppError({ code: 'workflow_recursion', message: 'This workflow is already running above this call' });

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ChatMessage } from '#models';
 
 import { graphOf } from '../../../../test/harness/workflow-graphs.js';
+import { LIMITS } from '../definition/limits.js';
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { ResumeFrom } from '../engine/run-plan.js';
 import { fromNodeRuns } from './to-resume-from.js';
@@ -42,5 +43,24 @@ describe('the session of a part that is run again', () => {
 
   it('is made by the run where none was taken over', () => {
     expect(rerun('d', { session: null })).toBeNull();
+  });
+});
+
+describe('what a part that is run again takes along', () => {
+  const takenFrom = (nodeId: string, given: readonly NodeRunRow[] = rows) =>
+    fromNodeRuns(graph, { rows: given, before: null }, { nodeId, input: null }).finished;
+
+  it('is nothing of what runs again', () => {
+    expect(takenFrom('b').map(({ nodeId }) => nodeId)).toEqual(['start', 'a']);
+    expect(takenFrom('d').map(({ nodeId }) => nodeId)).toEqual(['start', 'a', 'b', 'c']);
+    expect(takenFrom('start')).toEqual([]);
+  });
+
+  it('is as much as one run may read and say, and no more', () => {
+    const half = 'x'.repeat(LIMITS.runText / 2);
+    const long = [row('start', 1, { input: half, output: half }), row('a', 2, { output: '' }), row('b', 3)];
+    expect(takenFrom('b', long)).toHaveLength(2);
+    const longer = [row('start', 1, { input: half, output: half }), row('a', 2, { output: '!' }), row('b', 3)];
+    expect(() => takenFrom('b', longer)).toThrow(expect.objectContaining({ code: 'too_large' }));
   });
 });

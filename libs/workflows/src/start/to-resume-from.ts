@@ -1,9 +1,10 @@
 import { edgesOf, edgesOnward } from '../definition/edge-lookup.js';
 import type { WorkflowGraph } from '../definition/graph.js';
+import { LIMITS } from '../definition/limits.js';
 import { reachableFrom } from '../definition/loop-bodies.js';
 import { type NodeRunRow, spoke } from '../engine/node-run.js';
 import type { FinishedNode, ResumeFrom } from '../engine/run-plan.js';
-import { cannotRerun, startNodeUnknown } from './start.errors.js';
+import { cannotRerun, startNodeUnknown, tooMuchToTakeOver } from './start.errors.js';
 import type { KnownRun } from './start-workflow.js';
 
 /** What a client says of an earlier run. Throws `bad_request` when the node is not on the top of the workflow. Pure. */
@@ -33,7 +34,11 @@ export interface EndedRun {
   readonly before: ResumeFrom | null;
 }
 
-/** What an ended job leaves to run again from a node of the top that it had reached. Throws `bad_request`. Pure. */
+/**
+ * What an ended job leaves to run again from a node of the top that it had reached: the texts themselves, since that job may be
+ * removed at any time; none of nodes that run again. They are no more than one run may read and say. Throws `bad_request`,
+ * `too_large`. Pure.
+ */
 export function fromNodeRuns(
   graph: WorkflowGraph,
   { rows, before }: EndedRun,
@@ -47,17 +52,24 @@ export function fromNodeRuns(
   const reached = top.find((row) => row.nodeId === nodeId);
   if (reached === undefined || reached.status === 'skipped') throw cannotRerun('The job never reached this node');
   const own = new Set(top.map((row) => row.nodeId));
+  const again = reachableFrom([nodeId], graph.outgoing);
   const finished = [
     ...(before?.finished ?? []).filter((node) => !own.has(node.nodeId)),
-    ...top.filter((row) => row.nodeId !== nodeId).flatMap(toFinished),
-  ];
+    ...top.flatMap(toFinished),
+  ].filter((node) => !again.has(node.nodeId));
+  if (lengthOf(finished) > LIMITS.runText) throw tooMuchToTakeOver(LIMITS.runText);
   return {
     startNodeId: nodeId,
     input: input ?? (before?.startNodeId === nodeId ? before.input : null),
     finished,
     pending: pendingBeside(graph, nodeId, finished),
-    session: sessionOf(before, top, reachableFrom([nodeId], graph.outgoing)),
+    session: sessionOf(before, top, again),
   };
+}
+
+/** UTF-16 units of all texts. */
+function lengthOf(finished: readonly FinishedNode[]): number {
+  return finished.reduce((sum, { input, output }) => sum + input.length + output.length, 0);
 }
 
 /** What an earlier session has come to. Who was taken over is in it already, and who runs again has said nothing yet. */
