@@ -15,7 +15,7 @@ const said = (code: string, text: string): NewJobEvent => ({ type: 'warning', bo
 const names = ({ events }: JobWrite) => events.map(({ body }) => ('code' in body ? `${body.code}:${body.text}` : '?'));
 const turn = () => new Promise(setImmediate);
 
-type Asked = Pick<Renewed, 'cancelRequested' | 'answered'> | undefined;
+type Asked = (Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>) | undefined;
 
 /** A run over a log whose writes end, one way or the other, when the test says so. */
 function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRequested: true, answered: 0 })) {
@@ -64,6 +64,13 @@ const caught = (write: Promise<unknown>) =>
   );
 
 describe('several writers of one run', () => {
+  it('are told why it is cancelled', async () => {
+    const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: true, answered: 0, reason: 'human_wait' }));
+    const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')] }));
+    await refuse();
+    expect(await start).toMatchObject({ why: 'human_wait' });
+  });
+
   it('lose only what was refused of them', async () => {
     const { run, writes, refuse } = scene();
     run.append({ events: [said('a', '1')], counts: { rounds: 1 } });
