@@ -131,6 +131,18 @@ describe('nightshift', () => {
     expect((await nightshift(['approve', request])).stdout).toMatch(/^approve by you, .+: /);
   }, 90_000);
 
+  it('tells with what an edited call was run, and what had been proposed', async () => {
+    const run = await nightshift(['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask', '--json']);
+    const last = JSON.parse(run.stdout.trim().split('\n').at(-1) ?? '') as { jobId: string; requests: string[] };
+    const request = last.requests[0] ?? '';
+    const edit = ['--arguments', '{"expression": "2 + 2"}'];
+    expect(await nightshift(['approve', request, ...edit])).toMatchObject({ code: 0 });
+    await nightshift(['attach', last.jobId]);
+    const call = String.raw`calculate\(expression: "2 \+ 2"\) · edited, proposed: \(expression: "17 \* 23"\)`;
+    expect((await nightshift(['approve', request])).stdout).toMatch(new RegExp(`^approved by you, .*\n    ${call}`));
+    expect((await nightshift(['logs', last.jobId])).stdout).toMatch(new RegExp(`${call} · completed`));
+  }, 90_000);
+
   it('says where a document is wrong', async () => {
     const file = join(folder, 'wrong.json');
     const meta = { version: '2.0.0', name: 'Wrong', id: 'wrong' };

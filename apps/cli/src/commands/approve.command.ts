@@ -7,10 +7,12 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { RequestDesk } from '../follow/request-desk.js';
 import { type AnswerFlags, answerFrom } from '../requests/answer-from.js';
+import { callOf } from '../requests/arguments-of.js';
 import { howToAnswer } from '../requests/how-to-answer.js';
 import { LEFT } from '../requests/prompts.js';
 import { explained, saySettled } from '../requests/say-settled.js';
 import { showRequest } from '../requests/show-request.js';
+import { sayCall } from '../view/say-event.js';
 import type { Perform } from './perform.js';
 
 interface ApproveFlags extends AnswerFlags {
@@ -61,6 +63,8 @@ async function approve(context: Context, id: string, flags: ApproveFlags): Promi
   if (request.status !== 'OPEN') {
     const { me } = await client.query(MeDocument, {});
     sayOutcome(context, request, saySettled(request, { me: me.id, now: Date.now() }));
+    const call = context.json ? undefined : await callOf(client, request);
+    if (call !== undefined) context.screen.line(`    ${sayCall(call)}`);
     return exitCodes.ok;
   }
   return context.screen.isInteractive ? ask(context, client, [request]) : list(context, [request]);

@@ -4,7 +4,7 @@ import { formatDuration } from '../format/duration.js';
 import { showArguments } from '../format/show-arguments.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { EventTable } from './event-table.js';
-import { sayEdit } from './show-tool-call.js';
+import { sayEdit, type ToolCallState } from './show-tool-call.js';
 
 const LONGEST = 400;
 
@@ -16,13 +16,15 @@ function words(...parts: readonly (string | null | undefined)[]): string {
     .join(' · ');
 }
 
-const sayCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) =>
-  words(
-    `${toolCall.name}(${showArguments(toolCall.arguments)})`,
-    sayEdit(toolCall),
-    toolCall.status.toLowerCase(),
-    toolCall.error ?? toolCall.result,
-  );
+type ToldCall = Pick<ToolCallState, 'name' | 'arguments' | 'proposedArguments' | 'status' | 'result'> &
+  Partial<Pick<ToolCallState, 'error'>>;
+
+/** A call in a line: with what it runs, what had been proposed where that differs, and what came of it. */
+export function sayCall({ name, arguments: args, status, error, result, ...call }: ToldCall): string {
+  return words(`${name}(${showArguments(args)})`, sayEdit(call), status.toLowerCase(), error ?? result);
+}
+
+const sayToldCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) => sayCall(toolCall);
 
 /** What an event says besides its name, in a line. */
 export const sayEvent: EventTable<string> = {
@@ -40,8 +42,8 @@ export const sayEvent: EventTable<string> = {
     words(`round ${round}`, finishReason, `${usage.totalTokens} tokens`),
   RoundRestartedEvent: ({ round, reason, contentLength }) =>
     words(`round ${round}`, reason, `the text stands up to ${contentLength}`),
-  ToolCallEvent: sayCall,
-  ToolCallUpdatedEvent: sayCall,
+  ToolCallEvent: sayToldCall,
+  ToolCallUpdatedEvent: sayToldCall,
   ToolProgressEvent: ({ progressOf, progress, total, message }) =>
     words(progressOf, progress === null ? '' : `${progress} of ${total ?? '?'}`, message),
   InterruptOpenedEvent: ({ kind, title, interruptId }) => words(kind.toLowerCase(), title, interruptId),
