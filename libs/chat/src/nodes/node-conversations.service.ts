@@ -50,7 +50,11 @@ export class NodeConversations {
   }
 
   private async resume(run: JobRun): Promise<ResumedConversations> {
-    const [resumed, shown] = await Promise.all([this.repository.resume(run.job), this.shown.read(run.job)]);
+    const { workspaceId, jobId } = run.job;
+    const [resumed, shown] = await Promise.all([
+      this.repository.resume(run.job),
+      this.shown.sinceRest({ workspaceId, jobId, contentLength: run.contentLength }),
+    ]);
     run.resumeText(shown);
     tellLostCalls(run, resumed);
     return resumed;

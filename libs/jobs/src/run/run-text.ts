@@ -46,10 +46,10 @@ export class RunText {
     this.reason.length = length;
   }
 
-  resume({ text, reasoning, open }: ShownTexts): void {
+  resume({ text, reasoning, before = { text: 0, reasoning: 0 }, open }: ShownTexts): void {
     const isOpen = (round: number): boolean => open.has(round);
-    this.content.resume(text, isOpen);
-    this.reason.resume(reasoning, isOpen);
+    this.content.resume(before.text, text, isOpen);
+    this.reason.resume(before.reasoning, reasoning, isOpen);
   }
 }
 

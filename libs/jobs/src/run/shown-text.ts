@@ -68,9 +68,12 @@ export class ShownText {
     return { length, again };
   }
 
-  /** Goes on where another worker stopped: `shown` is all that the log shows, `isOpen` tells which rounds nobody finished. */
-  resume(shown: readonly ShownPiece[], isOpen: (round: number) => boolean): void {
-    this.length = 0;
+  /**
+   * Goes on where another worker stopped: `shown` is what the log shows behind the first `before` units, all of whose rounds are
+   * finished; `isOpen` tells which rounds nobody finished.
+   */
+  resume(before: number, shown: readonly ShownPiece[], isOpen: (round: number) => boolean): void {
+    this.length = before;
     this.pieces = [];
     for (const { round, text } of shown) {
       if (!isOpen(round)) this.closed.add(round);

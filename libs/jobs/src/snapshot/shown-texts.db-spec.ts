@@ -5,6 +5,7 @@ import { systemClock } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { EventLog } from '../events/event-log.js';
+import { roundRow } from '../rounds/round-part.repository.js';
 import { JobRun } from '../run/job-run.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import { JobStarter } from '../start/job-starter.js';
@@ -94,5 +95,51 @@ describe('a workflow whose rounds speak at once', () => {
       { round: 1, node: 'a' },
       { round: 3, node: 'c' },
     ]);
+  });
+
+  it('goes on after a wait by what was shown since then, however much that was before', async () => {
+    const place = { jobId: await start(), workspaceId: jobs.workspaceId };
+    const { jobId } = place;
+    const texts = jobs.app.get(ShownTextsRepository);
+    const before: number[] = [];
+    for (const [round, word] of ['one ', 'two ', 'three '].entries()) {
+      const run = runOf(await jobs.claim(jobId));
+      const shown = await texts.sinceRest({ ...place, contentLength: run.contentLength });
+      expect([shown.text, shown.reasoning]).toEqual([[], []]);
+      before.push(shown.before?.text ?? -1, shown.before?.reasoning ?? -1);
+      run.resumeText(shown);
+      void run.reasoning(round, `${word}?`, first);
+      void run.text(round, word, first);
+      finish(run, round);
+      const thought = {
+        number: round,
+        model: 'm',
+        text: word,
+        reasoning: `${word}?`,
+        finishReason: 'stop',
+        partial: false,
+      };
+      const used = { promptTokens: 0, completionTokens: 0, usageEstimated: false, startedAt: 0 };
+      run.append({ rows: [roundRow(run.job, { ...thought, ...used })] });
+      expect(await run.commitWaiting({ events: [{ type: 'job-waiting', body: { interruptIds: [] } }] })).toBe(true);
+      run.dispose();
+      await jobs.rows(`UPDATE job SET status = 'queued' WHERE id = $1`, [jobId]);
+    }
+    // Each time nothing was read of what had been shown before, and all of it counts.
+    expect(before).toEqual([0, 0, 4, 5, 8, 10]);
+    const lost = runOf(await jobs.claim(jobId));
+    lost.resumeText(await texts.sinceRest({ ...place, contentLength: lost.contentLength }));
+    void lost.text(7, 'lost', second);
+    await lost.commit();
+    lost.dispose();
+    await jobs.expire(jobId);
+    const next = runOf(await jobs.claim(jobId));
+    const tail = await texts.sinceRest({ ...place, contentLength: next.contentLength });
+    expect([tail.text.map(({ text }) => text), tail.before]).toEqual([['lost'], { text: 14, reasoning: 17 }]);
+    next.resumeText(tail);
+    void next.text(8, 'four', first);
+    await next.commit();
+    next.dispose();
+    expect(await contentOf(jobId)).toBe('one two three four');
   });
 });

@@ -2,19 +2,61 @@ import { Injectable } from '@nestjs/common';
 
 import { Postgres } from '#platform';
 
-import type { NewJobEvent } from '../events/job-event.js';
+import type { Delta, NewJobEvent } from '../events/job-event.js';
 import { showingTypes, type ShownTexts, shownTexts } from './shown-texts.js';
 
 /** What of an event says what is shown; text that is not content only says that its round is open. */
 export const showsSql = `SELECT e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body
   FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = ANY($3) ORDER BY e.seq`;
 
+/**
+ * What was shown since the job last came to rest, and the last event before that which says how much reasoning there was: if no round
+ * has any, nobody looks for it.
+ */
+const tailSql = `WITH rest AS MATERIALIZED (SELECT coalesce((SELECT seq FROM job_event WHERE workspace_id = $1 AND job_id = $2
+    AND type = 'job-waiting' ORDER BY seq DESC LIMIT 1), 0) AS seq)
+SELECT (SELECT json_agg(json_build_object('type', s.type, 'body', s.body) ORDER BY s.seq) FROM (
+    SELECT e.seq, e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body FROM job_event e
+     WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = ANY($3) AND e.seq > (SELECT seq FROM rest)) s) AS events,
+  (SELECT json_build_object('type', e.type, 'body', e.body) FROM job_event e
+    WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.seq <= (SELECT seq FROM rest)
+      AND (e.type = 'round-restarted' OR e.type = 'reasoning-delta' AND e.body ? 'offset')
+      AND EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.reasoning <> '')
+    ORDER BY e.seq DESC LIMIT 1) AS thought`;
+
+interface Tail extends Record<string, unknown> {
+  readonly events: readonly NewJobEvent[] | null;
+  readonly thought: NewJobEvent | null;
+}
+
 /** Reads what the log of an unfinished job shows. */
 @Injectable()
 export class ShownTextsRepository {
   constructor(private readonly postgres: Postgres) {}
 
-  /** For `JobRun.resumeText`, when a job whose rounds may be open at once goes on. */
+  /**
+   * For `JobRun.resumeText`, when a job whose rounds may be open at once goes on: what was shown since it last came to rest, when no
+   * round was open. `contentLength`: of the rounds that are finished by now.
+   */
+  async sinceRest(job: {
+    readonly workspaceId: string;
+    readonly jobId: string;
+    readonly contentLength: number;
+  }): Promise<ShownTexts> {
+    const [tail] = await this.postgres.readInWorkspace<Tail>(job.workspaceId, {
+      name: 'shown-since-rest',
+      text: tailSql,
+      values: [job.workspaceId, job.jobId, showingTypes],
+    });
+    const events = tail?.events ?? [];
+    const before = {
+      text: firstOffset(events, 'text-delta') ?? job.contentLength,
+      reasoning: firstOffset(events, 'reasoning-delta') ?? reasoningAfter(tail?.thought ?? null),
+    };
+    return { ...shownTexts(events), before };
+  }
+
+  /** All of it. */
   async read({ workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string }): Promise<ShownTexts> {
     const rows = await this.postgres.readInWorkspace<{ type: string; body: unknown }>(workspaceId, {
       name: 'shown-texts',
@@ -24,4 +66,16 @@ export class ShownTextsRepository {
     // The log is written from NewJobEvent only, so type and body belong together.
     return shownTexts(rows as NewJobEvent[]);
   }
+}
+
+function firstOffset(events: readonly NewJobEvent[], type: Delta['type']): number | undefined {
+  for (const event of events) if (event.type === type && event.body.offset !== undefined) return event.body.offset;
+  return undefined;
+}
+
+/** How much reasoning there was after an event that says so. */
+function reasoningAfter(event: NewJobEvent | null): number {
+  if (event?.type === 'round-restarted') return event.body.reasoningLength;
+  if (event?.type === 'reasoning-delta') return (event.body.offset ?? 0) + event.body.text.length;
+  return 0;
 }

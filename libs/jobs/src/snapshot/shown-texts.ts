@@ -6,6 +6,8 @@ import type { TextPlace } from '../run/text-place.js';
 export interface ShownTexts {
   readonly text: readonly ShownPiece[];
   readonly reasoning: readonly ShownPiece[];
+  /** UTF-16 units that lie before these; absent: none. */
+  readonly before?: { readonly text: number; readonly reasoning: number };
   /** Rounds whose text was shown and neither finished nor withdrawn, each with where it was shown. */
   readonly open: ReadonlyMap<number, TextPlace | undefined>;
 }
