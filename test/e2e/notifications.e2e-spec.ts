@@ -200,6 +200,9 @@ describe('notifications', () => {
     expect(await member.query(all, { upTo: a?.id })).toEqual({
       markAllNotificationsRead: { marked: 1, userErrors: [] },
     });
+    expect(await member.query(all, { upTo: newId() })).toEqual({
+      markAllNotificationsRead: { marked: null, userErrors: [{ code: 'not_found' }] },
+    });
     expect((await list({ filter: { read: false } })).totalCount).toBe(1);
     expect(await member.query(all)).toEqual({ markAllNotificationsRead: { marked: 1, userErrors: [] } });
     expect((await list({ filter: { read: false } })).totalCount).toBe(0);

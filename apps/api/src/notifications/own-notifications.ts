@@ -44,8 +44,11 @@ export class OwnNotifications {
 
   /** All, or those up to one: what was written after it stays unread. Gives how many were unread. Throws `not_found`. */
   async markAllRead(member: MemberPrincipal, upTo?: string): Promise<number> {
-    if (upTo !== undefined && !isId(upTo)) throw notificationNotFound();
-    return mayRead(member) ? this.notifications.markRead(scopeOf(member), upTo === undefined ? {} : { upTo }) : 0;
+    if (!mayRead(member)) throw notificationNotFound();
+    if (upTo === undefined) return this.notifications.markRead(scopeOf(member));
+    const [newest] = isId(upTo) ? await this.notifications.findMine(scopeOf(member), {}, [upTo]) : [];
+    if (newest === undefined) throw notificationNotFound();
+    return this.notifications.markRead(scopeOf(member), { upTo });
   }
 }
 
