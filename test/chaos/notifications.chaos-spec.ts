@@ -40,7 +40,7 @@ describe('what nobody watched is told once', () => {
     return jobId;
   };
   const ended = (jobId: string) =>
-    eventually('the job has ended', async () => ((await stage.snapshot(jobId)).ended ? true : undefined), 60_000);
+    eventually('the job has ended', async () => ((await stage.snapshot(jobId)).ended ? true : undefined));
   const told = async (jobId: string) => {
     const { workspaceId, userId } = stage.owner;
     const repository = stage.door.app.get(NotificationsRepository);

@@ -33,7 +33,7 @@ describe('a worker that is killed while a call is a job of its own,', () => {
     const first = await stage.startWorker();
     first.kill('SIGKILL');
     await first.exited;
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await stage.close();

@@ -5,7 +5,7 @@ import { AppError } from '#platform';
 
 import { eventually } from '../harness/eventually.js';
 
-const patienceMs = 60_000;
+const patienceMs = 240_000;
 
 /** Somebody who watches a job and remembers everything that was shown. */
 export interface Viewer {

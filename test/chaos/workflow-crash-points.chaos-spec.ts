@@ -84,7 +84,7 @@ describe('a workflow whose worker dies', () => {
     await stage.startWorker(privateHosts);
     calm = await leftOf(stage, await tell(stage, story));
     await Promise.all([...jobs.values()].flat().map((jobId) => stage.watch(jobId).ended));
-  }, 300_000);
+  });
 
   afterAll(async () => {
     await stage.close();
@@ -110,14 +110,10 @@ describe('a workflow whose worker dies', () => {
     }
   };
   const survived = async (point: string, told: readonly string[]): Promise<never> => {
-    await eventually(
-      'all have ended',
-      async () => {
-        const seen = await Promise.all(told.map((jobId) => stage.snapshot(jobId)));
-        return seen.every(({ ended }) => ended) ? true : undefined;
-      },
-      120_000,
-    );
+    await eventually('all have ended', async () => {
+      const seen = await Promise.all(told.map((jobId) => stage.snapshot(jobId)));
+      return seen.every(({ ended }) => ended) ? true : undefined;
+    });
     throw new Error(`${point} was not reached`);
   };
 

@@ -99,7 +99,7 @@ describe('a client whose connection is lost', () => {
     expect(shown).toBe(spoken);
     expect(await whole).toBe(spoken);
     expect(textOf(await log)).toBe(spoken);
-  }, 120_000);
+  });
 
   it('sees text withdrawn that is said anew', async () => {
     const gate = createGate();

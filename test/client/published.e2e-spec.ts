@@ -33,7 +33,7 @@ beforeAll(async () => {
   project = mkdtempSync(join(tmpdir(), 'nightshift-client-'));
   published = join(project, 'node_modules', '@nightshift', 'client');
   await install();
-}, 120_000);
+});
 afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
   await api.close();
@@ -160,42 +160,38 @@ describe('the published package', () => {
       (error: unknown) => error as { stdout: string },
     ); // of execFile
     expect(stdout).toBe('');
-  }, 60_000);
+  });
 
-  (chromiumPath === undefined ? it.skip : it)(
-    'runs in a browser as it is',
-    async () => {
-      model.enqueue(
-        toolCallReply([{ id: 'c1', name: 'title', arguments: '{}' }]),
-        textReply(['Hello ', 'from the page']),
-      );
-      const browser = await openBrowser();
-      // Chromium takes a page that a test made up for one of the internet, which has to ask before it may come to this machine.
-      const page = await browser.newPage({ permissions: ['local-network-access'] });
-      const imports = {
-        '@nightshift/client': '/packages/@nightshift/client/dist/index.js',
-        'graphql-ws/client': '/packages/graphql-ws/dist/client.js',
-      };
-      const importMap = `<script type="importmap">${JSON.stringify({ imports })}</script>`;
-      await page.route(`${api.url}/page`, (route) =>
-        route.fulfill({ contentType: 'text/html', body: `<title>A page</title>${importMap}` }),
-      );
-      await page.route(`${api.url}/packages/**`, (route) =>
-        route.fulfill({
-          path: join(project, 'node_modules', new URL(route.request().url()).pathname.slice('/packages/'.length)),
-        }),
-      );
-      await page.goto(`${api.url}/page`);
-      const text = await page.evaluate(`(async () => {
+  (chromiumPath === undefined ? it.skip : it)('runs in a browser as it is', async () => {
+    model.enqueue(
+      toolCallReply([{ id: 'c1', name: 'title', arguments: '{}' }]),
+      textReply(['Hello ', 'from the page']),
+    );
+    const browser = await openBrowser();
+    // Chromium takes a page that a test made up for one of the internet, which has to ask before it may come to this machine.
+    const page = await browser.newPage({ permissions: ['local-network-access'] });
+    const imports = {
+      '@nightshift/client': '/packages/@nightshift/client/dist/index.js',
+      'graphql-ws/client': '/packages/graphql-ws/dist/client.js',
+    };
+    const importMap = `<script type="importmap">${JSON.stringify({ imports })}</script>`;
+    await page.route(`${api.url}/page`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<title>A page</title>${importMap}` }),
+    );
+    await page.route(`${api.url}/packages/**`, (route) =>
+      route.fulfill({
+        path: join(project, 'node_modules', new URL(route.request().url()).pathname.slice('/packages/'.length)),
+      }),
+    );
+    await page.goto(`${api.url}/page`);
+    const text = await page.evaluate(`(async () => {
       const { createNightshift } = await import('@nightshift/client');
       const nightshift = createNightshift({ url: location.origin, token: '${member.key}' });
       const job = await nightshift.startChat({ message: 'Hi', tools: { title: () => document.title } });
       return job.text();
     })()`);
-      await browser.close();
-      expect(text).toBe('Hello from the page');
-      expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('A page');
-    },
-    60_000,
-  );
+    await browser.close();
+    expect(text).toBe('Hello from the page');
+    expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('A page');
+  });
 });

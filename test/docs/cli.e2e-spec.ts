@@ -27,12 +27,12 @@ describe('the examples of docs/cli.md', () => {
     mkdirSync(join(folder, 'bin'));
     symlinkSync(join(root, 'node_modules', '.bin', 'nightshift'), join(folder, 'bin', 'nightshift'));
     server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, '.nightshift')] });
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const inShell = async (script: string) => {
     const bin = join(root, 'node_modules', '.bin');
@@ -48,14 +48,10 @@ describe('the examples of docs/cli.md', () => {
     ['json', /1024[^]*\n[\w-]{36}\n/],
     ['workflow', /can be saved|version 1 is published/],
   ];
-  it.each(cases.filter(([name]) => hasJq || !scriptOf(name).includes('jq')))(
-    '%s',
-    async (name, wanted) => {
-      const { stdout } = await inShell(scriptOf(name));
-      expect(stdout).toMatch(wanted);
-    },
-    90_000,
-  );
+  it.each(cases.filter(([name]) => hasJq || !scriptOf(name).includes('jq')))('%s', async (name, wanted) => {
+    const { stdout } = await inShell(scriptOf(name));
+    expect(stdout).toMatch(wanted);
+  });
 
   it('are all run', () => {
     expect(examples.map(([, name]) => name)).toEqual(['doctor', 'pipe', 'approve', 'json', 'workflow']);

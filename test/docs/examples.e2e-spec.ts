@@ -41,12 +41,12 @@ describe('the examples of the documents', () => {
       env: { ALLOW_PRIVATE_TOOL_URLS: 'true' }, // the examples ask this very server
     });
     key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await started.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const here = (text: string) =>
     text
@@ -90,21 +90,21 @@ describe('the examples of the documents', () => {
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1));
     expect(all.at(-1)).toMatchObject({ __typename: 'JobFinishedEvent', status: 'COMPLETED' });
     expect(rest.map(({ seq }) => seq)).toEqual(all.slice(5).map(({ seq }) => seq));
-  }, 60_000);
+  });
 
   it('run a tool of the client', async () => {
     const file = join(folder, 'serve-client-tools.mjs');
     writeFileSync(file, exampleOf('docs/client-tools.md', 'serve-client-tools'));
     const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
     expect(stdout).toContain('6 words');
-  }, 60_000);
+  });
 
   it('define an HTTP tool, try it out and keep it', async () => {
     const file = join(folder, 'http-tool.mjs');
     writeFileSync(file, exampleOf('docs/tools.md', 'http-tool'));
     const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
-  }, 60_000);
+  });
 
   it('make a workflow, publish it and run it, again and again', async () => {
     const file = join(folder, 'workflow.mjs');
@@ -116,7 +116,7 @@ describe('the examples of the documents', () => {
         /^1 start COMPLETED: What is 2 \^ 10\?\n2 writer COMPLETED: .*1024.*\n3 end COMPLETED: .*1024.*\nflowchart TD/s,
       );
     }
-  }, 60_000);
+  });
 
   it('write a tool in code', async () => {
     const file = join(root, 'dist', `example-tool-${process.pid}.mjs`); // from here `#tools` is found
@@ -125,7 +125,7 @@ describe('the examples of the documents', () => {
     const { stdout } = await run(process.execPath, [file], { cwd: root });
     rmSync(file);
     expect(stdout).toMatch(/^[12]\n$/);
-  }, 60_000);
+  });
 
   it('start a job over REST and follow it', async () => {
     const { jobId } = JSON.parse(await inShell(exampleOf('docs/clients.md', 'rest-start'))) as { jobId: string };
@@ -134,7 +134,7 @@ describe('the examples of the documents', () => {
     expect(output).toContain('event: job-finished');
     expect(output).toContain('1024');
     expect(output).toContain('already_terminal');
-  }, 60_000);
+  });
 
   it('let a model ask a person, and answer it', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
@@ -149,7 +149,7 @@ describe('the examples of the documents', () => {
       status: 'resolved',
       outcome: 'submit',
     });
-  }, 60_000);
+  });
 
   it('tell what happened while nobody watched, until it is read', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
@@ -166,7 +166,7 @@ describe('the examples of the documents', () => {
     expect(type).toBe('job_completed');
     expect(JSON.parse(await example('read', { NOTIFICATION_ID }))).toMatchObject({ jobId, read: true });
     expect(await told()).toBeUndefined();
-  }, 60_000);
+  });
 
   it('find a call that needs approval, and approve what is shown', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
@@ -194,7 +194,7 @@ describe('the examples of the documents', () => {
       return job.job_status === 'completed' ? job.content : undefined;
     });
     expect(content).toContain('391');
-  }, 60_000);
+  });
 
   it('save a first policy', async () => {
     const query = exampleOf('docs/approvals.md', 'save');
@@ -220,5 +220,5 @@ describe('the examples of the documents', () => {
       join(folder, 'calls.ndjson'),
     );
     expect(await inShell(script)).toBe('{"type":"end","count":0}\n');
-  }, 60_000);
+  });
 });

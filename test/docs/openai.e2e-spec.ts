@@ -21,12 +21,12 @@ describe('the examples of docs/openai.md', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'nightshift-openai-docs-'));
     server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const env = () => ({
     PATH: process.env['PATH'],
@@ -60,17 +60,13 @@ describe('the examples of docs/openai.md', () => {
     execute: { run: inShell, wanted: /^\{"tool_call_id":"call_[0-9a-f]{24}","result":.*391/ },
   };
 
-  it.each(Object.entries(examples))(
-    '%s',
-    async (name, { run, wanted }) => {
-      expect((await run(name)).trim()).toMatch(wanted);
-    },
-    60_000,
-  );
+  it.each(Object.entries(examples))('%s', async (name, { run, wanted }) => {
+    expect((await run(name)).trim()).toMatch(wanted);
+  });
 
   it('begin with the one of the README', async () => {
     expect(await inNode('openai', join(root, 'README.md'))).toContain('391');
-  }, 60_000);
+  });
 
   it('are all run', () => {
     expect(Object.keys(examples)).toEqual(names);

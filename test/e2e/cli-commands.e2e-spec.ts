@@ -16,12 +16,12 @@ describe('nightshift', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
     server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, '.nightshift')] });
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** In the folder where the server was started: the command finds it by itself. */
   const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { cwd: folder, ...init });
@@ -37,15 +37,11 @@ describe('nightshift', () => {
     [['jobs', '--token', 'nsk_wrong'], 3, 'unauthenticated'],
     [['jobs', '--url', 'http://127.0.0.1:1'], 5, 'connection_lost'],
     [['jobs', '--url', 'https://there.invalid'], 3, 'unauthenticated'],
-  ])(
-    '%j ends with %i, and says why',
-    async (words, exitCode, code) => {
-      const asJson = await nightshift([...words, '--json'], words[0] === 'run' ? { input: ' ' } : {});
-      expect(asJson).toMatchObject({ code: exitCode, stdout: '' });
-      expect(errorOf(asJson.stderr)).toMatchObject({ error: { code }, exitCode });
-    },
-    60_000,
-  );
+  ])('%j ends with %i, and says why', async (words, exitCode, code) => {
+    const asJson = await nightshift([...words, '--json'], words[0] === 'run' ? { input: ' ' } : {});
+    expect(asJson).toMatchObject({ code: exitCode, stdout: '' });
+    expect(errorOf(asJson.stderr)).toMatchObject({ error: { code }, exitCode });
+  });
 
   it('says what to do about an unknown word', async () => {
     expect(await nightshift(['job'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean jobs?') });
@@ -58,7 +54,7 @@ describe('nightshift', () => {
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     });
     expect(await nightshift(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
-  }, 60_000);
+  });
 
   it('checks the setup, down to a job', async () => {
     const { code, stdout } = await nightshift(['doctor', '--job', '--json']);
@@ -79,7 +75,7 @@ describe('nightshift', () => {
       'job',
     ]);
     expect(checks.filter(({ state }) => state !== 'ok')).toEqual([]);
-  }, 60_000);
+  });
 
   it('says what to do about a server or a key that is not there', async () => {
     expect(await nightshift(['doctor', '--url', 'http://127.0.0.1:65533'])).toMatchObject({
@@ -88,7 +84,7 @@ describe('nightshift', () => {
     expect(await nightshift(['doctor', '--token', 'nsk_wrong'])).toMatchObject({
       ...{ code: 3, stdout: expect.stringMatching(/✗ access .*\n.*NIGHTSHIFT_KEY/) },
     });
-  }, 60_000);
+  });
 
   it('checks, keeps, draws and runs a workflow', async () => {
     const file = join(process.cwd(), 'examples', 'workflows', 'refine-until-good.json');
@@ -96,7 +92,7 @@ describe('nightshift', () => {
     expect(await nightshift(['workflows', 'push', file])).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('refine-until-good: version 1 is published.') },
     });
-    expect((await nightshift(['workflows', 'list'])).stdout).toContain('refine-until-good  version 1');
+    expect((await nightshift(['workflows', 'list'])).stdout).toMatch(/^(refine-until-good +){2}version 1/m);
     expect((await nightshift(['workflows', 'graph', 'refine-until-good'])).stdout).toMatch(/^flowchart TD\n/);
     const run = await nightshift(['workflows', 'run', 'refine-until-good', 'a draft']);
     expect(run).toMatchObject({ code: 0, stderr: expect.stringMatching(/✓ Refine [^]*\ncompleted · /) });
@@ -105,7 +101,7 @@ describe('nightshift', () => {
     for (const name of ['refine-until-good', 'Refine until good', 'workflow/refine-until-good'])
       expect((await nightshift(['jobs', '--workflow', name, '--json'])).stdout).toContain(`"id":"${jobId}"`);
     expect(await nightshift(['jobs', '--workflow', 'nobody'])).toMatchObject({ code: 4 });
-  }, 90_000);
+  });
 
   it('publishes what was saved, and says yes for a person', async () => {
     const file = join(folder, 'careful.json');
@@ -129,7 +125,7 @@ describe('nightshift', () => {
       ...{ code: 1, stderr: expect.stringMatching(/^Request already answered: approve by you, /) },
     });
     expect((await nightshift(['approve', request])).stdout).toMatch(/^approve by you, .+: /);
-  }, 90_000);
+  });
 
   it('tells with what an edited call was run, and what had been proposed', async () => {
     const run = await nightshift(['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask', '--json']);
@@ -141,7 +137,7 @@ describe('nightshift', () => {
     const call = String.raw`calculate\(expression: "2 \+ 2"\) · edited, proposed: \(expression: "17 \* 23"\)`;
     expect((await nightshift(['approve', request])).stdout).toMatch(new RegExp(`^approved by you, .*\n    ${call}`));
     expect((await nightshift(['logs', last.jobId])).stdout).toMatch(new RegExp(`${call} · completed`));
-  }, 90_000);
+  });
 
   it('says where a document is wrong', async () => {
     const file = join(folder, 'wrong.json');
@@ -152,12 +148,12 @@ describe('nightshift', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`^${file}:/\\S*: error [A-Z_]+: `, 'm'));
     expect(await nightshift(['workflows', 'validate', 'absent.json'])).toMatchObject({ code: 2 });
-  }, 60_000);
+  });
 
   it('lists tools', async () => {
     expect((await nightshift(['tools', 'list'])).stdout).toMatch(/^calculate +server +pure +/m);
     expect(await nightshift(['tools', 'call', 'nothing'])).toMatchObject({ code: 4 });
-  }, 60_000);
+  });
 
   it('lists agents, asks one, and calls a tool of one', async () => {
     const key = readFileSync(join(folder, '.nightshift', 'demo-api-key'), 'utf8').trim();
@@ -181,5 +177,5 @@ describe('nightshift', () => {
     expect(await nightshift([...call, 'clerk'])).toMatchObject({ code: 0, stdout: '1024\n' });
     expect(await nightshift([...call, 'careful'])).toMatchObject({ code: 6 });
     expect(await nightshift([...call, 'nobody'])).toMatchObject({ code: 4 });
-  }, 60_000);
+  });
 });

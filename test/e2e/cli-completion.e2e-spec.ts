@@ -42,7 +42,6 @@ describe('completion', () => {
     (shell) => {
       expect(said(shell)).toEqual(['waiting', '.', 'workflows', '.', 'publish', '.']);
     },
-    60_000,
   );
 
   it.each(shells)('asks the program for its words, in the script for %s', (shell) => {

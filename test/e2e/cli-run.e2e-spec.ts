@@ -25,12 +25,12 @@ describe('nightshift run', () => {
     server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
     const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
     env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { env, ...init });
 
@@ -47,7 +47,7 @@ describe('nightshift run', () => {
     expect(run.stderr).toMatch(/^job [\w-]+ · thread [\w-]+\n {2}✓ calculate\(expression: "17 \* 23"\) → 391.*\n/);
     expect(run.stderr).toMatch(/\ncompleted · 2 rounds · 1 tool call · \d+ tokens \(\d+ in, \d+ out\) · .*s\n$/);
     expect(run.stdout + run.stderr).not.toContain('\u001b');
-  }, 60_000);
+  });
 
   it('gives every event as a line of JSON, and at the end what it came to', async () => {
     const { code, stdout, stderr } = await nightshift(['run', question, '--tools', 'calculate', '--json']);
@@ -62,7 +62,7 @@ describe('nightshift run', () => {
       ...{ event: 'result', status: 'COMPLETED', exitCode: 0, requests: [] },
       text: expect.stringContaining('391'),
     });
-  }, 60_000);
+  });
 
   it('takes what comes on standard input for the prompt, and goes on in a thread', async () => {
     const first = await nightshift(['run', '--json'], { input: 'My name is Ann.\n' });
@@ -71,7 +71,7 @@ describe('nightshift run', () => {
       input: 'who am I?',
     });
     expect(linesOf(next.stdout).at(-1)).toMatchObject({ threadId, text: expect.stringContaining('Again:') });
-  }, 60_000);
+  });
 
   it('leaves a job that waits for somebody, says how to answer, and comes back to it', async () => {
     const asked = await nightshift(['run', question, '--tools', 'calculate', '--ask']);
@@ -92,7 +92,7 @@ describe('nightshift run', () => {
       ...{ code: 0, stdout: expect.stringContaining('391') },
     });
     expect(await nightshift(['attach', jobId])).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
-  }, 90_000);
+  });
 
   it('can be left: the job goes on', async () => {
     const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait'], { env });
@@ -104,7 +104,7 @@ describe('nightshift run', () => {
     expect(stderr).toContain('The job goes on without you.');
     const jobs = await nightshift(['jobs', '--status', 'queued,running,waiting', '--json']);
     expect(linesOf(jobs.stdout).map(({ id }) => id)).toContain(jobId);
-  }, 60_000);
+  });
 
   it('stops the job with --cancel-on-exit', async () => {
     const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait', '--cancel-on-exit'], { env });
@@ -113,7 +113,7 @@ describe('nightshift run', () => {
     const { code, stderr } = await run.exited;
     expect(code).toBe(130);
     expect(stderr).toMatch(/\ncancelled/);
-  }, 60_000);
+  });
 
   it('ends with 1 when the job is stopped by somebody else', async () => {
     const { jobId } = await waitingJob();
@@ -125,7 +125,7 @@ describe('nightshift run', () => {
     expect(await logs.exited).toMatchObject({ code: 1 });
     expect(linesOf(logs.stdout()).at(-1)).toMatchObject({ event: 'job-finished', status: 'CANCELLED' });
     expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job had ended before.\n' });
-  }, 90_000);
+  });
 
   it('shows the log after any number', async () => {
     const { jobId, after } = await waitingJob();
@@ -135,11 +135,11 @@ describe('nightshift run', () => {
     expect(rest).toEqual(all.slice(2));
     expect((await nightshift(['logs', jobId])).stdout).toMatch(/ 1 {2}\d\d:\d\d:\d\d\.\d{3} {2}job-queued\n/);
     await nightshift(['cancel', jobId]);
-  }, 60_000);
+  });
 
   it('starts without staying', async () => {
     const { code, stdout } = await nightshift(['run', question, '--detach']);
     expect(code).toBe(0);
     expect(await nightshift(['logs', stdout.trim(), '--follow'])).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 });

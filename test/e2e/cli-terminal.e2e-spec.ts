@@ -20,12 +20,12 @@ describe('nightshift on a terminal', () => {
     server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
     const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
     env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('asks for an approval and goes on', async () => {
     const run = startInTerminal(asking, { env });
@@ -35,7 +35,7 @@ describe('nightshift on a terminal', () => {
     expect(await run.exited).toMatchObject({ code: 0 });
     expect(run.stdout()).toContain('391');
     expect(run.stdout()).toContain('\u001b[32mcompleted\u001b[39m');
-  }, 60_000);
+  });
 
   it('denies with a reason', async () => {
     const run = startInTerminal(asking, { env });
@@ -44,7 +44,7 @@ describe('nightshift on a terminal', () => {
     await run.says('Why?');
     run.type(`too dear${keys.enter}`);
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected by user: too dear') });
-  }, 60_000);
+  });
 
   it('lets the arguments be edited, in an editor or in a line', async () => {
     const inEditor = startInTerminal(asking, { env: { ...env, EDITOR: "sed -i 's/23/3/'" } });
@@ -58,7 +58,7 @@ describe('nightshift on a terminal', () => {
     await inLine.says('{"expression":"17 * 23"}');
     inLine.type('\u007f'.repeat(4) + `2"}${keys.enter}`);
     expect(await inLine.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('34') });
-  }, 90_000);
+  });
 
   it('puts off, and asks again in the inbox', async () => {
     const run = startInTerminal(asking, { env });
@@ -70,7 +70,7 @@ describe('nightshift on a terminal', () => {
     await inbox.says('Run it?');
     inbox.type(keys.enter);
     expect(await inbox.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('approved: Run calculate') });
-  }, 60_000);
+  });
 
   it('takes a question back that somebody else has answered', async () => {
     const run = startInTerminal(asking, { env });
@@ -80,7 +80,7 @@ describe('nightshift on a terminal', () => {
     const { id } = JSON.parse(listed.stdout) as { id: string };
     await runCli(['approve', id, '--yes'], { env });
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
-  }, 60_000);
+  });
 
   it('asks what a model asks', async () => {
     const run = startInTerminal(['run', 'use tool ask_person {"question": "Which size?"}', '-t', 'ask_person'], {
@@ -91,18 +91,18 @@ describe('nightshift on a terminal', () => {
     await run.says(/Your answer\?[^]*Answer[^]*Answer\r?\n/);
     run.type(`XXL${keys.enter}`);
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('ask_person says: XXL') });
-  }, 60_000);
+  });
 
   it('is left by Ctrl-C at a question, and the job goes on', async () => {
     const run = startInTerminal(asking, { env });
     await run.says('Run it?');
     run.type(keys.interrupt);
     expect(await run.exited).toMatchObject({ code: 130, stdout: expect.stringContaining('goes on without you') });
-  }, 60_000);
+  });
 
   it('has no colours with NO_COLOR, and asks nobody with --no-input', async () => {
     const plain = startInTerminal([...asking, '--no-input'], { env: { ...env, NO_COLOR: '1' } });
     expect(await plain.exited).toMatchObject({ code: 6 });
     expect(plain.stdout()).not.toMatch(/\u001b\[\d+m/);
-  }, 60_000);
+  });
 });

@@ -65,7 +65,7 @@ describe('npm start', () => {
     });
     expect(await status.json()).toMatchObject({ id: sample['jobId'], status: 'complete' });
     expect(again.output()).not.toContain(key);
-  }, 180_000);
+  });
 
   it('says what its sample waits for, and shows the same one at the next start until it is decided', async () => {
     const flags = ['--port', '0', '--data-dir', newDataDir()];
@@ -90,7 +90,7 @@ describe('npm start', () => {
     const last = await runToEnd(['--once', ...flags], impatient);
     expect(sampleOf(last)).toMatchObject({ status: 'completed' });
     expect(last.code).toBe(0);
-  }, 180_000);
+  });
 
   it('says who has the data directory, and starts again after its owner was killed', async () => {
     const dataDir = newDataDir();
@@ -105,7 +105,7 @@ describe('npm start', () => {
     await first.exited;
     const third = await startAll(dataDir);
     expect((await fetch(`${third.url ?? ''}/healthz`)).status).toBe(200);
-  }, 180_000);
+  });
 
   it('ends with 0 when it is told to stop', async () => {
     const started = await startAll(newDataDir());
@@ -113,7 +113,7 @@ describe('npm start', () => {
 
     expect(await started.exited).toEqual({ code: 0, signal: null });
     expect(started.output()).not.toContain('Still open');
-  }, 60_000);
+  });
 
   it('makes a new key when the kept one is gone', async () => {
     const dataDir = newDataDir();
@@ -124,7 +124,7 @@ describe('npm start', () => {
 
     expect(again.output()).toContain('shown once');
     expect(readFileSync(join(dataDir, 'demo-api-key'), 'utf8')).not.toBe(old);
-  }, 60_000);
+  });
 
   it('says when the port is taken, and leaves nothing running', async () => {
     const { server, port } = await takenPort();
@@ -135,7 +135,7 @@ describe('npm start', () => {
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain(`Port ${port} on 127.0.0.1 is taken`);
     await startAll(dataDir);
-  }, 60_000);
+  });
 
   it.each([
     [['--prot', '1'], {}, 'Did you mean --port?'],
@@ -195,5 +195,5 @@ describe('roles api and worker', () => {
       { code: 0, signal: null },
       { code: 0, signal: null },
     ]);
-  }, 60_000);
+  });
 });

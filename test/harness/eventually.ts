@@ -6,7 +6,7 @@ const pauseMs = 15;
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined> | T | undefined,
-  deadlineMs = 20_000,
+  deadlineMs = 100_000,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

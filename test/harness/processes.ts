@@ -8,9 +8,9 @@ const main = join('apps', 'main.js');
 /** npm's pinned Node: that of the system may be older. */
 const node = join(root, 'node_modules', '.bin', 'node');
 
-const READY_WITHIN_MS = 60_000;
-const END_WITHIN_MS = 30_000;
-const RUN_WITHIN_MS = 120_000;
+const READY_WITHIN_MS = 240_000;
+const END_WITHIN_MS = 120_000;
+const RUN_WITHIN_MS = 240_000;
 
 /** What to start. Nothing of the surrounding environment reaches the process but PATH and HOME. */
 export interface ProcessInit {
@@ -168,7 +168,7 @@ function untilReady(watched: Watched): Promise<LogLine> {
     const fail = (why: string) => {
       reject(new Error(`The process ${why}:\n${watched.stdout()}${watched.stderr()}`));
     };
-    const patience = setTimeout(fail, READY_WITHIN_MS, 'was not ready in a minute');
+    const patience = setTimeout(fail, READY_WITHIN_MS, 'was not ready in four minutes');
     const look = () => {
       const line = parseLogs(watched.stderr()).find(({ msg }) => msg === 'ready');
       if (line === undefined) return;
