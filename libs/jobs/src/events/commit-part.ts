@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /**
  * A part of the group commit: rows of one table, written by every job of a batch in one go. Upper floors declare parts
  * (rounds, tool calls); this floor joins them to the fence, so a fenced job's rows fall out with its events.
@@ -35,6 +37,16 @@ export function partRow<Row extends readonly unknown[]>(part: CommitPart<Row>, r
 /** The parts that occur in `rows`, in an order that depends on their names only. */
 export function partsOf(rows: readonly PartRow[]): CommitPart<readonly unknown[]>[] {
   return [...new Set(rows.map(({ part }) => part))].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Of an identifier in Postgres, the name of a prepared statement included: what is longer is cut, and is then another's name. */
+const longestName = 63;
+
+/** The name of the statement that does `what` with these parts; no other one has it. */
+export function statementName(what: string, parts: readonly CommitPart<readonly unknown[]>[]): string {
+  const name = [what, ...parts.map((part) => part.name)].join('+');
+  if (name.length <= longestName) return name;
+  return `${what}#${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 }
 
 /** SQL clauses that follow a `WITH … up AS (…)`; the rows of part k are parameter `$(first + k)`. */

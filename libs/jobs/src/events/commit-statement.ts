@@ -1,5 +1,13 @@
 import type { TerminalStatus } from '../job.lifecycle.js';
-import { type CommitPart, partChecks, partClauses, partParameters, type PartRow, partsOf } from './commit-part.js';
+import {
+  type CommitPart,
+  partChecks,
+  partClauses,
+  partParameters,
+  type PartRow,
+  partsOf,
+  statementName,
+} from './commit-part.js';
 import { type NewJobEvent } from './job-event.js';
 import { toLogRows } from './packed-events.js';
 
@@ -103,7 +111,7 @@ const statements = new Map<string, Statement>();
 /** The statement for the parts that occur in `writes`. Few combinations exist; each is prepared once per connection. */
 export function commitStatement(writes: readonly JobWrite[]): Statement {
   const parts = partsOf(writes.flatMap(({ rows }) => rows));
-  const name = ['commit', ...parts.map((part) => part.name)].join('+');
+  const name = statementName('commit', parts);
   const known = statements.get(name);
   if (known !== undefined) return known;
   const made = { name, text: compose(parts) };

@@ -7,6 +7,7 @@ import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/ha
 import { LeaseLost } from '../jobs.errors.js';
 import { roundRow } from '../rounds/round-part.repository.js';
 import { type ClaimedJob } from '../run/lease.repository.js';
+import { type CommitPart, partRow } from './commit-part.js';
 import { EventLogRepository } from './event-log.repository.js';
 
 interface Row {
@@ -72,6 +73,36 @@ describe('the event log', () => {
       return answer;
     });
   };
+
+  it('tells statements apart whose parts have long names', async () => {
+    const [job] = await claimed(1);
+    if (job === undefined) throw new Error('no job');
+    const part = (name: string): CommitPart<readonly [string, string]> => ({
+      name,
+      columns: [
+        ['workspace_id', 'uuid'],
+        ['job_id', 'uuid'],
+      ],
+      sql: (rows) => `SELECT 1 FROM ${rows}`,
+    });
+    const rowOf = (name: string) => partRow(part(name), [job.workspaceId, job.jobId]);
+    // As long as those of a worker at work are: Postgres keeps 63 characters of the name of a statement.
+    const first = ['new_calls', 'opened_interrupts', 'rounds', 'settled_calls', 'started_calls'].map(rowOf);
+    const client = await jobs.platform.postgres.engine.connect();
+    try {
+      const repository = new EventLogRepository({ engine: client } as unknown as Postgres, jobs.app.get(Config)); // as above
+      const writes = [
+        writeOf(job, 1, { rows: [...first, rowOf('told_ends')] }),
+        writeOf(job, 2, { rows: [...first, rowOf('tool_outputs')] }),
+      ];
+      for (const write of writes) {
+        const [answer] = await repository.commit([write]);
+        expect(answer).not.toBeInstanceOf(Error);
+      }
+    } finally {
+      client.release();
+    }
+  });
 
   it('has no gap and no older epoch after a newer one, however batches are shuffled while epochs move', async () => {
     const held = new Map((await claimed(40)).map((job) => [job.jobId, { job, number: 0 }]));

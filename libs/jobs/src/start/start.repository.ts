@@ -3,7 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { isId, LastStatement, Postgres, type SqlClient } from '#platform';
 
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
-import { partChecks, partClauses, partParameters, type PartRow, partsOf } from '../events/commit-part.js';
+import {
+  partChecks,
+  partClauses,
+  partParameters,
+  type PartRow,
+  partsOf,
+  statementName,
+} from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
 import { JobTurns } from '../line/job-turns.js';
@@ -198,7 +205,7 @@ export class StartRepository {
     const rows = [...said.flat(), ...rings, ...jobs.flatMap(({ request }) => request.beside ?? [])];
     const parts = partsOf(rows);
     const statement = {
-      name: ['start-insert', ...parts.map(({ name }) => name)].join('+'),
+      name: statementName('start-insert', parts),
       text: `${insertCore}${partClauses(parts, 3)}\nSELECT 1${partChecks(parts)} FROM up`,
       values: [
         workspaceId,
