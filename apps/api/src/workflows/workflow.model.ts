@@ -72,6 +72,12 @@ export class WorkflowModel {
   @Field(() => String, { description: 'Its name (`meta.name`), unique in the workspace.' })
   name!: string;
 
+  @Field(() => String, {
+    description:
+      'The name that models and `/v1` know it by, `workflow.<slug>` and `workflow/<slug>`: from its first name, kept when it is renamed.',
+  })
+  slug!: string;
+
   @Field(() => String, { description: 'What it is for (`meta.description`).' })
   description!: string;
 

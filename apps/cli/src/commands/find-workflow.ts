@@ -4,18 +4,21 @@ import { WorkflowsDocument, type WorkflowsQuery } from '@nightshift/client/opera
 import { notFound } from '../cli.errors.js';
 import { type FoundWorkflow, workflowDocument } from '../operations.js';
 
-/** By what its user has of it: our id, the id of its document, its name, or what `/v1` makes of that. Throws `not_found`. */
+/** By what its user has of it: our id, the id of its document, its slug, or its name. Throws `not_found`. */
 export async function findWorkflow(client: Nightshift, given: string): Promise<FoundWorkflow> {
   const { workflow } = await client.query(workflowDocument, { id: given });
   if (workflow !== null) return workflow;
   const wanted = slugOf(given.replace(/^workflow[/.]/, ''));
+  let byName: FoundWorkflow | undefined;
   let after: string | undefined;
   do {
     const { workflows }: WorkflowsQuery = await client.query(WorkflowsDocument, { first: 100, after });
-    const found = workflows.nodes.find(({ name }) => slugOf(name) === wanted);
+    const found = workflows.nodes.find(({ slug }) => slug === wanted);
     if (found !== undefined) return found;
+    byName ??= workflows.nodes.find(({ name }) => slugOf(name) === wanted);
     after = workflows.pageInfo.hasNextPage ? (workflows.pageInfo.endCursor ?? undefined) : undefined;
   } while (after !== undefined);
+  if (byName !== undefined) return byName;
   throw notFound(`workflow ${given}`, '`nightshift workflows list` shows those there are.');
 }
 

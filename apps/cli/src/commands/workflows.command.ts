@@ -137,12 +137,13 @@ async function listWorkflows({ client, json, emit, screen }: Context): Promise<E
     screen.note('No workflows. `nightshift workflows push FILE` saves one.');
     return exitCodes.ok;
   }
-  const rows = workflows.nodes.map(({ id, clientId, publishedVersion, updatedAt, name }) => [
+  const rows = workflows.nodes.map(({ id, clientId, slug, publishedVersion, updatedAt, name }) => [
     { text: clientId ?? id, paint: (text: string) => screen.ink('cyan', text) },
+    { text: slug },
     { text: publishedVersion === null ? 'no' : `version ${publishedVersion}` },
     { text: formatAge(new Date(updatedAt), Date.now()) },
     { text: oneLine(name) },
   ]);
-  showTable(screen, ['WORKFLOW', 'PUBLISHED', 'CHANGED', 'NAME'], rows);
+  showTable(screen, ['WORKFLOW', 'SLUG', 'PUBLISHED', 'CHANGED', 'NAME'], rows);
   return exitCodes.ok;
 }

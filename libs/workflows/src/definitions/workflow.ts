@@ -5,6 +5,8 @@ export interface Workflow {
   readonly clientId: string | null;
   /** Unique in its workspace. */
   readonly name: string;
+  /** Stands for it in `workflow/<slug>` and `workflow.<slug>`; kept whatever it is called later. */
+  readonly slug: string;
   readonly description: string;
   readonly draftHash: string;
   /** Counts saves, from 1. */

@@ -15,6 +15,7 @@ const summary = {
   id: true,
   clientId: true,
   name: true,
+  slug: true,
   description: true,
   draftHash: true,
   draftVersion: true,

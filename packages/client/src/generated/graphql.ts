@@ -668,14 +668,14 @@ export type WorkflowsQueryVariables = Exact<{
 }>;
 
 
-export type WorkflowsQuery = { readonly workflows: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly clientId: string | null, readonly name: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type WorkflowsQuery = { readonly workflows: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type WorkflowQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type WorkflowQuery = { readonly workflow: { readonly draft: unknown, readonly id: string, readonly clientId: string | null, readonly name: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> } | null };
+export type WorkflowQuery = { readonly workflow: { readonly draft: unknown, readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> } | null };
 
 export type WorkflowDiagramQueryVariables = Exact<{
   id: string;
@@ -705,7 +705,7 @@ export type ImportWorkflowMutationVariables = Exact<{
 }>;
 
 
-export type ImportWorkflowMutation = { readonly importWorkflow: { readonly workflow: { readonly id: string, readonly clientId: string | null, readonly name: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+export type ImportWorkflowMutation = { readonly importWorkflow: { readonly workflow: { readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type PublishWorkflowMutationVariables = Exact<{
   input: PublishWorkflowInput;
@@ -714,7 +714,7 @@ export type PublishWorkflowMutationVariables = Exact<{
 
 export type PublishWorkflowMutation = { readonly publishWorkflow: { readonly version: { readonly number: number, readonly hash: string } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
-export type WorkflowFieldsFragment = { readonly id: string, readonly clientId: string | null, readonly name: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string };
+export type WorkflowFieldsFragment = { readonly id: string, readonly clientId: string | null, readonly name: string, readonly slug: string, readonly description: string, readonly draftVersion: number, readonly publishedVersion: number | null, readonly latestVersion: number, readonly updatedAt: string };
 
 export type WorkflowIssueFieldsFragment = { readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null };
 
@@ -888,6 +888,7 @@ export const WorkflowFieldsFragmentDoc = new TypedDocumentString(`
   id
   clientId
   name
+  slug
   description
   draftVersion
   publishedVersion
@@ -1581,6 +1582,7 @@ export const WorkflowsDocument = new TypedDocumentString(`
   id
   clientId
   name
+  slug
   description
   draftVersion
   publishedVersion
@@ -1601,6 +1603,7 @@ export const WorkflowDocument = new TypedDocumentString(`
   id
   clientId
   name
+  slug
   description
   draftVersion
   publishedVersion
@@ -1673,6 +1676,7 @@ fragment WorkflowFields on Workflow {
   id
   clientId
   name
+  slug
   description
   draftVersion
   publishedVersion
