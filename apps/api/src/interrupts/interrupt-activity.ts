@@ -5,9 +5,6 @@ import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 
 import { RowActivity } from '../streams/row-activity.js';
 
-/** Open requests that are told apart; of a workspace with more, the newest. */
-const mostOpen = 5_000;
-
 /** Which requests of a workspace were opened or settled. */
 @Injectable()
 export class InterruptActivity extends RowActivity {
@@ -19,8 +16,8 @@ export class InterruptActivity extends RowActivity {
     super(bus, logger);
   }
 
-  protected readOpen(workspaceId: string): Promise<readonly string[]> {
-    return this.interrupts.openIds(workspaceId, mostOpen);
+  protected readOpen(workspaceId: string, limit: number): Promise<readonly string[]> {
+    return this.interrupts.openIds(workspaceId, limit);
   }
 
   protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {

@@ -5,9 +5,6 @@ import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 
 import { RowActivity } from '../streams/row-activity.js';
 
-/** Unread ones that are told apart; of a workspace with more, the newest. */
-const mostUnread = 5_000;
-
 /** Which notifications of a workspace were written or read. What they are about is hinted anyway; reading is found by the clock. */
 @Injectable()
 export class NotificationActivity extends RowActivity {
@@ -19,8 +16,8 @@ export class NotificationActivity extends RowActivity {
     super(bus, logger);
   }
 
-  protected readOpen(workspaceId: string): Promise<readonly string[]> {
-    return this.notifications.unreadIds(workspaceId, mostUnread);
+  protected readOpen(workspaceId: string, limit: number): Promise<readonly string[]> {
+    return this.notifications.unreadIds(workspaceId, limit);
   }
 
   protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {

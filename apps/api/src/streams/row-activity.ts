@@ -18,6 +18,8 @@ interface Watched {
 }
 
 const mostChanges = 10_000;
+/** Open rows that are told apart; of a workspace with more, the newest. */
+const mostOpen = 5_000;
 
 /**
  * Which rows of a workspace were opened or settled. A hint, a gap of the bus or the clock makes it look at what is open
@@ -27,6 +29,7 @@ const mostChanges = 10_000;
 export abstract class RowActivity implements OnModuleDestroy {
   /** The floor under lost hints. */
   protected readonly pollMs: number = 2_000;
+  protected readonly mostOpen: number = mostOpen;
   private readonly watched = new Map<string, Watched>();
   private leaveBus: readonly (() => void)[] = [];
   private poll: Timer | undefined;
@@ -61,8 +64,8 @@ export abstract class RowActivity implements OnModuleDestroy {
     this.stop();
   }
 
-  /** Ids of what is open in a workspace now, the newest of many. */
-  protected abstract readOpen(workspaceId: string): Promise<readonly string[]>;
+  /** Ids of what is open in a workspace now: the newest `limit`, newest first. */
+  protected abstract readOpen(workspaceId: string, limit: number): Promise<readonly string[]>;
 
   /** Subscribes to hints that something may have changed in a workspace; gives the ways out. */
   protected abstract hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[];
@@ -149,12 +152,18 @@ export abstract class RowActivity implements OnModuleDestroy {
       const { open: before, changes } = watched;
       const now = await this.openIn(watched);
       watched.open = now;
-      for (const id of now) if (!before.has(id)) changes.note(id);
-      for (const id of before) if (!now.has(id)) changes.note(id);
+      for (const id of this.within(now, before)) changes.note(id);
+      for (const id of this.within(before, now)) changes.note(id);
     }
   }
 
+  /** Those of `ids` that the other look did not see, and would have: what is older than all it could hold has not changed. */
+  private within(ids: ReadonlySet<string>, other: ReadonlySet<string>): readonly string[] {
+    const oldest = other.size < this.mostOpen ? '' : ([...other].at(-1) ?? '');
+    return [...ids].filter((id) => !other.has(id) && id > oldest);
+  }
+
   private async openIn({ workspaceId }: Watched): Promise<Set<string>> {
-    return new Set(await this.readOpen(workspaceId));
+    return new Set(await this.readOpen(workspaceId, this.mostOpen));
   }
 }
