@@ -17,6 +17,7 @@ export const documents = {
     workspaceTools(first: 100, after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
   }`,
   workflow: `query CliWorkflow($id: ID!) { workflow(id: $id) { id clientId name publishedVersion } }`,
+  asker: `query CliAsker($id: ID!) { job(id: $id) { parent { toolCalls { name subJob { id } } } } }`,
   modelProviders: `query CliModelProviders { workspace { name modelProviders { name baseUrl defaultModel isDefault keyHint } } }`,
 } as const;
 
@@ -91,6 +92,18 @@ export interface FoundWorkflow {
 
 export const workflowDocument: TypedDocument<{ readonly workflow: FoundWorkflow | null }, { readonly id: string }> =
   documents.workflow;
+
+/** The job whose call another one is, and its calls. */
+export const askerDocument: TypedDocument<
+  {
+    readonly job: {
+      readonly parent: {
+        readonly toolCalls: readonly { readonly name: string; readonly subJob: { readonly id: string } | null }[];
+      } | null;
+    } | null;
+  },
+  { readonly id: string }
+> = documents.asker;
 
 /** A provider that the workspace has set. */
 export interface ListedProvider {

@@ -11,7 +11,7 @@ import { callOf } from '../requests/arguments-of.js';
 import { howToAnswer } from '../requests/how-to-answer.js';
 import { LEFT } from '../requests/prompts.js';
 import { explained, saySettled } from '../requests/say-settled.js';
-import { showRequest } from '../requests/show-request.js';
+import { showAsked } from '../requests/show-asked.js';
 import { sayCall } from '../view/say-event.js';
 import type { Perform } from './perform.js';
 
@@ -103,13 +103,14 @@ async function ask(context: Context, client: Nightshift, requests: readonly Inte
   return left === 0 ? exitCodes.ok : exitCodes.waiting;
 }
 
-function list({ screen, json, emit }: Context, requests: readonly Interrupt[]): ExitCode {
+async function list({ client, screen, json, emit }: Context, requests: readonly Interrupt[]): Promise<ExitCode> {
+  const server = await client();
   for (const request of requests) {
     if (json) {
       emit(request);
       continue;
     }
-    for (const line of showRequest(screen, request, Date.now())) screen.line(line);
+    for (const line of await showAsked(screen, server, request)) screen.line(line);
     screen.line(`    job ${request.jobId}`);
     for (const line of howToAnswer(request)) screen.line(`    $ ${line}`);
   }

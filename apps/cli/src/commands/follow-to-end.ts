@@ -4,7 +4,7 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { exitCodeOf, type Followed, followJob } from '../follow/follow-job.js';
 import { howToAnswer } from '../requests/how-to-answer.js';
-import { showRequest } from '../requests/show-request.js';
+import { showAsked } from '../requests/show-asked.js';
 import { ConversationView } from '../view/conversation-view.js';
 import { JsonView } from '../view/json-view.js';
 import { showEnd } from '../view/show-end.js';
@@ -33,6 +33,11 @@ export async function followToEnd(context: Context, stay: Stay): Promise<ExitCod
     whenWaiting: screen.isInteractive ? 'ask' : wait ? 'stay' : 'leave',
     editor: environment.editor,
     announce: stay.announce,
+    ...(json && {
+      onRequestBelow: (request, asker) => {
+        emit({ event: 'sub-job-request', asker, ...request });
+      },
+    }),
   });
   const exitCode = await finish(context, stay, followed);
   if (json) await emitResult(context, job, { exitCode, followed });
@@ -69,7 +74,7 @@ async function sayWaiting({ screen }: Context, client: Nightshift, { requests }:
   for (const id of requests) {
     const request = await client.interrupts.get(id);
     if (request?.status !== 'OPEN') continue;
-    for (const line of showRequest(screen, request, Date.now())) screen.note(line);
+    for (const line of await showAsked(screen, client, request)) screen.note(line);
     for (const line of howToAnswer(request)) screen.note(`    ${screen.paint('dim', '$')} ${line}`);
   }
 }

@@ -1,10 +1,12 @@
-import type { JobEvent, JobHandle, Nightshift } from '@nightshift/client';
+import type { Interrupt, JobEvent, JobHandle, Nightshift } from '@nightshift/client';
 
 import type { ExitCode } from '../exit-code.js';
 import { exitCodes } from '../exit-code.js';
+import { askerOf } from '../requests/asker.js';
 import { LEFT } from '../requests/prompts.js';
 import type { Screen } from '../terminal/screen.js';
 import type { JobView } from '../view/job-view.js';
+import { JobsBelow } from './jobs-below.js';
 import { OpenRequests } from './open-requests.js';
 import { RequestDesk } from './request-desk.js';
 import { StopKeys } from './stop-keys.js';
@@ -21,6 +23,8 @@ export interface FollowInit {
   /** Whether leaving stops the job. */
   readonly cancelOnExit: boolean;
   readonly editor: string | undefined;
+  /** Told what a job below asks, and the tool as which that was called. */
+  readonly onRequestBelow?: ((request: Interrupt, asker: string | null) => void) | undefined;
   /** Called when leaving is heard: what it says may be acted upon. */
   readonly announce?: (() => void) | undefined;
 }
@@ -31,7 +35,7 @@ export interface Followed {
   /** The last number that was seen. */
   readonly after: number | undefined;
   readonly last: JobEvent | undefined;
-  /** What it waits for. */
+  /** What it waits for, and jobs below it. */
   readonly requests: readonly string[];
   /** Why it was lost. */
   readonly error?: unknown;
@@ -52,7 +56,11 @@ class JobFollower {
   private readonly stop = new AbortController();
   private readonly requests = new OpenRequests();
   private readonly desk: RequestDesk;
+  private readonly below: JobsBelow;
+  private readonly telling: Promise<void>[] = [];
   private readonly putOff = new Set<string>();
+  /** The number up to which its requests are known. */
+  private known = -1;
   private how: Followed['how'] = 'ended';
   private last: JobEvent | undefined;
   private failure: { readonly error: unknown } | undefined;
@@ -60,6 +68,20 @@ class JobFollower {
   constructor(private readonly init: FollowInit) {
     const { client, screen, editor } = init;
     this.desk = new RequestDesk({ client, screen, editor });
+    this.below = new JobsBelow({
+      client,
+      signal: this.stop.signal,
+      onEvent: (event, fresh) => {
+        for (const id of fresh) this.tell(id);
+        this.takeRequests(event, fresh);
+      },
+      onEnd: () => {
+        this.leaveIfNobodyIsHere();
+      },
+      onError: (error) => {
+        this.fail(error);
+      },
+    });
   }
 
   async run(): Promise<Followed> {
@@ -70,10 +92,11 @@ class JobFollower {
     });
     this.init.announce?.();
     try {
+      if (after !== undefined && after > 0) await this.catchUp();
       for await (const event of job.events(after === undefined ? { snapshot: true, signal } : { after, signal })) {
         this.last = event;
         view.show(event);
-        this.takeRequests(event);
+        this.takeOwn(event);
       }
     } catch (error) {
       if (!signal.aborted) this.failure = { error };
@@ -81,14 +104,37 @@ class JobFollower {
       this.desk.withdrawAll();
       view.close();
     }
-    const { how, last, failure } = this;
-    const seen = { after: last?.seq ?? after, last, requests: this.requests.ids };
+    const seen = { after: this.last?.seq ?? after, last: this.last, requests: this.open };
+    this.stop.abort();
+    await Promise.all([this.below.end(), ...this.telling]);
+    const { how, failure } = this;
     if (failure !== undefined) return { how: 'lost', ...seen, error: failure.error };
     return { how: keys.pressed ? 'left' : how, ...seen };
   }
 
-  private takeRequests(event: JobEvent): void {
-    const fresh = this.requests.take(event);
+  /** What it waits for since before the first number that is shown is told by no event after that. */
+  private async catchUp(): Promise<void> {
+    const { job } = this.init;
+    for await (const event of job.events({ snapshot: true, signal: this.stop.signal })) {
+      this.below.take(job.id, event);
+      const fresh = this.requests.take(event);
+      this.known = event.seq;
+      this.takeRequests(event, fresh);
+      return;
+    }
+  }
+
+  private takeOwn(event: JobEvent): void {
+    this.below.take(this.init.job.id, event);
+    this.takeRequests(event, event.seq > this.known ? this.requests.take(event) : []);
+  }
+
+  private get open(): readonly string[] {
+    if (this.last?.__typename === 'JobFinishedEvent') return [];
+    return [...this.requests.ids, ...this.below.requests];
+  }
+
+  private takeRequests(event: JobEvent, fresh: readonly string[]): void {
     if (event.__typename === 'InterruptResolvedEvent') this.desk.withdraw(event.interruptId);
     if (this.init.whenWaiting === 'ask') for (const id of fresh) this.ask(id);
     this.leaveIfNobodyIsHere();
@@ -102,17 +148,37 @@ class JobFollower {
         this.leaveIfNobodyIsHere();
       },
       (error: unknown) => {
-        this.failure = { error };
-        this.stop.abort();
+        this.fail(error);
       },
     );
+  }
+
+  private tell(id: string): void {
+    const { client, onRequestBelow } = this.init;
+    if (onRequestBelow === undefined) return;
+    const told = client.interrupts.get(id).then(async (request) => {
+      if (request !== null) onRequestBelow(request, await askerOf(client, request));
+    });
+    this.telling.push(
+      told.catch((error: unknown) => {
+        this.fail(error);
+      }),
+    );
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= { error };
+    this.stop.abort();
   }
 
   /** Whom nobody here can answer, or who was put off, is waited for elsewhere. */
   private leaveIfNobodyIsHere(): void {
     const { whenWaiting } = this.init;
-    if (!this.requests.isWaiting || whenWaiting === 'stay') return;
-    if (whenWaiting === 'ask' && !this.requests.ids.every((id) => this.putOff.has(id))) return;
+    const { open } = this;
+    if (this.stop.signal.aborted || open.length === 0) return;
+    if ((this.last?.seq ?? this.init.after ?? 0) < this.known) return; // there is more to show first
+    if (!this.requests.isIdle || !this.below.areIdle || whenWaiting === 'stay') return;
+    if (whenWaiting === 'ask' && !open.every((id) => this.putOff.has(id))) return;
     this.how = 'waiting';
     this.stop.abort();
   }

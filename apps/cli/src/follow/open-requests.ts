@@ -22,9 +22,9 @@ export class OpenRequests {
     JobStartedEvent: () => this.become([...this.known], false),
   };
 
-  /** Whether the job holds no worker and can only go on when one of these is answered. */
-  get isWaiting(): boolean {
-    return this.waits && this.known.size > 0;
+  /** Whether the job holds no worker: it waits for one of these, for a job below it, or for its time. */
+  get isIdle(): boolean {
+    return this.waits;
   }
 
   get ids(): readonly string[] {

@@ -4,7 +4,7 @@ import { argumentsOf } from '../requests/arguments-of.js';
 import { type Answer, askAnswer, type Asking, type AskTools } from '../requests/ask-answer.js';
 import { LEFT, Prompts } from '../requests/prompts.js';
 import { explained } from '../requests/say-settled.js';
-import { showRequest } from '../requests/show-request.js';
+import { showAsked } from '../requests/show-asked.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen } from '../terminal/screen.js';
 
@@ -58,8 +58,9 @@ export class RequestDesk {
 
   private async show(request: Interrupt, signal: AbortSignal): Promise<Asking | undefined> {
     const { screen, client, editor } = this.init;
-    screen.errors.write(`\n${showRequest(screen, request, Date.now()).join('\n')}\n`);
-    if (!request.mayDecide || request.kind === 'CLIENT_TOOL') return undefined;
+    const shown = await showAsked(screen, client, request);
+    screen.errors.write(`\n${shown.join('\n')}\n`);
+    if (signal.aborted || !request.mayDecide || request.kind === 'CLIENT_TOOL') return undefined;
     const tools: AskTools = {
       prompts: new Prompts(screen, signal),
       editor,

@@ -1,0 +1,10 @@
+import type { Interrupt, Nightshift } from '@nightshift/client';
+
+import { askerDocument } from '../operations.js';
+
+/** The tool as which a sub-job was called, where a request is of one. */
+export async function askerOf(client: Nightshift, { jobId, rootJobId }: Interrupt): Promise<string | null> {
+  if (jobId === rootJobId) return null;
+  const { job } = await client.query(askerDocument, { id: jobId });
+  return job?.parent?.toolCalls.find(({ subJob }) => subJob?.id === jobId)?.name ?? null;
+}

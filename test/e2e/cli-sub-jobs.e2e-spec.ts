@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { runCli, startCli, startInTerminal } from '../harness/cli.js';
+import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+
+const asking = ['run', 'use tool workflow.asks {"input": "Hello"}', '--tools', 'workflow.asks'];
+const enter = '\r';
+type Line = Readonly<Record<string, unknown>>;
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line); // every line is an object
+
+/** A workflow that asks a person, and nothing else. */
+const asks = {
+  meta: { version: '2.0.0', name: 'Asks', id: 'asks' },
+  nodes: [
+    { id: 'start', type: 'start', position: { x: 0, y: 0 }, data: { label: 'Start' } },
+    { id: 'sure', type: 'approval', position: { x: 0, y: 0 }, data: { label: 'Sure', prompt: 'Is it so?' } },
+  ],
+  edges: [{ id: 'e', source: 'start', target: 'sure' }],
+};
+
+describe('nightshift run, when a workflow that was called as a tool asks', () => {
+  let server: NightshiftProcess;
+  let folder: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
+    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
+    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
+    env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
+    const file = join(folder, 'asks.json');
+    writeFileSync(file, JSON.stringify(asks));
+    expect(await runCli(['workflows', 'push', file], { env })).toMatchObject({ code: 0 });
+    expect((await runCli(['workflows', 'list'], { env })).stdout).toMatch(/^WORKFLOW +SLUG .*\nasks +asks +version 1 /);
+    const query = `mutation { offerWorkflowAsTool(input: { id: "asks", offered: true }) { workflow { slug } userErrors { code } } }`;
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ query });
+    const offered = await fetch(`${server.url ?? ''}/graphql`, { method: 'POST', headers, body });
+    const offer = { workflow: { slug: 'asks' }, userErrors: [] };
+    expect(await offered.json()).toEqual({ data: { offerWorkflowAsTool: offer } });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('asks the person at the terminal, and says for whom', async () => {
+    const run = startInTerminal(asking, { env });
+    await run.says(/asked by workflow\.asks \(sub-job [\w-]+\)/);
+    await run.says('Your answer?');
+    run.type(enter);
+    expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
+  });
+
+  it('leaves with 6 where nobody is, says who asks, and comes back to it', async () => {
+    const left = await runCli(asking, { env });
+    expect(left).toMatchObject({ code: 6, stderr: expect.stringContaining('asked by workflow.asks (sub-job ') });
+    const [, request = ''] = /nightshift approve (\S+) --action approve/.exec(left.stderr) ?? [];
+    const [, jobId = '', after = ''] = /nightshift attach (\S+) --after (\d+)/.exec(left.stderr) ?? [];
+    for (const place of [['--after', after], []])
+      expect(await runCli(['attach', jobId, ...place], { env })).toMatchObject({
+        ...{ code: 6, stderr: expect.stringContaining(`nightshift approve ${request} `) },
+      });
+    expect(await runCli(['approve', request, '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(await runCli(['attach', jobId], { env })).toMatchObject({ code: 0 });
+  });
+
+  it('has a line of JSON for it, and stays with --wait', async () => {
+    const left = await runCli([...asking, '--json'], { env });
+    expect(left).toMatchObject({ code: 6, stderr: '' });
+    const lines = linesOf(left.stdout);
+    const { jobId, requests } = lines.at(-1) as { jobId: string; requests: readonly string[] }; // the result
+    const asked = lines.filter(({ event }) => event === 'sub-job-request');
+    expect(asked).toMatchObject([
+      { id: requests[0], asker: 'workflow.asks', rootJobId: jobId, kind: 'HUMAN_INPUT', status: 'OPEN' },
+    ]);
+    expect(asked[0]?.['jobId']).not.toBe(jobId);
+    expect(requests).toHaveLength(1);
+
+    const stays = startCli(['attach', jobId, '--wait', '--json'], { env });
+    await stays.says('"sub-job-request"');
+    expect(await runCli(['approve', requests[0] ?? '', '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(await stays.exited).toMatchObject({ code: 0 });
+    expect(linesOf(stays.stdout()).at(-1)).toMatchObject({ event: 'result', status: 'COMPLETED', requests: [] });
+  });
+});
