@@ -127,4 +127,17 @@ describe('the presence of a process', () => {
     expect(await door.rows('SELECT 1 FROM job_viewer WHERE job_id = ANY($1::uuid[])', [ids])).toEqual([]);
     expect(presence.size).toBe(0);
   });
+
+  it('keeps no viewer waiting for a database that does not answer', async () => {
+    class Impatient extends Presence {
+      protected override readonly patienceMs = 1;
+    }
+    const answered = Promise.withResolvers<undefined>();
+    const silent = { store: () => answered.promise, forgetStale: () => answered.promise };
+    const presence = new Impatient(silent as unknown as PresenceRepository, createLogger({ level: 'silent' }));
+    await presence.enter({ workspaceId: door.workspaceId, jobId: newId() });
+    expect(presence.size).toBe(1);
+    answered.resolve(undefined);
+    await presence.onModuleDestroy();
+  });
 });

@@ -20,6 +20,8 @@ export class Presence implements OnModuleDestroy {
   protected readonly refreshMs: number = 15_000;
   /** Viewers come back at once after a gap, and jobs end with all their viewers: both leave together. */
   protected readonly leaveMs: number = 250;
+  /** A slow database must not keep viewers from what they came for. */
+  protected readonly patienceMs: number = 1_000;
   private readonly process = newId();
   private readonly watched = new Map<string, Watched>();
   private readonly left = new Map<string, WatchedJob>();
@@ -39,7 +41,7 @@ export class Presence implements OnModuleDestroy {
     return this.watched.size;
   }
 
-  /** Resolves once the viewer counts everywhere. Never rejects: a viewer that cannot be counted is served nevertheless. */
+  /** Resolves once the viewer counts everywhere, or that takes too long. Never rejects: it is served nevertheless. */
   enter({ workspaceId, jobId }: WatchedJob): Promise<void> {
     const known = this.watched.get(jobId);
     if (known !== undefined) {
@@ -48,7 +50,7 @@ export class Presence implements OnModuleDestroy {
     }
     const job = { workspaceId, jobId, viewers: 1, here: Promise.resolve() };
     this.watched.set(jobId, job);
-    if (!this.left.delete(jobId)) job.here = this.tell([job]);
+    if (!this.left.delete(jobId)) job.here = atMost(this.patienceMs, this.tell([job]));
     if (this.refresh === undefined) this.refreshLater();
     return job.here;
   }
@@ -113,4 +115,15 @@ export class Presence implements OnModuleDestroy {
   private readonly warn = (err: unknown): void => {
     this.logger.warn({ err }, 'who watches could not be told; trying again');
   };
+}
+
+/** Resolves with `work`, which never rejects, or after `ms`. */
+function atMost(ms: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const patience = systemClock.after(ms, resolve);
+    void work.then(() => {
+      patience.cancel();
+      resolve();
+    });
+  });
 }
