@@ -187,7 +187,7 @@ export const settings = z.object({
   JOB_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long a finished job is kept; 0: for ever.'),
   MEMORY_RETENTION_MS: ms([0, 0, 4_000 * 86_400_000], 'How long workflows remember what they store; 0: for ever.'),
   MEMORIES_PER_SESSION: whole([10_000, 1, 1_000_000], 'Of a session, so many are kept: the newest.'),
-  WRITER_TICK_MS: whole([2, 0, 100], 'How long the group writer gathers before it commits.'),
+  WRITER_TICK_MS: whole([2, 0, 100], 'Group commits begin this far apart at least; after a pause nothing waits.'),
 
   STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a principal.'),
   WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Workflow starts of a principal.'),

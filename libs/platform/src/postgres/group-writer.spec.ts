@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { systemClock } from '../clock.js';
+import { ManualClock, systemClock } from '../clock.js';
 import { GroupWriter } from './group-writer.js';
 
 const options = { tickMs: 0, maxBatch: 100 };
@@ -46,6 +46,30 @@ describe('GroupWriter', () => {
     await writer.drain();
     expect(batches).toEqual([[1], [2, 3]]);
     expect(writer.busy).toBe(false);
+  });
+
+  it('waits for company only when it has written a moment ago', async () => {
+    const clock = new ManualClock();
+    const batches: number[][] = [];
+    const writer = new GroupWriter<number, number>(
+      (items) => {
+        batches.push([...items]);
+        return Promise.resolve(items);
+      },
+      clock,
+      { tickMs: 2, maxBatch: 100 },
+    );
+    await writer.submit(1);
+    const next = [writer.submit(2)];
+    clock.advance(1);
+    next.push(writer.submit(3));
+    await new Promise(setImmediate);
+    expect(batches).toEqual([[1]]);
+    clock.advance(1);
+    await Promise.all(next);
+    clock.advance(2);
+    await writer.submit(4);
+    expect(batches).toEqual([[1], [2, 3], [4]]);
   });
 
   it('rejects only the caller whose item failed', async () => {

@@ -4,7 +4,10 @@ import type { Clock } from '../clock.js';
 export type WriteBatch<Item, Result> = (items: readonly Item[]) => Promise<readonly (Result | Error)[]>;
 
 export interface GroupWriterOptions {
-  /** How long a first item waits for company, in ms. 0: until the end of the current turn of the event loop. */
+  /**
+   * How much time there is between the beginnings of two batches at least, in ms: what comes after a pause waits for nobody but
+   * the current turn of the event loop.
+   */
   readonly tickMs: number;
   /** Most items in one batch; the rest goes into the next. */
   readonly maxBatch: number;
@@ -17,14 +20,15 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Turns many small writes into few commits: what arrives within a tick, or while a batch is being written, goes out
- * together as the next one. One batch is in flight at a time, so a busy database makes batches larger, not queues longer.
+ * Turns many small writes into few commits: what arrives in one turn, in the rest of a tick or while a batch is being written,
+ * goes out together as the next one. One batch is in flight at a time, so a busy database makes batches larger, not queues longer.
  * Each caller's promise settles with its own result; a batch that fails as a whole rejects all of its callers.
  */
 export class GroupWriter<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private writing = false;
   private scheduled = false;
+  private begunAt = -Infinity;
   private idle: (() => void)[] = [];
 
   constructor(
@@ -53,12 +57,14 @@ export class GroupWriter<Item, Result> {
   private schedule(): void {
     if (this.scheduled || this.writing) return;
     this.scheduled = true;
-    if (this.options.tickMs === 0) setImmediate(() => void this.flush());
-    else this.clock.after(this.options.tickMs, () => void this.flush());
+    const wait = this.begunAt + this.options.tickMs - this.clock.monotonic();
+    if (wait <= 0) setImmediate(() => void this.flush());
+    else this.clock.after(wait, () => void this.flush());
   }
 
   private async flush(): Promise<void> {
     this.scheduled = false;
+    this.begunAt = this.clock.monotonic();
     const batch = this.waiting.splice(0, this.options.maxBatch);
     this.writing = true;
     await this.settle(batch);
