@@ -1,11 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { type CliInit, runCli, startCli } from '../harness/cli.js';
-import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+import { type CliServer, startCliServer } from '../harness/cli-server.js';
 
 const question = 'What is 17 * 23?';
 type Line = Readonly<Record<string, unknown>>;
@@ -16,21 +12,15 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line) as Line); // every line is an object
 
 describe('nightshift run', () => {
-  let server: NightshiftProcess;
-  let folder: string;
-  let env: Record<string, string>;
+  let server: CliServer;
+  let env: CliServer['env'];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
-    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
-    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
-    env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
+    server = await startCliServer();
+    ({ env } = server);
   });
 
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => server.close());
 
   const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { env, ...init });
 

@@ -1,11 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { runCli, startCli, startInTerminal } from '../harness/cli.js';
-import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+import { type CliServer, startCliServer } from '../harness/cli-server.js';
 
 const asking = ['run', 'use tool workflow.asks {"input": "Hello"}', '--tools', 'workflow.asks'];
 const enter = '\r';
@@ -27,31 +26,25 @@ const asks = {
 };
 
 describe('nightshift run, when a workflow that was called as a tool asks', () => {
-  let server: NightshiftProcess;
-  let folder: string;
-  let env: Record<string, string>;
+  let server: CliServer;
+  let env: CliServer['env'];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
-    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
-    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
-    env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
-    const file = join(folder, 'asks.json');
+    server = await startCliServer();
+    ({ env } = server);
+    const file = join(server.folder, 'asks.json');
     writeFileSync(file, JSON.stringify(asks));
     expect(await runCli(['workflows', 'push', file], { env })).toMatchObject({ code: 0 });
     expect((await runCli(['workflows', 'list'], { env })).stdout).toMatch(/^WORKFLOW +SLUG .*\nasks +asks +version 1 /);
     const query = `mutation { offerWorkflowAsTool(input: { id: "asks", offered: true }) { workflow { slug } userErrors { code } } }`;
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ query });
-    const offered = await fetch(`${server.url ?? ''}/graphql`, { method: 'POST', headers, body });
+    const offered = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
     const offer = { workflow: { slug: 'asks' }, userErrors: [] };
     expect(await offered.json()).toEqual({ data: { offerWorkflowAsTool: offer } });
   });
 
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => server.close());
 
   it('asks the person at the terminal, and says for whom', async () => {
     const run = startInTerminal(asking, { env });

@@ -1,31 +1,21 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { runCli, startInTerminal } from '../harness/cli.js';
-import { type NightshiftProcess, startProcess } from '../harness/processes.js';
+import { type CliServer, startCliServer } from '../harness/cli-server.js';
 
 const keys = { down: '\u001b[B', up: '\u001b[A', enter: '\r', interrupt: '\u0003' };
 const asking = ['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask'];
 
 describe('nightshift on a terminal', () => {
-  let server: NightshiftProcess;
-  let folder: string;
-  let env: Record<string, string>;
+  let server: CliServer;
+  let env: CliServer['env'];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'nightshift-cli-'));
-    server = await startProcess({ role: 'all', flags: ['--data-dir', join(folder, 'data')] });
-    const key = readFileSync(join(folder, 'data', 'demo-api-key'), 'utf8').trim();
-    env = { NIGHTSHIFT_URL: server.url ?? '', NIGHTSHIFT_TOKEN: key };
+    server = await startCliServer();
+    ({ env } = server);
   });
 
-  afterAll(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => server.close());
 
   it('asks for an approval and goes on', async () => {
     const run = startInTerminal(asking, { env });
