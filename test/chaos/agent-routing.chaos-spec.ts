@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { AgentsService, ChatService } from '#chat';
 
-import type { NightshiftProcess } from '../harness/processes.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { chat } from './chat.js';
 import { Stage } from './stage.js';
@@ -15,14 +14,12 @@ const choice = (id: string) =>
 
 describe('when a worker is killed while an agent is chosen', () => {
   let stage: Stage;
-  let successor: NightshiftProcess;
 
   beforeAll(async () => {
     stage = await Stage.open();
     const agents = stage.door.app.get(AgentsService);
     await agents.create(stage.owner, { name: 'Clerk', instructions: 'Be a clerk.' });
     await agents.create(stage.owner, { name: 'Cook', description: 'Cooks.', instructions: 'Be a cook.' });
-    successor = await stage.startWorker();
   });
   afterEach(() => {
     stage.model.assertDone();
@@ -34,14 +31,14 @@ describe('when a worker is killed while an agent is chosen', () => {
 
   /** Asks anybody; the first worker dies at `point`, and another goes on. */
   const orphan = async (point: string): Promise<Viewer> => {
-    successor.kill('SIGSTOP');
     const worker = await stage.startWorker({ CRASH_POINT: `${point}:kill` });
     const asked = { ...chat('Soup?', []), agent: { type: 'auto' } } as const;
     const { jobId } = await stage.door.app.get(ChatService).start(stage.owner, asked);
     const viewer = stage.watch(jobId);
     expect((await worker.exited).signal).toBe('SIGKILL');
-    successor.kill('SIGCONT');
+    const successor = await stage.startWorker();
     await viewer.ended;
+    await successor.stop();
     return viewer;
   };
   const prompts = () =>

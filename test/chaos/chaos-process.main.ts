@@ -1,5 +1,5 @@
 /**
- * A process as `npm start -- --role worker` (or `tools`, or `api`) starts it, with the tools of `remote-tools.ts` more. Each asks the tool
+ * A process as `npm start` starts it in any role, with the tools of `remote-tools.ts` more. Each asks the tool
  * server at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says; one asks it what became of a lost call.
  */
 import { type DynamicModule, Module } from '@nestjs/common';
@@ -76,12 +76,24 @@ async function api(platform: Platform, auth: Auth) {
   return { url: running.url, healthUrl: running.url, close: () => running.close(), hurry: () => Promise.resolve() };
 }
 
-const notTogether = () => Promise.reject(new Error('this entry point starts one role'));
+async function all(platform: Platform, auth: Auth) {
+  const { HOST: host, PORT: port } = platform.config.values;
+  const running = await startApi(platform, { host, port, auth, modules: [WorkerModule, ChaosTools] });
+  const lifecycle = running.app.get(WorkerLifecycle);
+  return {
+    url: running.url,
+    healthUrl: running.url,
+    close: async () => {
+      await Promise.all([running.close(), lifecycle.drain()]);
+    },
+    hurry: () => lifecycle.hurry(),
+  };
+}
 
 process.exitCode = await launch({
   words: process.argv.slice(2),
   environment: process.env,
-  roles: { worker, api, all: notTogether },
+  roles: { worker, api, all },
   out: new Terminal(process.stdout, { noColor: true }),
   errors: new Terminal(process.stderr, { noColor: true }),
   logsAreWatched: false,

@@ -1,27 +1,44 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { eventually } from '../harness/eventually.js';
 import type { NightshiftProcess } from '../harness/processes.js';
-import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, type Gate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { type RestartablePostgres, startRestartablePostgres } from './restartable-postgres.js';
 import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
 const jobs = 12;
-const pieces = Array.from({ length: 20 }, (_, n) => `piece ${n}, `);
+const pieces = Array.from({ length: 100 }, (_, n) => `piece ${n}, `);
+
+/** Leases are to be lost while Postgres is down. They may be lost at any time, and no job is given up for it. */
+const hasty = { LEASE_MS: '1500', MAX_ATTEMPTS: '100' };
 
 describe('when Postgres crashes again and again while jobs run', () => {
   let postgres: RestartablePostgres;
   let stage: Stage;
   let workers: NightshiftProcess[];
   let viewers: Viewer[];
+  /** Until it is opened answers come piece by piece, and none is over. */
+  const hurry = createGate();
+  const pause: Gate = {
+    get opened() {
+      return Promise.race([setTimeout(80), hurry.opened]);
+    },
+    open: () => {
+      hurry.open();
+    },
+  };
 
   beforeAll(async () => {
     postgres = await startRestartablePostgres();
     stage = await Stage.open(postgres.database);
-    workers = await Promise.all([stage.startWorker(), stage.startWorker()]);
+    workers = await Promise.all([stage.startWorker(hasty), stage.startWorker(hasty)]);
+    const { body } = textReply(pieces);
+    const slowly = { body: [...body.slice(0, -3).flatMap((piece) => [pause, piece]), hurry, ...body.slice(-3)] };
     const call = toolCallReply([{ id: 'call_1', name: 'charge', arguments: '{}' }], { text: 'Paying. ' });
-    stage.model.answer(({ body }) => (body.includes('"role":"tool"') ? textReply(pieces, { delayMs: 80 }) : call));
+    stage.model.answer(({ body }) => (body.includes('"role":"tool"') ? slowly : call));
   });
 
   afterAll(async () => {
@@ -48,6 +65,7 @@ describe('when Postgres crashes again and again while jobs run', () => {
     await postgres.crash();
     await textFlows();
     await postgres.crash(leasesAreLost);
+    hurry.open();
     await Promise.all(viewers.map(({ ended }) => ended));
     for (const { jobId } of viewers)
       expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: `Paying. ${pieces.join('')}` });

@@ -12,6 +12,8 @@ export interface DecisionReply {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+const mostTries = 5;
+
 /** A client at the inbox of one api process. A process that dies meanwhile rejects with `fetch failed`. */
 export class Decider {
   readonly url: string;
@@ -45,10 +47,15 @@ export class Decider {
   }
 
   /** Gets, or posts a body. */
-  async call(path: string, body?: object): Promise<DecisionReply> {
+  async call(path: string, body?: object, tries = mostTries): Promise<DecisionReply> {
     const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(new URL(path, this.url), { headers, ...sent });
+    // A machine that is too busy for now has done nothing of it, and says so after seconds: ask again, as any client does.
+    if (response.status === 503 && tries > 1) {
+      await response.body?.cancel();
+      return this.call(path, body, tries - 1);
+    }
     return { status: response.status, body: (await response.json()) as DecisionReply['body'] }; // it answers in JSON objects
   }
 }

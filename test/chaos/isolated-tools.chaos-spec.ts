@@ -5,10 +5,13 @@ import type { NightshiftProcess } from '../harness/processes.js';
 import { textReply } from '../harness/scripted-reply.js';
 import { Decider } from './decider.js';
 import { obey } from './obedient-model.js';
-import { Stage } from './stage.js';
+import { sleeper, Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
 const toldTheModel = 'The tool was started but its outcome is unknown. It was not repeated.';
+
+/** Looks for lost calls about every second. It may lose its own leases: its jobs are asked the same again, and wait meanwhile. */
+const attentive = { LEASE_MS: '1500' };
 
 describe('when a process dies while an isolated tool runs', () => {
   let stage: Stage;
@@ -19,7 +22,7 @@ describe('when a process dies while an isolated tool runs', () => {
   beforeAll(async () => {
     stage = await Stage.open();
     stage.model.answer(obey);
-    [worker, successor] = await Promise.all([stage.startWorker(), stage.startTools()]);
+    [worker, successor] = await Promise.all([stage.startWorker(attentive), stage.startTools()]);
   });
 
   afterAll(async () => {
@@ -134,7 +137,7 @@ describe('when a process dies while an isolated tool runs', () => {
     await stage.ledger.called(before + 2);
     await stage.killAll();
     gate.open();
-    [worker, successor] = await Promise.all([stage.startWorker(), stage.startTools()]);
+    [worker, successor] = await Promise.all([stage.startWorker(attentive), stage.startTools()]);
     await Promise.all(viewers.map(({ ended }) => ended));
     const [refund, bell] = await Promise.all(viewers.map(stateOf));
     expect(refund).toMatchObject({ status: 'completed', calls: [['refund', 'completed']] });
@@ -158,17 +161,17 @@ describe('when a process dies while an isolated tool runs', () => {
   });
 
   it('a process that slept beyond its claim answers in vain', async () => {
-    const sleeper = await stage.startTools();
+    const asleep = await stage.startTools(sleeper);
     successor.kill('SIGSTOP');
     const [first, second] = [stage.ledger.holdNext(), stage.ledger.holdNext()];
     const before = stage.ledger.calls.length;
     const viewer = await stage.order([{ tool: 'refund', to: 'ada' }]);
     await stage.ledger.called(before + 1);
-    sleeper.kill('SIGSTOP');
+    asleep.kill('SIGSTOP');
     first.open();
     successor.kill('SIGCONT');
     await stage.ledger.called(before + 2);
-    sleeper.kill('SIGCONT');
+    asleep.kill('SIGCONT');
     const answers = async () =>
       (await stage.database.postgres.engine.query(`SELECT 1 FROM pgboss.job WHERE name = 'tool-results'`)).rowCount;
     await eventually('what the sleeper said is dealt with', async () => ((await answers()) === 0 ? true : undefined));
@@ -177,7 +180,7 @@ describe('when a process dies while an isolated tool runs', () => {
     await viewer.ended;
     expect(callsOf(viewer).map(({ epoch }) => epoch)).toEqual([1, 2]);
     expect(effectsOf(viewer)).toHaveLength(1);
-    await sleeper.stop();
+    await asleep.stop();
   });
 
   it('twenty isolated calls hold no place of a worker that has two: a chat starts at once', async () => {

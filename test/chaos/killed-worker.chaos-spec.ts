@@ -9,12 +9,9 @@ const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '
 
 describe('when a worker is killed', () => {
   let stage: Stage;
-  /** Frozen while the other one takes the job, so that it is known who dies; idle, so it holds nothing. */
-  let successor: NightshiftProcess;
 
   beforeAll(async () => {
     stage = await Stage.open();
-    successor = await stage.startWorker();
   });
 
   afterEach(() => {
@@ -25,14 +22,14 @@ describe('when a worker is killed', () => {
     await stage.close();
   });
 
-  /** Freezes the successor, has `ask` run on a worker with these settings, and lets the successor go on after its death. */
+  /** Has `ask` run on a worker with these settings, the only one, and starts another one after its death. */
   const orphan = async (env: Readonly<Record<string, string>>, ask: (worker: NightshiftProcess) => Promise<Viewer>) => {
-    successor.kill('SIGSTOP');
     const worker = await stage.startWorker(env);
     const viewer = await ask(worker);
     expect((await worker.exited).signal).toBe('SIGKILL');
-    successor.kill('SIGCONT');
+    const successor = await stage.startWorker();
     await viewer.ended;
+    await successor.stop();
     return viewer;
   };
   const toolStates = async (jobId: string) =>
@@ -130,7 +127,6 @@ describe('when a worker is killed', () => {
     const gate = createGate();
     const replies = Array.from({ length: 2 }, () => ({ body: [textChunk('Boom'), gate] }));
     stage.model.enqueue(...replies);
-    successor.kill('SIGSTOP');
     const asked = await stage.ask('kill');
     for (let n = 1; n <= 2; n++) {
       const victim = await stage.startWorker({ MAX_ATTEMPTS: '2' });
@@ -141,7 +137,6 @@ describe('when a worker is killed', () => {
     gate.open();
     const last = await stage.startWorker({ MAX_ATTEMPTS: '2' });
     await asked.ended;
-    successor.kill('SIGCONT');
     expect(await stage.snapshot(asked.jobId)).toMatchObject({ status: 'failed', error: { code: 'poison' } });
     expect((await last.stop()).code).toBe(0);
   });

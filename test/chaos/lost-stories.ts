@@ -1,3 +1,4 @@
+import type { NightshiftProcess } from '../harness/processes.js';
 import type { Gate } from '../harness/scripted-reply.js';
 import type { NodeScripts } from './node-scripts.js';
 import type { Stage } from './stage.js';
@@ -33,17 +34,30 @@ type Told = readonly (readonly [Loss, Viewer, name: string])[];
 
 /** Tells each story twice: in peace, and with one worker that dies in the midst of all of them at once. */
 export class LostStories {
+  private victim: NightshiftProcess | undefined;
+
   constructor(
     private readonly stage: Stage,
     private readonly scripts: NodeScripts,
     private readonly losses: Losses,
   ) {}
 
-  /** `hold`: has more things outside not be answered before its gate opens. */
+  /** Both, one after the other. */
   async tell(hold?: () => Gate, env: Readonly<Record<string, string>> = {}): Promise<{ calm: Ends; lost: Ends }> {
-    // Nobody else dies by accident, on a machine that is busy with other things.
-    const victim = await this.stage.startWorker({ LEASE_MS: '10000', ...env });
-    const calm = await this.end(0, await this.begin(() => true, true));
+    const calm = await this.tellCalm(env);
+    return { calm, lost: await this.tellLost(hold, env) };
+  }
+
+  /** In peace, by the worker that is to die. */
+  async tellCalm(env: Readonly<Record<string, string>> = {}): Promise<Ends> {
+    this.victim = await this.stage.startWorker(env);
+    return this.end(0, await this.begin(() => true, true));
+  }
+
+  /** With the death of that worker. `hold`: has more things outside not be answered before its gate opens. */
+  async tellLost(hold?: () => Gate, env: Readonly<Record<string, string>> = {}): Promise<Ends> {
+    const { victim } = this;
+    if (victim === undefined) throw new Error('tell the calm ones first');
     const first = this.stage.model.requests.length;
     const unheard = Object.values(this.losses).flatMap((loss) => loss.unheard ?? []);
     const gates = unheard.map((round) => this.scripts.holdNext(round));
@@ -53,9 +67,10 @@ export class LostStories {
     await victim.exited;
     for (const gate of gates) gate.open();
     await Promise.all(told.map(async ([{ people }, viewer]) => people?.(viewer)));
-    await this.stage.startWorker({ LEASE_MS: '10000', ...env });
+    await this.endLeases();
+    await this.stage.startWorker(env);
     await Promise.all(told.map(async ([{ afterwards }, viewer]) => afterwards?.(viewer)));
-    return { calm, lost: await this.end(first, told) };
+    return this.end(first, told);
   }
 
   /** All are in the midst of what they are to be lost in. Held tools come last: nobody else is to wait for them. */
@@ -70,6 +85,13 @@ export class LostStories {
     await ledger.called(called + callers.reduce((sum, [{ calls = 0 }]) => sum + calls, 0));
     await Promise.all(callers.map(async ([{ before }, viewer]) => before?.(viewer)));
     return [...others, ...callers];
+  }
+
+  /** As their time would: the next worker has nothing to wait for. */
+  private async endLeases(): Promise<void> {
+    await this.stage.database.postgres.engine.query(
+      `UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE status = 'running'`,
+    );
   }
 
   private async begin(wanted: (loss: Loss) => boolean, withPeople: boolean): Promise<Told> {

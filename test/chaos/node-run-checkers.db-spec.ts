@@ -77,7 +77,8 @@ function swapped(one: string, other: string): string {
 const told = (type: string, node: string, pass = '') =>
   `SELECT seq FROM job_event WHERE job_id = $ended AND type = '${type}' AND body->>'nodeId' = '${node}'
       AND coalesce(body->>'iteration', '') = '${pass}'`;
-const nodeRun = (node: string, pass = '{}') => `job_id = $ended AND node_id = '${node}' AND iteration = '${pass}'`;
+const nodeRun = (node: string, pass = '{}') =>
+  `job_id = $ended AND node_id = '${node}' AND coalesce(iteration, '{}') = '${pass}'`;
 
 describe('the checkers of node runs', () => {
   it('find nothing wrong where nothing is', async () => {

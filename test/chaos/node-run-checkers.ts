@@ -25,7 +25,7 @@ interface Run {
   readonly lastRound: number | null;
 }
 
-const runsSql = `SELECT n.job_id AS "jobId", n.ordinal, n.node_id AS "nodeId", n.path, n.iteration, n.type, n.status,
+const runsSql = `SELECT n.job_id AS "jobId", n.ordinal, n.node_id AS "nodeId", coalesce(n.path, '{}') AS path, coalesce(n.iteration, '{}') AS iteration, n.type, n.status,
     coalesce((n.extra->>'isReused')::boolean, false) AS "isReused", n.output IS NOT NULL AS "hasOutput",
     n.prompt_tokens + n.completion_tokens AS tokens, r.used, r.last AS "lastRound", e.*
   FROM node_run n,

@@ -5,19 +5,15 @@ import { NotificationsRepository } from '#jobs';
 
 import { eventually } from '../harness/eventually.js';
 import { scopeOfUser } from '../harness/notifications.js';
-import type { NightshiftProcess } from '../harness/processes.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { chat } from './chat.js';
 import { Stage } from './stage.js';
 
 describe('what nobody watched is told once', () => {
   let stage: Stage;
-  /** Frozen while the other one takes the job, so that it is known who dies. */
-  let successor: NightshiftProcess;
 
   beforeAll(async () => {
     stage = await Stage.open();
-    successor = await stage.startWorker();
   });
   afterEach(() => {
     stage.model.assertDone();
@@ -26,9 +22,8 @@ describe('what nobody watched is told once', () => {
     await stage.close();
   });
 
-  /** Starts a job on a worker that comes to grief at a point, and lets the successor go on then. */
+  /** Starts a job on a worker that comes to grief at a point, the only one. */
   const orphan = async (crashPoint: string, tools: readonly string[] = []) => {
-    successor.kill('SIGSTOP');
     const victim = await stage.startWorker({ CRASH_POINT: crashPoint });
     const { jobId } = await stage.door.app.get(ChatService).start(stage.owner, chat('go', tools));
     return { jobId, victim };
@@ -36,9 +31,14 @@ describe('what nobody watched is told once', () => {
   const kill = async (crashPoint: string, tools: readonly string[] = []) => {
     const { jobId, victim } = await orphan(crashPoint, tools);
     expect((await victim.exited).signal).toBe('SIGKILL');
-    successor.kill('SIGCONT');
     return jobId;
   };
+  /** As its time would: the next worker has nothing to wait for. */
+  const givenUp = (jobId: string) =>
+    stage.database.postgres.engine.query(
+      `UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1 AND status = 'running'`,
+      [jobId],
+    );
   const ended = (jobId: string) =>
     eventually('the job has ended', async () => ((await stage.snapshot(jobId)).ended ? true : undefined));
   const told = async (jobId: string) => {
@@ -52,8 +52,10 @@ describe('what nobody watched is told once', () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const jobId = await kill('before-finish:kill');
     expect(await told(jobId)).toEqual([]);
+    const successor = await stage.startWorker();
     await ended(jobId);
     expect(await told(jobId)).toEqual(['job_completed']);
+    await successor.stop();
   });
 
   it('when a worker that was given up wakes and writes the end, too', async () => {
@@ -61,14 +63,16 @@ describe('what nobody watched is told once', () => {
     const before = stage.model.requests.length;
     const { jobId, victim } = await orphan('before-finish:stop');
     await eventually('the first worker has asked', () => (stage.model.requests.length > before ? true : undefined));
-    successor.kill('SIGCONT');
+    await givenUp(jobId);
+    const successor = await stage.startWorker();
     await ended(jobId);
-    victim.kill('SIGCONT');
-    await eventually('it has heard that it is too late', () =>
-      victim.logs().some(({ msg }) => msg === 'run stopped without ending its job') ? true : undefined,
-    );
+    await eventually('it has heard that it is too late', () => {
+      victim.kill('SIGCONT'); // whenever it has come to its point
+      return victim.logs().some(({ msg }) => msg === 'run stopped without ending its job') ? true : undefined;
+    });
     victim.kill('SIGKILL');
     expect(await told(jobId)).toEqual(['job_completed']);
+    await successor.stop();
   });
 
   it('when its worker is killed before and after it opened a request', async () => {
@@ -81,8 +85,10 @@ describe('what nobody watched is told once', () => {
     ] as const) {
       stage.model.enqueue(...replies);
       const jobId = await kill(crashPoint, ['ask_person', 'charge']);
+      const successor = await stage.startWorker();
       await stage.waits(jobId);
       expect(await told(jobId)).toEqual(['input_needed']);
+      await successor.stop();
     }
   });
 });

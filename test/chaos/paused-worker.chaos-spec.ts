@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { eventually } from '../harness/eventually.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { createGate, type Gate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
-import { Stage } from './stage.js';
+import { sleeper, Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
 const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '{}' }]);
@@ -16,7 +16,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
   beforeAll(async () => {
     stage = await Stage.open();
     // Only the sleeper's leases are to lapse, however busy the machine is.
-    [paused, successor] = await Promise.all([stage.startWorker(), stage.startWorker({ LEASE_MS: '20000' })]);
+    [paused, successor] = await Promise.all([stage.startWorker(sleeper), stage.startWorker({ LEASE_MS: '20000' })]);
   });
 
   afterEach(() => {
@@ -44,16 +44,22 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
       calls: stage.ledger.calls.length,
       log: await logOf(viewer),
     };
-    const lost = lostLeases();
-    paused.kill('SIGCONT');
-    await eventually('the sleeper notices', () => (lostLeases() > lost ? true : undefined));
+    await wake(viewer);
     await sleeperIsFine();
     const after = { requests: stage.model.requests.length, calls: stage.ledger.calls.length, log: await logOf(viewer) };
     // The job that showed that the sleeper works again cost one request.
     expect(after).toEqual({ ...before, requests: before.requests + 1 });
     return viewer;
   };
-  const lostLeases = () => paused.logs().filter(({ msg }) => msg === 'run stopped without ending its job').length;
+  /** Wakes the sleeper, whenever it fell asleep, until it says that it has lost this job. */
+  const wake = ({ jobId }: Viewer) =>
+    eventually('the sleeper notices', () => {
+      paused.kill('SIGCONT');
+      const isLost = paused
+        .logs()
+        .some((line) => line['msg'] === 'run stopped without ending its job' && line['jobId'] === jobId);
+      return isLost ? true : undefined;
+    });
   const rows = async (sql: string, jobId: string): Promise<object[]> =>
     (await stage.database.postgres.engine.query<object>(sql, [jobId])).rows;
   const logOf = ({ jobId }: Viewer) => rows('SELECT seq, epoch, type, body FROM job_event WHERE job_id = $1', jobId);
@@ -136,16 +142,14 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
   it('right after the commit that starts a tool, it does not call it any more', async () => {
     // The process stops itself there: its timers are late, and its next step would be the call, over an open connection.
     await paused.stop();
-    paused = await stage.startWorker({ CRASH_POINT: 'after-round-commit:stop:2' });
+    paused = await stage.startWorker({ ...sleeper, CRASH_POINT: 'after-round-commit:stop:2' });
     stage.model.enqueue(call('charge'), call('post_note'), textReply(['No letter.']));
     successor.kill('SIGSTOP');
     const viewer = await stage.ask('write', ['charge', 'post_note']);
     await viewer.saw('tool-call', 2);
     successor.kill('SIGCONT');
     await viewer.ended;
-    const lost = lostLeases();
-    paused.kill('SIGCONT');
-    await eventually('the sleeper notices', () => (lostLeases() > lost ? true : undefined));
+    await wake(viewer);
     await sleeperIsFine();
     const called = stage.ledger.calls.filter(({ key }) => key.startsWith(viewer.jobId));
     expect(called.map(({ tool }) => tool)).toEqual(['charge']);
@@ -153,7 +157,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
 
   it('while its successor is at the same tool, its own result is refused', async () => {
     await paused.stop();
-    paused = await stage.startWorker({ CRASH_POINT: 'before-tool-commit:stop' });
+    paused = await stage.startWorker({ ...sleeper, CRASH_POINT: 'before-tool-commit:stop' });
     const before = stage.ledger.calls.length;
     stage.model.enqueue(call('charge'), textReply(['Paid.']));
     successor.kill('SIGSTOP');
@@ -162,9 +166,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     const gate = stage.ledger.holdNext();
     successor.kill('SIGCONT');
     await stage.ledger.called(before + 2);
-    const lost = lostLeases();
-    paused.kill('SIGCONT');
-    await eventually('the sleeper notices', () => (lostLeases() > lost ? true : undefined));
+    await wake(viewer);
     gate.open();
     await viewer.ended;
     expect(await oldRows(viewer.jobId)).toEqual([]);

@@ -15,8 +15,14 @@ import { type Order, orders } from './obedient-model.js';
 import { ToolLedger } from './tool-ledger.js';
 import { type Viewer, watch } from './viewer.js';
 
-/** Short, so that a lost worker costs a test two seconds. */
-export const LEASE_MS = 1_500;
+/**
+ * Nobody dies by accident: a machine that stands still for a while takes no lease from the living, and those of the killed are over
+ * with the first look of whoever starts after their death.
+ */
+const LEASE_MS = '60000';
+
+/** For who is to lose his leases by sleeping, and not before that. */
+export const sleeper = { LEASE_MS: '9000' };
 
 /** One Postgres, one model, one tool server, a door in this process, and worker processes that tests may kill. */
 export class Stage {
@@ -190,7 +196,8 @@ function settingsOf(model: ScriptedModel): Record<string, string> {
     MODEL_BASE_URL: model.url,
     MODEL_NAME: 'scripted',
     MODEL_RETRIES: '0',
-    LEASE_MS: String(LEASE_MS),
+    MODEL_IDLE_TIMEOUT_MS: '240000', // gates hold answers for as long as a test needs
+    LEASE_MS,
     DELTA_FLUSH_MS: '10',
     WORKER_DRAIN_MS: '500',
   };

@@ -53,6 +53,7 @@ describe('when a worker is told to stop', () => {
     const viewer = await stage.ask('pay', ['charge']);
     await viewer.saw('text-delta');
     worker.kill('SIGTERM');
+    await eventually('it has heard of it', () => (worker.output().includes('Stopping') ? true : undefined));
     // Nothing is claimed any more: what is accepted now waits for somebody else.
     const late = await stage.ask('late');
     gate.open();
@@ -70,10 +71,10 @@ describe('when a worker is told to stop', () => {
 
   it('by an error nobody expected, it exits with another code than 0, and its job ends elsewhere', async () => {
     const gate = createGate();
-    // A later look at the doorbell throws: by then the job runs.
-    const worker = await stage.startWorker({ CRASH_POINT: 'throw-async:throw:4' });
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
     const viewer = await stage.ask('speak');
+    // Its first look at the doorbell takes the job, one of many later ones throws.
+    const worker = await stage.startWorker({ CRASH_POINT: 'throw-async:throw:8' });
     await viewer.saw('text-delta');
     expect(await worker.exited).toMatchObject({ code: 1 });
     gate.open();

@@ -27,6 +27,7 @@ export class ToolLedger {
   readonly effects: LedgerEntry[] = [];
   private readonly gates: Gate[] = [];
   private gate: Gate | undefined;
+  private gateOf: ((jobId: string) => Gate) | undefined;
 
   private constructor(private readonly server: Server) {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -60,6 +61,24 @@ export class ToolLedger {
     return this.gate;
   }
 
+  /** No call of a job is answered before the gate of that job opens, which may be asked for before the call comes. */
+  holdEach(): { of(jobId: string): Gate; end(): void } {
+    const gates = new Map<string, Gate>();
+    const of = (jobId: string): Gate => {
+      const gate = gates.get(jobId) ?? createGate();
+      gates.set(jobId, gate);
+      return gate;
+    };
+    this.gateOf = of;
+    return {
+      of,
+      end: () => {
+        this.gateOf = undefined;
+        for (const gate of gates.values()) gate.open();
+      },
+    };
+  }
+
   /** Resolves once `count` calls have come in all. */
   async called(count: number): Promise<void> {
     await eventually(`${count} tool calls have come`, () => (this.calls.length >= count ? true : undefined));
@@ -89,7 +108,8 @@ export class ToolLedger {
     const isRepeat = effect === 'idempotent' && this.effects.some(({ key }) => key === entry.key);
     const isDone = effect !== 'pure' && !isRepeat && !args.includes(unreachable);
     if (isDone) this.effects.push(entry);
-    await (this.gates.shift() ?? this.gate)?.opened;
+    const [jobId = ''] = entry.key.split(':');
+    await (this.gates.shift() ?? this.gateOf?.(jobId) ?? this.gate)?.opened;
     response.end(`${entry.tool} done`);
   }
 

@@ -5,8 +5,6 @@ import { Decider } from './decider.js';
 import { obey, orders } from './obedient-model.js';
 import { Stage } from './stage.js';
 
-/** Nobody dies by accident: a machine that is busy with other things must not lose leases here. */
-const calm = { LEASE_MS: '20000' };
 const letter = (to: string) => ({ tool: 'send_letter', to });
 
 describe('jobs that wait for people', () => {
@@ -25,7 +23,7 @@ describe('jobs that wait for people', () => {
   });
 
   const startAll = async (worker: Readonly<Record<string, string>> = {}) => {
-    const [api] = await Promise.all([stage.startApi(), stage.startWorker({ ...calm, ...worker })]);
+    const [api] = await Promise.all([stage.startApi(), stage.startWorker(worker)]);
     decider = new Decider(api, await stage.createKey(['read', 'write', 'approve']));
   };
   const lettersTo = (jobId: string) =>

@@ -10,6 +10,7 @@ import { askedAt, hasEnded, output } from './workflow-stories.js';
 describe('a worker that is killed while people are awaited', () => {
   let stage: Stage;
   let decider: Decider;
+  let stories: LostStories;
   let calm: Ends;
   let lost: Ends;
 
@@ -134,7 +135,14 @@ describe('a worker that is killed while people are awaited', () => {
     const scripts = new NodeScripts(stage.model);
     for (const line of ['beside people', 'write', 'write again']) scripts.says(line, say('This is ', `${line}.`));
     decider = new Decider(await stage.startApi(), await stage.createKey(['read', 'write', 'approve']));
-    ({ calm, lost } = await new LostStories(stage, scripts, losses).tell());
+    stories = new LostStories(stage, scripts, losses);
+  });
+  // Each has the patience of a test of its own.
+  beforeAll(async () => {
+    calm = await stories.tellCalm();
+  });
+  beforeAll(async () => {
+    lost = await stories.tellLost();
   });
 
   afterAll(async () => {

@@ -44,7 +44,7 @@ const roundsSql = `SELECT n.node_id AS node, n.iteration, r.branch, r.text, r.pa
     LEFT JOIN node_run n ON n.job_id = r.job_id AND n.ordinal = r.node_run
    WHERE r.job_id = $1 ORDER BY n.node_id, n.iteration, r.branch, r.number`;
 const memoriesSql = `SELECT text, metadata->>'nodeId' AS node FROM workflow_memory WHERE starts_with(node_run_key, $1::text) ORDER BY node`;
-const endsSql = `SELECT n.node_id || '@' || array_to_string(n.iteration, '.') AS run, count(e.seq)::int AS n FROM node_run n
+const endsSql = `SELECT n.node_id || '@' || coalesce(array_to_string(n.iteration, '.'), '') AS run, count(e.seq)::int AS n FROM node_run n
     LEFT JOIN ${everyEvent} e ON e.job_id = n.job_id AND e.type = 'node-finished' AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal
    WHERE n.job_id = $1 GROUP BY 1`;
 

@@ -66,10 +66,10 @@ async function install(): Promise<void> {
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
 }
 
-const inProject = async (node: string, script: string) => {
+const inProject = async (node: string, script: string, { key } = member) => {
   const file = join(project, 'example.mjs');
   writeFileSync(file, script);
-  const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: api.url, NIGHTSHIFT_KEY: member.key };
+  const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: api.url, NIGHTSHIFT_KEY: key };
   return (await run(node, [file], { cwd: project, env })).stdout;
 };
 
@@ -101,6 +101,15 @@ describe('the published package', () => {
     expect(await inProject(process.execPath, readme('tools'))).toBe('Six.\n');
     expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('{\\"words\\":6}');
     expect(await inProject(process.execPath, readme('operations'))).toContain('calculate');
+  });
+
+  it('runs the example of notifications', async () => {
+    // Somebody else: a job above whose client was slow to follow it has told its starter of its end.
+    const { owner } = await api.people.workspaceOf('told');
+    model.enqueue(textReply(['1024']));
+    expect(await inProject(process.execPath, readme('notifications'), owner)).toBe(
+      'JOB_COMPLETED: What is 2 ^ 10?\n0 are unread\n',
+    );
   });
 
   it('runs on the Node that npm runs on, with a WebSocket of the package ws', async () => {
@@ -137,7 +146,8 @@ describe('the published package', () => {
       const job = await nightshift.startChat({
         message: 'Hi',
         tools: { count: { run: async ({ text }: { text: string }, { signal }) => (signal.aborted ? 0 : text.length) } },
-        onApproval: ({ tool }) => (tool === 'calculate' ? 'approve' : { deny: 'no' }),
+        onApproval: ({ tool, request }) => (tool === 'calculate' ? 'approve' : { deny: request.argumentsPreview }),
+        onQuestion: ({ request }) => ({ action: 'SUBMIT', data: request.context?.input ?? request.prompt }),
       });
       for await (const event of job.events({ after: 3 }))
         if (event.__typename === 'TextDeltaEvent') { const delta: JobEventOf<'TextDeltaEvent'> = event; delta.text.trim(); }

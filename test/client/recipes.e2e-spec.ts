@@ -14,6 +14,8 @@ import { createGate, deltaChunk, textChunk, textReply } from '../harness/scripte
 import { TcpProxy } from '../harness/tcp-proxy.js';
 
 const run = promisify(execFile);
+/** Where nothing listens. */
+const nobody = 'http://127.0.0.1:1';
 
 let database: TestDatabase;
 let model: ScriptedModel;
@@ -58,11 +60,12 @@ describe('the recipe for', () => {
     const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: proxy.url, NIGHTSHIFT_KEY: member.key };
     const running = run(process.execPath, [file], { env });
     for (const gate of gates) {
-      await eventually('it follows', () => (proxy.open > 0 ? true : undefined));
       await viewers(1);
+      proxy.target = nobody; // none is back before it was seen gone
       proxy.cut('reset');
       await viewers(0);
       gate.open();
+      proxy.target = api.url;
     }
     expect((await running).stdout).toBe('It is five, my friend\n');
   });

@@ -130,6 +130,9 @@ describe('a tool of the client', () => {
       const claimed = await ask(api, CLAIM, { key: member.key, variables: { input } });
       return (claimed.data?.['claimClientTool'] as { claim: object | null }).claim ?? undefined;
     });
+    const setClaim = (until: string) =>
+      database.postgres.engine.query(`UPDATE interrupt SET claim_until = ${until} WHERE job_id = $1`, [jobId]);
+    await setClaim(`clock_timestamp() + interval '1 h'`); // it lapses when the test says so
     const refused = Promise.withResolvers<undefined>();
     const one = client('another', async (...asked) => {
       const reply = await fetch(...asked);
@@ -140,10 +143,7 @@ describe('a tool of the client', () => {
     const served = one.job(jobId).serve({ tools: { count_words: run } });
     await refused.promise;
     expect(run).not.toHaveBeenCalled();
-    await database.postgres.engine.query(
-      `UPDATE interrupt SET claim_until = clock_timestamp() - interval '1 s' WHERE job_id = $1`,
-      [jobId],
-    );
+    await setClaim(`clock_timestamp() - interval '1 s'`);
     expect(await one.job(jobId).text()).toBe('Two.');
     await served;
     expect(run).toHaveBeenCalledTimes(1);

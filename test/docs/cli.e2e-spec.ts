@@ -45,6 +45,7 @@ describe('the examples of docs/cli.md', () => {
     ['doctor', /✓ job +completed/],
     ['pipe', /What was done\?/],
     ['approve', /approved: Run calculate\n[^]*391/],
+    ['notifications', /^ +\$ nightshift attach [\w-]{36}\n\d+ marked as read\.\n$/],
     ['json', /1024[^]*\n[\w-]{36}\n/],
     ['workflow', /can be saved|version 1 is published/],
   ];
@@ -54,6 +55,13 @@ describe('the examples of docs/cli.md', () => {
   });
 
   it('are all run', () => {
-    expect(examples.map(([, name]) => name)).toEqual(['doctor', 'pipe', 'approve', 'json', 'workflow']);
+    expect(examples.map(([, name]) => name)).toEqual([
+      'doctor',
+      'pipe',
+      'approve',
+      'notifications',
+      'json',
+      'workflow',
+    ]);
   });
 });

@@ -118,6 +118,22 @@ describe('the examples of the documents', () => {
     }
   });
 
+  it('run an ended workflow again from a node', async () => {
+    const { data } = (await answerTo(
+      '{ jobs(filter: { kind: { eq: WORKFLOW }, status: { eq: COMPLETED } }, first: 1) { nodes { id } } }',
+    )) as { data: { jobs: { nodes: { id: string }[] } } }; // what was asked for
+    const JOB_ID = data.jobs.nodes[0]?.id ?? '';
+    const reply = JSON.parse(await inShell(exampleOf('docs/workflows.md', 'rerun'), { JOB_ID })) as {
+      data: { rerunFromNode: { jobId: string } }; // what the example asks for
+    };
+    await eventually('the other answer', async () => {
+      const { data: told } = (await answerTo(`{ job(id: "${reply.data.rerunFromNode.jobId}") { content } }`)) as {
+        data: { job: { content: string } }; // what was asked for
+      };
+      return told.job.content.includes('2048') || undefined;
+    });
+  });
+
   it('write a tool in code', async () => {
     const file = join(root, 'dist', `example-tool-${process.pid}.mjs`); // from here `#tools` is found
     const call = 'console.log(await rollDice.handler({ sides: 2 }, { signal: new AbortController().signal }));';
@@ -207,8 +223,14 @@ describe('the examples of the documents', () => {
     expect(await answerTo(exampleOf('docs/agents.md', 'create'))).toMatchObject({
       data: { createAgent: { agent: { slug: 'office-clerk', version: 1 }, userErrors: [] } },
     });
+    expect(await answerTo(exampleOf('docs/agents.md', 'update'))).toMatchObject({
+      data: { updateAgent: { agent: { version: 2 }, userErrors: [] } },
+    });
+    expect(await answerTo(exampleOf('docs/agents.md', 'versions'))).toMatchObject({
+      data: { agentVersions: { nodes: [{ number: 2 }, { number: 1 }] } },
+    });
     expect(await answerTo(exampleOf('docs/agents.md', 'ask'))).toMatchObject({
-      data: { startChat: { job: { agent: { slug: 'office-clerk', version: 1 } } } },
+      data: { startChat: { job: { agent: { slug: 'office-clerk', version: 2 } } } },
     });
   });
 

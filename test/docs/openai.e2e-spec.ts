@@ -55,6 +55,7 @@ describe('the examples of docs/openai.md', () => {
     agent: { run: inShell, wanted: /^\{"data":\{"createAgent":\{"agent":\{"slug":"clerk"\},"userErrors":\[\]\}\}\}$/ },
     curl: { run: inShell, wanted: /"object":"chat\.completion".*391.*"finish_reason":"stop"/ },
     stream: { run: inNode, wanted: /<tool id="1" state="start">calculate\(.*391/s },
+    'ai-sdk': { run: inNode, wanted: /<tool id="1" state="start">calculate\(.*391/s },
     'run-tools': { run: inNode, wanted: /3 words/ },
     again: { run: inShell, wanted: /^(\{"id":"chatcmpl-[0-9a-f]{12}".*42.*\})\n\1$/ },
     execute: { run: inShell, wanted: /^\{"tool_call_id":"call_[0-9a-f]{24}","result":.*391/ },

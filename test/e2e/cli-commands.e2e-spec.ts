@@ -30,6 +30,10 @@ describe('nightshift', () => {
   it.each([
     [['jobs', '--status', 'odd'], 2, 'usage'],
     [['run'], 2, 'usage'],
+    [['jobs', '--limt', '2'], 2, 'usage'],
+    [['job'], 2, 'usage'],
+    [['logs'], 2, 'usage'],
+    [['workflows'], 2, 'usage'],
     [['approve', absent], 4, 'not_found'],
     [['logs', absent], 4, 'not_found'],
     [['cancel', absent], 4, 'not_found'],
@@ -56,6 +60,23 @@ describe('nightshift', () => {
     expect(await nightshift(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
   });
 
+  it('says everything in JSON that is asked for in JSON', async () => {
+    expect(errorOf((await nightshift(['jobs', '--limt', '2', '--json'])).stderr)).toEqual({
+      error: { code: 'usage', message: "unknown option '--limt'", remedy: 'Did you mean --limit?' },
+      exitCode: 2,
+    });
+    expect(await nightshift(['--version', '--json'])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringMatching(/^{"version":"\d+\.\d+\.\d+"}\n$/) },
+    });
+    const { stdout } = await nightshift(['completion', 'bash', '--json']);
+    expect(JSON.parse(stdout)).toEqual({ shell: 'bash', script: expect.stringContaining('nightshift complete-words') });
+    // After --, it is a word like any other.
+    expect(await nightshift(['logs', 'a', '--', '--json'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: /),
+    });
+  });
+
   it('checks the setup, down to a job', async () => {
     const { code, stdout } = await nightshift(['doctor', '--job', '--json']);
     const checks = stdout
@@ -75,6 +96,9 @@ describe('nightshift', () => {
       'job',
     ]);
     expect(checks.filter(({ state }) => state !== 'ok')).toEqual([]);
+    expect(await nightshift(['doctor'])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringMatching(/– model .*\n.*doctor --job/) },
+    });
   });
 
   it('says what to do about a server or a key that is not there', async () => {
@@ -100,6 +124,10 @@ describe('nightshift', () => {
     expect((await nightshift(['workflows', 'graph', '--job', jobId])).stdout).toMatch(/^flowchart TD\n/);
     for (const name of ['refine-until-good', 'Refine until good', 'workflow/refine-until-good'])
       expect((await nightshift(['jobs', '--workflow', name, '--json'])).stdout).toContain(`"id":"${jobId}"`);
+    expect(await nightshift(['workflows', 'graph', 'Refine until good'])).toMatchObject({ code: 0 });
+    const byName = await nightshift(['workflows', 'run', 'Refine until good', 'a draft', '--detach']);
+    expect(byName).toMatchObject({ code: 0 });
+    expect((await nightshift(['jobs', '--kind', 'workflow'])).stdout).toMatch(/^completed .* Refine until good$/m);
     expect(await nightshift(['jobs', '--workflow', 'nobody'])).toMatchObject({ code: 4 });
   });
 
@@ -108,7 +136,7 @@ describe('nightshift', () => {
     const node = (id: string, data: object = {}) => ({ id, type: id, position: { x: 0, y: 0 }, data });
     const nodes = [node('start', { label: 'Start' }), node('approval', { label: 'Sure', prompt: 'Sure?' })];
     const edges = [{ id: 'e', source: 'start', target: 'approval' }];
-    writeFileSync(file, JSON.stringify({ meta: { version: '2.0.0', name: 'Careful', id: 'careful' }, nodes, edges }));
+    writeFileSync(file, JSON.stringify({ meta: { version: '2.0.0', name: 'Careful' }, nodes, edges }));
     expect(await nightshift(['workflows', 'push', file, '--draft'])).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('nightshift workflows publish careful') },
     });
@@ -120,11 +148,41 @@ describe('nightshift', () => {
     const [, request = ''] = /approve (\S+) --action approve/.exec(run.stderr) ?? [];
     const wrong = await nightshift(['approve', request, '--decision', 'report']);
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action approve') });
+    expect(run.stderr).toContain('\n    │ go on?\n');
+    expect(await nightshift(['approve', '--yes'])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('`nightshift approve` lists those that are open') },
+    });
     expect(await nightshift(['approve', request, '--yes'])).toMatchObject({ code: 0 });
     expect(await nightshift(['approve', request, '--deny'])).toMatchObject({
       ...{ code: 1, stderr: expect.stringMatching(/^Request already answered: approve by you, /) },
     });
     expect((await nightshift(['approve', request])).stdout).toMatch(/^approve by you, .+: /);
+  });
+
+  it('shows names that others gave without what could move the cursor', async () => {
+    const file = join(folder, 'painted.json');
+    const draft = async (id: string, data: object) => {
+      const meta = { version: '2.0.0', name: 'Painted', id: 'paint\u001b[2Jed' };
+      const node = { id: 'start', type: 'start', position: { x: 0, y: 0 }, data: { label: 'Start' } };
+      const asks = { id, type: 'approval', position: { x: 0, y: 0 }, data: { label: 'Su\u001b[1Are', ...data } };
+      const edges = [{ id: 'e', source: 'start', target: id }];
+      writeFileSync(file, JSON.stringify({ meta, nodes: [node, asks], edges }));
+      return nightshift(['workflows', 'push', file, '--draft']);
+    };
+    const pushed = await draft('as\u001b[3Jks', { prompt: '' });
+    const wrong = await nightshift(['workflows', 'publish', 'painted']);
+    await draft('asks', { prompt: 'Sure?' });
+    const published = await nightshift(['workflows', 'publish', 'painted']);
+    const listed = await nightshift(['workflows', 'list']);
+    const run = await nightshift(['workflows', 'run', 'paint\u001b[2Jed', 'go on?']);
+    const [, request = ''] = /approve (\S+) --action approve/.exec(run.stderr) ?? [];
+    const answered = await nightshift(['approve', request, '--yes']);
+    expect([pushed, wrong, published, listed, run, answered].map(({ code }) => code)).toEqual([0, 1, 0, 0, 6, 0]);
+    expect(wrong.stderr).toContain('as[3Jks');
+    expect(listed.stdout).toContain('paint[2Jed');
+    expect(answered.stdout).toContain('Su[1Are');
+    for (const { stdout, stderr } of [pushed, wrong, published, listed, run, answered])
+      expect(stdout + stderr).not.toContain('\u001b');
   });
 
   it('tells with what an edited call was run, and what had been proposed', async () => {
@@ -148,6 +206,13 @@ describe('nightshift', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`^${file}:/\\S*: error [A-Z_]+: `, 'm'));
     expect(await nightshift(['workflows', 'validate', 'absent.json'])).toMatchObject({ code: 2 });
+    writeFileSync(
+      file,
+      JSON.stringify({ meta, nodes: nodes.map(({ id, type, data }) => ({ id, type, data })), edges: [] }),
+    );
+    expect(await nightshift(['workflows', 'push', file])).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining(`${file}:/nodes/0/position: error DATA_VALIDATION_ERROR: `) },
+    });
   });
 
   it('lists tools', async () => {

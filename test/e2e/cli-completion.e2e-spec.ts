@@ -11,7 +11,8 @@ const scripts = {
     complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _nightshift; printf '%s\\n' "\${COMPREPLY[@]}"; echo .; }
     complete_words nightshift jobs --status w
     complete_words nightshift wo
-    complete_words nightshift workflows pub`,
+    complete_words nightshift workflows pub
+    complete_words nightshift notifications r`,
   // The functions that zsh has in its line editor only.
   zsh: `compdef() { : }
     _describe() { print -l -- "\${(@)\${(@P)2}%%:*}" }
@@ -20,9 +21,10 @@ const scripts = {
     complete_words() { words=("$@"); CURRENT=$#; _nightshift; print . }
     complete_words nightshift jobs --status w
     complete_words nightshift wo
-    complete_words nightshift workflows pub`,
+    complete_words nightshift workflows pub
+    complete_words nightshift notifications r`,
   fish: `nightshift completion fish | source
-    for line in 'nightshift jobs --status w' 'nightshift wo' 'nightshift workflows pub'
+    for line in 'nightshift jobs --status w' 'nightshift wo' 'nightshift workflows pub' 'nightshift notifications r'
       complete -C $line | string replace -r '\\t.*' ''
       echo .
     end`,
@@ -40,7 +42,7 @@ describe('completion', () => {
   it.each(shells.filter((shell) => spawnSync(shell, ['-c', 'true']).error === undefined))(
     'gives the words of the program in %s',
     (shell) => {
-      expect(said(shell)).toEqual(['waiting', '.', 'workflows', '.', 'publish', '.']);
+      expect(said(shell)).toEqual(['waiting', '.', 'workflows', '.', 'publish', '.', 'read', '.']);
     },
   );
 

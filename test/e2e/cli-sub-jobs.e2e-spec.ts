@@ -37,12 +37,15 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     expect(await runCli(['workflows', 'push', file], { env })).toMatchObject({ code: 0 });
     expect((await runCli(['workflows', 'list'], { env })).stdout).toMatch(/^WORKFLOW +SLUG .*\nasks +asks +version 1 /);
     const query = `mutation { offerWorkflowAsTool(input: { id: "asks", offered: true }) { workflow { slug } userErrors { code } } }`;
+    const offer = { workflow: { slug: 'asks' }, userErrors: [] };
+    expect(await graphql(query)).toEqual({ data: { offerWorkflowAsTool: offer } });
+  });
+
+  async function graphql(query: string): Promise<unknown> {
     const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ query });
-    const offered = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body });
-    const offer = { workflow: { slug: 'asks' }, userErrors: [] };
-    expect(await offered.json()).toEqual({ data: { offerWorkflowAsTool: offer } });
-  });
+    return (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })).json();
+  }
 
   afterAll(() => server.close());
 
@@ -63,7 +66,12 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
       expect(await runCli(['attach', jobId, ...place], { env })).toMatchObject({
         ...{ code: 6, stderr: expect.stringContaining(`nightshift approve ${request} `) },
       });
-    expect(await runCli(['approve', request, '--yes'], { env })).toMatchObject({ code: 0 });
+    const asked = await runCli(['approve', '--job', jobId, '--json'], { env });
+    expect([asked.code, linesOf(asked.stdout)]).toMatchObject([6, [{ id: request, rootJobId: jobId }]]);
+    const answer = startInTerminal(['approve', '--job', jobId], { env });
+    await answer.says('Your answer?');
+    answer.type(enter);
+    expect(await answer.exited).toMatchObject({ code: 0 });
     expect(await runCli(['attach', jobId], { env })).toMatchObject({ code: 0 });
   });
 
@@ -84,5 +92,17 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     expect(await runCli(['approve', requests[0] ?? '', '--yes'], { env })).toMatchObject({ code: 0 });
     expect(await stays.exited).toMatchObject({ code: 0 });
     expect(linesOf(stays.stdout()).at(-1)).toMatchObject({ event: 'result', status: 'COMPLETED', requests: [] });
+  });
+
+  it('ends a call without a model with 6, says who is waited for, and comes back to it', async () => {
+    const make = `mutation { createAgent(input: { name: "Caller", tools: ["workflow.*"] }) { userErrors { code } } }`;
+    expect(await graphql(make)).toEqual({ data: { createAgent: { userErrors: [] } } });
+    const call = ['tools', 'call', 'workflow.asks', '{"input": "Hello"}', '--agent', 'caller'];
+    const { code, stderr } = await runCli(call, { env });
+    expect(code).toBe(6);
+    const [, request = '', job = ''] =
+      /waits for somebody[^]*\n {4}\$ nightshift approve (\S+)\n {4}\$ nightshift attach (\S+)\n/.exec(stderr) ?? [];
+    expect(await runCli(['approve', request, '--yes'], { env })).toMatchObject({ code: 0 });
+    expect(await runCli(['attach', job], { env })).toMatchObject({ code: 0 });
   });
 });

@@ -59,7 +59,7 @@ describe('a chat job', () => {
     await database.postgres.withWorkspaceSql(owner.workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
     );
-    engine = await startTestEngine(database, { MODEL_BASE_URL: model.url, LEASE_MS: '3000' });
+    engine = await startTestEngine(database, { MODEL_BASE_URL: model.url });
   });
 
   afterEach(() => {
@@ -74,7 +74,7 @@ describe('a chat job', () => {
 
   const follow = async (jobId: string, after: number | undefined = 0): Promise<JobEvent[]> => {
     const events: JobEvent[] = [];
-    const signal = AbortSignal.timeout(20_000);
+    const { signal } = new AbortController();
     const { workspaceId } = owner;
     for await (const item of engine.app.get(EventFeed).follow({ workspaceId, jobId, after, signal })) {
       if (item.type === 'events') events.push(...item.events);
@@ -147,7 +147,7 @@ describe('a chat job', () => {
     const watching = follow(jobId);
     const ahead = engine.app
       .get(EventFeed)
-      .follow({ workspaceId: owner.workspaceId, jobId, after: 2_000_000_000, signal: AbortSignal.timeout(20_000) });
+      .follow({ workspaceId: owner.workspaceId, jobId, after: 2_000_000_000, signal: new AbortController().signal });
     const first = await ahead.next();
     expect(first.value).toMatchObject({ type: 'snapshot', reset: true });
     gate.open();
@@ -169,7 +169,7 @@ describe('a chat job', () => {
     model.enqueue({ body: [textChunk('Once upon'), gate] }, textReply(['Sure.']));
     const started = await start(chat('tell'));
     // The text has to be on its way before the cancel, or there is nothing to keep.
-    const signal = AbortSignal.timeout(10_000);
+    const { signal } = new AbortController();
     for await (const item of engine.app
       .get(EventFeed)
       .follow({ workspaceId: owner.workspaceId, jobId: started.jobId, after: 0, signal })) {

@@ -10,7 +10,7 @@ import { ask } from '../harness/graphql.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
 import { scriptedCall } from '../harness/rest-client.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
-import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 const CLAIM = `mutation($input: ClaimClientToolInput!) { claimClientTool(input: $input) {
   claim { claimToken callId name arguments definition threadId messageId expiresAt } callStatus userErrors { code message } } }`;
@@ -62,12 +62,17 @@ async function job(id: string): Promise<Fields> {
   return (await me.query(JOB, { id }))['job'] as Fields; // it exists
 }
 
-async function waiting(tool: object = {}, change: object = {}): Promise<string> {
-  model.enqueue(toolCallReply([scriptedCall('c1')]));
-  const input = { message: 'Open it', clientTools: [{ ...openFile, ...tool }], ...change };
-  const { jobId, userErrors } = await me.start(input);
+/** A job whose model asks for one call of a client, and then replies as it is told. */
+async function asking(input: object, ...replies: readonly Reply[]): Promise<string> {
+  model.enqueue(toolCallReply([scriptedCall('c1')]), ...replies);
+  const { jobId, userErrors } = await me.start({ message: 'Open it', ...input });
   expect(userErrors).toEqual([]);
   if (jobId === null) throw new Error('nothing was started');
+  return jobId;
+}
+
+async function waiting(tool: object = {}, change: object = {}): Promise<string> {
+  const jobId = await asking({ clientTools: [{ ...openFile, ...tool }], ...change });
   await eventually('the job waits', async () => ((await job(jobId))['status'] === 'WAITING' ? true : undefined));
   return jobId;
 }
@@ -125,8 +130,8 @@ describe('a tool that the client declares', () => {
     { onTimeout: 'SKIP', status: 'SKIPPED', message: 'Tool "open_file" is client-only.', ended: 'COMPLETED' },
     { onTimeout: 'FAIL', status: 'TIMED_OUT', message: 'No client ran tool "open_file" in time.', ended: 'FAILED' },
   ])('ends as declared when nobody serves it: $onTimeout', async ({ onTimeout, status, message, ended }) => {
-    const jobId = await waiting({ timeoutMs: 1_000, onTimeout });
-    if (ended === 'COMPLETED') model.enqueue(textReply(['Never mind.']));
+    const clientTools = [{ ...openFile, timeoutMs: 1_000, onTimeout }];
+    const jobId = await asking({ clientTools }, ...(ended === 'COMPLETED' ? [textReply(['Never mind.'])] : []));
     await me.finished(jobId);
     expect(await job(jobId)).toMatchObject({
       status: ended,

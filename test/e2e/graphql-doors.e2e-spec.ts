@@ -15,6 +15,9 @@ import { operationsOf, type WalkedOperation } from '../harness/graphql-operation
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
+/** What is refused for its number, and when no more, depends on the minute. */
+const unlimited = { STARTS_PER_MINUTE: '100000', WORKFLOW_STARTS_PER_MINUTE: '100000' };
+
 let database: TestDatabase;
 let model: ScriptedModel;
 let api: TestApi;
@@ -27,7 +30,7 @@ let canaries: readonly string[];
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '500', STARTS_PER_MINUTE: '100000' };
+  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '500', ...unlimited };
   api = await startTestApi(database, { env });
   schema = api.api.app.get(GraphQLSchemaHost, { strict: false }).schema;
   ours = await api.people.workspaceOf('ours');

@@ -14,11 +14,13 @@ const streams = 5;
 let database: TestDatabase;
 let api: TestApi;
 let member: TestMember;
+let colleague: TestMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  api = await startTestApi(database, { takesJobs: false, env: { STREAMS_PER_PRINCIPAL: String(streams) } });
-  member = (await api.people.workspaceOf('floods')).owner;
+  const env = { STREAMS_PER_PRINCIPAL: String(streams), STREAMS_PER_JOB: String(streams) };
+  api = await startTestApi(database, { takesJobs: false, env });
+  ({ owner: member, member: colleague } = await api.people.workspaceOf('floods'));
 });
 
 afterAll(async () => {
@@ -170,6 +172,23 @@ describe('over WebSocket', () => {
     });
     await leave(socket);
   });
+
+  it.each(['workspaceActivity { jobId }', 'interruptActivity { id }', 'notificationActivity { id }'])(
+    'leaves everybody a place of their own for %s, however many colleagues take',
+    async (field) => {
+      const payload = { query: `subscription { ${field} }` };
+      const [crowd, own] = [await RawSocket.enter(api, colleague.key), await RawSocket.enter(api, member.key)];
+      for (let i = 0; i < streams; i += 1) crowd.send({ id: String(i), type: 'subscribe', payload });
+      const last = { id: 'last', type: 'subscribe', payload: { query: '{ tools { name } }' } };
+      crowd.send(last);
+      await crowd.until(({ id }) => id === last.id);
+      own.send({ id: 'own', type: 'subscribe', payload });
+      own.send(last);
+      await own.until(({ id }) => id === last.id);
+      expect([...crowd.messages, ...own.messages].filter(({ id }) => id !== undefined && id !== last.id)).toEqual([]);
+      await leave(crowd, own);
+    },
+  );
 
   it('caps the connections of a principal, and gives the places back', async () => {
     const sockets = await Promise.all(Array.from({ length: streams }, () => RawSocket.enter(api, member.key)));

@@ -6,7 +6,7 @@ import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { RawSocket } from '../harness/graphql.js';
 import { graphqlMember } from '../harness/graphql-member.js';
-import { layOutWaitingJob, openInterrupt, type WaitingJob } from '../harness/interrupts.js';
+import { layOutWaitingJob, openInterrupt, placeBelow, type WaitingJob } from '../harness/interrupts.js';
 
 let database: TestDatabase;
 let api: TestApi;
@@ -106,6 +106,25 @@ describe('the live inbox', () => {
     expect([seen().map(({ id }) => id), foreign.seen().map(({ id }) => id)]).toEqual([[wanted], [own]]);
     socket.close();
     foreign.socket.close();
+  });
+
+  it('shows what a job and its sub-jobs ask, and of no other job', async () => {
+    const [root, below, other] = [await layOut(), await layOut(), await layOut()];
+    await placeBelow(api.api.app, below, root);
+    const own = await open(root);
+    const { socket, seen, until } = await watch(here.viewer, { rootJobId: { eq: root.jobId } });
+    await until(own, 'OPEN');
+    await open(other);
+    const asked = await open(below);
+    await until(asked, 'OPEN');
+    await skip(here.member, asked);
+    await until(asked, 'RESOLVED');
+    expect(seen().map(({ id, status }) => [id, status])).toEqual([
+      [own, 'OPEN'],
+      [asked, 'OPEN'],
+      [asked, 'RESOLVED'],
+    ]);
+    socket.close();
   });
 
   it('shows all of a large inbox', async () => {

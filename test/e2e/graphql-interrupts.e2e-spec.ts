@@ -7,7 +7,7 @@ import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { ask } from '../harness/graphql.js';
 import { graphqlMember } from '../harness/graphql-member.js';
-import { layOutWaitingJob, openInterrupt, type WaitingJob } from '../harness/interrupts.js';
+import { layOutWaitingJob, openInterrupt, placeBelow, type WaitingJob } from '../harness/interrupts.js';
 
 let database: TestDatabase;
 let api: TestApi;
@@ -113,6 +113,28 @@ describe('the inbox', () => {
       [here.owner, { createdAt: { lt: '2000-01-01T00:00:00Z' } }, []],
       [stranger, {}, []],
       [stranger, { jobId: { eq: mine.jobId } }, []],
+    ];
+    for (const [who, filter, ids] of cases) {
+      const found = await list(who, { filter });
+      expect([filter, idsOf(found), found.totalCount]).toEqual([filter, ids, ids.length]);
+    }
+  });
+
+  it('shows what a job and its sub-jobs ask, to those who may read them', async () => {
+    const [root, below, other] = [await layOut(), await layOut(), await layOut()];
+    const before = await open(below);
+    await placeBelow(api.api.app, below, root);
+    const [own, after] = [await open(root), await open(below)];
+    const elsewhere = await open(other);
+    await resolve(here.member, { id: before, action: 'SKIP' });
+    const cases: readonly (readonly [TestMember, object, readonly string[]])[] = [
+      [here.viewer, { rootJobId: { eq: root.jobId } }, [after, own, before]],
+      [here.member, { rootJobId: { eq: root.jobId }, status: { eq: 'OPEN' }, assignee: { eq: 'MINE' } }, [after, own]],
+      [here.viewer, { rootJobId: { eq: root.jobId }, jobId: { eq: below.jobId } }, [after, before]],
+      [here.viewer, { rootJobId: { eq: below.jobId } }, [after, before]],
+      [here.viewer, { rootJobId: { eq: other.jobId } }, [elsewhere]],
+      [here.viewer, { rootJobId: { eq: 'nonsense' } }, []],
+      [stranger, { rootJobId: { eq: root.jobId } }, []],
     ];
     for (const [who, filter, ids] of cases) {
       const found = await list(who, { filter });

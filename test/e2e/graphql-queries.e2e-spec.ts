@@ -4,7 +4,6 @@ import { newId } from '#platform';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { eventually } from '../harness/eventually.js';
 import { type GraphqlMember, graphqlMember, type Started } from '../harness/graphql-member.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -182,11 +181,10 @@ describe('startChat', () => {
 describe('cancelJob and retryJob', () => {
   it('stop a job, and ask again', async () => {
     model.enqueue({ body: [], end: 'hang' });
+    const before = model.requests.length;
     const { jobId } = await user.start({ message: 'Never ends' });
-    await eventually('it runs', async () => {
-      const { job } = await user.query('query($id: ID!) { job(id: $id) { status } }', { id: jobId });
-      return (job as { status: string }).status === 'RUNNING' ? true : undefined;
-    });
+    // A job runs before its model is asked; the reply is taken only then, and would else be the next one's.
+    await model.request(before + 1);
     const cancel =
       'mutation($id: ID!) { cancelJob(input: { jobId: $id }) { state job { status reason } userErrors { code } } }';
     const stopped = await user.query(cancel, { id: jobId });

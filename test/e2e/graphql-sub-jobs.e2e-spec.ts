@@ -10,7 +10,7 @@ import { toolCallReply } from '../harness/scripted-reply.js';
 import { publish, sketch } from '../harness/workflows.js';
 
 const OFFER = `mutation($id: ID!, $offered: Boolean!) {
-  offerWorkflowAsTool(input: { id: $id, offered: $offered }) { workflow { offeredAsTool } userErrors { code } }
+  offerWorkflowAsTool(input: { id: $id, offered: $offered }) { workflow { offeredAsTool toolName } userErrors { code } }
 }`;
 const TOOLS = '{ tools { name } }';
 const START = 'mutation($tool: String!) { startChat(input: { message: "Go", tools: [$tool] }) { jobId } }';
@@ -64,11 +64,25 @@ describe('workflows as tools', () => {
     const { errors } = await ask(api, OFFER, { key: people.member.key, variables: { id, offered: true } });
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
     expect(await toolNames()).not.toContain('workflow.quarterly-report');
+    const workflow = { offeredAsTool: true, toolName: 'workflow.quarterly-report' };
     const offered = await run(admin, OFFER, { id, offered: true });
-    expect(offered).toMatchObject({ offerWorkflowAsTool: { workflow: { offeredAsTool: true }, userErrors: [] } });
+    expect(offered).toMatchObject({ offerWorkflowAsTool: { workflow, userErrors: [] } });
     expect(await toolNames()).toContain('workflow.quarterly-report');
     await run(admin, OFFER, { id, offered: false });
     expect(await toolNames()).not.toContain('workflow.quarterly-report');
+  });
+
+  it('keep the name they had before there were slugs, and leave it to nobody', async () => {
+    const id = await asking('Old_Name');
+    await database.postgres.withWorkspaceSql(people.owner.principal.workspaceId, (client) =>
+      client.query(`UPDATE workflow SET tool_slug = 'old-name' WHERE id = $1`, [id]),
+    );
+    const offered = await run(admin, OFFER, { id, offered: true });
+    expect(offered).toMatchObject({ offerWorkflowAsTool: { workflow: { toolName: 'workflow.old-name' } } });
+    const other = await asking('old name');
+    await run(admin, OFFER, { id: other, offered: true });
+    const old = (await toolNames()).filter((name) => name.startsWith('workflow.old'));
+    expect(old).toEqual(['workflow.old-name', `workflow.old-name-${other.slice(-6)}`]);
   });
 
   /** A chat whose call has become a job that waits for a person. */

@@ -18,7 +18,7 @@ afterAll(() => stage.close());
 /** As an example of the docs does it: `-d` and two headers. */
 async function curl(body: object, ...flags: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)('curl', [
-    ...['-sS', '--max-time', '30', `${stage.test.url}/v1/chat/completions`],
+    ...['-sS', '--max-time', '240', `${stage.test.url}/v1/chat/completions`],
     ...['-H', `Authorization: Bearer ${stage.owner.key}`, '-H', 'Content-Type: application/json'],
     ...['-d', JSON.stringify(body), ...flags],
   ]);

@@ -101,10 +101,12 @@ describe('a request that cannot be served', () => {
 
   it('reads errors in these words at every path below /v1', async () => {
     const { key } = stage.owner;
-    for (const path of ['/v1/unknown', '/v1/chat/completions/x', '/v1'])
+    const routes = 'POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
+    const unknown = `Unknown request URL. There are ${routes}`;
+    for (const path of ['/v1/unknown', '/v1/responses', '/v1/chat/completions/x', '/v1'])
       expect(await stage.test.call('GET', path, { key })).toMatchObject({
         status: 404,
-        body: error('Unknown request URL', null, 'unknown_url'),
+        body: error(unknown, null, 'unknown_url'),
       });
   });
 });

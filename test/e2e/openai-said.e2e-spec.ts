@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 
 import { graphqlMember } from '../harness/graphql-member.js';
 import { ask, called, type OpenAiStage, openAiStage, result, user, withTools } from '../harness/openai-stage.js';
-import { textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 const MESSAGES = `query($id: ID!) { thread(id: $id) { messages(first: 20) { edges { node { role content } } } } }`;
 const START = `mutation($id: ID!) { startChat(input: { message: "Next", threadId: $id }) { jobId } }`;
@@ -60,5 +61,100 @@ describe('what is said beside results', () => {
       ['assistant', 'Hot.'],
       ['user', 'Next'],
     ]);
+  });
+});
+
+describe('what is said again, since nothing came of it', () => {
+  const headers = { 'x-tool-event-format': 'openai', 'x-session-id': 'again' };
+  const call = ask('again', 'Rome');
+  const told = [user('weather?'), called(call), result('again', '30'), user('and hurry')];
+  const shown = async () => {
+    const rows = await stage.test.platform.postgres.readInWorkspace<{ content: string }>(
+      stage.owner.principal.workspaceId,
+      {
+        name: 'said',
+        text: `SELECT content FROM message m JOIN openai_session s ON s.thread_id = m.thread_id
+                WHERE s.session_id = 'again' AND m.role = 'user' ORDER BY m.position`,
+        values: [],
+      },
+    );
+    return rows.map(({ content }) => content);
+  };
+
+  it('joins the thread once, with results that go on, in turns that fail and in one that is answered', async () => {
+    stage.model.enqueue(toolCallReply([call]));
+    await stage.door.ask(withTools([user('weather?')]), headers);
+    const failed = { status: 500, json: { error: { code: 'job_failed' } } };
+    stage.model.enqueue(errorReply(400, 'no'));
+    expect(await stage.door.ask(withTools(told), headers)).toMatchObject(failed);
+    stage.model.enqueue(errorReply(400, 'no'));
+    const more = [...told, user('once more')];
+    expect(await stage.door.ask(withTools(more), headers)).toMatchObject(failed);
+    stage.model.enqueue(textReply(['Hot.']));
+    expect((await stage.door.ask(withTools([...more, user('please')]), headers)).status).toBe(200);
+    const asked = stage.model.requests.at(-1)?.json['messages'] as { content: unknown }[];
+    expect(asked.slice(1).map(({ content }) => content)).toEqual([
+      'weather?',
+      null,
+      '30',
+      'and hurry',
+      'once more',
+      'please',
+    ]);
+    expect(await shown()).toEqual(['weather?', 'and hurry', 'once more', 'please']);
+    // Somebody has answered: the same words are new ones.
+    stage.model.enqueue(textReply(['Still hot.']));
+    const answered = [...more, user('please'), { role: 'assistant', content: 'Hot.' }, user('and hurry')];
+    expect((await stage.door.ask(withTools(answered), headers)).status).toBe(200);
+    expect(await shown()).toEqual(['weather?', 'and hurry', 'once more', 'please', 'and hurry']);
+  });
+});
+
+describe('what is said while somebody else starts a job in the thread', () => {
+  let other: pg.Client;
+
+  beforeEach(async () => {
+    other = new pg.Client({ connectionString: stage.database.urls.owner });
+    await other.connect();
+  });
+  afterEach(() => other.end());
+
+  /** A run that waits for its client, whose thread is held as a start holds it. */
+  const held = async (session: string) => {
+    const headers = { 'x-tool-event-format': 'openai', 'x-session-id': session };
+    const call = ask(session, 'Rome');
+    stage.model.enqueue(toolCallReply([call]));
+    const { headers: told } = await stage.door.ask(withTools([user('weather?')]), headers);
+    await other.query('BEGIN');
+    await other.query(
+      'SELECT 1 FROM thread t JOIN job j ON j.thread_id = t.id WHERE j.id = $1 FOR NO KEY UPDATE OF t',
+      [told['x-job-id']],
+    );
+    const body = withTools([user('weather?'), called(call), result(session, '30'), user('and hurry')]);
+    return () => stage.door.ask(body, headers);
+  };
+  /** Of the one who holds the thread: goes on when it is waited for. Within Postgres, since nobody waits for longer than 250 ms. */
+  const whenAwaited = `DO $$ BEGIN FOR i IN 1..20000 LOOP
+    EXIT WHEN EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)));
+    PERFORM pg_sleep(0.005);
+  END LOOP; END $$`;
+
+  it('waits for that, and lets it have the session', async () => {
+    const goOn = await held('awaited');
+    stage.model.enqueue(textReply(['Hot.']));
+    const started = `UPDATE openai_session SET latest_answer = latest_answer WHERE session_id = 'awaited'`;
+    const [answer] = await Promise.all([goOn(), other.query(`${whenAwaited}; ${started}; COMMIT`)]);
+    expect(answer.status).toBe(200);
+  });
+
+  it('is refused as beside any other run of the session, where that takes long', async () => {
+    const goOn = await held('held');
+    expect(await goOn()).toMatchObject({
+      status: 409,
+      json: { error: { code: 'session_busy' } },
+    });
+    await other.query('ROLLBACK');
+    stage.model.enqueue(textReply(['Hot.']));
+    expect((await goOn()).status).toBe(200);
   });
 });

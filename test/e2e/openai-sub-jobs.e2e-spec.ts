@@ -75,7 +75,6 @@ describe('a person whom a workflow that is a tool waits for', () => {
     await approve(id);
     for (const { text } of await Promise.all([open.over, again.over])) {
       expect(contentOf(text)).toMatch(/<tool id="1" state="done">[^]*Reviewed\.<\/tool>\nDone\.$/);
-      expect(text.split(`: waiting approval ${id}`)).toHaveLength(2);
     }
   });
 });

@@ -5,7 +5,7 @@ import { newId } from '#platform';
 
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { layOutWaitingJob, openInterrupt } from '../harness/interrupts.js';
+import { layOutWaitingJob, openInterrupt, placeBelow } from '../harness/interrupts.js';
 
 let database: TestDatabase;
 let test: TestApi;
@@ -73,6 +73,17 @@ describe('/api/interrupts', () => {
     ] as const) {
       expect(await get(here.member, query)).toMatchObject({ status: 400, body: { error, code: 'bad_request' } });
     }
+  });
+
+  it('lists what a job asks together with what its sub-jobs ask', async () => {
+    const [root, below, other] = [await layOut(), await layOut(), await layOut()];
+    await placeBelow(test.api.app, below, root);
+    const asked: string[] = [];
+    for (const job of [root, below, other]) asked.unshift(await openInterrupt(test.api.app, job));
+    expect(await idsOf(here.member, `?rootJobId=${root.jobId}`)).toEqual(asked.slice(1));
+    expect(await idsOf(here.member, `?status=open&rootJobId=${other.jobId}`)).toEqual(asked.slice(0, 1));
+    expect(await idsOf(here.member, '?rootJobId=nonsense')).toEqual([]);
+    expect(await idsOf(stranger, `?rootJobId=${root.jobId}`)).toEqual([]);
   });
 
   it('goes on where a page ended', async () => {

@@ -14,11 +14,13 @@ import { ScriptedModel } from '../harness/scripted-model.js';
 import { createGate, textChunk, textReply } from '../harness/scripted-reply.js';
 
 let database: TestDatabase;
+/** For those that take no jobs: what they accept is never another's to run, and to ask the model about. */
+let idle: TestDatabase;
 let model: ScriptedModel;
 const opened: TestApi[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  [database, idle] = [await createTestDatabase(), await createTestDatabase()];
   model = await ScriptedModel.start();
 });
 afterEach(async () => {
@@ -28,6 +30,7 @@ afterEach(async () => {
 afterAll(async () => {
   await model.close();
   await database.close();
+  await idle.close();
 });
 
 interface Scene {
@@ -39,7 +42,7 @@ interface Scene {
 
 /** An API of its own for each fact: these settings are the process's. */
 async function open(env: Readonly<Record<string, string>>, takesJobs = true): Promise<Scene> {
-  const test = await startTestApi(database, {
+  const test = await startTestApi(takesJobs ? database : idle, {
     takesJobs,
     env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', ...env },
   });
@@ -96,7 +99,7 @@ describe('caps of a workspace', () => {
   it('refuse what is over them, and store nothing of it', async () => {
     const { owner, start } = await open({}, false);
     const { workspaceId } = owner.principal;
-    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+    await idle.postgres.withWorkspaceSql(workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs_per_user = 2 WHERE id = $1', [workspaceId]),
     );
     const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => start(`cap-${i}`)));

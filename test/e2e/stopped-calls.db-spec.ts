@@ -19,6 +19,7 @@ beforeAll(async () => {
 });
 afterEach(() => {
   begun.length = 0;
+  stage.ran.length = 0;
   stage.model.assertDone();
 });
 afterAll(async () => {
@@ -46,7 +47,8 @@ const tools = ['send', 'look_up', 'slow_pure', 'slow_idempotent', 'slow_once'];
 const stopped = async (names: readonly string[], running: number) => {
   stage.model.enqueue(toolCallReply(names.map(call)));
   const { jobId, threadId } = await stage.ask(tools);
-  await eventually('the tools run', () => (begun.length === running ? true : undefined));
+  const quick = names.filter((name) => name === 'look_up').length;
+  await eventually('the tools run', () => (begun.length === running && stage.ran.length === quick ? true : undefined));
   expect(await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId)).toBe('aborted');
   const { status, calls } = await stage.ended(jobId);
   const open = await stage.rows(`SELECT 1 FROM interrupt WHERE job_id = $1 AND status = 'open'`, [jobId]);

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { TOOL_QUEUES } from '#platform';
+import { processName, TOOL_QUEUES } from '#platform';
 import { ToolQueueSweeper, ToolResults, ToolWorker } from '#tools';
 
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
 import { ToolMessagesRepository } from '../../libs/tools/src/tool-queue/tool-messages.repository.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { endedProcess } from '../harness/ended-process.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestToolQueue, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
 
@@ -66,6 +67,23 @@ describe('the isolated queue, when processes or requests are lost', () => {
       await lose(sent);
       const taken = await Promise.all(Array.from({ length: 8 }, () => claim(sent)));
       expect(taken.filter((call) => call !== undefined)).toHaveLength(takers);
+    });
+
+    it.each([
+      ['pure', { status: 'running', taken: false, exec_attempts: 1 }],
+      ['once', { status: 'interrupted' }],
+    ])('of a process that has ended are lost at once: a %s call', async (tool, state) => {
+      const sent = await queue.sendOne(tool);
+      await claim(sent, await endedProcess());
+      await sweep();
+      expect(await queue.callOf(sent)).toMatchObject(state);
+    });
+
+    it('of a process that lives stay its own', async () => {
+      const sent = await queue.sendOne('pure');
+      await claim(sent, processName());
+      await sweep();
+      expect(await queue.callOf(sent)).toMatchObject({ status: 'running', taken: true });
     });
 
     it('are not to be had for a call whose job is being stopped, or has ended', async () => {

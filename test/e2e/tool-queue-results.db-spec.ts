@@ -46,6 +46,9 @@ describe('what tool processes send back', () => {
   /** Lets the progress that was shown last lie in the past. */
   const wait = (sent: SentCall) =>
     queue.rows(`UPDATE tool_call SET progress_at = progress_at - interval '1 s' WHERE id = $1`, [sent.id]);
+  /** Lets it have been shown just now, however long the test takes. */
+  const hold = (sent: SentCall) =>
+    queue.rows(`UPDATE tool_call SET progress_at = progress_at + interval '1 h' WHERE id = $1`, [sent.id]);
 
   describe('a response', () => {
     it('count once, however often they come', async () => {
@@ -201,6 +204,7 @@ describe('what tool processes send back', () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       await apply(progressOf(sent, 1));
+      await hold(sent);
       expect(await apply(progressOf(sent, 2))).toEqual({ againInMs: expect.any(Number) });
       expect(await shown(sent)).toEqual([1]);
     });

@@ -17,7 +17,7 @@ describe('a call in the isolated queue', () => {
 
   beforeEach(async () => {
     database = await createTestDatabase();
-    queue = await openTestToolQueue(database, { env: { LEASE_MS: '600' } });
+    queue = await openTestToolQueue(database);
     queue.app.get(ToolResults).start();
   });
 
@@ -56,6 +56,9 @@ describe('a call in the isolated queue', () => {
   });
 
   it('is held as long as it runs, however short a claim is', async () => {
+    await queue.close();
+    queue = await openTestToolQueue(database, { env: { LEASE_MS: '4500' } });
+    queue.app.get(ToolResults).start();
     const sent = await queue.sendOne('once');
     worker().start();
     const { finish } = await queue.handling(1);
@@ -66,7 +69,7 @@ describe('a call in the isolated queue', () => {
       return row?.until.getTime() ?? 0;
     };
     const before = await until();
-    await eventually('the claim is renewed twice', async () => ((await until()) > before + 300 ? true : undefined));
+    await eventually('the claim is renewed twice', async () => ((await until()) > before + 2_250 ? true : undefined));
     finish('done');
     expect(await queue.reached(sent, 'completed')).toMatchObject({ exec_epoch: 1, result: 'done' });
   });

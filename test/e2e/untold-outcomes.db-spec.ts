@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
+import type { StartChat } from '#chat';
 import { defineTool, ToolOutcomeUnknown, ToolRegistry } from '#tools';
 
 import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
@@ -31,7 +32,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-const asked = async () => {
+const asked = async (changes: Partial<StartChat> = {}) => {
   stage.model.enqueue(
     toolCallReply([
       { id: 'p', name: 'pay', arguments: '{}' },
@@ -39,21 +40,24 @@ const asked = async () => {
     ]),
     textReply(['Done.']),
   );
-  const { jobId } = await stage.ask(['pay', 'look_up']);
+  const { jobId } = await stage.ask(['pay', 'look_up'], changes);
   const [interrupt] = await stage.waits(jobId);
   if (interrupt === undefined) throw new Error('nobody is asked');
   return { jobId, interrupt };
 };
 
 describe('a once tool that cannot tell what became of its call', () => {
-  it('has a person asked, is not called again by itself, and is repeated with the same key if the person says so', async () => {
-    const { jobId, interrupt } = await asked();
-    expect(interrupt).toMatchObject({ kind: 'unknown_outcome', tool: 'pay' });
-    expect(keys).toHaveLength(1);
-    await stage.decide(stage.people.member, interrupt, { decision: 'repeat' });
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
-    expect(keys).toEqual([`${jobId}:1:1`, `${jobId}:1:1`]);
-  });
+  it.each(['thread', 'request'] as const)(
+    'has a person asked, is not called again by itself, and is repeated with the same key if the person says so (%s)',
+    async (history) => {
+      const { jobId, interrupt } = await asked({ history });
+      expect(interrupt).toMatchObject({ kind: 'unknown_outcome', tool: 'pay' });
+      expect(keys).toHaveLength(1);
+      await stage.decide(stage.people.member, interrupt, { decision: 'repeat' });
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+      expect(keys).toEqual([`${jobId}:1:1`, `${jobId}:1:1`]);
+    },
+  );
 
   it('takes what a person saw as its result', async () => {
     const { jobId, interrupt } = await asked();

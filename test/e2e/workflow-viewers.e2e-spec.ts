@@ -28,7 +28,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
   model.answer((request) => [...replies].find(([prompt]) => promptOf(request).includes(prompt))?.[1]);
-  const env = { DELTA_FLUSH_MS: '5', SLOW_VIEWER_BYTES: '65536', STREAMS_PER_PRINCIPAL: '20' };
+  // A slow viewer is waited for as long as this takes.
+  const slow = { SLOW_VIEWER_BYTES: '65536', SLOW_VIEWER_MS: '3600000' };
+  const env = { DELTA_FLUSH_MS: '5', STREAMS_PER_PRINCIPAL: '20', ...slow };
   api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', ...env } });
 });
 beforeEach(async () => {
@@ -251,23 +253,26 @@ describe('other viewers of a workflow', () => {
     };
     await jobs.shows(jobId, 4);
     expect((await read()).workflowState).toMatchObject({ nodeStates: { writer: { streamingText: 'Dear' } } });
-    const watch = async (after?: number) => {
+    const query =
+      'subscription($jobId: ID!, $after: Int) { jobEvents(jobId: $jobId, after: $after) { __typename ... on JobEventEntry { seq } } }';
+    interface Seen {
+      readonly __typename: string;
+      readonly seq: number;
+    }
+    const watch = async (after?: number, onEvent?: () => void) => {
       const client = connect(api, { apiKey: people.viewer.key });
-      const query =
-        'subscription($jobId: ID!, $after: Int) { jobEvents(jobId: $jobId, after: $after) { __typename ... on JobEventEntry { seq } } }';
-      const seen: { readonly __typename: string; readonly seq: number }[] = [];
-      for await (const { data } of client.iterate<{ jobEvents: (typeof seen)[number] }>({
-        query,
-        variables: { jobId, after },
-      }))
+      const seen: Seen[] = [];
+      for await (const { data } of client.iterate<{ jobEvents: Seen }>({ query, variables: { jobId, after } })) {
         if (data) seen.push(data.jobEvents);
+        onEvent?.();
+      }
       await client.dispose();
       return seen;
     };
-    const early = watch();
-    await eventually('somebody watches', () => (api.api.app.get(EventFeed).tails > 0 ? true : undefined));
-    gate.open();
-    const seen = await early;
+    const seen = await watch(undefined, () => {
+      gate.open();
+    });
+    expect(seen.at(0)?.__typename).toBe('JobSnapshotEvent');
     expect(seen.at(-1)?.__typename).toBe('JobFinishedEvent');
     const { lastSeq, workflowState } = await read();
     expect(workflowState).toMatchObject({ executionState: 'completed', version: lastSeq });

@@ -10,6 +10,8 @@ import type { TestDatabase } from './database.js';
 const SECRET = 'the secret of the test databases';
 const JWT_SECRET = 'the shared secret of the test tokens';
 const JWT_ISSUER = 'https://issuer.example';
+/** What a test holds waits for the test, and for nothing else, however slow the machine is. */
+const patience = { TOOL_TIMEOUT_MS: '300000', MODEL_FIRST_BYTE_TIMEOUT_MS: '300000', MODEL_IDLE_TIMEOUT_MS: '300000' };
 
 export interface TestApiOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -66,7 +68,7 @@ export interface Reply {
 
 export async function startTestApi(database: TestDatabase, options: TestApiOptions = {}): Promise<TestApi> {
   const given = { NODE_ENV: 'test', MODEL_NAME: 'scripted', LOG_LEVEL: 'silent', JWT_SECRET, JWT_ISSUER };
-  const config = Config.from({ MODEL_BASE_URL: 'http://127.0.0.1:9/v1', ...given, ...options.env });
+  const config = Config.from({ MODEL_BASE_URL: 'http://127.0.0.1:9/v1', ...patience, ...given, ...options.env });
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({
     config,

@@ -48,7 +48,7 @@ export async function openApprovalStage(env: Readonly<Record<string, string>> = 
   await database.postgres.withWorkspaceSql(workspaceId, (client) =>
     client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
   );
-  const engine = await startTestEngine(database, { MODEL_BASE_URL: model.url, LEASE_MS: '3000', ...env });
+  const engine = await startTestEngine(database, { MODEL_BASE_URL: model.url, LEASE_MS: '60000', ...env });
   const ran: Ran[] = [];
   registerTools(engine, ran);
   return {

@@ -60,6 +60,17 @@ export async function openInterrupt(
   return asked.id;
 }
 
+/** Makes a waiting job a sub-job of another one, with what it has asked. */
+export async function placeBelow(app: INestApplicationContext, { jobId }: WaitingJob, root: WaitingJob): Promise<void> {
+  const { engine } = app.get(Postgres);
+  const places = [jobId, root.jobId, root.toolCallId];
+  await engine.query(
+    'UPDATE job SET depth = 1, parent_job_id = $2, root_job_id = $2, parent_call_id = $3 WHERE id = $1',
+    places,
+  );
+  await engine.query('UPDATE interrupt SET root_job_id = $2 WHERE job_id = $1', places.slice(0, 2));
+}
+
 const call = {
   ordinal: 1,
   callId: 'call_1',

@@ -54,6 +54,11 @@ export interface WorkflowStage extends ApprovalStage {
   /** What it waits for, by node. */
   waitsAt(jobId: string): Promise<ReadonlyMap<string, Interrupt>>;
   answer(interrupt: Interrupt | undefined, answer: object): Promise<void>;
+  /**
+   * What the job waits for once its model was asked by whoever has this line. A budget of time may be used up before that, for all a
+   * machine can do: then more is granted.
+   */
+  waitsAfter(line: string, jobId: string): Promise<Interrupt | undefined>;
   /** Lets the time of a job's requests be over. */
   expire(jobId: string): Promise<void>;
   stop(jobId: string): Promise<StopState>;
@@ -73,7 +78,15 @@ export function agent(prompt: string, data: object = {}): SketchedNode {
 
 export async function openWorkflowStage(env: Readonly<Record<string, string>> = {}): Promise<WorkflowStage> {
   const stage = await openApprovalStage({ MODEL_RETRIES: '0', ALLOW_PRIVATE_TOOL_URLS: 'true', ...env });
-  return { ...stage, ...scriptsOf(stage), ...startsOf(stage), ...rowsOf(stage), ...actsOf(stage) };
+  const [scripts, acts] = [scriptsOf(stage), actsOf(stage)];
+  const waitsAfter = async (line: string, jobId: string) => {
+    for (;;) {
+      const [asked] = await stage.waits(jobId);
+      if (scripts.requests(line).length > 0) return asked;
+      await acts.answer(asked, { action: 'approve' });
+    }
+  };
+  return { ...stage, ...scripts, ...startsOf(stage), ...rowsOf(stage), ...acts, waitsAfter };
 }
 
 function scriptsOf({ model }: ApprovalStage) {
@@ -127,7 +140,7 @@ function startsOf({ engine, people: { owner, member } }: ApprovalStage) {
   };
 }
 
-const runsSql = `SELECT node_id || CASE WHEN iteration = '{}' THEN '' ELSE '@' || array_to_string(iteration, '.') END AS node,
+const runsSql = `SELECT node_id || coalesce('@' || nullif(array_to_string(iteration, '.'), ''), '') AS node,
   status, output FROM node_run WHERE job_id = $1 ORDER BY ordinal`;
 const eventsSql = `SELECT seq, type, body FROM ${everyEvent} e WHERE job_id = $1 AND (cardinality($2::text[]) = 0 OR type = ANY($2))
   ORDER BY seq`;

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 
-import type { CliError } from './cli.errors.js';
+import { type CliError, usageError } from './cli.errors.js';
 import { addAgents } from './commands/agents.command.js';
 import { addApprove } from './commands/approve.command.js';
 import { addAttach } from './commands/attach.command.js';
@@ -8,6 +8,7 @@ import { addCancel } from './commands/cancel.command.js';
 import { addDoctor } from './commands/doctor.command.js';
 import { addJobs } from './commands/jobs.command.js';
 import { addLogs } from './commands/logs.command.js';
+import { addNotifications } from './commands/notifications.command.js';
 import type { Perform } from './commands/perform.js';
 import { addRun } from './commands/run.command.js';
 import { addTools } from './commands/tools.command.js';
@@ -16,6 +17,7 @@ import { addCompletion } from './completion/completion.command.js';
 import type { CliEnvironment } from './environment.js';
 import { type ExitCode, exitCodes } from './exit-code.js';
 import { type GlobalFlags, openContext, type Streams } from './open-context.js';
+import { plainText } from './terminal/plain-text.js';
 import { toCliError } from './to-cli-error.js';
 
 /** What the process hands over. */
@@ -44,9 +46,23 @@ export async function runCli(init: CliInit): Promise<ExitCode> {
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // commander has said what is wrong; --help and --version are no errors.
+    // Help, the version, or a command line that cannot be understood: to people, commander has said it.
+    if (error.exitCode !== 0 && wantsJson(init)) tell(init, toUsageError(error), true);
     return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   }
+}
+
+/** What commander cannot understand it says before any flag is read. */
+function wantsJson({ words }: CliInit): boolean {
+  const end = words.indexOf('--');
+  return words.slice(0, end === -1 ? undefined : end).includes('--json');
+}
+
+function toUsageError({ code, message }: CommanderError): CliError {
+  const remedy = '--help shows what there is.';
+  if (code === 'commander.help') return usageError('A command is missing.', remedy);
+  const [first = '', hint] = message.replace(/^error: /, '').split('\n');
+  return usageError(first, hint === undefined ? remedy : hint.replace(/^\((.*)\)$/, '$1'));
 }
 
 /** The commands. `end` is told the exit code of the one that was run. */
@@ -68,11 +84,11 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
   };
   program
     .description('Jobs of language models with tools, in the background, from a terminal.')
-    .version(init.version)
+    .version(wantsJson(init) ? JSON.stringify({ version: init.version }) : init.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => init.out.write(text),
-      writeErr: (text) => init.errors.write(text),
+      writeErr: (text) => wantsJson(init) || init.errors.write(text),
       getOutHasColors: () => init.out.isTTY === true && !init.environment.noColor,
       getErrHasColors: () => init.errors.isTTY === true && !init.environment.noColor,
     })
@@ -86,6 +102,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     addLogs,
     addApprove,
     addCancel,
+    addNotifications,
     addWorkflows,
     addTools,
     addAgents,
@@ -115,5 +132,6 @@ function tell({ errors }: Streams, { message, remedy, code, exitCode }: CliError
     errors.write(`${JSON.stringify({ error: { code, message, remedy: remedy ?? null }, exitCode })}\n`);
     return;
   }
-  errors.write(`${message}\n${remedy === undefined ? '' : `${remedy}\n`}`);
+  // What the server says may hold names that others gave.
+  errors.write(`${plainText(message)}\n${remedy === undefined ? '' : `${plainText(remedy)}\n`}`);
 }

@@ -29,7 +29,10 @@ export function toCliError(error: unknown, connection: Connection | undefined): 
     exitCode: exits[code] ?? exitCodes.failed,
     code,
     message: [asSentence(message), ...issues].join('\n'),
-    remedy: remedyFor(code, connection) ?? (error.requestId === undefined ? undefined : `Request ${error.requestId}.`),
+    remedy:
+      remedyFor(code, connection) ??
+      remedyOf(error) ??
+      (error.requestId === undefined ? undefined : `Request ${error.requestId}.`),
   });
 }
 
@@ -47,11 +50,19 @@ function remedyFor(code: string, connection: Connection | undefined): string | u
     case 'bad_response':
       return `Asked ${url} (from ${urlFrom}). Is Nightshift running there? \`npm start\` starts it; NIGHTSHIFT_URL or --url names another place.`;
     case 'rate_limited':
+      return 'Try again in a while.';
     case 'job_limit_reached':
-      return 'Try again in a while, or end some of the jobs: `nightshift jobs --status queued,running,waiting`.';
+      return 'You have as many unfinished jobs as you may have; those that wait for somebody count, too. `nightshift jobs --status queued,running,waiting` shows them, `nightshift cancel JOB` ends one.';
     default:
       return undefined;
   }
+}
+
+/** Where the names are that could have been given. */
+function remedyOf({ code, field }: NightshiftError): string | undefined {
+  if (field === 'agent' && code === 'not_found') return '`nightshift agents` shows those there are.';
+  if (field === 'tools') return '`nightshift tools list` shows those there are.';
+  return undefined;
 }
 
 function asSentence(text: string): string {

@@ -36,6 +36,7 @@ describe('printSummary', () => {
   REST      https://127.0.0.1:4000/api/jobs (all routes: https://127.0.0.1:4000/docs)
   OpenAI    https://127.0.0.1:4000/v1 as the base URL of any SDK
   API key   nsk_abcdefghijkl_0123456789  shown once; kept in /data/demo-api-key
+  terminal  npx nightshift run "What is 17 * 23?" --tools calculate
 
 "
 `);

@@ -51,7 +51,10 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
     row('OpenAI', `${terminal.style('cyan', `${url}/v1`)} as the base URL of any SDK`);
   }
   if (healthUrl !== null) row('health', `${healthUrl}/healthz, /readyz, /metrics`);
-  if (facts.demoKey !== null) row('API key', keyText(terminal, facts.demoKey));
+  if (facts.demoKey !== null) {
+    row('API key', keyText(terminal, facts.demoKey));
+    if (url !== null) row('terminal', 'npx nightshift run "What is 17 * 23?" --tools calculate');
+  }
   terminal.line();
 }
 

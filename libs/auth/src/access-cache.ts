@@ -1,22 +1,24 @@
-import type { Bus, Clock } from '#platform';
+import { type Bus, type Clock, TimedCache } from '#platform';
 
 import type { IdentityRepository, KeyRecord, UserRecord } from './identity.repository.js';
 import type { VerifiedToken } from './jwt/jwt-verifier.js';
 import type { MemberPrincipal } from './principal.js';
-import { TimedCache } from './timed-cache.js';
 
 const TTL_MS = 1_000;
 const MOST = 10_000;
+/** So often a second memory that somebody is no member is checked; whoever asks for a wrong workspace over and over costs no more. */
+const LOOKS_ANEW = 5;
 
 /**
  * Who may enter, remembered for at most a second, so that a burst of requests by one principal costs one look-up a second.
  * A change of membership, role or key is told by the bus and forgets everything at once; without the hint the second is
- * the floor. That somebody is no member is never taken from memory: `userAnew` asks. Keys are unique across workspaces (a
- * prefix, a user id, a hash of the credential), so no answer is shared.
+ * the floor. That somebody is no member is not taken from memory: `userAnew` asks, for each user a few times a second. Keys are
+ * unique across workspaces (a prefix, a user id, a hash of the credential), so no answer is shared.
  */
 export class AccessCache {
   private readonly keys: TimedCache<KeyRecord | null>;
   private readonly users: TimedCache<UserRecord | null>;
+  private readonly looksLeft: TimedCache<{ anew: number }>;
   private readonly subjects: TimedCache<string>;
   private readonly principals: TimedCache<MemberPrincipal>;
   private readonly wayOut: (() => void)[];
@@ -29,6 +31,7 @@ export class AccessCache {
     const options = { clock, ttlMs: TTL_MS, max: MOST };
     this.keys = new TimedCache(options);
     this.users = new TimedCache(options);
+    this.looksLeft = new TimedCache(options);
     this.subjects = new TimedCache(options);
     this.principals = new TimedCache(options);
     const clear = () => {
@@ -45,9 +48,11 @@ export class AccessCache {
     return this.users.get(id, () => this.identities.user(id));
   }
 
-  /** The user as it is now, which others are then told as well. */
-  userAnew(id: string): Promise<UserRecord | null> {
-    this.users.forget(id);
+  /** The user as it is now, which others are then told as well; asked for too often, as it was within the last second. */
+  async userAnew(id: string): Promise<UserRecord | null> {
+    const left = await this.looksLeft.get(id, () => Promise.resolve({ anew: LOOKS_ANEW }));
+    if (left.anew > 0) this.users.forget(id);
+    left.anew -= 1;
     return this.user(id);
   }
 
@@ -62,7 +67,7 @@ export class AccessCache {
 
   /** Forgets everything; the next question goes to the database. */
   clear(): void {
-    for (const cache of [this.keys, this.users, this.subjects, this.principals]) cache.clear();
+    for (const cache of [this.keys, this.users, this.looksLeft, this.subjects, this.principals]) cache.clear();
   }
 
   /** Leaves the bus. */

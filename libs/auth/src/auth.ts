@@ -53,7 +53,7 @@ export function openAuth(init: AuthInit): Auth {
     audit,
     apiKeys: keys,
   };
-  const workspaces = new WorkspacesService(prisma, identities, tables);
+  const workspaces = new WorkspacesService(prisma, identities, tables, bus);
   const jwt = new JwtVerifier(config.values, fetchKeys, clock);
   const keyAuthenticator = new ApiKeyAuthenticator({ codec, access, identities, clock });
   return {

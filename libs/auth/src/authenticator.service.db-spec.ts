@@ -210,57 +210,6 @@ describe('guessing a key', () => {
   });
 });
 
-describe('a token', () => {
-  it('enters the only workspace of its user', async () => {
-    const principal = await identities.enter(`here${serial}-viewer`);
-    expect(principal).toMatchObject({ kind: 'user', role: 'viewer', workspaceId: world.viewer.workspaceId });
-    expect(principal.id).toBe(`user:${principal.userId}`);
-  });
-
-  it('enters only workspaces of its user, and cannot tell the others from absent ones', async () => {
-    for (const id of [other.owner.workspaceId, newId(), 'no id', ''])
-      await expect(identities.enter(`here${serial}-owner`, id)).rejects.toMatchObject(hidden);
-  });
-
-  it('takes its membership from the database, never from a claim', async () => {
-    const claims = {
-      workspaceId: other.owner.workspaceId,
-      workspace_id: other.owner.workspaceId,
-      role: 'owner',
-      scopes: ['admin'],
-    };
-    const authorization = await identities.bearer(`here${serial}-viewer`, claims);
-    expect(await authenticate(authorization)).toMatchObject({ role: 'viewer', workspaceId: world.viewer.workspaceId });
-  });
-
-  it('must choose among several workspaces', async () => {
-    await identities.auth.members.add(other.owner, { email: `here${serial}-member@example.org`, role: 'viewer' });
-    const subject = `here${serial}-member`;
-    await expect(identities.enter(subject)).rejects.toMatchObject({ code: 'bad_request', field: 'workspaceId' });
-    expect(await identities.enter(subject, other.owner.workspaceId)).toMatchObject({ role: 'viewer' });
-    expect(await identities.enter(subject, world.owner.workspaceId)).toMatchObject({ role: 'member' });
-  });
-
-  it('of somebody new enters nothing, but may make a workspace and is its owner at once', async () => {
-    const authorization = await identities.bearer(`new${serial}`);
-    await expect(authenticate(authorization)).rejects.toMatchObject(hidden);
-    const identity = await identities.auth.authenticator.identify({ authorization });
-    expect(identity.workspaceId).toBeNull();
-    const { id } = await identities.auth.workspaces.create(identity, { name: 'mine' });
-    expect(await authenticate(authorization)).toMatchObject({ workspaceId: id, role: 'owner' });
-  });
-
-  it('enters what was made a moment ago, also where nobody has heard of it', async () => {
-    const elsewhere = openTestIdentities(database);
-    const authorization = await identities.bearer(`here${serial}-owner`);
-    for (const { auth } of [identities, elsewhere]) await auth.authenticator.authenticate({ authorization });
-    const identity = await identities.auth.authenticator.identify({ authorization });
-    const { id: workspaceId } = await identities.auth.workspaces.create(identity, { name: 'second' });
-    for (const { auth } of [identities, elsewhere])
-      expect(await auth.authenticator.authenticate({ authorization, workspaceId })).toMatchObject({ workspaceId });
-  });
-});
-
 describe('recheck', () => {
   it('keeps the same principal while nothing changed', async () => {
     expect(await identities.auth.authenticator.recheck(world.member)).toBe(world.member);

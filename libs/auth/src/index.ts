@@ -24,7 +24,6 @@ export {
   type UserPrincipal,
 } from './principal.js';
 export { PrincipalsRepository } from './principals.repository.js';
-export { TimedCache } from './timed-cache.js';
 export { MembersService } from './workspaces/members.service.js';
 export type { Member } from './workspaces/memberships.repository.js';
 export { WHEN_BUSY, type Workspace, type WorkspaceChanges } from './workspaces/workspace.js';

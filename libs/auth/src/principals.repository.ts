@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, Postgres, systemClock } from '#platform';
+import { isId, Postgres, systemClock, TimedCache } from '#platform';
 
 import { isKeyScope, isRole, keyPrincipal, type MemberPrincipal, userPrincipal } from './principal.js';
-import { TimedCache } from './timed-cache.js';
 
 interface Row {
   readonly id: string;

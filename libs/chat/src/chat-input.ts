@@ -8,6 +8,8 @@ import type { DirectCall } from './nodes/direct-call.js';
 export interface ChatInput {
   readonly messages: readonly ChatMessage[];
   readonly history: 'thread' | 'request';
+  /** So many messages that were said since the last answer stand in the thread already. Absent: none. */
+  readonly alreadySaid?: number;
   /** Definitions as the request advertised them; a name stands for the server's own tool of that name. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes?: Readonly<Record<string, ToolRuntime>>;
@@ -19,6 +21,10 @@ export interface ChatInput {
   readonly toolPins?: Readonly<Record<string, string>>;
   /** What the request itself wants to be asked about; it only tightens the workspace's policy. */
   readonly toolApproval?: ApprovalPolicy;
+  /** Layers of the agents whose calls have led to the job. */
+  readonly callerPolicies?: readonly ApprovalPolicy[];
+  /** Of a job that a call has started: it tightens the instance's limit. */
+  readonly maxRounds?: number;
   readonly toolChoice?: ToolChoice;
   /** Who answers, pinned. Its tools are among `toolPins`, and in nothing else here. */
   readonly agent?: ChosenAgent;
@@ -49,10 +55,14 @@ export function toChatInput(stored: unknown): ChatInput {
   return stored as ChatInput; // written from a ChatInput; see above
 }
 
-/** What of the request's messages joins the thread: everything, or only what comes after the last answer it repeats. */
-export function joiningMessages({ messages, history, retryOf }: ChatInput): readonly ChatMessage[] {
+/** What of the request's messages joins the thread: everything, or only what is new after the last answer it repeats. */
+export function joiningMessages({ messages, history, alreadySaid, retryOf }: ChatInput): readonly ChatMessage[] {
   if (retryOf !== undefined) return [];
-  if (history === 'thread') return messages;
+  return history === 'thread' ? messages : saidSinceAnswer(messages).slice(alreadySaid);
+}
+
+/** What users say in a conversation after its last answer or result. Pure. */
+export function saidSinceAnswer(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
   return messages.slice(last + 1).filter(({ role }) => role === 'user');
 }

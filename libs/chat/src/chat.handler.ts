@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
-import { JobCloser, type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
+import { JobCloser, type OfferedTool, ToolCatalog } from '#tools';
 
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
 import type { AgentPreset } from './agents/agent.js';
@@ -18,11 +18,12 @@ import { UnknownCalls } from './calls/unknown-calls.js';
 import type { ChatInput } from './chat-input.js';
 import { ChatSession, takeOver } from './chat-session.js';
 import { buildHistory } from './history/build-history.js';
-import { type Conversation, ConversationRepository } from './history/conversation.repository.js';
+import { type Conversation, ConversationRepository, NOTHING_SAID } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
 import { directCall } from './nodes/direct-call.js';
+import { toolsOffered } from './tools-offered.js';
 
 /** What the handler runs calls with, and closes them. */
 @Injectable()
@@ -63,7 +64,7 @@ export class ChatHandler implements JobHandler {
 
   private async answer(run: JobRun): Promise<JobOutcome> {
     const { agent, input } = await this.agents.of(run);
-    const [loaded, offered] = await Promise.all([this.conversations.load(run.job), this.offered(run, input)]);
+    const [loaded, offered] = await Promise.all([this.conversationOf(run, input), this.offered(run, input)]);
     takeOver(run, loaded);
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
     const pager = pagerOf(await this.catalog.of(run.job.workspaceId));
@@ -80,6 +81,16 @@ export class ChatHandler implements JobHandler {
     // A tool could not tell what became of its call: decided upon as after a crash, from the rows.
     await run.commit();
     return this.answer(run);
+  }
+
+  /**
+   * Where the request tells the conversation, a job that begins for the first time has nothing to read. It is looked at more often
+   * within one claim: answered while it went to wait, or when a tool could not tell what became of its call.
+   */
+  private conversationOf({ job, totals }: JobRun, { history, call }: ChatInput): Promise<Conversation> {
+    const isNew = job.epoch === 1 && totals.rounds === 0;
+    const isTold = isNew && history === 'request' && call === undefined;
+    return isTold ? Promise.resolve(NOTHING_SAID) : this.conversations.load(job);
   }
 
   private async loopInput(
@@ -104,7 +115,7 @@ export class ChatHandler implements JobHandler {
       offered,
       ...(pager === undefined ? {} : { pager }),
       ...(input.client?.handedOver === undefined ? {} : { newCallId, said: conversation.said }),
-      limits: input.call === undefined ? this.agents.limitsOf(agent) : this.singleCall(),
+      limits: input.call === undefined ? this.agents.limitsOf(agent, input.maxRounds) : this.singleCall(),
       signal: run.signal,
     };
   }
@@ -128,16 +139,6 @@ export class ChatHandler implements JobHandler {
   }
 
   private async offered({ job }: JobRun, input: ChatInput): Promise<readonly OfferedTool[]> {
-    const tools = await this.catalog.of(job.workspaceId);
-    const definitions = input.tools.flatMap((tool) => {
-      const definition = typeof tool === 'string' ? tools.definitionOf(tool) : tool;
-      return definition === undefined ? [] : [definition];
-    });
-    const { toolRuntimes: runtimes, client, toolPins: pins } = input;
-    return resolveOffered(definitions, tools, {
-      ...(runtimes === undefined ? {} : { runtimes }),
-      ...(client === undefined ? {} : { client }),
-      ...(pins === undefined ? {} : { pins }),
-    });
+    return toolsOffered(input, await this.catalog.of(job.workspaceId));
   }
 }

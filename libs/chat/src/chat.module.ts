@@ -12,6 +12,7 @@ import { AnswerWritesRepository } from './answers/answer-writes.repository.js';
 import { AnswersRepository } from './answers/answers.repository.js';
 import { CallIdsRepository } from './answers/call-ids.repository.js';
 import { Continuations } from './answers/continuations.service.js';
+import { SaidBefore } from './answers/said-before.service.js';
 import { CallRouter } from './calls/call-router.js';
 import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
@@ -25,14 +26,19 @@ import { ConversationRepository } from './history/conversation.repository.js';
 import { NodeConversationsRepository } from './nodes/node-conversations.repository.js';
 import { NodeConversations } from './nodes/node-conversations.service.js';
 import { NodeLoops } from './nodes/node-loops.service.js';
+import { CallingChats } from './sub-jobs/calling-chats.service.js';
+import { StartedJobsRepository } from './sub-jobs/started-jobs.repository.js';
+import { StartedJobs } from './sub-jobs/started-jobs.service.js';
+import { SubJobToolSource } from './sub-jobs/sub-job-tool.source.js';
 import { MessagesRepository } from './threads/messages.repository.js';
 import { RoundsRepository } from './threads/rounds.repository.js';
 import { ThreadsRepository } from './threads/threads.repository.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { chatTurns } from './threads/turn-message-part.repository.js';
 
-const answers = [AnswersRepository, AnswerWritesRepository, CallIdsRepository, Continuations];
+const answers = [AnswersRepository, AnswerWritesRepository, CallIdsRepository, Continuations, SaidBefore];
 const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
+const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSource];
 
 /** Conversations as background jobs: the turns of threads for those who start jobs, the handler for those who run them. */
 @Module({
@@ -58,6 +64,7 @@ const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, Thread
     ToolRunner,
     UnknownCalls,
     ...answers,
+    ...subJobs,
     ...threads,
   ],
   exports: [AgentsService, ChatHandler, ChatService, DirectCalls, NodeConversations, ...answers, ...threads],

@@ -52,7 +52,7 @@ export class ChatService {
   /**
    * Accepts a job that answers in a thread; it is committed when this returns. Throws `forbidden` (a viewer), `not_found` (no
    * such thread for this principal, no such agent), `no_agents`, `missing_model_key`, `bad_request` with the field, and what
-   * `JobStarter.start` throws. A repeated key gives its job, whatever has become of its agent.
+   * `JobStarter.start` throws (`sub_job_limit` and `sub_job_unwanted` of one below a call). A repeated key gives its job, whatever has become of its agent.
    */
   async start(principal: Principal, request: StartChat): Promise<StartedJob> {
     const { workspaceId, userId } = principal;
@@ -78,6 +78,7 @@ export class ChatService {
         providerKey === null ? null : this.instance.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(request.whenBusy === null ? {} : { whenBusy: request.whenBusy }),
       idempotency: request.idempotency,
+      ...(request.below === undefined ? {} : { parent: request.below.parent }),
       ...(request.beside === undefined ? {} : { beside: request.beside({ workspaceId, jobId }) }),
     });
   }
@@ -178,16 +179,21 @@ export class ChatService {
 }
 
 function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent' | 'routing'>): ChatInput {
-  const { messages, history, tools, toolRuntimes, client, humanWait, toolApproval, toolChoice, parameters } = request;
+  const { messages, history, alreadySaid = 0, tools, toolRuntimes, client, humanWait } = request;
+  const { toolApproval, toolChoice, parameters } = request;
+  const { callerPolicies = [], maxRounds } = request.below ?? {};
   const input: ChatInput = {
     messages,
     history,
+    ...(alreadySaid === 0 ? {} : { alreadySaid }),
     tools,
     ...(Object.keys(toolRuntimes).length === 0 ? {} : { toolRuntimes }),
     ...(client === undefined ? {} : { client }),
     ...(humanWait === undefined ? {} : { humanWait }),
     ...pinned,
     ...(toolApproval === undefined ? {} : { toolApproval }),
+    ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
+    ...(maxRounds === undefined ? {} : { maxRounds }),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),

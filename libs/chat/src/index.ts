@@ -42,6 +42,7 @@ export type {
 } from './answers/answer.js';
 export { isOvertaken, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
 export { type AnswerLookup, AnswersRepository } from './answers/answers.repository.js';
+export { SaidBefore } from './answers/said-before.service.js';
 export { type ContinuationOrder, Continuations, type HeldAnswer } from './answers/continuations.service.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';

@@ -1,4 +1,4 @@
-import type { PartRow, WhenBusy } from '#jobs';
+import type { ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import type { Secret } from '#platform';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
@@ -27,6 +27,8 @@ export interface StartChat {
    * conversation (as OpenAI clients send it) and only those after the last assistant or tool message join the thread.
    */
   readonly history: 'thread' | 'request';
+  /** So many of the messages that would join the thread stand in it already; the first of them. Absent: none. */
+  readonly alreadySaid?: number;
   /** Only these may be called. Names of server tools, or definitions as a request advertises them. */
   readonly tools: readonly (string | ToolDefinition)[];
   readonly toolRuntimes: Readonly<Record<string, ToolRuntime>>;
@@ -36,6 +38,12 @@ export interface StartChat {
   readonly humanWait?: 'reject';
   /** Rules of this request's own; they only tighten the policy of the workspace. */
   readonly toolApproval?: ApprovalPolicy;
+  /** Of a job that a call of another one starts: that call, the layers of the agents above it, and how many rounds it has at most. */
+  readonly below?: {
+    readonly parent: ParentCall;
+    readonly callerPolicies: readonly ApprovalPolicy[];
+    readonly maxRounds: number;
+  };
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;

@@ -98,6 +98,7 @@ export {
   type SnapshotRound,
 } from './snapshot/snapshot.repository.js';
 export { type NewRound, roundRow } from './rounds/round-part.repository.js';
+export { subJobLimits } from './start/admit.js';
 export { JobStarter } from './start/job-starter.js';
 export {
   type ParentCall,

@@ -33,6 +33,8 @@ import { RetentionRepository } from './retention/retention.repository.js';
 import { JobHandlers } from './run/job-handlers.js';
 import { JobRunner } from './run/job-runner.js';
 import { LeaseRepository } from './run/lease.repository.js';
+import { LostLeases } from './run/lost-leases.js';
+import { LostLeasesRepository } from './run/lost-leases.repository.js';
 import { RunEnder } from './run/run-ender.js';
 import { Sweeper } from './run/sweeper.js';
 import { Worker } from './run/worker.js';
@@ -40,7 +42,9 @@ import { ShownTextsRepository } from './snapshot/shown-texts.repository.js';
 import { SnapshotRepository } from './snapshot/snapshot.repository.js';
 import { AdmissionRepository } from './start/admission.repository.js';
 import { JobStarter } from './start/job-starter.js';
+import { NewJobRepository } from './start/new-job.repository.js';
 import { StartRepository } from './start/start.repository.js';
+import { StartNews } from './start/start-news.js';
 
 const shared = [
   AdmissionRepository,
@@ -68,6 +72,9 @@ const shared = [
   JobTurns,
   LeaseRepository,
   LocalEvents,
+  LostLeases,
+  LostLeasesRepository,
+  NewJobRepository,
   NotificationsRepository,
   Presence,
   PresenceRepository,
@@ -78,6 +85,7 @@ const shared = [
   RunEnder,
   ShownTextsRepository,
   SnapshotRepository,
+  StartNews,
   StartRepository,
   Sweeper,
   TailReader,

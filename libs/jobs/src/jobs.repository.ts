@@ -25,6 +25,10 @@ export interface KeysetPage {
   readonly reverse?: boolean;
 }
 
+/** What a job was asked can have many MiB, and nobody is shown it: it is read to be asked again, and else it stays where it is. */
+const unshown = { input: true, backgroundMode: true, keyCipher: true } as const;
+type ShownRow = Omit<JobRow, keyof typeof unshown>;
+
 /** Reads of jobs. Every method takes a Scope; what it does not cover does not exist. */
 @Injectable()
 export class JobsRepository {
@@ -32,7 +36,7 @@ export class JobsRepository {
 
   findInScope(scope: Scope, id: string): Promise<Job | null> {
     return this.prisma.withWorkspace(scope, async (tx) => {
-      const row = await tx.job.findFirst({ where: { AND: [scope.where('Job'), { id }] } });
+      const row = await tx.job.findFirst({ omit: unshown, where: { AND: [scope.where('Job'), { id }] } });
       return row === null ? null : toJob(row);
     });
   }
@@ -40,7 +44,8 @@ export class JobsRepository {
   /** Many at once, for loaders; absent and forbidden ids are left out. */
   findManyInScope(scope: Scope, ids: readonly string[]): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
-      const rows = await tx.job.findMany({ where: { AND: [scope.where('Job'), { id: { in: [...ids] } }] } });
+      const where = { AND: [scope.where('Job'), { id: { in: [...ids] } }] };
+      const rows = await tx.job.findMany({ omit: unshown, where });
       return rows.map(toJob);
     });
   }
@@ -49,6 +54,7 @@ export class JobsRepository {
   findBelowInScope(scope: Scope, parentIds: readonly string[]): Promise<Job[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
       const rows = await tx.job.findMany({
+        omit: unshown,
         where: { AND: [scope.where('Job'), { workspaceId: scope.workspaceId, parentJobId: { in: [...parentIds] } }] },
         orderBy: { id: 'asc' },
         take: 100 * parentIds.length,
@@ -63,6 +69,7 @@ export class JobsRepository {
       const beyond =
         page.after === undefined ? {} : { id: page.reverse === true ? { gt: page.after } : { lt: page.after } };
       const rows = await tx.job.findMany({
+        omit: unshown,
         where: { AND: [scope.where('Job'), { workspaceId: scope.workspaceId }, toWhere(filter), beyond] },
         orderBy: [
           { workspaceId: page.reverse === true ? 'asc' : 'desc' },
@@ -126,7 +133,7 @@ function timeWhere({ createdAfter, createdBefore }: JobFilter): Prisma.JobWhereI
   ];
 }
 
-function toJob(row: JobRow): Job {
+function toJob(row: ShownRow): Job {
   const { kind, status } = row;
   if (!isJobKind(kind) || !isJobStatus(status)) throw new Error(`job ${row.id} has kind ${kind}, status ${status}`);
   return {

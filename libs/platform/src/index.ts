@@ -10,16 +10,20 @@ export {
   type WorkerQueue,
 } from './config/config.js';
 export { processEnvironment } from './config/environment.js';
+export { type ModelPrice, toModelPrices } from './config/model-prices.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';
 export { firstIdAt, isId, newId } from './ids.js';
 export { createLogger, LOGGER, type Logger } from './logger.js';
+export { patience } from './patience.js';
+export { hasEnded, processName } from './process-name.js';
 export type { Scope, ScopedSubject } from './scope.js';
 export { Redactor } from './secrets/redactor.js';
 export { type RedactingStream, type TextRedactor } from './secrets/text-redactor.js';
 export { Secret } from './secrets/secret.js';
 export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
+export { TimedCache } from './timed-cache.js';
 export { toSlug } from './to-slug.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';

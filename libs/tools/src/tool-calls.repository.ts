@@ -67,7 +67,7 @@ const newCalls: CommitPart<NewRow> = {
     executor, approval, grant_id, tool_version, queued_at, argument_keys)
   SELECT r.workspace_id, r.job_id, r.id, r.round, r.ordinal, r.call_id, r.name, r.arguments, r.effect, r.status, r.result,
     r.error, r.job_id || ':' || r.round || ':' || r.ordinal,
-    CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN up.lease_epoch END, clock_timestamp(),
+    CASE WHEN r.status = 'running' OR r.ran_ms IS NOT NULL THEN r.lease_epoch END, clock_timestamp(),
     CASE WHEN (r.status = 'running' AND r.executor IN ('worker', 'job')) OR r.ran_ms IS NOT NULL
       THEN clock_timestamp() - coalesce(r.ran_ms, 0) * interval '1 ms' END,
     CASE WHEN r.status NOT IN ('pending', 'awaiting_approval', 'awaiting_client', 'running') THEN clock_timestamp() END,
@@ -94,12 +94,12 @@ const startedCalls: CommitPart<StartedRow> = {
   ],
   sql: (
     rows,
-  ) => `UPDATE tool_call t SET status = 'running', started_epoch = up.lease_epoch, started_at = clock_timestamp(),
+  ) => `UPDATE tool_call t SET status = 'running', started_epoch = r.lease_epoch, started_at = clock_timestamp(),
       executed_arguments = t.approved_arguments, executor = r.executor
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
-          OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < up.lease_epoch)) RETURNING 1`,
+          OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < r.lease_epoch)) RETURNING 1`,
 };
 
 type SettledRow = readonly [
@@ -131,7 +131,7 @@ const settledCalls: CommitPart<SettledRow> = {
       duration_ms = CASE WHEN t.started_at IS NOT NULL
         THEN least(extract(epoch FROM clock_timestamp() - t.started_at) * 1000, 2147483647)::int END,
       result_bytes = coalesce(r.result_bytes, octet_length(r.result))
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND t.status IN (${openStatuses}) RETURNING 1`,
 };
@@ -216,7 +216,7 @@ const openedCalls: CommitPart<OpenedRow> = {
     ['executor', 'text'],
   ],
   sql: (rows) => `UPDATE tool_call t SET status = r.status, executor = r.executor, approved_at = NULL
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND t.status IN ('pending', 'awaiting_approval', 'running') RETURNING 1`,
 };
@@ -229,7 +229,7 @@ const verifiedCalls: CommitPart<SettledRow> = {
     rows,
   ) => `UPDATE tool_call t SET status = r.status, result = r.result, error = r.error, finished_at = clock_timestamp(),
       result_bytes = coalesce(r.result_bytes, octet_length(r.result))
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND t.status = 'interrupted' RETURNING 1`,
 };

@@ -19,7 +19,9 @@ import { MemoryRepository } from './run/memory.repository.js';
 import { NodeRunsRepository } from './run/node-runs.repository.js';
 import { NodeServices } from './run/node-services.js';
 import { RunPlanLoader } from './run/run-plan-loader.js';
+import { RunUsageRepository } from './run/run-usage.repository.js';
 import { WorkflowHandler } from './run/workflow.handler.js';
+import { WorkflowInstance } from './run/workflow-instance.js';
 import { DueSchedulesRepository } from './schedules/due-schedules.repository.js';
 import { ScheduleTimers } from './schedules/schedule-timers.js';
 import { ScheduledStarts } from './schedules/scheduled-starts.js';
@@ -45,7 +47,7 @@ const definitions = [
   WorkflowsService,
 ];
 const offered = [CallerPolicies, OfferedWorkflowsRepository, WorkflowCalls, WorkflowToolSource];
-const runs = [MemoryRepository, NodeServices, RunPlanLoader, WorkflowHandler];
+const runs = [MemoryRepository, NodeServices, RunPlanLoader, RunUsageRepository, WorkflowHandler, WorkflowInstance];
 const schedules = [DueSchedulesRepository, ScheduledStarts, SchedulesRepository, SchedulesService, ScheduleTimers];
 const starts = [NodeRunsRepository, ReadyVersions, RerunWorkflowService, StartWorkflowService, WorkflowLaunch];
 const states = [

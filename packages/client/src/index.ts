@@ -10,19 +10,22 @@ export type {
   InterruptStatus,
   JobFilterInput,
   JobStatus,
+  NotificationFilterInput,
+  NotificationType,
   ResolveInterruptInput,
   StartChatInput,
   StartWorkflowInput,
   ToolCallStatus,
   WhenBusy,
 } from './generated/graphql.js';
-export type { Interrupt } from './interrupt.js';
+export type { ApprovalRequest, Interrupt, QuestionRequest } from './interrupt.js';
 export type { Interrupts } from './interrupts.js';
 export type { EventsOptions, JobHandle, JobResult, JobState, StopState } from './job-handle.js';
 export type { TextChange } from './job-text.js';
 export type { Jobs } from './jobs.js';
 export type { Nightshift, StartChat, StartedJob, StartWorkflow } from './nightshift.js';
 export { NightshiftError, type NightshiftErrorInit } from './nightshift-error.js';
+export type { MarkAllOptions, Notification, Notifications } from './notifications.js';
 export type { Page, PageOptions } from './page.js';
 export type {
   Answer,

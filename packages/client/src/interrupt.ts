@@ -2,3 +2,31 @@ import type { InterruptFieldsFragment } from './generated/graphql.js';
 
 /** A request that a job waits for: docs/interrupts.md. */
 export type Interrupt = InterruptFieldsFragment;
+
+/** The request of a call that needs an approval; docs/approvals.md says what its members mean. */
+export type ApprovalRequest = Interrupt & {
+  readonly request: {
+    readonly tool: string;
+    readonly title: string;
+    readonly reason: string;
+    readonly agent: string | null;
+    readonly argumentsPreview: string;
+    readonly argumentsTruncated: boolean;
+    readonly argumentsHash: string;
+    readonly approvable: boolean;
+    readonly allowEdit: boolean;
+  };
+};
+
+/** A question of a model or of a workflow; docs/interrupts.md says how it is answered. */
+export type QuestionRequest = Interrupt & {
+  readonly request: {
+    readonly prompt: string;
+    /** A JSON Schema: the form. */
+    readonly inputSchema?: unknown;
+    /** What it may be answered with; absent: anything. */
+    readonly actions?: readonly string[];
+    /** Of a node of a workflow: what it was given, and what it wrote where that is asked about. */
+    readonly context?: { readonly input?: string; readonly output?: string };
+  };
+};

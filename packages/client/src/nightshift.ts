@@ -12,6 +12,7 @@ import { Interrupts } from './interrupts.js';
 import { JobHandle } from './job-handle.js';
 import { Jobs } from './jobs.js';
 import { NightshiftError } from './nightshift-error.js';
+import { Notifications } from './notifications.js';
 import { randomText } from './random-text.js';
 import type { ServeOptions } from './serve-options.js';
 import { subscribeAnew } from './subscribe-anew.js';
@@ -51,6 +52,7 @@ export class StartedJob extends JobHandle {
 export class Nightshift {
   readonly interrupts: Interrupts;
   readonly jobs: Jobs;
+  readonly notifications: Notifications;
 
   constructor(
     private readonly connection: Connection,
@@ -58,6 +60,7 @@ export class Nightshift {
   ) {
     this.interrupts = new Interrupts(connection);
     this.jobs = new Jobs(connection);
+    this.notifications = new Notifications(connection);
   }
 
   /**

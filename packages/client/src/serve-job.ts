@@ -1,6 +1,7 @@
 import { asking, type Connection } from './connection.js';
 import { followJob, isTerminal, type JobEvent } from './follow-job.js';
 import { SubJobsDocument } from './generated/graphql.js';
+import type { ApprovalRequest, QuestionRequest } from './interrupt.js';
 import { serveClientTool } from './serve-client-tool.js';
 import { serveDecision, toDecision } from './serve-decision.js';
 import type { OfferedRequest, OpenRequest, ServeOptions } from './serve-options.js';
@@ -103,13 +104,14 @@ class Serving {
   private async serve(call: OfferedRequest): Promise<void> {
     const { onApproval, onQuestion } = this.options;
     const { signal } = call;
+    // The kind says what the request holds: docs/interrupts.md.
     if (call.kind === 'CLIENT_TOOL') await serveClientTool(this.connection, call, this.options);
     else if (call.kind === 'TOOL_APPROVAL' && onApproval !== undefined)
       await serveDecision(this.connection, call, async (shown) =>
-        toDecision(await onApproval(shown, { signal }), shown),
+        toDecision(await onApproval(shown as ApprovalRequest, { signal }), shown),
       );
     else if (call.kind === 'HUMAN_INPUT' && onQuestion !== undefined)
-      await serveDecision(this.connection, call, async (shown) => onQuestion(shown, { signal }));
+      await serveDecision(this.connection, call, async (shown) => onQuestion(shown as QuestionRequest, { signal }));
   }
 }
 

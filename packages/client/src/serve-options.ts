@@ -1,6 +1,6 @@
 import type { ClientTools } from './client-tool.js';
 import type { InterruptKind, ResolveInterruptInput } from './generated/graphql.js';
-import type { Interrupt } from './interrupt.js';
+import type { ApprovalRequest, QuestionRequest } from './interrupt.js';
 
 /**
  * What is decided about a call: it runs, it does not, or it runs with other arguments. `undefined` leaves it to others: the
@@ -17,8 +17,8 @@ export interface DecisionContext {
   readonly signal: AbortSignal;
 }
 
-export type OnApproval = (request: Interrupt, context: DecisionContext) => Approval | Promise<Approval>;
-export type OnQuestion = (request: Interrupt, context: DecisionContext) => Answer | Promise<Answer>;
+export type OnApproval = (request: ApprovalRequest, context: DecisionContext) => Approval | Promise<Approval>;
+export type OnQuestion = (request: QuestionRequest, context: DecisionContext) => Answer | Promise<Answer>;
 
 /** What this client does for a job. */
 export interface ServeOptions {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-import type { AppError } from '#platform';
+import { type AppError, toStorableText } from '#platform';
 import type { ClaimRef } from '#tools';
 
 import { invalidToolClaim, invalidToolResult } from './client-tools-door.errors.js';
 
-const word = z.string().min(1).max(256);
+const word = z.string().min(1).max(256).overwrite(toStorableText);
 export const claimBody = z.object({ callId: word, deviceId: word });
 export const claimReference = z.object({ callId: word, claimToken: word });
 export const resultBody = claimReference.extend({ result: z.string().nullish(), error: z.string().nullish() });

@@ -49,7 +49,7 @@ function quietActivity(Activity: typeof InterruptActivity = Unpolled) {
   const activity = new Activity(app.get(InterruptsRepository), bus, logger);
   const { workspaceId } = people.owner;
   const watch = () => {
-    const changes = activity.changes(workspaceId, ending.signal);
+    const changes = activity.changes({ workspaceId }, ending.signal);
     return async () => {
       const { value } = await changes.next();
       return value ?? 'over';

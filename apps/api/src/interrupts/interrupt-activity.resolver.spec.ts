@@ -26,7 +26,7 @@ async function shown(changes: readonly Interrupt[][]): Promise<string[]> {
   const resolver = new InterruptActivityResolver(
     interrupts as unknown as InterruptsService,
     activity as unknown as InterruptActivity,
-    { enter: () => undefined } as unknown as Viewers,
+    { enterOwn: () => undefined } as unknown as Viewers,
   );
   const context = { member: { workspaceId: 'w' }, forget: () => undefined } as unknown as GraphqlContext;
   const seen: string[] = [];

@@ -30,7 +30,7 @@ export class InterruptActivityResolver {
   })
   interruptActivity(@Args() { filter }: InterruptActivityArgs, @Context() context: GraphqlContext): Batches {
     const query = toInterruptQuery(filter);
-    this.viewers.enter(context, { jobId: `interrupts:${context.member.workspaceId}`, createdBy: null });
+    this.viewers.enterOwn(context, 'interrupts');
     return this.follow(context, query);
   }
 
@@ -38,7 +38,7 @@ export class InterruptActivityResolver {
     const { member, signal } = context;
     // One that opens while the first are listed is a change as well; told once, nobody takes it for open after its answer.
     const listed = new Set<string>();
-    for await (const ids of this.activity.changes(member.workspaceId, signal)) {
+    for await (const ids of this.activity.changes({ workspaceId: member.workspaceId }, signal)) {
       context.forget();
       if (ids.length === 0) {
         for await (const open of this.open(context, query)) {

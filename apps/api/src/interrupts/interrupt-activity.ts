@@ -3,11 +3,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InterruptsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 
-import { RowActivity } from '../streams/row-activity.js';
+import { type Look, RowActivity } from '../streams/row-activity.js';
+import { changesOfOpen } from './changes-of-open.js';
 
-/** Which requests of a workspace were opened or settled. */
+/** Open requests that are told apart; of a workspace with more, the newest. */
+const mostOpen = 5_000;
+
+/**
+ * Which requests of a workspace were opened or settled: what has come or gone since the look before. A look reads the ids of all
+ * that are open, from an index of these.
+ */
 @Injectable()
-export class InterruptActivity extends RowActivity {
+export class InterruptActivity extends RowActivity<ReadonlySet<string>> {
   constructor(
     private readonly interrupts: InterruptsRepository,
     @Inject(BUS) bus: Bus,
@@ -16,8 +23,13 @@ export class InterruptActivity extends RowActivity {
     super(bus, logger);
   }
 
-  protected readOpen(workspaceId: string, limit: number): Promise<readonly string[]> {
-    return this.interrupts.openIds(workspaceId, limit);
+  protected async look(
+    workspaceId: string,
+    before: ReadonlySet<string> | undefined,
+  ): Promise<Look<ReadonlySet<string>>> {
+    const seen = new Set(await this.interrupts.openIds(workspaceId, mostOpen));
+    const changed = before === undefined ? [] : changesOfOpen(before, seen, mostOpen);
+    return { seen, changed: changed.map((id) => ({ id, topic: '' })) };
   }
 
   protected hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[] {

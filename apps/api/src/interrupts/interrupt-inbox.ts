@@ -57,11 +57,13 @@ export class InterruptInbox {
     const status = oneOf(query, 'status', interruptStatuses);
     const kind = oneOf(query, 'kind', interruptKinds);
     const jobId = text(query, 'jobId');
+    const rootJobId = text(query, 'rootJobId');
     const threadId = text(query, 'threadId');
     return {
       ...(status === undefined ? {} : { statuses: [status] }),
       ...(kind === undefined ? {} : { kinds: [kind] }),
       ...(jobId === undefined ? {} : { jobId: toIdOrNobody(jobId) }),
+      ...(rootJobId === undefined ? {} : { rootJobId: toIdOrNobody(rootJobId) }),
       ...(threadId === undefined ? {} : { threadId: await this.ourIdOf(principal, threadId) }),
     };
   }

@@ -45,6 +45,13 @@ export class InterruptFilterInput {
   @Field(() => IdFilter, { nullable: true, description: 'By the job that waits.' })
   jobId?: IdFilter | null;
 
+  @Field(() => IdFilter, {
+    nullable: true,
+    description:
+      'By the job that a person started: what that one waits for, and all its sub-jobs. Of a sub-job, what it waits for itself.',
+  })
+  rootJobId?: IdFilter | null;
+
   @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
   threadId?: IdFilter | null;
 

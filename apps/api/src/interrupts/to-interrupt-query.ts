@@ -1,4 +1,5 @@
 import type { InterruptKind, InterruptStatus } from '#jobs';
+import { toStorableText } from '#platform';
 import type { InterruptQuery } from '#tools';
 
 import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
@@ -6,14 +7,15 @@ import type { InterruptFilterInput } from './interrupts.args.js';
 
 /** The query of the inbox. Of two comparisons of one member both must hold. */
 export function toInterruptQuery(input: InterruptFilterInput | null | undefined): InterruptQuery {
-  const { status, kind, tool, jobId, threadId, assignee, createdAt } = input ?? {};
+  const { status, kind, tool, jobId, rootJobId, threadId, assignee, createdAt } = input ?? {};
   const statuses = both<InterruptStatus>(status?.eq, status?.in);
   const kinds = both<InterruptKind>(kind?.eq, kind?.in);
   return {
     ...(statuses === undefined ? {} : { statuses }),
     ...(kinds === undefined ? {} : { kinds }),
-    ...(tool == null ? {} : { tool: tool.eq }),
+    ...(tool == null ? {} : { tool: toStorableText(tool.eq) }),
     ...(jobId == null ? {} : { jobId: toIdOrNobody(jobId.eq) }),
+    ...(rootJobId == null ? {} : { rootJobId: toIdOrNobody(rootJobId.eq) }),
     ...(threadId == null ? {} : { threadId: toIdOrNobody(threadId.eq) }),
     ...(assignee == null ? {} : { assignee: toAssignee(assignee.eq) }),
     ...(createdAt?.gte == null ? {} : { createdAfter: createdAt.gte }),

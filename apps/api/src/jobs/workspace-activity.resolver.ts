@@ -23,8 +23,7 @@ export class WorkspaceActivityResolver {
       'Jobs that one may see, each time they move to another status. Coalesced: a slow viewer sees where a job stands, not each step. Begin by reading `jobs`.',
   })
   workspaceActivity(@Context() context: GraphqlContext): AsyncIterable<readonly object[]> {
-    const { workspaceId } = context.member;
-    this.viewers.enter(context, { jobId: `workspace:${workspaceId}`, createdBy: null });
+    this.viewers.enterOwn(context, 'workspace');
     return this.follow(context);
   }
 

@@ -28,7 +28,7 @@ export class NotificationActivityResolver {
       'Your notifications: first those that were not read, newest first (at most 100), then each one that is written or read. Reading elsewhere is told within 2 s. After a lost connection, begin anew.',
   })
   notificationActivity(@Args() { filter }: NotificationActivityArgs, @Context() context: GraphqlContext): Batches {
-    this.viewers.enter(context, { jobId: `notifications:${context.member.workspaceId}`, createdBy: null });
+    this.viewers.enterOwn(context, 'notifications');
     return this.follow(context, toNotificationFilter(filter));
   }
 
@@ -36,7 +36,7 @@ export class NotificationActivityResolver {
     const { member, signal } = context;
     // One that is written while the first are listed is a change as well; it is told once.
     const listed = new Set<string>();
-    for await (const ids of this.activity.changes(member.workspaceId, signal)) {
+    for await (const ids of this.activity.changes({ workspaceId: member.workspaceId, topic: member.userId }, signal)) {
       context.forget();
       if (ids.length === 0 && filter.read !== true) {
         const page = await this.notifications.list(member, { ...filter, read: false }, { limit: pageSize });

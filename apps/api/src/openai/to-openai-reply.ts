@@ -76,12 +76,16 @@ export function serverBusy(retryAfterSeconds: number = soon): OpenAiError {
   return new OpenAiError({ status: 503, message, code: 'server_busy', retryAfterSeconds });
 }
 
+/** Some SDKs ask `/v1/responses` unless they are told otherwise. */
+const UNKNOWN_URL =
+  'Unknown request URL. There are POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
+
 /** Express and Nest refuse by themselves: a body that is too large or no JSON, a route that does not exist. */
 function fromFramework(exception: HttpException, maxBodyBytes: number): OpenAiError | null {
   const status = exception.getStatus();
   switch (status) {
     case 404:
-      return new OpenAiError({ status, message: 'Unknown request URL', code: 'unknown_url' });
+      return new OpenAiError({ status, message: UNKNOWN_URL, code: 'unknown_url' });
     case 405:
       return new OpenAiError({ status, message: 'Method not allowed' });
     case 413:

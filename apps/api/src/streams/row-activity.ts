@@ -1,36 +1,56 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 
-import { type Bus, type Logger, systemClock, type Timer } from '#platform';
+import { type Bus, type Clock, type Logger, systemClock, type Timer } from '#platform';
 
 import { RecentChanges } from './recent-changes.js';
 
-/** The rows of one workspace, as long as somebody watches. */
-interface Watched {
-  readonly workspaceId: string;
+/** A row that has changed, and the topic whose viewers are told. */
+export interface Change {
+  readonly id: string;
+  readonly topic: string;
+}
+
+/** What a look at the rows of a workspace has found. */
+export interface Look<Seen> {
+  /** What the next look goes on from. */
+  readonly seen: Seen;
+  /** Since the look before; nothing at the first one. */
+  readonly changed: readonly Change[];
+}
+
+interface Topic {
   readonly changes: RecentChanges;
-  /** Resolves once it is known what was open when the watch began. */
-  begun: Promise<void>;
-  open: ReadonlySet<string>;
-  looking: boolean;
-  /** Something may have changed since the look that is under way began. */
-  dirty: boolean;
   viewers: number;
 }
 
+/** The rows of one workspace, as long as somebody watches. */
+interface Watched<Seen> {
+  readonly workspaceId: string;
+  readonly topics: Map<string, Topic>;
+  /** Resolves once it is known what there was when the watch began. */
+  begun: Promise<void>;
+  seen: Seen | undefined;
+  isLooking: boolean;
+  /** Something may have changed since the last look began. */
+  isDue: boolean;
+  /** Runs from the beginning of a look until there may be the next. */
+  rest: Timer | undefined;
+}
+
 const mostChanges = 10_000;
-/** Open rows that are told apart; of a workspace with more, the newest. */
-const mostOpen = 5_000;
 
 /**
- * Which rows of a workspace were opened or settled. A hint, a gap of the bus or the clock makes it look at what is open
- * now; what has come or gone since the last look has changed. So nothing is missed whoever forgets to hint, all viewers share
- * one look, and what one viewer may see of it is asked when it is shown.
+ * Which rows of a workspace have changed. A hint, a gap of the bus or the clock makes it look; what a look costs and what it takes
+ * for a change is said by the subclass. Nothing is missed, whoever forgets to hint. All viewers of a workspace share its looks, and
+ * however many hints come, there is one look at most in `restMs`: the first hint after a rest is looked after at once. What a viewer
+ * may see of a change is asked when it is shown.
  */
-export abstract class RowActivity implements OnModuleDestroy {
+export abstract class RowActivity<Seen> implements OnModuleDestroy {
   /** The floor under lost hints. */
   protected readonly pollMs: number = 2_000;
-  protected readonly mostOpen: number = mostOpen;
-  private readonly watched = new Map<string, Watched>();
+  protected readonly restMs: number = 250;
+  protected readonly clock: Clock = systemClock;
+  private readonly watched = new Map<string, Watched<Seen>>();
   private leaveBus: readonly (() => void)[] = [];
   private poll: Timer | undefined;
 
@@ -45,57 +65,52 @@ export abstract class RowActivity implements OnModuleDestroy {
   }
 
   /**
-   * First an empty batch: from here on nothing is missed, so now is the time to read what is open. Then batches of ids of
-   * rows that have changed, until `signal` aborts. Rejects when the watch cannot begin.
+   * First an empty batch: from here on nothing is missed, so now is the time to read what is there. Then batches of ids of
+   * rows of this topic that have changed, until `signal` aborts. Rejects when the watch cannot begin.
    */
-  async *changes(workspaceId: string, signal: AbortSignal): AsyncGenerator<readonly string[], void, undefined> {
-    const watched = this.enter(workspaceId);
+  async *changes(
+    { workspaceId, topic = '' }: { readonly workspaceId: string; readonly topic?: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly string[], void, undefined> {
+    const watched = this.watched.get(workspaceId) ?? this.begin(workspaceId);
+    const { changes } = enter(watched, topic);
     try {
       await watched.begun;
-      const following = watched.changes.follow(signal);
+      const following = changes.follow(signal);
       yield [];
       yield* following;
     } finally {
-      this.leave(watched);
+      this.leave(watched, topic);
     }
   }
 
   onModuleDestroy(): void {
     this.stop();
+    for (const { rest } of this.watched.values()) rest?.cancel();
   }
 
-  /** Ids of what is open in a workspace now: the newest `limit`, newest first. */
-  protected abstract readOpen(workspaceId: string, limit: number): Promise<readonly string[]>;
+  /** Looks once, and says what has changed since the look that gave `before`; undefined: this is the first. */
+  protected abstract look(workspaceId: string, before: Seen | undefined): Promise<Look<Seen>>;
 
   /** Subscribes to hints that something may have changed in a workspace; gives the ways out. */
   protected abstract hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[];
 
-  private enter(workspaceId: string): Watched {
-    const watched = this.watched.get(workspaceId) ?? this.begin(workspaceId);
-    watched.viewers += 1;
-    return watched;
-  }
-
-  private begin(workspaceId: string): Watched {
+  private begin(workspaceId: string): Watched<Seen> {
     if (this.watched.size === 0) this.listen();
-    const watched: Watched = {
-      ...{ workspaceId, changes: new RecentChanges(mostChanges), begun: Promise.resolve() },
-      ...{ open: new Set<string>(), looking: true, dirty: false, viewers: 0 },
+    const watched: Watched<Seen> = {
+      ...{ workspaceId, topics: new Map<string, Topic>(), begun: Promise.resolve() },
+      ...{ seen: undefined, isLooking: false, isDue: false, rest: undefined },
     };
     this.watched.set(workspaceId, watched);
-    watched.begun = this.begun(watched);
+    watched.begun = this.lookNow(watched);
     return watched;
   }
 
-  private async begun(watched: Watched): Promise<void> {
-    watched.open = await this.openIn(watched);
-    watched.looking = false;
-    if (watched.dirty) this.look(watched);
-  }
-
-  private leave(watched: Watched): void {
-    watched.viewers -= 1;
-    if (watched.viewers > 0) return;
+  private leave(watched: Watched<Seen>, name: string): void {
+    const topic = watched.topics.get(name);
+    if (topic !== undefined && --topic.viewers === 0) watched.topics.delete(name);
+    if (watched.topics.size > 0) return;
+    watched.rest?.cancel();
     this.watched.delete(watched.workspaceId);
     if (this.watched.size === 0) this.stop();
   }
@@ -104,7 +119,7 @@ export abstract class RowActivity implements OnModuleDestroy {
     this.leaveBus = [
       ...this.hear(this.bus, (workspaceId) => {
         const watched = this.watched.get(workspaceId);
-        if (watched !== undefined) this.look(watched);
+        if (watched !== undefined) this.lookSoon(watched);
       }),
       this.bus.onGap(() => {
         this.lookAtAll();
@@ -121,49 +136,49 @@ export abstract class RowActivity implements OnModuleDestroy {
   }
 
   private pollLater(): void {
-    this.poll = systemClock.after(this.pollMs, () => {
+    this.poll = this.clock.after(this.pollMs, () => {
       this.lookAtAll();
       this.pollLater();
     });
   }
 
   private lookAtAll(): void {
-    for (const watched of this.watched.values()) this.look(watched);
+    for (const watched of this.watched.values()) this.lookSoon(watched);
   }
 
-  /** One look at a time: a thousand hints while one is under way cost one more. */
-  private look(watched: Watched): void {
-    watched.dirty = true;
-    if (watched.looking) return;
-    watched.looking = true;
-    this.compare(watched)
-      .catch((err: unknown) => {
-        // The poll tries again; viewers wait a little longer and lose nothing.
-        this.logger.warn({ err, workspaceId: watched.workspaceId }, 'looking for what is open failed');
-      })
-      .finally(() => {
-        watched.looking = false;
-      });
+  /** At once, or after the look that is under way and the rest that follows it. */
+  private lookSoon(watched: Watched<Seen>): void {
+    watched.isDue = true;
+    if (watched.isLooking || watched.rest !== undefined) return;
+    this.lookNow(watched).catch((err: unknown) => {
+      // The poll tries again; viewers wait a little longer and lose nothing.
+      this.logger.warn({ err, workspaceId: watched.workspaceId }, 'looking for what has changed failed');
+    });
   }
 
-  private async compare(watched: Watched): Promise<void> {
-    while (watched.dirty && watched.viewers > 0) {
-      watched.dirty = false;
-      const { open: before, changes } = watched;
-      const now = await this.openIn(watched);
-      watched.open = now;
-      for (const id of this.within(now, before)) changes.note(id);
-      for (const id of this.within(before, now)) changes.note(id);
-    }
+  private lookNow(watched: Watched<Seen>): Promise<void> {
+    watched.isDue = false;
+    watched.isLooking = true;
+    watched.rest = this.clock.after(this.restMs, () => {
+      watched.rest = undefined;
+      if (watched.isDue) this.lookSoon(watched);
+    });
+    return this.tell(watched).finally(() => {
+      watched.isLooking = false;
+      if (watched.isDue && watched.topics.size > 0) this.lookSoon(watched);
+    });
   }
 
-  /** Those of `ids` that the other look did not see, and would have: what is older than all it could hold has not changed. */
-  private within(ids: ReadonlySet<string>, other: ReadonlySet<string>): readonly string[] {
-    const oldest = other.size < this.mostOpen ? '' : ([...other].at(-1) ?? '');
-    return [...ids].filter((id) => !other.has(id) && id > oldest);
+  private async tell(watched: Watched<Seen>): Promise<void> {
+    const { seen, changed } = await this.look(watched.workspaceId, watched.seen);
+    watched.seen = seen;
+    for (const { id, topic } of changed) watched.topics.get(topic)?.changes.note(id);
   }
+}
 
-  private async openIn({ workspaceId }: Watched): Promise<Set<string>> {
-    return new Set(await this.readOpen(workspaceId, this.mostOpen));
-  }
+function enter({ topics }: Watched<unknown>, name: string): Topic {
+  const topic = topics.get(name) ?? { changes: new RecentChanges(mostChanges), viewers: 0 };
+  topics.set(name, topic);
+  topic.viewers += 1;
+  return topic;
 }

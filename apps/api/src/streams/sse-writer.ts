@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import type { Clock, Timer } from '#platform';
+import { type Clock, patience, type Timer } from '#platform';
 
 export interface SseWriterOptions {
   readonly clock: Clock;
@@ -8,7 +8,7 @@ export interface SseWriterOptions {
   readonly pingMs: number;
   /** Above this many unsent bytes nothing more should be written until `drained`. */
   readonly slowBytes: number;
-  /** How long a reader may take to drain, or to take what is left at the end. */
+  /** How long a reader may take to drain, or to take what is left at the end, while this process is awake. */
   readonly slowMs: number;
   /** Runs with every ping. */
   readonly onPing: () => void;
@@ -90,7 +90,7 @@ export class SseWriter {
       const onClose = () => {
         settle('closed');
       };
-      const timer = this.options.clock.after(this.options.slowMs, () => {
+      const timer = patience(this.options.clock, this.options.slowMs, () => {
         settle('slow');
       });
       this.response.once('drain', onDrain).once('close', onClose);
@@ -102,7 +102,7 @@ export class SseWriter {
     if (this.isOver) return;
     this.ping?.cancel();
     this.response.end(lastText);
-    this.lingering = this.options.clock.after(this.options.slowMs, () => this.response.destroy());
+    this.lingering = patience(this.options.clock, this.options.slowMs, () => this.response.destroy());
   }
 
   /** Tries to say `lastText`, and cuts the connection without waiting for it to arrive. */

@@ -1,3 +1,4 @@
+import { toStorableText } from '#platform';
 import { parseArgumentCondition, type ToolCallFilter, type ToolCallStatus, type ToolSort } from '#tools';
 
 import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
@@ -34,7 +35,10 @@ export function toPrincipalId(text: string): string {
 
 type Gappy<T> = { readonly [K in keyof T]: T[K] | null | undefined };
 
-/** Leaves out what was not given. */
+/** Leaves out what was not given. Texts are looked for as they would be stored. */
 export function withoutGaps(filter: Gappy<Required<ToolCallFilter>>): ToolCallFilter {
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== null && value !== undefined));
+  const given = Object.entries(filter).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === 'string' ? toStorableText(value) : value]),
+  );
 }

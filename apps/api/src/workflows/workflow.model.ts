@@ -73,10 +73,15 @@ export class WorkflowModel {
   name!: string;
 
   @Field(() => String, {
-    description:
-      'The name that models and `/v1` know it by, `workflow.<slug>` and `workflow/<slug>`: from its first name, kept when it is renamed.',
+    description: 'The name that `/v1` knows it by, `workflow/<slug>`: from its first name, kept when it is renamed.',
   })
   slug!: string;
+
+  @Field(() => String, {
+    description:
+      'The tool that models call, if it is offered: `workflow.<slug>`, or what it was called before workflows had slugs.',
+  })
+  toolName!: string;
 
   @Field(() => String, { description: 'What it is for (`meta.description`).' })
   description!: string;

@@ -2,7 +2,7 @@ import type { Interrupt, Nightshift } from '@nightshift/client';
 import { MeDocument } from '@nightshift/client/operations';
 import type { Command } from 'commander';
 
-import { notFound } from '../cli.errors.js';
+import { notFound, usageError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { RequestDesk } from '../follow/request-desk.js';
@@ -12,6 +12,7 @@ import { howToAnswer } from '../requests/how-to-answer.js';
 import { LEFT } from '../requests/prompts.js';
 import { explained, saySettled } from '../requests/say-settled.js';
 import { showAsked } from '../requests/show-asked.js';
+import { oneLine } from '../terminal/plain-text.js';
 import { sayCall } from '../view/say-event.js';
 import type { Perform } from './perform.js';
 
@@ -41,7 +42,7 @@ export function addApprove(program: Command, perform: Perform): void {
     .option('--decision <word>', 'of an unknown outcome: happened, did_not_happen, repeat, report')
     .option('--result <text>', 'what the call that happened gave')
     .option('--reason <text>', 'told to the model')
-    .option('--job <id>', 'the inbox of this job only')
+    .option('--job <id>', 'the inbox of this job and its sub-jobs only')
     .option('--all', 'the inbox with what others have to decide')
     .action((id: string | undefined, flags: ApproveFlags) =>
       perform((context) => (id === undefined ? inbox(context, flags) : approve(context, id, flags))),
@@ -70,12 +71,17 @@ async function approve(context: Context, id: string, flags: ApproveFlags): Promi
   return context.screen.isInteractive ? ask(context, client, [request]) : list(context, [request]);
 }
 
-async function inbox(context: Context, { job, all = false }: ApproveFlags): Promise<ExitCode> {
+async function inbox(context: Context, { job, all = false, ...flags }: ApproveFlags): Promise<ExitCode> {
+  const [answer] = Object.keys(flags);
+  if (answer !== undefined) {
+    const where = `nightshift approve${job === undefined ? '' : ` --job ${job}`}`;
+    throw usageError(`--${answer} answers one request: name it.`, `\`${where}\` lists those that are open.`);
+  }
   const client = await context.client();
   const { nodes } = await client.interrupts.list(
     {
       status: { eq: 'OPEN' },
-      ...(job !== undefined && { jobId: { eq: job } }),
+      ...(job !== undefined && { rootJobId: { eq: job } }),
       ...(!all && { assignee: { eq: 'MINE' } }),
     },
     { first: PAGE },
@@ -123,5 +129,5 @@ function sayOutcome({ screen, json, emit }: Context, request: Interrupt, how?: s
     return;
   }
   const outcome = how ?? (request.outcome ?? request.status.toLowerCase()).replaceAll('_', ' ');
-  screen.line(`${outcome}: ${request.title}`);
+  screen.line(`${outcome}: ${oneLine(request.title)}`);
 }

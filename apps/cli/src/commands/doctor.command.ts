@@ -4,6 +4,7 @@ import type { Context } from '../context.js';
 import type { Check } from '../doctor/check.js';
 import { runChecks } from '../doctor/run-checks.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
+import { oneLine } from '../terminal/plain-text.js';
 import type { Style } from '../terminal/screen.js';
 import type { Perform } from './perform.js';
 
@@ -42,9 +43,11 @@ async function doctor(context: Context, { job = false }: DoctorFlags): Promise<E
       continue;
     }
     const [sign, style] = signs[check.state];
-    screen.line(`${screen.ink(style, sign)} ${screen.ink('bold', check.name.padEnd(NAME_WIDTH))} ${check.says}`);
+    screen.line(
+      `${screen.ink(style, sign)} ${screen.ink('bold', check.name.padEnd(NAME_WIDTH))} ${oneLine(check.says)}`,
+    );
     if (check.remedy !== undefined)
-      screen.line(`  ${' '.repeat(NAME_WIDTH)} ${screen.ink('cyan', `→ ${check.remedy}`)}`);
+      screen.line(`  ${' '.repeat(NAME_WIDTH)} ${screen.ink('cyan', `→ ${oneLine(check.remedy)}`)}`);
   }
   return exitCode;
 }

@@ -38,7 +38,7 @@ export async function executeTool(
     },
   );
   const reply = (await response.json().catch(() => ({}))) as Reply; // checked member by member
-  if (!response.ok) throw refusal(response.status, reply);
+  if (!response.ok) throw waitingError(response, reply) ?? refusal(response.status, reply);
   return { jobId: response.headers.get('x-job-id'), callId: reply.tool_call_id, result: reply.result };
 }
 
@@ -57,6 +57,20 @@ const exits: Readonly<Record<number, ExitCode>> = {
   502: exitCodes.network,
   503: exitCodes.network,
 };
+
+/** The call waits for somebody, or takes long; its job goes on. */
+function waitingError({ headers }: Response, { error }: Reply): CliError | null {
+  const jobId = headers.get('x-job-id');
+  if (error?.code !== 'still_running' || jobId === null) return null;
+  const requests = (headers.get('x-waiting-approval') ?? '').split(/[\s,]+/).filter((id) => id !== '');
+  const commands = [...requests.map((id) => `nightshift approve ${id}`), `nightshift attach ${jobId}`];
+  return new CliError({
+    exitCode: requests.length > 0 ? exitCodes.waiting : exitCodes.failed,
+    code: error.code,
+    message: requests.length > 0 ? 'The call waits for somebody; its job goes on.' : `${error.message}.`,
+    remedy: commands.map((command) => `    $ ${command}`).join('\n'),
+  });
+}
 
 function refusal(status: number, { error }: Reply): CliError {
   const message = error?.message ?? `The server answered ${status}.`;

@@ -1,4 +1,5 @@
 import type { Nightshift } from '@nightshift/client';
+import { WorkflowsDocument } from '@nightshift/client/operations';
 import type { Command } from 'commander';
 
 import type { Context } from '../context.js';
@@ -49,7 +50,9 @@ async function jobs(context: Context, flags: JobsFlags): Promise<ExitCode> {
   const filter = { ...plain, ...(workflow !== undefined && { workflowId: { eq: workflow.id } }) };
   const found = await pages(client, filter, limit);
   if (context.json) for (const job of found) context.emit(job);
-  else show(context.screen, found);
+  else if (found.length > 0) show(context.screen, found, await namesOf(client, found));
+  else if (Object.keys(filter).length > 0) context.screen.note('No such jobs.');
+  else context.screen.note('No jobs. `nightshift run "…"` starts one.');
   return exitCodes.ok;
 }
 
@@ -83,20 +86,28 @@ const styles: Readonly<Record<string, Style>> = {
   QUEUED: 'cyan',
 };
 
-function show(screen: Screen, found: readonly ListedJob[]): void {
-  if (found.length === 0) {
-    screen.note('No jobs. `nightshift run "…"` starts one.');
-    return;
-  }
+/** The names of the newest workflows, by their ids, where the list has jobs that run one. */
+async function namesOf(client: Nightshift, found: readonly ListedJob[]): Promise<ReadonlyMap<string, string>> {
+  if (!found.some(({ workflowId }) => workflowId !== null)) return new Map();
+  const { workflows } = await client.query(WorkflowsDocument, { first: LARGEST_PAGE });
+  return new Map(workflows.nodes.map(({ id, name }) => [id, name]));
+}
+
+function show(screen: Screen, found: readonly ListedJob[], workflows: ReadonlyMap<string, string>): void {
   const now = Date.now();
   showTable(
     screen,
     ['STATUS', 'JOB', 'STARTED', 'TOOK', 'TOKENS', 'ABOUT'],
-    found.map((job) => rowOf(screen, job, now)),
+    found.map((job) => rowOf(screen, { job, about: aboutOf(job, workflows) }, now)),
   );
 }
 
-function rowOf(screen: Screen, job: ListedJob, now: number): Cell[] {
+interface Row {
+  readonly job: ListedJob;
+  readonly about: string;
+}
+
+function rowOf(screen: Screen, { job, about }: Row, now: number): Cell[] {
   const began = Date.parse(job.createdAt);
   const tookMs = job.finishedAt === null ? null : Date.parse(job.finishedAt) - began;
   return [
@@ -105,14 +116,18 @@ function rowOf(screen: Screen, job: ListedJob, now: number): Cell[] {
     { text: formatAge(new Date(began), now), paint: (text) => screen.ink('dim', text) },
     { text: tookMs === null ? '' : formatDuration(tookMs) },
     { text: job.usage.totalTokens === 0 ? '' : job.usage.totalTokens.toLocaleString('en-US') },
-    { text: aboutOf(job) },
+    { text: about },
   ];
 }
 
-function aboutOf({ error, thread, kind, model, status, reason }: ListedJob): string {
-  if (error !== null) return oneLine(`${error.code}: ${error.message}`);
+function aboutOf(job: ListedJob, workflows: ReadonlyMap<string, string>): string {
+  const { error, thread, kind, model, status, reason, workflowId } = job;
+  const name = workflowId === null ? undefined : workflows.get(workflowId);
+  if (error !== null) return oneLine(`${name === undefined ? '' : `${name}: `}${error.code}: ${error.message}`);
   const title = oneLine(thread?.title ?? '');
   if (title !== '') return title;
+  if (name !== undefined) return oneLine(name);
   if (status === 'CANCELLED' && reason !== null) return oneLine(reason);
-  return kind === 'WORKFLOW' ? 'workflow' : oneLine(model);
+  if (kind === 'WORKFLOW') return 'workflow';
+  return model === '' ? 'a call without a model' : oneLine(model);
 }

@@ -3,11 +3,13 @@ import {
   ImportWorkflowDocument,
   PublishWorkflowDocument,
   type PublishWorkflowMutation,
+  ValidateWorkflowDocument,
 } from '@nightshift/client/operations';
 
 import { CliError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
+import { oneLine } from '../terminal/plain-text.js';
 import { findWorkflow } from './find-workflow.js';
 import { readInput } from './read-input.js';
 import { showIssue } from './validate-workflow.js';
@@ -22,11 +24,15 @@ export async function pushWorkflow(context: Context, file: string, { draft = fal
   const definition = await readInput(file, screen.input);
   const client = await context.client();
   const { importWorkflow } = await client.mutate(ImportWorkflowDocument, { input: { definition } });
+  if (importWorkflow.userErrors.length > 0 && !json) {
+    const { validateWorkflow: said } = await client.query(ValidateWorkflowDocument, { definition });
+    for (const issue of said.errors) screen.note(showIssue(screen, file, issue));
+  }
   refuse(importWorkflow.userErrors);
   const { workflow, issues } = importWorkflow;
   if (workflow === null) throw new Error('the server saved nothing and did not say why');
   if (!json) for (const issue of issues ?? []) screen.note(showIssue(screen, file, issue));
-  const name = workflow.clientId ?? workflow.id;
+  const name = oneLine(workflow.clientId ?? workflow.slug);
   if (draft) {
     if (json) emit({ workflow, version: null, issues });
     else screen.line(`${name}: draft saved. Publish it: nightshift workflows publish ${name}`);
@@ -44,7 +50,7 @@ export async function publishWorkflow({ client, json, emit, screen }: Context, g
   const workflow = await findWorkflow(server, given);
   const version = await publish(server, workflow.id);
   if (json) emit({ workflow: { ...workflow, publishedVersion: version?.number ?? null }, version });
-  else screen.line(sayPublished(workflow.clientId ?? workflow.id, version));
+  else screen.line(sayPublished(oneLine(workflow.clientId ?? given), version));
   return exitCodes.ok;
 }
 

@@ -1,3 +1,4 @@
+import { NightshiftError } from '@nightshift/client';
 import type { Command } from 'commander';
 
 import { notFound, usageError } from '../cli.errors.js';
@@ -6,6 +7,7 @@ import { type ExitCode, exitCodes } from '../exit-code.js';
 import { formatAge } from '../format/duration.js';
 import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
+import { findWorkflow } from './find-workflow.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import type { Perform } from './perform.js';
 import { publishWorkflow, pushWorkflow } from './push-workflow.js';
@@ -44,13 +46,13 @@ export function addWorkflows(program: Command, perform: Perform): void {
   workflows
     .command('publish')
     .description('Publishes the draft of a workflow that is saved already: a new version, which runs from now on.')
-    .argument('<workflow>', 'the id, the meta.id of its document, or its name')
+    .argument('<workflow>', 'the id, the meta.id of its document, its slug or its name')
     .action((id: string) => perform((context) => publishWorkflow(context, id)));
   addRun(workflows, perform);
   workflows
     .command('graph')
     .description('Draws a workflow, or a job with where its nodes stand: Mermaid, or SVG.')
-    .argument('[workflow]', 'the id, or the meta.id of its document')
+    .argument('[workflow]', 'the id, the meta.id of its document, its slug or its name')
     .option('--job <id>', 'a job that runs one, instead')
     .option('--svg', 'an SVG picture instead of Mermaid')
     .action((id: string | undefined, flags: GraphFlags) => perform((context) => graph(context, id, flags)));
@@ -60,7 +62,7 @@ function addRun(workflows: Command, perform: Perform): void {
   workflows
     .command('run')
     .description('Runs a published workflow and shows it, as `run` does.')
-    .argument('<workflow>', 'the id, or the meta.id of its document')
+    .argument('<workflow>', 'the id, the meta.id of its document, its slug or its name')
     .argument('[prompt...]', 'what it begins with; without it, what comes on standard input')
     .option('-f, --file <path>', 'a file that follows the prompt, or is it; - is standard input')
     .option('--thread <id>', 'the thread that shows it')
@@ -85,10 +87,15 @@ async function run(
   if (prompt === '')
     throw usageError('A workflow begins with a prompt.', `As in: nightshift workflows run ${workflowId} "…"`);
   const client = await context.client();
-  const job = await client.startWorkflow({
-    ...{ workflowId, prompt },
-    ...(flags.thread !== undefined && { threadId: flags.thread }),
-    ...(flags.at !== undefined && { version: wholeNumber(flags.at, '--at', 1) }),
+  const start = (id: string) =>
+    client.startWorkflow({
+      ...{ workflowId: id, prompt },
+      ...(flags.thread !== undefined && { threadId: flags.thread }),
+      ...(flags.at !== undefined && { version: wholeNumber(flags.at, '--at', 1) }),
+    });
+  const job = await start(workflowId).catch(async (error: unknown) => {
+    if (!(error instanceof NightshiftError && error.code === 'not_found')) throw error;
+    return start((await findWorkflow(client, workflowId)).id);
   });
   if (flags.detach === true) {
     if (context.json) context.emit({ jobId: job.id, threadId: job.threadId });
@@ -113,13 +120,10 @@ async function graph(context: Context, id: string | undefined, { job, svg }: Gra
   const format = svg === true ? 'SVG' : 'MERMAID';
   const drawn =
     job === undefined
-      ? (await client.query(WorkflowDiagramDocument, { id: id ?? '', format })).workflow
+      ? (await client.query(WorkflowDiagramDocument, { id: (await findWorkflow(client, id ?? '')).id, format }))
+          .workflow
       : (await client.query(JobDiagramDocument, { id: job, format })).job;
-  if (drawn === null)
-    throw notFound(
-      job === undefined ? `workflow ${id ?? ''}` : `job ${job}`,
-      '`nightshift workflows list` shows those there are.',
-    );
+  if (drawn === null) throw notFound(`job ${job ?? ''}`, '`nightshift jobs --kind workflow` lists those there are.');
   if (drawn.diagram === null) throw usageError(`Job ${job ?? ''} runs no workflow.`);
   if (context.json) context.emit({ format: format.toLowerCase(), diagram: drawn.diagram });
   else context.screen.line(drawn.diagram.trimEnd());

@@ -24,17 +24,21 @@ describe('completion', () => {
     expect(wordsAfter('')).toEqual(expect.arrayContaining(['run', 'jobs', 'workflows', 'completion']));
     expect(wordsAfter('wo')).toEqual(['workflows']);
     expect(wordsAfter('--json', 'workflows', 'v')).toEqual(['validate']);
+    expect(wordsAfter('notifications', '')).toEqual(['read']);
     expect(wordsAfter('complete')).toEqual([]);
   });
 
   it('knows the flags of a command and those of all', () => {
     expect(wordsAfter('logs', '--f')).toEqual(['--follow']);
+    expect(wordsAfter('notifications', '--u')).toEqual(['--unread', '--url']);
+    expect(wordsAfter('notifications', 'read', '--a')).toEqual(['--all']);
     expect(wordsAfter('logs', '--j')).toEqual(['--json']);
   });
 
   it('knows the values that a flag takes, and asks for none where it takes anything', () => {
     expect(wordsAfter('jobs', '--status', 'w')).toEqual(['waiting']);
     expect(wordsAfter('jobs', '-s', '')).toContain('queued');
+    expect(wordsAfter('notifications', '--type', 'job')).toEqual(['job_completed', 'job_failed']);
     expect(wordsAfter('run', '--model', '')).toEqual([]);
     expect(wordsAfter('completion', '')).toEqual(['bash', 'zsh', 'fish']);
   });

@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 
 import { jobKinds, jobStatuses } from '../commands/jobs.command.js';
+import { notificationTypes } from '../commands/notifications.command.js';
 import { shells } from './shell-scripts.js';
 
 /** What a word may be completed to. */
@@ -15,6 +16,7 @@ const lower = (words: readonly string[]) => words.map((word) => word.toLowerCase
 const values: Readonly<Record<string, readonly string[]>> = {
   '--status': lower(jobStatuses),
   '--kind': lower(jobKinds),
+  '--type': lower(notificationTypes),
   '--grant': ['5', '10', '30'],
   '--action': ['submit', 'approve', 'modify', 'custom', 'skip', 'reject'],
   '--decision': ['happened', 'did_not_happen', 'repeat', 'report'],

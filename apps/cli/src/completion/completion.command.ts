@@ -14,11 +14,12 @@ export function addCompletion(program: Command, perform: Perform): void {
     .description('Prints what a shell needs to complete commands and flags; its first line says where that goes.')
     .argument('<shell>', Object.keys(shells).join(', '))
     .action((shell: string) =>
-      perform(({ screen }) => {
+      perform(({ screen, json, emit }) => {
         const script = shells[shell];
         if (script === undefined)
           throw usageError(`There is no completion for ${shell}.`, `There is for ${Object.keys(shells).join(', ')}.`);
-        screen.text(script);
+        if (json) emit({ shell, script });
+        else screen.text(script);
         return Promise.resolve(exitCodes.ok);
       }),
     );

@@ -55,18 +55,16 @@ export async function checkQueue(context: Context): Promise<Check> {
   };
 }
 
-/** Which model answers when a job names none. */
-export async function checkModel(context: Context): Promise<Check> {
+/** Which model answers when a job names none. Whether it does is seen by a job only (`isAsked`: one follows). */
+export async function checkModel(context: Context, { isAsked }: { readonly isAsked: boolean }): Promise<Check> {
   const { workspace } = await (await context.client()).query(modelProvidersDocument, {});
   const providers = workspace?.modelProviders ?? [];
   const chosen = providers.find(({ isDefault }) => isDefault) ?? providers[0];
-  if (chosen !== undefined) {
-    const says = `${chosen.defaultModel} of ${chosen.name} (${new URL(chosen.baseUrl).host})`;
-    return { name: 'model', state: 'ok', says };
-  }
-  return {
-    name: 'model',
-    state: 'ok',
-    says: "the server's own, since the workspace has set no provider",
-  };
+  const model =
+    chosen === undefined
+      ? "the server's own, since the workspace has set no provider"
+      : `${chosen.defaultModel} of ${chosen.name} (${new URL(chosen.baseUrl).host})`;
+  return isAsked
+    ? { name: 'model', state: 'ok', says: model }
+    : { name: 'model', state: 'unknown', says: model, remedy: 'Not asked: `nightshift doctor --job` does.' };
 }

@@ -24,7 +24,7 @@ export async function* runChecks(context: Context, { withJob }: { withJob: boole
   yield access;
   if (access.state === 'failed') return;
   yield await guarded(context, 'queue', () => checkQueue(context));
-  yield await guarded(context, 'model', () => checkModel(context));
+  yield await guarded(context, 'model', () => checkModel(context, { isAsked: withJob }));
   if (withJob) yield await guarded(context, 'job', () => checkJob(context));
 }
 

@@ -1,6 +1,7 @@
+import { oneLine } from '../terminal/plain-text.js';
 import { cutToWidth, textWidth } from '../terminal/text-width.js';
 
-/** One cell: its text, and how it is painted once its width is known. */
+/** One cell: its text, whoever wrote it, and how it is painted once its width is known. */
 export interface Cell {
   readonly text: string;
   readonly paint?: ((text: string) => string) | undefined;
@@ -10,7 +11,7 @@ const GAP = 2;
 
 /** Rows under their headings, each column as wide as its widest cell; the last one is cut at the edge of the screen. */
 export function formatTable(headings: readonly Cell[], rows: readonly (readonly Cell[])[], columns: number): string[] {
-  const all = [headings, ...rows];
+  const all = [headings, ...rows].map((row) => row.map((cell) => ({ ...cell, text: oneLine(cell.text) })));
   const widths = headings.map((_, at) => Math.max(...all.map((row) => textWidth(row[at]?.text ?? ''))));
   return all.map((row) => lineOf(row, widths, columns));
 }

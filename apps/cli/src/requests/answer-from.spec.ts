@@ -26,6 +26,14 @@ describe('an answer in flags', () => {
     );
   });
 
+  it('is what came with the event of a wait, and nothing for a wait until an instant', () => {
+    expect(answerFrom({ data: '{"paid":3}' }, request('WAIT', { event: 'paid' }))).toEqual({
+      ...{ action: 'SUBMIT', data: '{"paid":3}' },
+    });
+    expect(() => answerFrom({ data: 'x' }, request('WAIT'))).toThrow(usage);
+    expect(() => answerFrom({ yes: true }, request('WAIT', { event: 'paid' }))).toThrow(usage);
+  });
+
   it('reads the answer to a question as its form has it', () => {
     expect(answerFrom({ data: '42' }, request('HUMAN_INPUT', { inputSchema: { type: 'string' } }))).toEqual({
       ...{ action: 'SUBMIT', data: '42' },

@@ -51,6 +51,7 @@ function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
   if (kind === 'TOOL_APPROVAL' && approves) return 'approval';
   if (kind === 'TOOL_APPROVAL' && deny === true) return 'denial';
   if (kind === 'HUMAN_INPUT') return questionFlags(request, flags);
+  if (kind === 'WAIT') return askedOf(request).event !== undefined && flags.data !== undefined ? 'question' : null;
   return kind === 'UNKNOWN_OUTCOME' && decision !== undefined ? 'outcome' : null;
 }
 

@@ -1,5 +1,7 @@
 import type { Interrupt } from '@nightshift/client';
 
+import { oneLine } from '../terminal/plain-text.js';
+
 /** What the `request` of an interrupt may hold; docs/interrupts.md says which kind has what. */
 export interface Asked {
   readonly reason: string | undefined;
@@ -16,6 +18,10 @@ export interface Asked {
   readonly options: readonly AskedOption[];
   /** A question about a node's output: that. */
   readonly output: string | undefined;
+  /** A wait for an event: which one. */
+  readonly event: string | undefined;
+  /** What the node of a workflow that asks was given. */
+  readonly input: string | undefined;
 }
 
 /** One of a question's own answers, and what is done with it. */
@@ -39,10 +45,12 @@ export function askedOf({ request }: Pick<Interrupt, 'request'>): Asked {
     isApprovable: members['approvable'] === true,
     allowsEdit: members['allowEdit'] === true,
     prompt: text('prompt'),
+    event: text('event'),
     schema: members['inputSchema'],
     actions: Array.isArray(actions) ? actions.map((action) => String(action).toUpperCase()) : [],
     options: Array.isArray(members['options']) ? members['options'].flatMap(optionOf) : [],
     output: isObject(context) && typeof context['output'] === 'string' ? context['output'] : undefined,
+    input: isObject(context) && typeof context['input'] === 'string' ? context['input'] : undefined,
   };
 }
 
@@ -50,7 +58,7 @@ function optionOf(value: unknown): AskedOption[] {
   if (!isObject(value) || typeof value['id'] !== 'string') return [];
   const { id, label, action } = value;
   const known = (['APPROVE', 'REJECT'] as const).find((word) => word === String(action).toUpperCase());
-  return [{ id, label: typeof label === 'string' ? label : id, action: known ?? 'CUSTOM' }];
+  return [{ id, label: oneLine(typeof label === 'string' ? label : id), action: known ?? 'CUSTOM' }];
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -34,6 +34,20 @@ describe('how to answer', () => {
     ]);
   });
 
+  it('a form, by an example of it', () => {
+    const form = (properties: object) => lines('HUMAN_INPUT', { inputSchema: { type: 'object', properties } })[0];
+    expect(form({ to: { type: 'string' }, copies: { type: 'integer' }, size: { enum: ['S', "M's"] } })).toBe(
+      `--data '{"to": "…", "copies": 0, "size": "S|M'\\''s"}'`,
+    );
+    expect(form({ [`long ${'x'.repeat(300)}`]: { type: 'string' } })).toBe("--data '…'");
+    expect(lines('HUMAN_INPUT', { inputSchema: { type: 'boolean' } })[0]).toBe("--data 'true'");
+  });
+
+  it('a wait, by what came with its event; nothing where it is for an instant', () => {
+    expect(lines('WAIT', { key: 'wait', event: 'paid' })).toEqual(["--data '…'"]);
+    expect(lines('WAIT', { key: 'wait' })).toEqual([]);
+  });
+
   it('is nothing that others have to answer', () => {
     expect(lines('TOOL_APPROVAL', { approvable: true }, false)).toEqual([]);
   });

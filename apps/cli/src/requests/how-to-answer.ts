@@ -2,6 +2,7 @@ import type { Interrupt } from '@nightshift/client';
 
 import { oneLine } from '../terminal/plain-text.js';
 import { type Asked, askedOf } from './asked.js';
+import { exampleOf } from './example-of.js';
 import { offeredActions, type QuestionAction } from './offered-actions.js';
 
 /** The commands that answer a request, for where nobody can be asked; none where they would be somebody else's. */
@@ -20,20 +21,26 @@ export function commandsFor(request: Interrupt): string[] {
       return [...new Set(questionWords(asked))].map((words) => `${command} ${words}`);
     case 'UNKNOWN_OUTCOME':
       return [`${command} --decision happened|did_not_happen|repeat|report`];
-    case 'CLIENT_TOOL':
     case 'WAIT':
+      return asked.event === undefined ? [] : [`${command} --data '…'`];
+    case 'CLIENT_TOOL':
       return [];
   }
 }
 
 function questionWords(asked: Asked): string[] {
   const own = asked.options.map(({ id, action }) =>
-    action === 'CUSTOM' ? `--action custom --data '${oneLine(id).replaceAll("'", `'\\''`)}'` : wordsFor(action),
+    action === 'CUSTOM' ? `--action custom --data ${quoted(oneLine(id))}` : wordsFor(action, asked),
   );
-  return [...own, ...offeredActions(asked).map(wordsFor)];
+  return [...own, ...offeredActions(asked).map((action) => wordsFor(action, asked))];
 }
 
-function wordsFor(action: QuestionAction): string {
-  if (action === 'SUBMIT') return "--data '…'";
+function wordsFor(action: QuestionAction, { schema }: Asked): string {
+  if (action === 'SUBMIT') return `--data ${quoted(exampleOf(schema))}`;
   return `--action ${action.toLowerCase()}${action === 'MODIFY' || action === 'CUSTOM' ? " --data '…'" : ''}`;
+}
+
+/** For a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 import type { Interrupt } from '@nightshift/client';
 
+import { count } from '../format/count.js';
 import { formatAge } from '../format/duration.js';
 import { oneLine, plainText } from '../terminal/plain-text.js';
 import type { Screen } from '../terminal/screen.js';
@@ -19,7 +20,7 @@ export function kindWord(kind: Interrupt['kind']): string {
 
 /** A request as a person has to see it before deciding: what, why, with which arguments, until when. */
 export function showRequest(screen: Screen, request: Interrupt, now: number): string[] {
-  const { reason, preview, isTruncated, prompt, output } = askedOf(request);
+  const { reason, preview, isTruncated, prompt, output, input } = askedOf(request);
   const until =
     request.expiresAt === null ? '' : screen.paint('dim', `  expires ${formatAge(new Date(request.expiresAt), now)}`);
   const title = prompt === undefined || oneLine(prompt) !== oneLine(request.title) ? oneLine(request.title) : '';
@@ -28,6 +29,7 @@ export function showRequest(screen: Screen, request: Interrupt, now: number): st
   ];
   if (prompt !== undefined) lines.push(...indented(plainText(prompt)));
   if (output !== undefined) lines.push(...indented(plainText(output)).map((line) => screen.paint('dim', line)));
+  else if (input !== undefined) lines.push(...quoted(plainText(input)).map((line) => screen.paint('dim', line)));
   if (preview !== undefined) lines.push(...indented(plainText(preview)).map((line) => screen.paint('cyan', line)));
   if (isTruncated) lines.push(screen.paint('yellow', '  Not all of the arguments are shown.'));
   if (reason !== undefined) lines.push(screen.paint('dim', `  ${oneLine(reason)}`));
@@ -49,4 +51,14 @@ export function whoDecides({ kind, mayDecide, decidableBy, fourEyes }: Interrupt
 
 function indented(text: string): string[] {
   return text.split('\n').map((line) => `    ${line}`);
+}
+
+const QUOTED_LINES = 12;
+
+/** What a decision is about, at the size of a screen. */
+function quoted(text: string): string[] {
+  const lines = text.trim() === '' ? [] : text.trimEnd().split('\n');
+  const shown = lines.slice(0, QUOTED_LINES).map((line) => `    │ ${line}`);
+  const left = lines.length - shown.length;
+  return left === 0 ? shown : [...shown, `    │ … ${count(left, 'more line')}: --json has all of it`];
 }

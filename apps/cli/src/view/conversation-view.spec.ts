@@ -46,6 +46,30 @@ const finished = {
 };
 
 describe('a job as one reads it', () => {
+  it('says what a job waits for where nobody is asked', () => {
+    const opened = (kind: string) => ({
+      __typename: 'InterruptOpenedEvent',
+      ...{ interruptId: 'i', kind, callId: null, title: 'w waits for "paid"' },
+    });
+    expect(shown([opened('WAIT')], false).errors).toBe('  … w waits for "paid" · request i\n');
+    expect(shown([opened('HUMAN_INPUT')], false).errors).toBe('');
+  });
+
+  it('leaves out figures that are none', () => {
+    const at = new Date(0).toISOString();
+    const node = { at, nodeRunId: 'r', nodeId: 'n', label: 'Sum', type: 'transform', path: [], iteration: null };
+    const usage = { totalTokens: 0, promptTokens: 0, completionTokens: 0 };
+    const { errors } = shown(
+      [
+        { __typename: 'NodeStartedEvent', ...node },
+        { __typename: 'NodeFinishedEvent', ...node, nodeStatus: 'COMPLETED', error: null, output: '' },
+        { ...finished, usage },
+      ],
+      false,
+    );
+    expect(errors).toBe('  ✓ Sum\ncompleted · 2 rounds · 1 tool call · 1.2 s\n');
+  });
+
   it('shows text as it comes, each piece once', () => {
     const { out } = shown([delta(0, 'Hel'), delta(2, 'llo'), delta(null, 'of a node'), delta(5, '!'), finished], true);
     expect(out).toBe('Hello!\n');

@@ -50,8 +50,10 @@ export class ConversationView implements JobView {
     RouteSelectedEvent: ({ name, reasoning }) => {
       this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
     },
-    InterruptOpenedEvent: ({ interruptId, callId, title }) => {
+    InterruptOpenedEvent: ({ interruptId, kind, callId, title }) => {
       if (callId === null) this.questions.set(interruptId, title);
+      // Nobody is asked: without a word the job would seem to hang.
+      if (kind === 'WAIT') this.remark(`… ${oneLine(title)} · request ${interruptId}`);
     },
     InterruptResolvedEvent: ({ interruptId, outcome }) => {
       // What is decided about a call is told by its line.
@@ -95,7 +97,9 @@ export class ConversationView implements JobView {
       ? screen.paint('red', '✗')
       : screen.paint('green', event.nodeStatus === 'COMPLETED' ? '✓' : '–');
     const began = this.begun.get(event.nodeRunId);
-    const time = began === undefined ? '' : `  ${formatDuration(Math.max(0, Date.parse(event.at) - began))}`;
+    // Nodes that are done within one write have no time of their own.
+    const tookMs = began === undefined ? 0 : Date.parse(event.at) - began;
+    const time = tookMs < 1 ? '' : `  ${formatDuration(tookMs)}`;
     const pass = event.iteration === null ? '' : ` #${event.iteration}`;
     const inside = '  '.repeat(event.path.length);
     const said = failed ? `  ${oneLine(event.error?.message ?? '')}` : '';

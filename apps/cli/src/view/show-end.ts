@@ -16,7 +16,11 @@ export function showEnd(screen: Screen, end: JobFinished | JobState): string[] {
   const number = (amount: number) => amount.toLocaleString('en-US');
   const cost = [
     ...('rounds' in end ? [count(end.rounds, 'round'), count(end.toolCalls, 'tool call')] : []),
-    `${count(usage.totalTokens, 'token')} (${number(usage.promptTokens)} in, ${number(usage.completionTokens)} out)`,
+    ...(usage.totalTokens === 0
+      ? []
+      : [
+          `${count(usage.totalTokens, 'token')} (${number(usage.promptTokens)} in, ${number(usage.completionTokens)} out)`,
+        ]),
     formatDuration(durationOf(end)),
   ];
   const line = `${screen.paint(styles[status] ?? 'bold', status.toLowerCase())}${why}${screen.paint('dim', ` · ${cost.join(' · ')}`)}`;

@@ -1,10 +1,9 @@
-import type { Clock } from '#platform';
+import { type Clock, TimedCache } from '#platform';
 
 import type { AccessCache } from '../access-cache.js';
 import { rateLimited, unauthenticated } from '../auth.errors.js';
 import type { IdentityRepository, KeyRecord } from '../identity.repository.js';
 import { type KeyPrincipal, keyPrincipal } from '../principal.js';
-import { TimedCache } from '../timed-cache.js';
 import { type ApiKeyCodec, prefixOf } from './api-key-codec.js';
 import { FailureLimiter } from './failure-limiter.js';
 

@@ -1,4 +1,4 @@
-import { newId, type PrismaService } from '#platform';
+import { type Bus, newId, type PrismaService } from '#platform';
 
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
@@ -33,6 +33,7 @@ export class WorkspacesService {
     private readonly prisma: PrismaService,
     private readonly identities: IdentityRepository,
     private readonly tables: WorkspaceTables,
+    private readonly bus: Bus,
   ) {}
 
   /** Who asks and where they are a member. Throws `unauthenticated` if the user is gone. */
@@ -49,7 +50,7 @@ export class WorkspacesService {
     if (!identity.scopes.includes('admin')) throw forbidden();
     const { name } = parseInput(newWorkspaceInput, input);
     const workspaceId = newId();
-    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+    const made = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       const workspace = await this.tables.workspaces.insert(tx, { id: workspaceId, name });
       await this.tables.memberships.insert(tx, { workspaceId, userId: identity.userId }, 'owner');
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };
@@ -62,6 +63,8 @@ export class WorkspacesService {
       });
       return workspace;
     });
+    this.bus.publish('access-changed', { workspaceId });
+    return made;
   }
 
   /** The principal's workspace; `not_found` without the right to read it. */

@@ -54,11 +54,11 @@ export class ActingAgents {
     return { model: withRoundLimit(model, limitMs), modelName };
   }
 
-  /** The instance's limits of a conversation, tightened by those of the agent. */
-  limitsOf(agent: Pick<AgentPreset, 'limits'> | null): LoopLimits {
+  /** The instance's limits of a conversation, tightened by those of the agent, and by `maxRounds`. */
+  limitsOf(agent: Pick<AgentPreset, 'limits'> | null, maxRounds = Infinity): LoopLimits {
     const { MAX_ROUNDS, MAX_TOOL_CALLS_PER_ROUND, MAX_OUTPUT_BYTES } = this.config.values;
     const limits = {
-      maxRounds: MAX_ROUNDS,
+      maxRounds: Math.min(MAX_ROUNDS, maxRounds),
       maxToolCallsPerRound: MAX_TOOL_CALLS_PER_ROUND,
       maxOutputBytes: MAX_OUTPUT_BYTES,
       maxRestartsPerRound,

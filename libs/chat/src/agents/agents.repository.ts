@@ -67,6 +67,16 @@ export class AgentsRepository {
     return row === undefined ? null : toAgent(row, row);
   }
 
+  /** Everything but ids that an agent of the workspace can be asked for by, in one round trip; says nothing about rights. */
+  async namesNow(workspaceId: string): Promise<ReadonlySet<string>> {
+    const rows = await this.postgres.readInWorkspace<Pick<AgentFace, 'slug' | 'name'>>(workspaceId, {
+      name: 'agent-names',
+      text: 'SELECT slug, name FROM agent WHERE workspace_id = $1 AND archived_at IS NULL',
+      values: [workspaceId],
+    });
+    return new Set(rows.flatMap(({ slug, name }) => [slug, name]));
+  }
+
   async create(
     tx: PrismaTransaction,
     scope: Scope,

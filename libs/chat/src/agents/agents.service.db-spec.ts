@@ -65,6 +65,22 @@ describe('agents', () => {
     expect(await agents.listed(here.viewer)).toEqual([face, expect.objectContaining({ name: 'Second' })]);
   });
 
+  it('may be meant by whatever finds them, from the moment they are made, renamed or archived here', async () => {
+    const { workspaceId } = here.owner;
+    const meant = (...refs: string[]) => Promise.all(refs.map((ref) => agents.mayBeNamed(workspaceId, ref)));
+    expect(await meant('clerk', 'Clerk')).toEqual([false, false]);
+    const { id } = await made();
+    const upper = id.toUpperCase();
+    expect(await agents.find(here.viewer, upper)).toMatchObject({ id });
+    expect(await meant('clerk', 'Clerk', id, upper, 'CLERK')).toEqual([true, true, true, true, false]);
+    await changed(id, { name: 'Judge' });
+    expect(await meant('Judge', 'Clerk')).toEqual([true, false]);
+    await made({ name: 'Second' });
+    expect(await meant('second')).toEqual([true]);
+    await agents.archive(here.admin, 'second');
+    expect(await meant('second')).toEqual([false]);
+  });
+
   it('are found in their own workspace only', async () => {
     const { id } = await made();
     const elsewhere = await identities.workspaceOf(newId());

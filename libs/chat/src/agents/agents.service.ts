@@ -10,7 +10,16 @@ import {
   type Principal,
   scopeOf,
 } from '#auth';
-import { newId, PrismaService, type PrismaTransaction, toSlug } from '#platform';
+import {
+  isId,
+  newId,
+  PrismaService,
+  type PrismaTransaction,
+  systemClock,
+  TimedCache,
+  toSlug,
+  toStorableText,
+} from '#platform';
 import { lockWorkspace, recordChange, ToolCatalog } from '#tools';
 
 import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ListedAgent } from './agent.js';
@@ -30,6 +39,9 @@ import {
 import { type AgentFace, AgentsRepository, hashOf } from './agents.repository.js';
 
 const MAX_AGENTS = 100;
+
+/** How long another process may go on without an agent that was named here, ms. */
+const FRESH_MS = 1_000;
 
 const PLAIN: AgentSettings = {
   ...{ model: null, instructions: '', tools: [], externalTools: [] },
@@ -51,6 +63,8 @@ export interface AgentChange {
  */
 @Injectable()
 export class AgentsService {
+  private readonly names = new TimedCache<ReadonlySet<string>>({ clock: systemClock, ttlMs: FRESH_MS, max: 10_000 });
+
   constructor(
     private readonly prisma: PrismaService,
     private readonly agents: AgentsRepository,
@@ -81,6 +95,13 @@ export class AgentsService {
     const agent = mayRead ? await this.agents.findNow(workspaceId, ref) : null;
     if (agent === null) throw agentNotFound();
     return agent;
+  }
+
+  /** Whether `ref` may name one, now or up to a second ago: for what else it may be the name of. Ids may be spelt in several ways. */
+  async mayBeNamed(workspaceId: string, ref: string): Promise<boolean> {
+    if (isId(ref)) return true;
+    const names = await this.names.get(workspaceId, () => this.agents.namesNow(workspaceId));
+    return names.has(toStorableText(ref));
   }
 
   /** What these versions hold, for jobs at work, in the order of the pins; also of archived agents. Throws `agent_gone`. */
@@ -161,7 +182,7 @@ export class AgentsService {
   /** Nobody finds it any more and its name is free; jobs that use it go on. Throws `not_found`, `conflict` (the default, beside others). */
   async archive(principal: MemberPrincipal, ref: string): Promise<Agent> {
     assertMayManage(principal);
-    return this.prisma.withWorkspace(principal, async (tx) => {
+    const archived = await this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, principal.workspaceId);
       const agent = await this.get(tx, principal, ref);
       const others = await this.agents.listed(tx, scopeOf(principal));
@@ -170,6 +191,8 @@ export class AgentsService {
       await audit(tx, principal, { action: 'agent-archived', agent });
       return { ...agent, isDefault: false, archivedAt: Date.now() };
     });
+    this.names.forget(principal.workspaceId);
+    return archived;
   }
 
   /** The next version, unless it would say what the present one says. */
@@ -203,17 +226,19 @@ export class AgentsService {
     return agent;
   }
 
-  private change(
+  private async change(
     principal: MemberPrincipal,
     action: string,
     run: (tx: PrismaTransaction) => Promise<string>,
   ): Promise<Agent> {
-    return this.prisma.withWorkspace(principal, async (tx) => {
+    const changed = await this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, principal.workspaceId);
       const agent = await this.get(tx, principal, await run(tx));
       await audit(tx, principal, { action, agent });
       return agent;
     });
+    this.names.forget(principal.workspaceId);
+    return changed;
   }
 }
 

@@ -8,6 +8,11 @@ import { toContent } from '../threads/turn-message-part.repository.js';
 import type { Answer, NewAnswer } from './answer.js';
 import { insertAnswerSql, toBody } from './answer-part.repository.js';
 
+const lockThreadSql = 'SELECT 1 FROM thread WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE';
+
+/** A start holds a thread for as long as one statement takes; less than Postgres needs to call two that wait for each other a deadlock. */
+const threadWaitMs = 250;
+
 /** Answers of jobs that go on, written in the transaction that holds the job. */
 @Injectable()
 export class AnswerWritesRepository {
@@ -36,8 +41,8 @@ export class AnswerWritesRepository {
 
   /**
    * What is said beside the results of a round joins the job's thread. While a job waits, nobody else takes positions of its
-   * thread. Who starts a job there may hold the thread and want the job: then nothing is written, and the failure is one that
-   * `isOvertaken` recognises.
+   * thread. Who starts a job there holds the thread and may want the session, which is held here: so this waits for a moment only,
+   * and then gives way; nothing is written, and the failure is one that `isOvertaken` recognises.
    */
   async keepSaid(
     { client, workspaceId, jobId, row: { threadId, createdBy } }: HeldJob,
@@ -46,10 +51,11 @@ export class AnswerWritesRepository {
   ): Promise<void> {
     if (threadId === null || said.length === 0) return;
     const rows = said.map((message, i) => ({ i, id: newId(), role: message.role, content: toContent(message) }));
-    await client.query('SELECT 1 FROM thread WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE NOWAIT', [
-      workspaceId,
-      threadId,
-    ]);
+    const locked = await client.query(`${lockThreadSql} SKIP LOCKED`, [workspaceId, threadId]);
+    if (locked.rowCount === 0) {
+      await client.query(`SET LOCAL lock_timeout = ${threadWaitMs}`);
+      await client.query(lockThreadSql, [workspaceId, threadId]);
+    }
     await client.query(
       `WITH moved AS (
          UPDATE thread SET next_position = next_position + $7::int, updated_at = clock_timestamp()

@@ -129,6 +129,27 @@ export class AnswersRepository {
     });
   }
 
+  /**
+   * What users have said in a thread since a call of a client was handed out there, oldest first: with results of its round, and
+   * in later turns.
+   */
+  async saidSince(
+    { workspaceId, id: principal }: Asker,
+    { threadId, callId, limit }: { readonly threadId: string; readonly callId: string; readonly limit: number },
+  ): Promise<readonly unknown[]> {
+    const rows = await this.postgres.readInWorkspace<{ content: unknown }>(workspaceId, {
+      name: 'answer-said-since',
+      text: `SELECT m.content FROM openai_call_id o
+               JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = o.job_id AND c.call_id = o.call_id
+               JOIN message a ON a.workspace_id = $1 AND a.job_id = o.job_id AND a.thread_id = $3
+               JOIN message m ON m.workspace_id = $1 AND m.thread_id = $3 AND m.position > a.position AND m.role = 'user'
+                AND (m.said_to_job_id IS DISTINCT FROM o.job_id OR m.after_round >= c.round)
+              WHERE o.workspace_id = $1 AND o.principal = $2 AND o.call_id = $4 ORDER BY m.position LIMIT $5`,
+      values: [workspaceId, principal, threadId, callId, limit],
+    });
+    return rows.map(({ content }) => content);
+  }
+
   /** The newest answer of a job, inside the transaction that holds the job; null: its starter was no OpenAI client. */
   async latestOf(client: SqlClient, workspaceId: string, jobId: string): Promise<Answer | null> {
     const { rows } = await client.query<AnswerRow>(

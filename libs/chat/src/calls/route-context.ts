@@ -17,7 +17,7 @@ export interface CallTerms {
 
 /** By what the calls of a job are judged. */
 export function routeContext(
-  job: ClaimedJob,
+  job: Pick<ClaimedJob, 'workspaceId' | 'jobId' | 'threadId' | 'createdBy' | 'principal'>,
   { client, toolApproval, callerPolicies = [], agent = null }: CallTerms,
   offered: readonly OfferedTool[],
 ): RouteContext {

@@ -32,6 +32,11 @@ export interface Conversation {
   readonly said: ReadonlyMap<number, readonly ChatMessage[]>;
 }
 
+/** Of a job that has not begun, in a thread that has nothing to tell. */
+export const NOTHING_SAID: Conversation = {
+  ...{ messages: [], jobs: new Map(), rounds: [], calls: [], openRound: null, said: new Map() },
+};
+
 interface Row {
   readonly i: number;
   readonly messages: readonly HistoryMessage[] | null;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type MessageRow, type Prisma, PrismaService, type Scope } from '#platform';
 
+import { assertReadable } from './assert-readable.js';
 import type { Message } from './thread.js';
 
 /** A page by position: oldest first, after a position; with `reverse`: newest first, before it. `limit` is 1 to 100. */
@@ -25,7 +26,7 @@ export class MessagesRepository {
 
   /**
    * The same page of many threads, by thread, however many there are: two statements. One more than `limit` may come back for
-   * a thread: then it has a next page.
+   * a thread: then it has a next page. Throws `too_large`.
    */
   listInThreads(scope: Scope, threadIds: readonly string[], page: PositionPage): Promise<Map<string, Message[]>> {
     const { limit, after, reverse = false } = page;
@@ -33,12 +34,13 @@ export class MessagesRepository {
       const [ids, workspaceId, most] = [[...threadIds], scope.workspaceId, limit + 1];
       // Two texts: the direction is not a parameter, and only a plain ORDER BY is read from the index.
       const picked = reverse
-        ? await tx.$queryRaw<{ id: string }[]>`SELECT m.id FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
-            SELECT x.id FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
+        ? await tx.$queryRaw<Picked[]>`SELECT m.id, m.bytes FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
+            SELECT x.id, octet_length(x.content::text) AS bytes FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
                AND x.position < ${after ?? endOfTime} ORDER BY x.position DESC LIMIT ${most}) m`
-        : await tx.$queryRaw<{ id: string }[]>`SELECT m.id FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
-            SELECT x.id FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
+        : await tx.$queryRaw<Picked[]>`SELECT m.id, m.bytes FROM unnest(${ids}::uuid[]) AS t(id), LATERAL (
+            SELECT x.id, octet_length(x.content::text) AS bytes FROM message x WHERE x.workspace_id = ${workspaceId}::uuid AND x.thread_id = t.id
                AND x.position > ${after ?? 0} ORDER BY x.position LIMIT ${most}) m`;
+      assertReadable(picked.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0));
       const rows = await tx.message.findMany({
         where: { AND: [readable(scope), { id: { in: picked.map(({ id }) => id) } }] },
         orderBy: { position: reverse ? 'desc' : 'asc' },
@@ -55,6 +57,12 @@ export class MessagesRepository {
       return new Map(rows.map((row) => [row.threadId, row._count]));
     });
   }
+}
+
+interface Picked {
+  readonly id: string;
+  /** Null: it is the answer of a job, whose rounds have the text. */
+  readonly bytes: number | null;
 }
 
 /** Positions are Postgres integers. */

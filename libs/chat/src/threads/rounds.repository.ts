@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
 import { ShownTextsRepository } from '#jobs';
-import { type Prisma, PrismaService, type RoundRow, type Scope } from '#platform';
+import { Prisma, PrismaService, type PrismaTransaction, type RoundRow, type Scope } from '#platform';
 import { type ToolCallRecord, toToolCallRecord } from '#tools';
 
 import type { ChosenAgent } from '../agents/agent.js';
+import { assertReadable } from './assert-readable.js';
 
 /** A committed round: one answer of the model. Instants in ms since the epoch. */
 export interface RoundRecord {
@@ -34,9 +35,13 @@ export class RoundsRepository {
     private readonly shown: ShownTextsRepository,
   ) {}
 
-  /** The committed rounds of these jobs that say something, in order: the one that chooses an agent has number 0. */
+  /**
+   * The committed rounds of these jobs that say something, in order: the one that chooses an agent has number 0. Throws
+   * `too_large`.
+   */
   roundsInScope(scope: Scope, jobIds: readonly string[]): Promise<RoundRecord[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
+      await this.assertReadable(tx, sizeOfRounds(scope, jobIds));
       const rows = await tx.round.findMany({
         where: { ...ofJobs(scope, jobIds), number: { gt: 0 } },
         orderBy: [{ jobId: 'asc' }, { number: 'asc' }],
@@ -90,9 +95,10 @@ export class RoundsRepository {
     return new Map(rows.flatMap(({ id, agent }) => (agent === null ? [] : [[id, agent] as const])));
   }
 
-  /** The tool calls of these jobs, in the order in which they were asked for. */
+  /** The tool calls of these jobs, in the order in which they were asked for. Throws `too_large`. */
   toolCallsInScope(scope: Scope, jobIds: readonly string[]): Promise<ToolCallRecord[]> {
     return this.prisma.withWorkspace(scope, async (tx) => {
+      await this.assertReadable(tx, sizeOfToolCalls(scope, jobIds));
       const rows = await tx.toolCall.findMany({
         where: { AND: [scope.where('ToolCall'), ofJobs(scope, jobIds)] },
         orderBy: [{ jobId: 'asc' }, { round: 'asc' }, { ordinal: 'asc' }],
@@ -113,11 +119,26 @@ export class RoundsRepository {
       return rows.map(toToolCallRecord);
     });
   }
+
+  private async assertReadable(tx: PrismaTransaction, size: Prisma.Sql): Promise<void> {
+    const [row] = await tx.$queryRaw<{ bytes: number | null }[]>(size);
+    assertReadable(row?.bytes ?? 0);
+  }
 }
 
 /** What a job itself has said, in order; what nodes of a workflow said is theirs. */
 export function contentOf(rounds: readonly Pick<RoundRecord, 'nodeRun' | 'text'>[]): string {
   return rounds.map(({ nodeRun, text }) => (nodeRun === null ? text : '')).join('');
+}
+
+function sizeOfRounds({ workspaceId }: Scope, jobIds: readonly string[]): Prisma.Sql {
+  return Prisma.sql`SELECT sum(octet_length(text) + octet_length(reasoning))::float8 AS bytes FROM round
+    WHERE workspace_id = ${workspaceId}::uuid AND job_id = ANY(${[...jobIds]}::uuid[])`;
+}
+
+function sizeOfToolCalls({ workspaceId }: Scope, jobIds: readonly string[]): Prisma.Sql {
+  return Prisma.sql`SELECT sum(octet_length(arguments) + coalesce(octet_length(result), 0))::float8 AS bytes FROM tool_call
+    WHERE workspace_id = ${workspaceId}::uuid AND job_id = ANY(${[...jobIds]}::uuid[])`;
 }
 
 /** Rows of a job are as readable as the job. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, type Scope, systemClock } from '#platform';
+import { BUS, type Bus, patience, type Scope, systemClock } from '#platform';
 
 import { isTerminal } from '../job.lifecycle.js';
 import { JobsRepository } from '../jobs.repository.js';
@@ -105,16 +105,21 @@ export class JobStopper {
 
   /** The hint makes it quick, the poll makes it sure. */
   private async waitForEnd(scope: Scope, jobId: string): Promise<StopState> {
-    const giveUpAt = systemClock.monotonic() + stopPatienceMs;
     let wake: () => void = () => undefined;
+    const waiting = { isOver: false };
+    const timeout = patience(systemClock, stopPatienceMs, () => {
+      waiting.isOver = true;
+      wake();
+    });
     const off = this.bus.subscribe('job-events', (hint) => {
       if (hint.jobId === jobId) wake();
     });
     try {
-      while (systemClock.monotonic() < giveUpAt) {
+      for (;;) {
         const job = await this.jobs.findInScope(scope, jobId);
         if (job === null) return 'not_found';
         if (isTerminal(job.status)) return job.status === 'cancelled' ? 'aborted' : 'already_terminal';
+        if (waiting.isOver) return 'cancel_requested';
         await new Promise<void>((resolve) => {
           const timer = systemClock.after(stopPollMs, resolve);
           wake = () => {
@@ -123,8 +128,8 @@ export class JobStopper {
           };
         });
       }
-      return 'cancel_requested';
     } finally {
+      timeout.cancel();
       off();
     }
   }

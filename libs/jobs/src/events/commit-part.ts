@@ -10,9 +10,9 @@ export interface CommitPart<Row extends readonly unknown[]> {
   /** Postgres array element type of each column, in the order of `Row`; the first two are workspace_id and job_id. */
   readonly columns: readonly (readonly [name: string, type: string])[];
   /**
-   * The data-modifying statement. `rows` names a relation with `columns`; it must join the relation `up` (workspace_id, id,
-   * lease_epoch, thread_id, created_by), which holds the jobs whose lease was found valid, and return one row per row
-   * written.
+   * The data-modifying statement. `rows` names a relation with `columns` and `lease_epoch`, which has the rows of the jobs
+   * whose lease was found valid; the relation `up` (workspace_id, id, lease_epoch, thread_id, created_by) has these jobs. It
+   * must return one row per row written.
    */
   readonly sql: (rows: string) => string;
   /** A second statement of the part, which may write less or nothing: `rows` as above, `written` what `sql` returns. */
@@ -49,14 +49,21 @@ export function statementName(what: string, parts: readonly CommitPart<readonly 
   return `${what}#${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
 }
 
-/** SQL clauses that follow a `WITH … up AS (…)`; the rows of part k are parameter `$(first + k)`. */
+/**
+ * SQL clauses that follow a `WITH … up AS (…)`. Each column of a part is an array and a parameter, in the order of
+ * `partParameters`, the first one `$first`: Postgres reads them at less than half the cost of as many rows in JSON.
+ */
 export function partClauses(parts: readonly CommitPart<readonly unknown[]>[], first: number): string {
+  let next = first;
   return parts
-    .map(({ name, columns, sql, beside }, i) => {
+    .map(({ name, columns, sql, beside }) => {
       const rows = `${name}_rows`;
       const more = beside?.(rows, name);
+      const arrays = columns.map(([, type]) => `$${next++}::${isArray(type) ? 'text' : type}[]`);
+      const fields = columns.map(([column, type]) => (isArray(type) ? `r.${column}::${type}` : `r.${column}`));
       return `,
-${rows} AS (SELECT r.* FROM json_to_recordset($${first + i}::json) AS r(${columns.map((column) => column.join(' ')).join(', ')})
+${rows} AS (SELECT ${fields.join(', ')}, up.lease_epoch
+  FROM unnest(${arrays.join(', ')}) AS r(${columns.map(([column]) => column).join(', ')})
   JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id),
 ${name} AS (${sql(rows)})${more === undefined ? '' : `,\n${more.name} AS (${more.sql})`}`;
     })
@@ -73,13 +80,28 @@ export function partChecks(parts: readonly CommitPart<readonly unknown[]>[]): st
     .join('');
 }
 
-/** One JSON parameter per part. */
-export function partParameters(parts: readonly CommitPart<readonly unknown[]>[], rows: readonly PartRow[]): string[] {
-  return parts.map((part) =>
-    JSON.stringify(
-      rows
-        .filter((row) => row.part === part)
-        .map(({ row }) => Object.fromEntries(part.columns.map(([name], column) => [name, row[column]]))),
-    ),
-  );
+/** An array for each column of each part. */
+export function partParameters(
+  parts: readonly CommitPart<readonly unknown[]>[],
+  rows: readonly PartRow[],
+): (readonly unknown[])[] {
+  return parts.flatMap((part) => {
+    const own = rows.filter((row) => row.part === part);
+    return part.columns.map(([, type], column) => own.map(({ row }) => toElement(row[column], type)));
+  });
+}
+
+function isArray(type: string): boolean {
+  return type.endsWith('[]');
+}
+
+/** The driver writes arrays of plain values: what is more than that goes as its text. */
+function toElement(value: unknown, type: string): unknown {
+  if (value === null || value === undefined) return null;
+  if (type === 'json' || type === 'jsonb') return JSON.stringify(value);
+  return Array.isArray(value) ? toArrayText(value) : value;
+}
+
+function toArrayText(values: readonly unknown[]): string {
+  return `{${values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }

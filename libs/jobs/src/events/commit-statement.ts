@@ -97,9 +97,9 @@ up AS (
 logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, events, at)
   SELECT up.workspace_id, up.id, up.base + e.o, up.lease_epoch, e.a, e.t, e.b, e.c, clock_timestamp()
-    FROM json_to_recordset($3::json) AS e(i int, o int, a int, t text, b jsonb, c int) JOIN up USING (i))`;
+    FROM unnest($3::int[], $4::int[], $5::int[], $6::text[], $7::jsonb[], $8::int[]) AS e(i, o, a, t, b, c) JOIN up USING (i))`;
 
-const firstPartParameter = 4;
+const firstPartParameter = 9;
 
 interface Statement {
   readonly name: string;
@@ -143,16 +143,21 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
     restarts: write.counts.restarts,
     content: write.counts.contentLength,
   }));
-  const events = writes.flatMap((write, i) => {
-    let o = 0;
-    return toLogRows(write.events).map(({ type, body, events: c }) => {
-      o += c;
-      return { i, o, a: write.attempt, t: type, b: body, c };
-    });
-  });
   const rows = writes.flatMap((write) => write.rows);
-  const parts = partParameters(partsOf(rows), rows);
-  return [JSON.stringify(jobs), jobTimeoutMs, JSON.stringify(events), ...parts];
+  return [JSON.stringify(jobs), jobTimeoutMs, ...eventColumns(writes), ...partParameters(partsOf(rows), rows)];
+}
+
+/** Of each row of the log: its write, its place in it, attempt, type, body and how many events it holds. */
+function eventColumns(writes: readonly JobWrite[]): unknown[][] {
+  const columns: unknown[][] = [[], [], [], [], [], []];
+  writes.forEach((write, i) => {
+    let place = 0;
+    for (const { type, body, events } of toLogRows(write.events)) {
+      place += events;
+      [i, place, write.attempt, type, JSON.stringify(body), events].forEach((value, k) => columns[k]?.push(value));
+    }
+  });
+  return columns;
 }
 
 function toMove(move: JobMove | undefined): object {

@@ -4,7 +4,7 @@ import { crashpoint } from '#platform';
 
 import { type HeldJob, JobAmender } from '../amend/job-amender.js';
 import type { Interrupt, InterruptKind, Outcome } from './interrupt.js';
-import { requestNotFound } from './interrupts.errors.js';
+import { alreadyAnswered, requestNotFound } from './interrupts.errors.js';
 import { InterruptsRepository } from './interrupts.repository.js';
 
 /** A request and its job, both held: what is seen here is what the settlement commits on. */
@@ -44,7 +44,8 @@ export class InterruptSettler {
 
   /**
    * `decide` looks at the request under the lock and writes what the answer means; null leaves it open. It throws to refuse:
-   * then nothing is stored. Gives the request as it then is. Throws `not_found` when there is none with this id in this job.
+   * then nothing is stored. Gives the request as it then is. Throws `not_found` when there is none with this id in this job, and
+   * `already_answered` where the job is cancelled for having asked, also before it is.
    */
   async settle(
     ref: { readonly workspaceId: string; readonly jobId: string; readonly id: string },
@@ -55,6 +56,7 @@ export class InterruptSettler {
       if (interrupt === null || interrupt.jobId !== ref.jobId) throw requestNotFound();
       const settlement = await decide({ job, interrupt });
       if (settlement === null) return interrupt;
+      if (interrupt.refused) throw alreadyAnswered({ status: 'cancelled', outcome: null });
       const ended = await this.store({ job, interrupt }, settlement);
       if (settlement.runnable === true) job.requeue('request answered');
       else await this.requeueIfSettled(job);

@@ -87,7 +87,7 @@ export class InterruptTimers {
     await this.settler.settle(due, async (held) => {
       const { status, expiresAt, kind } = held.interrupt;
       const handler = this.handlers.get(kind);
-      if (status !== 'open' || !held.job.isOpen || handler === undefined) return null;
+      if (status !== 'open' || held.interrupt.refused || !held.job.isOpen || handler === undefined) return null;
       if (due.due === 'claim') return (await handler.lapse?.(held)) ?? null;
       return expiresAt === null ? null : handler.expire(held);
     });

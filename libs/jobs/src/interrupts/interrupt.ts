@@ -58,6 +58,8 @@ export interface Interrupt {
   /** client_tool: whose clients may serve it, and on which device if it is bound to one. */
   readonly principal: string | null;
   readonly deviceId: string | null;
+  /** Nobody is to be waited for: the job is cancelled for having asked. */
+  readonly refused: boolean;
 }
 
 /** A request to be opened; where its job stands among others is looked up when it is stored. `expiresInMs` null: it never expires. */

@@ -20,6 +20,8 @@ export interface InterruptFilter {
   readonly kinds?: readonly string[];
   readonly tool?: string;
   readonly jobId?: string;
+  /** A job with all jobs below it, if it is one that a person started; else that one alone. */
+  readonly rootJobId?: string;
   readonly threadId?: string;
   /** The user whom it waits for, as the one who started the job. */
   readonly requester?: string;
@@ -47,7 +49,7 @@ const selected = `i.workspace_id AS "workspaceId", i.id, i.kind, i.status, i.job
   i.thread_id AS "threadId", i.tool_call_id AS "toolCallId", i.call_id AS "callId", i.tool, i.node_id AS "nodeId", i.path, i.title,
   i.request, i.outcome, i.decided_by AS "decidedBy", i.decided_at AS "decidedAt", i.created_at AS "createdAt",
   i.expires_at AS "expiresAt", i.expire_action AS "expireAction", i.requester, i.decidable_by AS "decidableBy",
-  i.four_eyes AS "fourEyes", i.admin_required AS "adminRequired", i.principal, i.device_id AS "deviceId"`;
+  i.four_eyes AS "fourEyes", i.admin_required AS "adminRequired", i.principal, i.device_id AS "deviceId", i.refused`;
 
 const settleSql = `UPDATE interrupt SET status = $3, outcome = $4, decided_by = $5, decided_at = clock_timestamp(), remind_at = NULL,
        claim_until = NULL
@@ -210,7 +212,7 @@ function readable(scope: Scope): Prisma.InterruptWhereInput {
 }
 
 function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
-  const { statuses, kinds, decidableBy, createdAfter, createdBefore, decider, ...equal } = filter;
+  const { statuses, kinds, decidableBy, createdAfter, createdBefore, decider, rootJobId, ...equal } = filter;
   return {
     ...equal,
     ...(statuses === undefined ? {} : { status: { in: [...statuses] } }),
@@ -220,6 +222,8 @@ function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {
       ...(createdAfter === undefined ? [] : [{ id: { gte: firstIdAt(createdAfter) } }]),
       ...(createdBefore === undefined ? [] : [{ id: { lt: firstIdAt(createdBefore) } }]),
       ...(decider === undefined ? [] : [decidableWith(decider)]),
+      // What the root asks itself names no root.
+      ...(rootJobId === undefined ? [] : [{ OR: [{ jobId: rootJobId }, { rootJobId }] }]),
     ],
   };
 }

@@ -53,7 +53,7 @@ const opened: CommitPart<Row> = {
     ['body', 'json'],
   ],
   sql: (rows) => `INSERT INTO interrupt (${columns})
-  SELECT ${values} FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id ${ofJob},
+  SELECT ${values} FROM ${rows} r ${ofJob},
     json_to_record(r.body) AS ${fields} RETURNING ${told}`,
   beside: (_rows, written) => ({ name: 'notified_requests', sql: notifyOfRequestsSql(written) }),
 };

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Postgres } from '#platform';
 
 import type { JobRef } from '../run/lease.repository.js';
+import { personKinds } from './interrupt.js';
 
 /** The job that a client started: the wish was its own. */
 const dueSql = `SELECT DISTINCT j.workspace_id AS "workspaceId", j.id AS "jobId"
@@ -10,10 +11,14 @@ const dueSql = `SELECT DISTINCT j.workspace_id AS "workspaceId", j.id AS "jobId"
  WHERE i.status = 'open' AND i.refused AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL
    AND j.id NOT IN (SELECT unnest($2::uuid[])) LIMIT $1`;
 
+/** A worker of an older build opens requests without saying that they are refused; the job says it. */
+const isRefused = `(i.refused OR i.kind IN (${personKinds.map((kind) => `'${kind}'`).join(', ')}) AND EXISTS (
+    SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.id = $2 AND j.input->>'humanWait' = 'reject'))`;
+
 const openSql = `SELECT EXISTS (SELECT 1 FROM interrupt i
-  WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open' AND i.refused)
+  WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open' AND ${isRefused})
  OR EXISTS (SELECT 1 FROM interrupt i
-  WHERE i.workspace_id = $1 AND i.root_job_id = $2 AND i.status = 'open' AND i.refused) AS found`;
+  WHERE i.workspace_id = $1 AND i.root_job_id = $2 AND i.status = 'open' AND ${isRefused}) AS found`;
 
 /** Requests to people that no person is to answer. */
 @Injectable()

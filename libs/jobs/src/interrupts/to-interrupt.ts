@@ -55,5 +55,6 @@ export function toInterrupt(row: StoredInterrupt): Interrupt {
     adminRequired: row.adminRequired,
     principal: row.principal,
     deviceId: row.deviceId,
+    refused: row.refused,
   };
 }

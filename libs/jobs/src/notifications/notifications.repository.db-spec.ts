@@ -73,16 +73,6 @@ describe('the notifications of somebody', () => {
     expect(await repository.countMine(scope, { read: false })).toBe(0);
   });
 
-  it('are found by a live bell as long as they are unread', async () => {
-    const { scope } = await someone(2);
-    const repository = door.app.get(NotificationsRepository);
-    const mine = new Set((await list(scope)).map(({ id }) => id));
-    const unread = async () => (await repository.unreadIds(door.workspaceId, 100)).filter((id) => mine.has(id));
-    expect(await unread()).toEqual([...mine]);
-    await repository.markRead(scope);
-    expect(await unread()).toEqual([]);
-  });
-
   it('go with their job', async () => {
     const { scope, jobIds } = await someone(2);
     await door.rows(`UPDATE job SET finished_at = clock_timestamp() - interval '9 years' WHERE id = $1`, [jobIds[0]]);

@@ -27,13 +27,38 @@ const listSql = (compare: '<' | '>', direction: 'DESC' | 'ASC'): string => `SELE
   SELECT * FROM notification n WHERE ${mine} AND ($5::uuid IS NULL OR n.id ${compare} $5) ORDER BY n.id ${direction} LIMIT $6) n
   ${about} ORDER BY n.id ${direction}`;
 
-const readSql = `UPDATE notification n SET read_at = clock_timestamp()
+const readSql = `UPDATE notification n SET read_at = clock_timestamp(), changed_in = pg_current_xact_id()
   WHERE n.workspace_id = $1 AND n.user_id = $2 AND n.read_at IS NULL AND ($3::uuid IS NULL OR n.id = $3) AND ($4::uuid IS NULL OR n.id <= $4)`;
+
+/** Transactions before the floor have ended, so they can change nothing any more. A dump of another server may know later ones. */
+const changedSql = `SELECT now.floor::text, n.id, n.user_id AS "userId", n.changed_in::text AS "changedIn"
+   FROM (SELECT pg_snapshot_xmin(s) AS floor, pg_snapshot_xmax(s) AS ceiling FROM pg_current_snapshot() s) now
+   LEFT JOIN LATERAL (
+     SELECT id, user_id, changed_in FROM notification
+      WHERE workspace_id = $1 AND changed_in >= coalesce($2::text::xid8, now.floor) AND changed_in < now.ceiling
+      ORDER BY changed_in DESC LIMIT $3) n ON true`;
+
+type ChangeRow = { readonly floor: string } & (
+  | { readonly id: string; readonly userId: string; readonly changedIn: string }
+  | { readonly id: null; readonly userId: null; readonly changedIn: null }
+);
 
 const forgetSql = `DELETE FROM notification WHERE workspace_id = $1 AND id IN (
   SELECT n.id FROM (SELECT user_id FROM notification WHERE workspace_id = $1 GROUP BY 1 HAVING count(*) > $2) u
    CROSS JOIN LATERAL (SELECT id FROM notification WHERE workspace_id = $1 AND user_id = u.user_id
                         ORDER BY id DESC OFFSET $2) n LIMIT ${forgottenAtOnce})`;
+
+/** What has changed, and from where the next look goes on. */
+export interface NotificationChanges {
+  /** The first transaction that had not ended. */
+  readonly floor: string;
+  readonly changed: readonly {
+    readonly id: string;
+    readonly userId: string;
+    /** The transaction that has changed it last. */
+    readonly changedIn: string;
+  }[];
+}
 
 /** What people were told. Everybody has only their own: the user of the scope is part of every statement. */
 @Injectable()
@@ -59,14 +84,18 @@ export class NotificationsRepository {
     });
   }
 
-  /** Ids of what nobody has read yet in a workspace, the newest `limit` of them. Says nothing about whose they are. */
-  async unreadIds(workspaceId: string, limit: number): Promise<string[]> {
-    const rows = await this.postgres.readInWorkspace<{ id: string }>(workspaceId, {
-      name: 'unread-notifications',
-      text: `SELECT id FROM notification WHERE workspace_id = $1 AND read_at IS NULL ORDER BY id DESC LIMIT $2`,
-      values: [workspaceId, limit],
+  /**
+   * What was written or read by transaction `floor` and later ones, the latest change first and `limit` at most. `floor` null: by those
+   * that have not ended now. Says nothing about rights.
+   */
+  async changedFrom(workspaceId: string, floor: string | null, limit: number): Promise<NotificationChanges> {
+    const rows = await this.postgres.readInWorkspace<ChangeRow>(workspaceId, {
+      name: 'changed-notifications',
+      text: changedSql,
+      values: [workspaceId, floor, limit],
     });
-    return rows.map(({ id }) => id);
+    const changed = rows.flatMap(({ id, userId, changedIn }) => (id === null ? [] : [{ id, userId, changedIn }]));
+    return { floor: rows[0]?.floor ?? '', changed };
   }
 
   async countMine(scope: Scope, filter: NotificationFilter): Promise<number> {

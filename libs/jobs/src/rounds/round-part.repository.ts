@@ -61,9 +61,9 @@ const rounds: CommitPart<Row> = {
   sql: (rows) => `INSERT INTO round (workspace_id, job_id, number, model, text, reasoning, finish_reason, partial,
     prompt_tokens, completion_tokens, usage_estimated, epoch, started_at, finished_at, node_run, branch, captured)
   SELECT r.workspace_id, r.job_id, r.number, r.model, r.text, r.reasoning, r.finish_reason, r.partial, r.prompt,
-    r.completion, r.estimated, up.lease_epoch, to_timestamp(r.started_at / 1000), clock_timestamp(), r.node_run, r.branch,
+    r.completion, r.estimated, r.lease_epoch, to_timestamp(r.started_at / 1000), clock_timestamp(), r.node_run, r.branch,
     r.captured
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id RETURNING 1`,
+    FROM ${rows} r RETURNING 1`,
 };
 
 /** The row of a round, to be committed with its calls and event. */

@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
-
 import { Injectable } from '@nestjs/common';
 
-import { type Clock, Config, systemClock } from '#platform';
+import { type Clock, Config, processName, systemClock } from '#platform';
 
 import { EventLog } from '../events/event-log.js';
 import type { JobKind } from '../job.js';
@@ -22,13 +19,16 @@ const unbatched: FlushPolicy = { intervalMs: 1, chunks: 1, bytes: 1 };
 @Injectable()
 export class JobRunner {
   /** Names this process on the job rows it holds. */
-  readonly owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  readonly owner = processName();
   onSlotFree: () => void = () => undefined;
   private readonly clock: Clock = systemClock;
   private readonly keeper: LeaseKeeper;
   private readonly flush: FlushPolicy;
   private readonly slots: number;
   private readonly active = new Set<Promise<void>>();
+  /** Slots of jobs that may be about to begin. */
+  private kept = 0;
+  private noneKept: (() => void)[] = [];
 
   constructor(
     leases: LeaseRepository,
@@ -54,7 +54,7 @@ export class JobRunner {
   }
 
   get freeSlots(): number {
-    return this.slots - this.active.size;
+    return this.slots - this.active.size - this.kept;
   }
 
   get kinds(): JobKind[] {
@@ -63,6 +63,17 @@ export class JobRunner {
 
   handles(kind: string): boolean {
     return this.handlers.find(kind) !== undefined;
+  }
+
+  /** Keeps free slots for jobs whose claim is under way. */
+  keep(count: number): void {
+    this.kept += count;
+  }
+
+  /** The claim is through: what was had of it begins at once. */
+  giveBack(count: number): void {
+    this.kept -= count;
+    if (this.kept === 0) for (const done of this.noneKept.splice(0)) done();
   }
 
   /** Begins to run a claimed job; `claimedAt` is the monotonic instant before the claim was sent. */
@@ -90,6 +101,7 @@ export class JobRunner {
 
   /** Resolves when nothing runs any more: rounds may reach their commit within `graceMs`, then everything is given back. */
   async drain(graceMs: number): Promise<void> {
+    if (this.kept > 0) await new Promise<void>((done) => this.noneKept.push(done));
     for (const run of this.keeper.runs()) run.draining = true;
     const grace = this.clock.after(graceMs, () => {
       for (const run of this.keeper.runs()) run.abort(new Draining());

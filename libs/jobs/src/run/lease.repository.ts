@@ -9,6 +9,8 @@ export interface ClaimedJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: string;
+  /** The layout of what is stored of it, as its kind numbers them. */
+  readonly format: number;
   readonly epoch: number;
   /** Claims since the last committed progress, this one included. */
   readonly attempts: number;
@@ -65,7 +67,7 @@ export interface Renewed {
 }
 
 /** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
-export const jobFormat = 2;
+export const jobFormat = 3;
 
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
     JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"
@@ -92,7 +94,7 @@ logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, attempt, type, body, at)
   SELECT workspace_id, id, last_seq, lease_epoch, restarts, 'job-started', json_build_object('epoch', lease_epoch),
          clock_timestamp() FROM claimed)
-SELECT workspace_id AS "workspaceId", id AS "jobId", kind, lease_epoch AS epoch, attempts, thread_id AS "threadId",
+SELECT workspace_id AS "workspaceId", id AS "jobId", kind, format, lease_epoch AS epoch, attempts, thread_id AS "threadId",
        message_id AS "messageId", parent_job_id AS "parentJobId", workflow_id AS "workflowId", workflow_version AS "workflowVersion", created_by AS "createdBy", principal, model, input, key_cipher AS "keyCipher", restarts,
        rounds, tool_calls AS "toolCalls", prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
        content_length AS "contentLength", last_seq AS "lastSeq", cancel_requested_at IS NOT NULL AS "cancelRequested", answered, reason, error AS "lastError",

@@ -4,6 +4,7 @@ import { Config } from '#platform';
 
 import { ThreadLine } from '../line/thread-line.js';
 import { type JobRef, LeaseRepository } from './lease.repository.js';
+import { LostLeases } from './lost-leases.js';
 
 /** The floor under everything that is told by hint or doorbell: what the tables say has to go on. */
 @Injectable()
@@ -11,6 +12,7 @@ export class Sweeper {
   constructor(
     private readonly leases: LeaseRepository,
     private readonly line: ThreadLine,
+    private readonly lost: LostLeases,
     private readonly config: Config,
   ) {}
 
@@ -19,9 +21,10 @@ export class Sweeper {
     return (this.config.values.LEASE_MS / 2) * (0.75 + Math.random() / 2);
   }
 
-  /** Moves lines that stand still, then gives up to `limit` jobs that are claimable and seem forgotten. */
+  /** Moves lines that stand still and ends leases that are lost, then gives up to `limit` jobs that are claimable and seem forgotten. */
   async sweep(limit: number): Promise<(JobRef & { readonly kind: string })[]> {
     await this.line.advanceStuck();
+    await this.lost.end();
     return this.leases.findRunnable(limit, this.config.values.LEASE_MS / 4);
   }
 }

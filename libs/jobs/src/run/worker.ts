@@ -3,9 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BUS, type Bus, type Clock, crashpoint, systemClock, type Timer } from '#platform';
 
 import { Doorbell } from '../doorbell/doorbell.js';
+import type { JobKind } from '../job.js';
 import { Candidates } from './candidates.js';
 import { JobRunner } from './job-runner.js';
-import { type JobRef, LeaseRepository } from './lease.repository.js';
+import { type ClaimedJob, type JobRef, LeaseRepository } from './lease.repository.js';
 import { Sweeper } from './sweeper.js';
 
 /** Jobs heard of and not yet claimed; beyond it the table is asked again. */
@@ -14,6 +15,15 @@ const claimBatch = 100;
 const doorbellPollMs = 1_000;
 /** Somebody who changes a job from outside holds its row for a moment. */
 const lookAgainMs = 50;
+
+/** A place in a worker of this process, kept for a job that is being accepted here. One of both is called, once. */
+export interface Slot {
+  /** Names the process on the job's row. */
+  readonly owner: string;
+  /** The job is accepted, as claimed; `claimedAt` is a monotonic instant before its lease was asked for. */
+  begin(job: ClaimedJob, claimedAt: number): void;
+  release(): void;
+}
 
 /**
  * Takes jobs as long as it has free slots. It hears of them by bus hint (milliseconds), by doorbell (a second) and by
@@ -86,6 +96,28 @@ export class Worker {
     await this.runner.drain(graceMs);
   }
 
+  /**
+   * Keeps a slot for a job that is being accepted in this process, so that it needs no claim. Undefined: there is none, or
+   * others have waited for it before; the job waits like them.
+   */
+  reserve(kind: JobKind): Slot | undefined {
+    const { runner, candidates } = this;
+    const isFree = runner.freeSlots > 0 && candidates.size === 0 && !candidates.overflowed;
+    if (this.state !== 'taking' || !isFree || !runner.handles(kind)) return undefined;
+    runner.keep(1);
+    return {
+      owner: runner.owner,
+      begin: (job, claimedAt) => {
+        runner.giveBack(1);
+        runner.begin(job, claimedAt);
+      },
+      release: () => {
+        runner.giveBack(1);
+        this.pump();
+      },
+    };
+  }
+
   /** Looks for work in the tables, whatever was or was not heard. */
   async sweep(): Promise<void> {
     for (const ref of await this.sweeper.sweep(claimBatch * 2))
@@ -135,15 +167,17 @@ export class Worker {
     // Hints that arrive in the same turn share the claim.
     await new Promise(setImmediate);
     const refs = this.candidates.take(Math.min(this.runner.freeSlots, claimBatch));
+    this.runner.keep(refs.length);
     const claimedAt = this.clock.monotonic();
-    try {
-      const claimed = await this.leases.claim(refs, this.runner.owner);
-      for (const job of claimed) this.runner.begin(job, claimedAt);
-      if (claimed.length < refs.length) this.lookAgain(refs, new Set(claimed.map(({ jobId }) => jobId)));
-    } catch (error) {
+    const claimed = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
       // Forgotten here, found again by the next doorbell or sweep.
       this.runner.warn(error, 'claiming jobs failed');
-    }
+      return null;
+    });
+    this.runner.giveBack(refs.length);
+    for (const job of claimed ?? []) this.runner.begin(job, claimedAt);
+    if (claimed !== null && claimed.length < refs.length)
+      this.lookAgain(refs, new Set(claimed.map(({ jobId }) => jobId)));
   }
 
   /** What was not to be had is claimed once more if it still waits a moment later: its doorbell has been answered. */

@@ -74,7 +74,7 @@ function decide(
       : facts.admissions.get(admissionKey(request.principal, request.idempotency.key));
   const replay = known === undefined ? undefined : decideKnown(request, known);
   if (replay !== undefined) return replay;
-  const place = placeBelow(request, facts) ?? placeInThread(request, facts, newThreadId);
+  const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
   const freed = place.supersedes.length;
   const { maxJobs, maxJobsPerUser } = facts.workspace;
@@ -95,16 +95,17 @@ export function decideKnown(
   return known.cancelled ? { type: 'refuse', error: admissionCancelled() } : undefined;
 }
 
-/** Undefined: the job is nobody's sub-job. It stands in no thread: what it says enters no conversation. */
-function placeBelow({ parent }: StartRequest, { parents }: StartFacts): StartDecision | undefined {
-  if (parent === undefined) return undefined;
-  const known = parents.get(parent.callId);
+/** Undefined: the job is nobody's sub-job. It never stands in the thread of its parent: what it says does not enter that. */
+function placeBelow(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision | undefined {
+  if (request.parent === undefined) return undefined;
+  const known = facts.parents.get(request.parent.callId);
   if (known?.isOpen !== true) return { type: 'refuse', error: parentStopped() };
   const depth = known.depth + 1;
   if (depth > subJobLimits.depth) return { type: 'refuse', error: subJobTooDeep(subJobLimits.depth) };
   if (known.subJobs >= subJobLimits.width) return { type: 'refuse', error: tooManySubJobs(subJobLimits.width) };
   const line = { rootJobId: known.rootJobId, depth };
-  return { type: 'accept', thread: null, inLine: false, supersedes: [], line };
+  const place = placeInThread(request, facts, newThreadId);
+  return place.type === 'accept' ? { ...place, line } : place;
 }
 
 function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: () => string): StartDecision {
@@ -114,9 +115,11 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
     if (request.thread.createTitle === undefined || request.createdBy === null) {
       return { type: 'refuse', error: threadNotFound() };
     }
+    const { ref } = request.thread;
     return {
       type: 'accept',
-      thread: { id: isId(request.thread.ref) ? request.thread.ref : newThreadId(), isNew: true, position: 1 },
+      // As it is read from its row: what is begun without that compares it with what others read.
+      thread: { id: isId(ref) ? ref.toLowerCase() : newThreadId(), isNew: true, position: 1 },
       inLine: false,
       supersedes: [],
     };

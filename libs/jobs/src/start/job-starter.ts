@@ -11,30 +11,38 @@ import {
   WorkspaceBatches,
 } from '#platform';
 
-import { CancelRepository, type CancelResult } from '../cancel/cancel.repository.js';
-import { Doorbell } from '../doorbell/doorbell.js';
-import { JobTelemetry } from '../job.telemetry.js';
+import { CancelRepository } from '../cancel/cancel.repository.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
-import { ThreadLine } from '../line/thread-line.js';
+import { type Slot, Worker } from '../run/worker.js';
 import { admit, decideKnown } from './admit.js';
-import { type NewJob, StartRepository } from './start.repository.js';
+import { type NewJob, NewJobRepository } from './new-job.repository.js';
+import { StartRepository } from './start.repository.js';
+import { type Aftermath, StartNews } from './start-news.js';
 import type { StartDecision, StartedJob, StartFacts, StartRequest } from './start-request.js';
 
 type Answer = StartedJob | Error | 'again';
+type Accepted = Extract<StartDecision, { type: 'accept' }>;
 
-/** What has to be told to others once the transaction is through. */
-interface Aftermath {
-  readonly runnable: StartRequest[];
-  readonly accepted: StartRequest[];
-  /** Jobs that were ended, or asked to stop. */
-  readonly superseded: (CancelResult & { readonly jobId: string })[];
-  /** Threads whose line may have to move. */
-  readonly threads: Set<string>;
+/** What is decided together, and what comes of it. */
+interface StartBatch {
+  readonly requests: readonly StartRequest[];
+  readonly facts: StartFacts;
+  readonly aftermath: Aftermath;
+  readonly held: HeldJob[];
+}
+
+/** An accepted job that a worker of this process has a slot for. */
+interface HeldJob {
+  readonly job: NewJob;
+  readonly slot: Slot;
+  /** The monotonic instant before its lease was asked for. */
+  readonly since: number;
 }
 
 /**
  * Accepts jobs. What arrives for one workspace in the same moment is decided and written together: one lock, one look at
- * the facts, one insert, one doorbell, one commit, however many clients start at once.
+ * the facts, one insert, one doorbell, one commit, however many clients start at once. Where this process also works and has a
+ * free slot, a job is accepted as claimed by it: no doorbell, no second commit.
  */
 @Injectable()
 export class JobStarter {
@@ -42,10 +50,10 @@ export class JobStarter {
 
   constructor(
     private readonly repository: StartRepository,
+    private readonly newJobs: NewJobRepository,
     private readonly cancels: CancelRepository,
-    private readonly doorbell: Doorbell,
-    private readonly line: ThreadLine,
-    private readonly telemetry: JobTelemetry,
+    private readonly worker: Worker,
+    private readonly news: StartNews,
   ) {
     this.batches = new WorkspaceBatches(
       (workspaceId, requests) => this.startTogether(workspaceId, requests),
@@ -91,15 +99,17 @@ export class JobStarter {
   }
 
   private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<Answer[]> {
-    const aftermath: Aftermath = { runnable: [], accepted: [], superseded: [], threads: new Set() };
+    const aftermath: Aftermath = { queued: [], runnable: [], begun: [], superseded: [], threads: new Set() };
+    const held: HeldJob[] = [];
     let answers: Answer[];
     try {
       answers = await this.repository.inWorkspace(workspaceId, async (client) => {
         const facts = await this.repository.facts(client, workspaceId, requests);
         if (facts === null) return requests.map(() => jobNotFound());
-        return this.store(client, { requests, facts, aftermath });
+        return this.store(client, { requests, facts, aftermath, held });
       });
     } catch (error) {
+      for (const { slot } of held) slot.release();
       if (requests.length === 1) throw toStartError(error);
       // One request may have spoiled it for all: each tries alone, so that each gets its own answer.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
@@ -108,13 +118,15 @@ export class JobStarter {
         return result.reason instanceof Error ? result.reason : new Error(String(result.reason));
       });
     }
-    await this.tell(workspaceId, aftermath);
+    if (held.length > 0) crashpoint('after-own-start');
+    for (const { job, slot, since } of held) slot.begin(this.newJobs.claimed(job), since);
+    await this.news.tell(workspaceId, aftermath);
     return answers;
   }
 
   private async store(
     client: SqlClient,
-    { requests, facts, aftermath }: { requests: readonly StartRequest[]; facts: StartFacts; aftermath: Aftermath },
+    { requests, facts, aftermath, held }: StartBatch,
   ): Promise<Answer[] | LastStatement<Answer[]>> {
     const workspaceId = requests[0]?.workspaceId ?? '';
     const decisions = admit(requests, facts, newId);
@@ -124,11 +136,11 @@ export class JobStarter {
       if (decision === undefined || decision.type === 'again') return 'again';
       if (decision.type === 'refuse') return decision.error;
       if (decision.type === 'replay') return { ...decision.job, replayed: true };
-      const job = this.toNewJob(request, decision);
+      const slot = decision.inLine ? undefined : this.worker.reserve(request.kind);
+      const job = this.toNewJob(request, decision, slot);
       jobs.push(job);
-      aftermath.accepted.push(request);
-      if (decision.inLine && decision.thread !== null) aftermath.threads.add(decision.thread.id);
-      else aftermath.runnable.push(request);
+      if (slot !== undefined) held.push({ job, slot, since: systemClock.monotonic() });
+      noteWhereItStands(request, { ...decision, isHeld: slot !== undefined }, aftermath);
       return toAnswer(job);
     });
     for (const decision of decisions) {
@@ -140,10 +152,10 @@ export class JobStarter {
     }
     if (jobs.length === 0) return answers;
     crashpoint('before-doorbell');
-    return this.repository.insertion(workspaceId, jobs, answers);
+    return this.newJobs.insertion(workspaceId, jobs, answers);
   }
 
-  private toNewJob(request: StartRequest, decision: Extract<StartDecision, { type: 'accept' }>): NewJob {
+  private toNewJob(request: StartRequest, decision: Accepted, slot: Slot | undefined): NewJob {
     const { thread, inLine } = decision;
     const threadId = thread?.id ?? null;
     const messageId = thread === null ? null : newId();
@@ -159,6 +171,7 @@ export class JobStarter {
           : null,
       position: thread?.position ?? 0,
       line: decision.line ?? null,
+      owner: slot?.owner ?? null,
       event: {
         type: 'job-queued',
         body: {
@@ -172,29 +185,16 @@ export class JobStarter {
       },
     };
   }
+}
 
-  /** Everything is committed: whatever fails here costs latency only, and no start is answered with an error for it. */
-  private async tell(workspaceId: string, { runnable, accepted, superseded, threads }: Aftermath): Promise<void> {
-    this.telemetry.commits.inc({ writer: 'start' });
-    for (const { jobId, kind } of accepted) {
-      this.telemetry.accepted.inc({ kind });
-      this.doorbell.hintGrown({ workspaceId, jobId, seq: 1, status: 'queued' });
-    }
-    for (const { jobId, kind } of runnable) this.doorbell.hint({ workspaceId, jobId, kind });
-    for (const { jobId, state, seq, status } of superseded) {
-      if (state === 'requested') this.doorbell.hintCancel({ workspaceId, jobId, why: 'superseded' });
-      this.doorbell.hintGrown({ workspaceId, jobId, seq, status });
-      if (state === 'ended') this.doorbell.hintSubJobs({ workspaceId, jobId });
-    }
-    // The active job may have ended while we queued up behind it; whoever looks last moves the line.
-    for (const threadId of threads) {
-      try {
-        await this.line.advance(workspaceId, threadId);
-      } catch (error) {
-        this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'a line could not be advanced');
-      }
-    }
-  }
+function noteWhereItStands(
+  request: StartRequest,
+  { inLine, thread, isHeld }: Pick<Accepted, 'inLine' | 'thread'> & { readonly isHeld: boolean },
+  { queued, runnable, begun, threads }: Aftermath,
+): void {
+  (isHeld ? begun : queued).push(request);
+  if (inLine && thread !== null) threads.add(thread.id);
+  else if (!isHeld) runnable.push(request);
 }
 
 function toAnswer({ request, event }: NewJob): StartedJob {

@@ -30,12 +30,12 @@ export interface StartRequest {
   /** What a workflow job runs, pinned. */
   readonly workflow?: { readonly id: string; readonly version: number };
   readonly input: object;
-  /** The layout of `input`, as its kind numbers them; 1 where it says nothing. A worker that knows less leaves the job alone. */
+  /** The layout of what is stored of it, as its kind numbers them; 1 where it says nothing. A worker that knows less leaves the job alone. */
   readonly format?: number;
   readonly backgroundMode?: unknown;
   readonly keyCipher: Uint8Array | null;
   readonly retryOf: string | null;
-  /** Of a sub-job: the call that it is the work of. It acts for its parent's principal, and counts for its user. */
+  /** Of a sub-job: the call that has it started. It acts for its parent's principal, and counts for its user. */
   readonly parent?: ParentCall;
   readonly whenBusy?: WhenBusy;
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
@@ -43,7 +43,7 @@ export interface StartRequest {
   readonly beside?: readonly PartRow[];
 }
 
-/** A call whose work is a job. */
+/** A call whose work is a job, or that only starts one. */
 export interface ParentCall {
   readonly jobId: string;
   /** The ledger row's id. */
@@ -80,7 +80,7 @@ export interface StartFacts {
 export interface KnownParent {
   readonly depth: number;
   readonly rootJobId: string;
-  /** Nobody has stopped the parent, and its call waits for a job. */
+  /** Nobody has stopped the parent, and its call runs. */
   readonly isOpen: boolean;
   /** Its own sub-jobs, those that have ended included. */
   readonly subJobs: number;

@@ -1,35 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, LastStatement, Postgres, type SqlClient } from '#platform';
+import { isId, type LastStatement, Postgres, type SqlClient } from '#platform';
 
-import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
-import {
-  partChecks,
-  partClauses,
-  partParameters,
-  type PartRow,
-  partsOf,
-  statementName,
-} from '../events/commit-part.js';
-import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
-import { JobTurns } from '../line/job-turns.js';
 import { admissionKey, threadKey } from './admit.js';
 import type { KnownAdmission, KnownParent, KnownThread, StartFacts, StartRequest, WhenBusy } from './start-request.js';
-
-/** A job about to be inserted, with everything that belongs to its acceptance. */
-export interface NewJob {
-  readonly request: StartRequest;
-  readonly threadId: string | null;
-  readonly messageId: string | null;
-  readonly inLine: boolean;
-  readonly newThread: { readonly title: string; readonly clientId: string | null } | null;
-  readonly event: NewJobEvent;
-  /** First free position of the thread. What is said enters the conversation now, unless the job stands in line. */
-  readonly position: number;
-  /** Of a sub-job: where it stands below others. */
-  readonly line: { readonly rootJobId: string; readonly depth: number } | null;
-}
 
 interface Statement {
   readonly name: string;
@@ -99,48 +74,17 @@ const parentsStatement: Statement = {
   name: 'start-parents',
   text: `SELECT t.id AS "callId", j.depth, coalesce(j.root_job_id, j.id) AS "rootJobId",
        j.status IN ('queued', 'running', 'waiting') AND j.cancel_requested_at IS NULL
-         AND t.status = 'running' AND t.executor = 'job' AS "isOpen",
+         AND t.status = 'running' AND t.executor IN ('job', 'worker') AS "isOpen",
        (SELECT count(*)::int FROM job s WHERE s.workspace_id = $1 AND s.parent_job_id = j.id) AS "subJobs"
   FROM json_to_recordset($2::json) AS w(job uuid, call uuid)
   JOIN job j ON j.workspace_id = $1 AND j.id = w.job
   JOIN tool_call t ON t.workspace_id = $1 AND t.job_id = j.id AND t.id = w.call`,
 };
 
-const insertCore = `WITH want AS (
-  SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
-    message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
-    parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
-    workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
-    client_id text, messages int, event jsonb)),
-threads AS (
-  INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
-  SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
-moved AS (
-  UPDATE thread t SET next_position = t.next_position + w.messages, updated_at = clock_timestamp() FROM want w
-   WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
-up AS (
-  INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
-                   idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version, model, input, background_mode, key_cipher,
-                   last_seq, created_at)
-  SELECT $1, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
-         retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, model, input,
-         background_mode, decode(key_cipher, 'hex'), 1,
-         clock_timestamp() FROM want
-  RETURNING workspace_id, id, lease_epoch),
-logged AS (
-  INSERT INTO job_event (workspace_id, job_id, seq, epoch, type, body, at)
-  SELECT $1, id, 1, 0, 'job-queued', event, clock_timestamp() FROM want),
-admitted AS (
-  INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
-  SELECT $1, principal, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
-
 /** The tables behind a batch of starts of one workspace; used inside one transaction whose first act is the lock. */
 @Injectable()
 export class StartRepository {
-  constructor(
-    private readonly postgres: Postgres,
-    private readonly turns: JobTurns,
-  ) {}
+  constructor(private readonly postgres: Postgres) {}
 
   /** Runs `work` in a transaction of the API's role, bound to the workspace. */
   inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatement<T>>): Promise<T> {
@@ -194,32 +138,6 @@ export class StartRepository {
     const [row] = await this.postgres.readInWorkspace<AdmissionRow>(workspaceId, statement);
     return row === undefined ? null : toAdmission(row);
   }
-
-  /**
-   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, doorbells, and
-   * what belongs beside them.
-   */
-  insertion<T>(workspaceId: string, jobs: readonly NewJob[], result: T): LastStatement<T> {
-    const said = jobs.map((job) => this.messagesOf(job));
-    const rings = jobs.flatMap(({ request, inLine }) => (inLine ? [] : [doorbellRow(request)]));
-    const rows = [...said.flat(), ...rings, ...jobs.flatMap(({ request }) => request.beside ?? [])];
-    const parts = partsOf(rows);
-    const statement = {
-      name: statementName('start-insert', parts),
-      text: `${insertCore}${partClauses(parts, 3)}\nSELECT 1${partChecks(parts)} FROM up`,
-      values: [
-        workspaceId,
-        JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
-        ...partParameters(parts, rows),
-      ],
-    };
-    return new LastStatement(statement, result);
-  }
-
-  private messagesOf({ request, threadId, messageId, inLine, position }: NewJob): readonly PartRow[] {
-    if (threadId === null || messageId === null || inLine) return [];
-    return this.turns.rows(request.kind, { ...request, threadId, messageId, position });
-  }
 }
 
 const none: Promise<{ rows: never[] }> = Promise.resolve({ rows: [] });
@@ -271,38 +189,5 @@ function toThread(row: ThreadRow, jobs: readonly ThreadJobRow[]): KnownThread {
     nextPosition,
     activeJobId: own.find((job) => !job.inLine)?.id ?? null,
     lineJobIds: own.filter((job) => job.inLine).map((job) => job.id),
-  };
-}
-
-function toRow(job: NewJob, i: number, messages: number): object {
-  const { request, event } = job;
-  return {
-    i,
-    id: request.jobId,
-    kind: request.kind,
-    format: request.format ?? 1,
-    in_line: job.inLine,
-    thread_id: job.threadId,
-    message_id: job.messageId,
-    message_client_id: request.messageClientId,
-    created_by: request.createdBy,
-    principal: request.principal,
-    idempotency_key: request.idempotency?.key,
-    request_hash: request.idempotency?.requestHash,
-    retry_of: request.retryOf,
-    parent_job_id: request.parent?.jobId,
-    parent_call_id: request.parent?.callId,
-    root_job_id: job.line?.rootJobId,
-    depth: job.line?.depth,
-    workflow_id: request.workflow?.id,
-    workflow_version: request.workflow?.version,
-    model: request.model,
-    input: request.input,
-    background_mode: request.backgroundMode,
-    key_cipher: request.keyCipher === null ? null : Buffer.from(request.keyCipher).toString('hex'),
-    title: job.newThread?.title,
-    client_id: job.newThread?.clientId,
-    messages,
-    event: event.body,
   };
 }

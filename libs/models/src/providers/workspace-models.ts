@@ -1,4 +1,4 @@
-import type { Bus, Clock } from '#platform';
+import { type Bus, type Clock, TimedCache } from '#platform';
 
 import type { ModelProvidersRepository, WorkspaceModelSettings } from './model-providers.repository.js';
 
@@ -6,56 +6,38 @@ import type { ModelProvidersRepository, WorkspaceModelSettings } from './model-p
 const TTL_MS = 5_000;
 const MAX_WORKSPACES = 10_000;
 
-interface Entry {
-  readonly settings: Promise<WorkspaceModelSettings | null>;
-  readonly until: number;
-}
-
 /**
  * The model settings of workspaces, remembered, because every job needs them and they hardly ever change. A change drops the
  * memory by a hint (`access-changed`) in every process; 5 s is the floor under a lost hint. Callers that ask at once share
  * one read. `close` gives the subscription back.
  */
 export class WorkspaceModels {
-  private readonly entries = new Map<string, Entry>();
+  private readonly cache: TimedCache<WorkspaceModelSettings | null>;
   private readonly wayOut: readonly (() => void)[];
 
   constructor(
     private readonly providers: Pick<ModelProvidersRepository, 'settingsOf'>,
     bus: Pick<Bus, 'subscribe' | 'onGap'>,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
+    this.cache = new TimedCache({ clock, ttlMs: TTL_MS, max: MAX_WORKSPACES });
     this.wayOut = [
       bus.subscribe('access-changed', ({ workspaceId }) => {
-        this.entries.delete(workspaceId);
+        this.cache.forget(workspaceId);
       }),
       bus.onGap(() => {
-        this.entries.clear();
+        this.cache.clear();
       }),
     ];
   }
 
   /** Null: no such workspace. A read that failed is not remembered. */
   of(workspaceId: string): Promise<WorkspaceModelSettings | null> {
-    const known = this.entries.get(workspaceId);
-    if (known !== undefined && this.clock.monotonic() < known.until) return known.settings;
-    const entry = { settings: this.providers.settingsOf(workspaceId), until: this.clock.monotonic() + TTL_MS };
-    entry.settings.catch(() => {
-      if (this.entries.get(workspaceId) === entry) this.entries.delete(workspaceId);
-    });
-    this.entries.delete(workspaceId);
-    this.entries.set(workspaceId, entry);
-    if (this.entries.size > MAX_WORKSPACES) this.dropOldest();
-    return entry.settings;
+    return this.cache.get(workspaceId, () => this.providers.settingsOf(workspaceId));
   }
 
   close(): void {
     for (const leave of this.wayOut) leave();
-    this.entries.clear();
-  }
-
-  private dropOldest(): void {
-    const [oldest] = this.entries.keys();
-    if (oldest !== undefined) this.entries.delete(oldest);
+    this.cache.clear();
   }
 }

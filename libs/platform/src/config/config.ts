@@ -1,39 +1,8 @@
 import { z } from 'zod';
 
-const flag = (fallback: boolean, about: string) =>
-  z
-    .enum(['true', 'false', '1', '0', 'on', 'off'])
-    .default(fallback ? 'true' : 'false')
-    .transform((text) => text === 'true' || text === '1' || text === 'on')
-    .meta({ allowed: 'true, false, on, off, 1 or 0', fallback: String(fallback), description: about });
-const whole = (range: readonly [fallback: number, min: number, max: number], about: string) => {
-  const [fallback, min, max] = range;
-  const allowed = `a whole number from ${min} to ${max}`;
-  const number = z.coerce.number().int().min(min).max(max).default(fallback);
-  return number.meta({ allowed, fallback: String(fallback), description: about });
-};
-const ms = (range: readonly [fallback: number, min?: number, max?: number], about: string) =>
-  whole([range[0], range[1] ?? 1, range[2] ?? 7 * 86_400_000], about);
-const text = (about: string) => z.string().min(1).optional().meta({ allowed: 'any text', description: about });
-const textOr = (fallback: string, about: string) =>
-  z.string().min(1).default(fallback).meta({ allowed: 'any text', fallback, description: about });
-const choice = (choices: readonly string[], fallback: string, description: string) => ({
-  allowed: `${choices.slice(0, -1).join(', ')} or ${choices.at(-1) ?? ''}`,
-  fallback,
-  description,
-});
-const secret = (about: string) =>
-  z.string().min(32).optional().meta({ allowed: 'at least 32 characters', description: about });
-const httpUrl = (about: string) =>
-  z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .meta({ allowed: 'a URL that starts with http:// or https://', description: about });
-const httpUrlOr = (fallback: string, about: string) =>
-  z
-    .url({ protocol: /^https?$/ })
-    .default(fallback)
-    .meta({ allowed: 'a URL that starts with http:// or https://', fallback, description: about });
+import { modelPrices } from './model-prices.js';
+import { choice, flag, httpUrl, httpUrlOr, ms, secret, text, textOr, whole } from './setting-kinds.js';
+
 const roles = ['api', 'worker', 'tools', 'all'] as const;
 const workerQueues = ['jobs', 'tool-execution'] as const;
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -103,6 +72,7 @@ export const settings = z.object({
       fallback: '80,443,8080,8443',
       description: 'Ports that tools of workspaces may ask.',
     }),
+  MODEL_PRICES: modelPrices,
   MODEL_RETRIES: whole([1, 0, 10], 'Retries of a model request before its first byte.'),
   MODEL_BACKOFF_MS: ms([1_000, 0], 'First wait before such a retry; it doubles.'),
   MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of an answer.'),
@@ -131,6 +101,7 @@ export const settings = z.object({
     false,
     'Lets admins of workspaces set up MCP servers that are processes of this server: they may run any command as its user.',
   ),
+  FEATURE_SUB_JOBS: flag(false, 'Offers start_job, get_jobs and job_result: tools by which models start jobs.'),
   FEATURE_FETCH_URL: flag(false, 'Offers the tool fetch_url: public web pages as text.'),
   FEATURE_COINGECKO_PRICE: flag(false, 'Offers the tool coingecko_price: prices of crypto currencies.'),
   COINGECKO_URL: httpUrlOr('https://api.coingecko.com/api/v3', 'Where coingecko_price asks.'),
@@ -193,7 +164,10 @@ export const settings = z.object({
   WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Workflow starts of a principal.'),
   HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Answers of a principal to questions of workflows.'),
   STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Open streams of a principal.'),
-  STREAMS_PER_JOB: whole([100, 1, 100_000], 'Open streams of a job, in one process.'),
+  STREAMS_PER_JOB: whole(
+    [100, 1, 100_000],
+    'Open streams of a job, or of what one user sees of a workspace, in one process.',
+  ),
   OPENAI_ANSWERS_PER_PRINCIPAL: whole(
     [200, 1, 100_000],
     'Requests to /v1/chat/completions and /v1/tools/execute of a principal that are being answered, in one process.',

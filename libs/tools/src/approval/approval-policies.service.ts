@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, assertCan, type Principal, TimedCache } from '#auth';
-import { systemClock, toStorable } from '#platform';
+import { abilityOf, assertCan, type Principal } from '#auth';
+import { systemClock, TimedCache, toStorable } from '#platform';
 
 import { canonicalJson } from '../canonical-json.js';
 import { policyMoved } from '../tools.errors.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { ToolDefinition } from '#models';
-import { systemClock } from '#platform';
+import { systemClock, TimedCache } from '#platform';
 
 import type { Tool } from '../tool.js';
 import { toDefinition, ToolRegistry } from '../tool.registry.js';
@@ -43,11 +43,6 @@ export class WorkspaceTools {
   }
 }
 
-interface Remembered {
-  readonly tools: Promise<WorkspaceTools>;
-  readonly until: number;
-}
-
 /** How long another process may go on with tools that were changed here, ms. */
 const freshMs = 1_000;
 const mostRemembered = 1_000;
@@ -56,7 +51,9 @@ const mostRemembered = 1_000;
 @Injectable()
 export class ToolCatalog {
   private readonly sources: WorkspaceToolSource[] = [];
-  private readonly remembered = new Map<string, Remembered>();
+  private readonly remembered = new TimedCache<WorkspaceTools>({
+    ...{ clock: systemClock, ttlMs: freshMs, max: mostRemembered },
+  });
 
   constructor(private readonly registry: ToolRegistry) {}
 
@@ -66,22 +63,12 @@ export class ToolCatalog {
 
   /** The workspace's tools as of now, or up to a second ago. */
   of(workspaceId: string): Promise<WorkspaceTools> {
-    const now = systemClock.monotonic();
-    const known = this.remembered.get(workspaceId);
-    if (known !== undefined && known.until > now) return known.tools;
-    const tools = this.read(workspaceId);
-    this.forget(workspaceId); // re-inserted last: what was asked for longest ago goes first
-    if (this.remembered.size >= mostRemembered) this.remembered.delete(this.remembered.keys().next().value ?? '');
-    this.remembered.set(workspaceId, { tools, until: now + freshMs });
-    tools.catch(() => {
-      if (this.remembered.get(workspaceId)?.tools === tools) this.forget(workspaceId);
-    });
-    return tools;
+    return this.remembered.get(workspaceId, () => this.read(workspaceId));
   }
 
   /** Call after a change of the workspace's tools, so that this process sees it at once. */
   forget(workspaceId: string): void {
-    this.remembered.delete(workspaceId);
+    this.remembered.forget(workspaceId);
   }
 
   private async read(workspaceId: string): Promise<WorkspaceTools> {

@@ -219,6 +219,17 @@ describe('a question to a person', () => {
     });
   });
 
+  it('of a job that is not to wait for people is answered by nobody, before the job is cancelled for it', async () => {
+    const { job, id, answer } = await ask();
+    await sql('UPDATE interrupt SET refused = true WHERE id = $1', [id]);
+    const cancelled = ['already_answered', 'Request already answered', { status: 'cancelled', outcome: 'cancelled' }];
+    expect(await refusal(answer({ action: 'skip' }))).toEqual(cancelled);
+    await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
+    await app.get(InterruptTimers).look();
+    expect(await app.get(InterruptsService).find(here.member, id)).toMatchObject({ status: 'open' });
+    expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', told: ['interrupt-opened human_input'] });
+  });
+
   it('lets the job go on only when nothing else is open', async () => {
     const { job, answer } = await ask();
     const other = await openInterrupt(app, job);

@@ -30,7 +30,7 @@ const outputs: CommitPart<OutputRow> = {
   // A call that this statement inserts is not in the table yet: hence its id, which the foreign key checks at the end.
   sql: (rows) => `INSERT INTO tool_output (workspace_id, tool_call_id, job_id, text, bytes)
   SELECT r.workspace_id, coalesce(r.id, t.id), r.job_id, r.text, octet_length(r.text)
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
     LEFT JOIN tool_call t ON t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
   RETURNING 1`,
 };

@@ -51,12 +51,17 @@ const dueSql = `SELECT t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.i
  WHERE t.status = 'running' AND t.executor = 'job' AND ($1::uuid IS NULL OR (t.workspace_id = $1 AND t.job_id = $2))
    AND (s.id IS NULL OR s.status IN ${ended}) LIMIT $3`;
 
-/** A call ends with its job at the latest, so it says for both whether the sub-job is still wanted. */
+/**
+ * A call whose work is a job ends with its own job at the latest, so it says for both whether the sub-job is still wanted. A chat was only
+ * started by its call: it is wanted until its parent is stopped, whatever else becomes of that.
+ */
 const unwantedSql = `SELECT s.workspace_id AS "workspaceId", s.id AS "jobId" FROM job s
+  LEFT JOIN job p ON p.workspace_id = s.workspace_id AND p.id = s.parent_job_id
   LEFT JOIN tool_call t ON t.workspace_id = s.workspace_id AND t.job_id = s.parent_job_id AND t.id = s.parent_call_id
  WHERE s.parent_job_id IS NOT NULL AND s.status IN ('queued', 'running', 'waiting')
    AND ($1::uuid IS NULL OR (s.workspace_id = $1 AND s.parent_job_id = $2))
-   AND (t.id IS NULL OR t.status <> 'running') AND (s.status <> 'running' OR s.cancel_requested_at IS NULL) LIMIT $3`;
+   AND CASE WHEN s.kind = 'chat' THEN p.status = 'cancelled' ELSE t.id IS NULL OR t.status <> 'running' END
+   AND (s.status <> 'running' OR s.cancel_requested_at IS NULL) LIMIT $3`;
 
 /** Calls whose work is a job of its own, beside these jobs. */
 @Injectable()

@@ -20,7 +20,7 @@ export class SubJobSweeper {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Sweeps about every so many ms; half a lease is what others count on. */
+  /** Sweeps now and about every so many ms; half a lease is what others count on. */
   start(everyMs: number): void {
     if (this.isStarted) return;
     this.isStarted = true;
@@ -32,7 +32,7 @@ export class SubJobSweeper {
         void this.look(null);
       }),
     ];
-    this.sweepLater(everyMs);
+    this.sweepNow(everyMs);
   }
 
   /** Resolves when nothing is looked after any more. */
@@ -43,11 +43,11 @@ export class SubJobSweeper {
     await Promise.all(this.looking);
   }
 
-  private sweepLater(everyMs: number): void {
-    if (!this.isStarted) return;
-    this.timer = this.clock.after(everyMs * (0.75 + Math.random() / 2), () => {
-      void this.look(null).finally(() => {
-        this.sweepLater(everyMs);
+  private sweepNow(everyMs: number): void {
+    void this.look(null).finally(() => {
+      if (!this.isStarted) return;
+      this.timer = this.clock.after(everyMs * (0.75 + Math.random() / 2), () => {
+        this.sweepNow(everyMs);
       });
     });
   }

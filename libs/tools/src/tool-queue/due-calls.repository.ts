@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
+import { Config, hasEnded, Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform';
 
 import { CANCEL_GRACE_MS } from './queue-state.repository.js';
 import { requestId } from './request-message.repository.js';
@@ -33,6 +33,15 @@ const dueSql = `(SELECT ${found} AND t.exec_until < clock_timestamp() AND t.canc
     AND NOT EXISTS (SELECT 1 FROM ${QUEUE_SCHEMA}.job m WHERE m.name = '${TOOL_QUEUES.requests}'
       AND m.id = ${requestId('t.id', 't.exec_epoch')} AND m.state < 'active') LIMIT $1)`;
 
+const heldSql = `t.status = 'running' AND t.executor = 'queue' AND t.exec_until > clock_timestamp()`;
+
+/** Locked in the order in which claims are renewed. */
+const endSql = `WITH lost AS (
+  SELECT t.workspace_id, t.id FROM tool_call t WHERE ${heldSql} AND t.exec_owner = ANY($1)
+   ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t)
+UPDATE tool_call t SET exec_until = clock_timestamp() - interval '1 ms' FROM lost l
+ WHERE t.workspace_id = l.workspace_id AND t.id = l.id`;
+
 /** Finds what the queue has forgotten, in any workspace, as the engine's role. */
 @Injectable()
 export class DueCallsRepository {
@@ -40,6 +49,16 @@ export class DueCallsRepository {
     private readonly postgres: Postgres,
     private readonly config: Config,
   ) {}
+
+  /** Lets the claims of processes that have surely ended run out at once; all others run out by themselves. */
+  async endLostClaims(): Promise<void> {
+    const { rows } = await this.postgres.engine.query<{ owner: string }>({
+      name: 'claim-holders',
+      text: `SELECT DISTINCT t.exec_owner AS owner FROM tool_call t WHERE ${heldSql} AND t.exec_owner IS NOT NULL`,
+    });
+    const lost = rows.map(({ owner }) => owner).filter(hasEnded);
+    if (lost.length > 0) await this.postgres.engine.query({ name: 'end-claims', text: endSql, values: [lost] });
+  }
 
   /** Up to `limit` of each sort. A request counts as gone only after a lease: somebody may just be taking it. */
   async find(limit: number): Promise<DueCall[]> {

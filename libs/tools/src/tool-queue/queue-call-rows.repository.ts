@@ -50,13 +50,13 @@ const queuedCalls: CommitPart<SentRow> = {
     ['arguments', 'text'],
     ['tool_version', 'text'],
   ],
-  sql: (rows) => `UPDATE tool_call t SET status = 'running', executor = 'queue', started_epoch = up.lease_epoch,
+  sql: (rows) => `UPDATE tool_call t SET status = 'running', executor = 'queue', started_epoch = r.lease_epoch,
       queued_at = clock_timestamp(), started_at = NULL, exec_owner = NULL, exec_until = NULL, exec_attempts = 0,
       cancel_requested_at = NULL, executed_arguments = r.arguments, tool_version = coalesce(r.tool_version, t.tool_version)
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
    WHERE t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round AND t.ordinal = r.ordinal
      AND (t.status = 'pending' OR (t.status = 'awaiting_approval' AND t.approved_at IS NOT NULL)
-          OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < up.lease_epoch
+          OR (t.status = 'running' AND t.effect IN ('pure', 'idempotent') AND t.started_epoch < r.lease_epoch
               AND t.executor = 'worker')) RETURNING 1`,
 };
 
@@ -93,8 +93,8 @@ const toolRequests: CommitPart<RequestRow> = {
     ['ttl', 'int'],
   ],
   sql: (rows) =>
-    insertRequestsSql(`${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
-      JOIN job j ON j.workspace_id = up.workspace_id AND j.id = up.id
+    insertRequestsSql(`${rows} r
+      JOIN job j ON j.workspace_id = r.workspace_id AND j.id = r.job_id
       LEFT JOIN tool_call t ON t.workspace_id = r.workspace_id AND t.job_id = r.job_id AND t.round = r.round
         AND t.ordinal = r.ordinal
       CROSS JOIN LATERAL (SELECT coalesce(r.id, t.id) AS id, coalesce(t.exec_epoch, 0) AS epoch, 1 AS attempt, r.name,

@@ -40,11 +40,11 @@ export class ToolQueueSweeper {
     private readonly telemetry: ToolQueueTelemetry,
   ) {}
 
-  /** Sweeps about every so many ms; half a lease is what others count on. */
+  /** Sweeps now and about every so many ms; half a lease is what others count on. */
   start(everyMs: number): void {
     if (this.isStarted) return;
     this.isStarted = true;
-    this.sweepLater(everyMs);
+    this.sweepNow(everyMs);
   }
 
   async stop(): Promise<void> {
@@ -55,6 +55,7 @@ export class ToolQueueSweeper {
 
   /** Looks after everything that is due now, up to a bound. */
   async sweep(): Promise<void> {
+    await this.due.endLostClaims();
     for (const ref of await this.due.find(dueAtOnce)) {
       try {
         await this.lookAfter(ref);
@@ -65,17 +66,17 @@ export class ToolQueueSweeper {
     }
   }
 
-  private sweepLater(everyMs: number): void {
-    if (!this.isStarted) return;
-    this.timer = this.clock.after(everyMs * (0.75 + Math.random() / 2), () => {
-      this.sweeping = this.sweep()
-        .catch((error: unknown) => {
-          this.telemetry.logger.warn({ err: error }, 'looking for due tool calls failed');
-        })
-        .finally(() => {
-          this.sweepLater(everyMs);
+  private sweepNow(everyMs: number): void {
+    this.sweeping = this.sweep()
+      .catch((error: unknown) => {
+        this.telemetry.logger.warn({ err: error }, 'looking for due tool calls failed');
+      })
+      .finally(() => {
+        if (!this.isStarted) return;
+        this.timer = this.clock.after(everyMs * (0.75 + Math.random() / 2), () => {
+          this.sweepNow(everyMs);
         });
-    });
+      });
   }
 
   private async lookAfter({ workspaceId, jobId, id }: DueCall): Promise<void> {

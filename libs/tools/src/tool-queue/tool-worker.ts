@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
-
 import { Inject, Injectable } from '@nestjs/common';
 
 import { isJobStatus, isTerminal } from '#jobs';
-import { BUS, type Bus, type Clock, systemClock, type Timer } from '#platform';
+import { BUS, type Bus, type Clock, processName, systemClock, type Timer } from '#platform';
 
 import { CallRunner } from './call-runner.js';
 import { DeadLetters } from './dead-letters.js';
@@ -22,7 +19,7 @@ const pollMs = 1_000;
 @Injectable()
 export class ToolWorker {
   /** Names this process on the calls it holds. */
-  readonly owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  readonly owner = processName();
   private readonly clock: Clock = systemClock;
   private unsubscribe: (() => void)[] = [];
   private timer: Timer | undefined;

@@ -51,7 +51,7 @@ const stopPolicy = z.object({
   /** Ms. */
   maxDurationMs: z.number().positive().optional(),
   maxTokens: z.number().int().positive().optional(),
-  /** Kept, and not watched: prices are not known. */
+  /** By the prices of the instance. */
   maxCostUsd: z.number().positive().optional(),
 });
 

@@ -91,7 +91,7 @@ const whileLoop = z.object({
   conditionPrompt: z
     .string()
     .default('')
-    .describe('What a model is asked before each pass. Required where `loopMode` is `condition`'),
+    .describe('What a model is asked before each pass: `continue` or `done`? Required where `loopMode` is `condition`'),
   conditionModel: modelName.describe('The model that is asked; without one the default model of the workspace'),
   maxIterations: z.number().int().min(1).max(LIMITS.loopIterations).default(10).describe('Passes at most'),
   onMaxIterations: z

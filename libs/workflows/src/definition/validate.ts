@@ -5,6 +5,8 @@ import { checkData, fieldFault } from './validation/check-data.js';
 import { checkEdges, type SubflowPorts } from './validation/check-edges.js';
 import { checkEnvelope } from './validation/check-envelope.js';
 import { checkNodes } from './validation/check-nodes.js';
+import { checkPlaceholders } from './validation/check-placeholders.js';
+import { checkSizes } from './validation/check-sizes.js';
 import { checkStopPolicy } from './validation/check-stop-policy.js';
 import { checkStructure } from './validation/check-structure.js';
 import { checkSubflows } from './validation/check-subflows.js';
@@ -20,6 +22,8 @@ export interface ValidateOptions {
   readonly tools?: ReadonlySet<string>;
   /** Ids, slugs and names of the agents there are; absent: not checked. */
   readonly agents?: ReadonlySet<string>;
+  /** Whether it is known what a model costs; absent: of none. */
+  readonly isPriced?: (model: string) => boolean;
   /** Definitions of subflows as stored; absent: not checked (`NO_REGISTRY`). May be called once for every id. */
   readonly subflows?: SubflowLookup;
   /** By which subflows would refer to this workflow. Default: the document's `meta.id`. */
@@ -56,9 +60,11 @@ function checkDocument(json: unknown, options: ValidateOptions, issues: IssueLis
   checkStructure(draft, issues);
   checkEdges(draft, (node) => portsOf(node, shapes), issues);
   checkNodes(draft, issues);
+  checkSizes(draft, issues);
+  checkPlaceholders(draft, issues);
   checkSubflows(draft, { shapes, workflowId, agents: options.agents ?? null }, issues);
   checkData(draft, parsed.faults, { strict: options.strict, issues });
-  checkStopPolicy(draft, issues);
+  checkStopPolicy(draft, options.isPriced ?? null, issues);
   if (options.agents !== undefined) checkAgents(draft, options.agents, issues);
   if (options.tools !== undefined) checkTools(draft, options.tools, issues);
 }

@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 
 import { systemPrincipal } from '#auth';
 import { type Agent, AgentsService } from '#chat';
+import { Config, toModelPrices } from '#platform';
 import { ToolCatalog, type WorkspaceTools } from '#tools';
 
 import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../definition/document.js';
 import { memberOf } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
-import { validateWorkflow, type Validation } from '../definition/validate.js';
+import { type ValidateOptions, validateWorkflow, type Validation } from '../definition/validate.js';
+import { priceOf } from '../run/run-spending.js';
 import { DefinitionsRepository } from './definitions.repository.js';
 
 /** A subflow as it is published now. */
@@ -37,6 +39,7 @@ export class DefinitionChecks {
     private readonly definitions: DefinitionsRepository,
     private readonly catalog: ToolCatalog,
     private readonly agents: AgentsService,
+    private readonly config: Config,
   ) {}
 
   /** `strict`: a known field with a wrong type is an error, else it is taken as absent. */
@@ -57,9 +60,15 @@ export class DefinitionChecks {
       agents: new Set(agents.keys()),
       tools: new Set(tools.list().map(({ name }) => name)),
       subflows: (id) => subflows.get(id)?.json,
+      ...this.prices(),
       ...(workflowId === undefined ? {} : { workflowId }),
     });
     return { document: parsed.ok ? parsed.document : null, result, subflows, tools, agents };
+  }
+
+  private prices(): Pick<ValidateOptions, 'isPriced'> {
+    const prices = toModelPrices(this.config.values.MODEL_PRICES);
+    return prices.length === 0 ? {} : { isPriced: (model) => priceOf(prices, model) !== undefined };
   }
 
   private async agentsOf(

@@ -5,8 +5,10 @@ export interface Workflow {
   readonly clientId: string | null;
   /** Unique in its workspace. */
   readonly name: string;
-  /** Stands for it in `workflow/<slug>` and `workflow.<slug>`; kept whatever it is called later. */
+  /** Stands for it in `workflow/<slug>`; kept whatever it is called later. */
   readonly slug: string;
+  /** What models call it by: `workflow.<slug>`, or what it was before there were slugs. */
+  readonly toolName: string;
   readonly description: string;
   readonly draftHash: string;
   /** Counts saves, from 1. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { isId, type Prisma, type PrismaTransaction, type Scope, toStorableText, type WorkflowRow } from '#platform';
+import { subJobPrefix } from '#tools';
 
 import type { DraftFacts, Workflow, WorkflowVersion } from './workflow.js';
 
@@ -16,6 +17,7 @@ const summary = {
   clientId: true,
   name: true,
   slug: true,
+  toolSlug: true,
   description: true,
   draftHash: true,
   draftVersion: true,
@@ -81,12 +83,13 @@ export class WorkflowsRepository {
     return row?.draft ?? null;
   }
 
-  /** Those of `slugs` that stand for a workflow. */
+  /** Those of `slugs` that stand for a workflow, as a model or as a tool. */
   async slugsInUse(tx: PrismaTransaction, scope: Scope, slugs: readonly string[]): Promise<ReadonlySet<string>> {
     const { workspaceId } = scope;
-    const where = { workspaceId, deletedAt: null, slug: { in: [...slugs] } };
-    const rows = await tx.workflow.findMany({ where, select: { slug: true } });
-    return new Set(rows.map(({ slug }) => slug));
+    const among = { in: [...slugs] };
+    const where = { workspaceId, deletedAt: null, OR: [{ slug: among }, { toolSlug: among }] };
+    const rows = await tx.workflow.findMany({ where, select: { slug: true, toolSlug: true } });
+    return new Set(rows.flatMap(({ slug, toolSlug }) => [slug, toolSlug ?? slug]));
   }
 
   async create(
@@ -171,8 +174,9 @@ function versionsOf(scope: Scope, workflowId: string): Prisma.WorkflowVersionWhe
   return { workspaceId: scope.workspaceId, workflowId, workflow: { is: readable(scope) } };
 }
 
-function toWorkflow(row: Pick<WorkflowRow, keyof typeof summary>): Workflow {
-  return { ...row, createdAt: row.createdAt.getTime(), updatedAt: row.updatedAt.getTime() };
+function toWorkflow({ toolSlug, ...row }: Pick<WorkflowRow, keyof typeof summary>): Workflow {
+  const toolName = `${subJobPrefix}${toolSlug ?? row.slug}`;
+  return { ...row, toolName, createdAt: row.createdAt.getTime(), updatedAt: row.updatedAt.getTime() };
 }
 
 function toVersion(row: Omit<WorkflowVersion, 'createdAt'> & { readonly createdAt: Date }): WorkflowVersion {

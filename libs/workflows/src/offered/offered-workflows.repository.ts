@@ -30,7 +30,7 @@ export interface CallingJob {
   readonly workflowIds: readonly string[];
 }
 
-const offeredSql = `SELECT id, published_version AS version, slug FROM workflow
+const offeredSql = `SELECT id, published_version AS version, coalesce(tool_slug, slug) AS "toolSlug" FROM workflow
  WHERE workspace_id = $1 AND deleted_at IS NULL AND offered_as_tool AND published_version IS NOT NULL ORDER BY id LIMIT $2`;
 
 /** Of a call with the id $3. A job that was to choose its agent says in its round 0 which one it is. */
@@ -56,7 +56,7 @@ export class OfferedWorkflowsRepository {
   constructor(private readonly postgres: Postgres) {}
 
   /** Those that are offered and published, oldest first. */
-  offered(workspaceId: string, limit: number): Promise<(VersionRef & { readonly slug: string })[]> {
+  offered(workspaceId: string, limit: number): Promise<(VersionRef & { readonly toolSlug: string })[]> {
     return this.postgres.readInWorkspace(workspaceId, {
       name: 'offered-workflows',
       text: offeredSql,

@@ -8,7 +8,7 @@ import { type OfferedWorkflow, workflowTools } from './workflow-tool.js';
 const offered = (name: string, meta: object = {}): OfferedWorkflow => {
   const parsed = parseDocument({ meta: { version: '2.0.0', name, ...meta }, nodes: [], edges: [] });
   if (!parsed.ok) throw new Error('no document');
-  return { id: name, slug: `the-${name}`, version: 3, meta: parsed.document.meta };
+  return { id: name, toolSlug: `the-${name}`, version: 3, meta: parsed.document.meta };
 };
 const nothing = () => Promise.resolve('');
 

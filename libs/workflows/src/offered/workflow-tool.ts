@@ -6,7 +6,8 @@ import type { DocumentMeta, SubflowInput } from '../definition/document.js';
 export interface OfferedWorkflow {
   readonly id: string;
   readonly version: number;
-  readonly slug: string;
+  /** What stands behind `workflow.` in its name. */
+  readonly toolSlug: string;
   readonly meta: DocumentMeta;
 }
 
@@ -18,15 +19,15 @@ export interface SaidToWorkflow {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Tools out of workflows, in this order, each by the slug of its workflow. Pure. */
+/** Tools out of workflows, in this order, each by what its workflow is called as one. Pure. */
 export function workflowTools(
   workflows: readonly OfferedWorkflow[],
   start: (workflow: OfferedWorkflow, said: SaidToWorkflow, context: ToolContext) => Promise<string>,
 ): readonly Tool[] {
   return workflows.map((workflow) => {
-    const { id, version, slug, meta } = workflow;
+    const { id, version, toolSlug, meta } = workflow;
     return defineTool({
-      name: `${subJobPrefix}${slug}`,
+      name: `${subJobPrefix}${toolSlug}`,
       description: descriptionOf(meta),
       input: parametersOf(meta.subflow.inputs),
       runtime: 'server',

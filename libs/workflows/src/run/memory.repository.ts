@@ -29,7 +29,7 @@ const memories: CommitPart<Row> = {
   ],
   sql: (rows) => `INSERT INTO workflow_memory (workspace_id, id, session_id, text, metadata, node_run_key)
   SELECT r.workspace_id, r.id, r.session, r.text, r.metadata, r.job_id || ':' || r.key
-    FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id
+    FROM ${rows} r
   ON CONFLICT (workspace_id, node_run_key) DO UPDATE SET node_run_key = excluded.node_run_key RETURNING 1`,
 };
 

@@ -1,10 +1,12 @@
 import { type CommitPart, type PartRow, partRow } from '#jobs';
 
 import type { NodeRunRow } from '../engine/node-run.js';
+import { unusualOf } from './node-run-columns.js';
 
-interface JobRef {
+interface JobOfRun {
   readonly workspaceId: string;
   readonly jobId: string;
+  readonly format: number;
 }
 
 /** When a node run began and ended, in ms since the epoch by the worker's clock, and what it used. */
@@ -20,8 +22,8 @@ type Row = readonly [
   jobId: string,
   ordinal: number,
   nodeId: string,
-  path: readonly string[],
-  iteration: readonly number[],
+  path: readonly string[] | null,
+  iteration: readonly number[] | null,
   type: string,
   label: string,
   status: string,
@@ -62,7 +64,7 @@ const nodeRuns: CommitPart<Row> = {
     ['finished_at', 'float8'],
   ],
   sql: (rows) => `MERGE INTO node_run n
-  USING (SELECT r.*, up.lease_epoch FROM ${rows} r JOIN up ON up.workspace_id = r.workspace_id AND up.id = r.job_id) r
+  USING ${rows} r
      ON n.workspace_id = r.workspace_id AND n.job_id = r.job_id AND n.ordinal = r.ordinal
   WHEN MATCHED THEN UPDATE SET status = r.status, input = r.input, output = r.output, handles = r.handles,
     hand_on = r.hand_on, extra = r.extra, error = r.error, prompt_tokens = r.prompt_tokens,
@@ -76,8 +78,9 @@ const nodeRuns: CommitPart<Row> = {
 };
 
 /** A node run as it now stands; of several that wait for one write the last one counts. */
-export function nodeRunRow({ workspaceId, jobId }: JobRef, row: NodeRunRow, facts: NodeRunFacts): PartRow {
-  const { ordinal, nodeId, path, iteration, type, label, status, input, output, handles, handOn, extra, error } = row;
+export function nodeRunRow({ workspaceId, jobId, format }: JobOfRun, row: NodeRunRow, facts: NodeRunFacts): PartRow {
+  const { ordinal, nodeId, type, label, status, input, output, handOn, extra, error } = row;
+  const { path, iteration, handles } = unusualOf(row, format);
   const { promptTokens, completionTokens, startedAt, finishedAt } = facts;
   return partRow(
     nodeRuns,

@@ -4,6 +4,7 @@ import { ShownTextsRepository } from '#jobs';
 import { Postgres } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
+import { usualColumns } from './node-run-columns.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
 import type { ShownContent, Told } from './run-facts.js';
 
@@ -73,9 +74,9 @@ const tokens = (
       FROM round r WHERE r.workspace_id = n.workspace_id AND r.job_id = n.job_id AND r.node_run = n.ordinal) END`;
 
 /** One statement, so that nothing in it disagrees. */
-const storedSql = `SELECT (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', n.path,
-      'iteration', n.iteration, 'type', n.type, 'label', n.label, 'status', n.status, 'input', n.input, 'output', n.output,
-      'handles', n.handles, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', ${tokens('prompt_tokens')},
+const storedSql = `SELECT (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', ${usualColumns.path},
+      'iteration', ${usualColumns.iteration}, 'type', n.type, 'label', n.label, 'status', n.status, 'input', n.input, 'output', n.output,
+      'handles', ${usualColumns.handles}, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', ${tokens('prompt_tokens')},
       'completionTokens', ${tokens('completion_tokens')}, 'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')})
       ORDER BY n.ordinal) FROM node_run n WHERE n.workspace_id = $1 AND n.job_id = $2) AS runs,
   (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'what', t.what)) FROM node_run n CROSS JOIN LATERAL (

@@ -19,6 +19,7 @@ function scene() {
   };
   const tally = {
     addUsage: (...usage: number[]) => counted.push(usage),
+    spend: () => undefined,
     addContent: () => undefined,
     addReasoning: () => undefined,
     loseContent: () => undefined,

@@ -1,6 +1,8 @@
 import type { NodeCallingRun } from '#chat';
 import type { JobRun, NewJobEvent, RunWrite } from '#jobs';
 
+import type { UsedByModel } from './run-spending.js';
+
 /** How the text of a conversation is shown. */
 export interface Showing {
   /** Whether it is streamed at all: conditions and routes are not. */
@@ -12,6 +14,7 @@ export interface Showing {
 /** What is counted up for all conversations of a run. */
 export interface RunTally {
   readonly addUsage: (nodeRun: number, promptTokens: number, completionTokens: number) => void;
+  readonly spend: (used: UsedByModel) => void;
   readonly addContent: (text: string) => void;
   /** Of the content. */
   readonly addReasoning: (text: string) => void;
@@ -22,6 +25,8 @@ export interface RunTally {
 /** The part of a run that belongs to one conversation of a node: it stops by itself, and what it tells names its node. */
 export class NodeView implements NodeCallingRun {
   readonly signal: AbortSignal;
+  /** Whom the present round asks. */
+  private model = '';
 
   constructor(
     private readonly run: JobRun,
@@ -94,9 +99,13 @@ export class NodeView implements NodeCallingRun {
     return { nodeId, ...(branch === null ? {} : { branchId: branch }), isContent: this.options.isContent };
   }
 
-  private count({ counts }: RunWrite): void {
+  private count({ counts, events = [] }: RunWrite): void {
+    for (const event of events) if (event.type === 'round-started') this.model = event.body.model;
     if (counts === undefined) return;
-    this.options.tally.addUsage(this.node.nodeRun, counts.promptTokens ?? 0, counts.completionTokens ?? 0);
+    const { promptTokens = 0, completionTokens = 0 } = counts;
+    this.options.tally.addUsage(this.node.nodeRun, promptTokens, completionTokens);
+    if (promptTokens + completionTokens > 0)
+      this.options.tally.spend({ model: this.model, promptTokens, completionTokens });
   }
 
   private toOwn(write: RunWrite): RunWrite {

@@ -3,8 +3,9 @@ import type { JobRun } from '#jobs';
 import type { StopPolicy } from '../definition/document.js';
 import type { PersonAnswer } from '../nodes/node-executor.js';
 import type { NodeQuestions } from './node-questions.js';
+import { type RunSpending, toUsd } from './run-spending.js';
 
-type Kind = 'steps' | 'tokens' | 'time';
+type Kind = 'steps' | 'tokens' | 'time' | 'cost';
 
 /** A limit that is reached. */
 export interface UsedUp {
@@ -12,7 +13,7 @@ export interface UsedUp {
   readonly used: number;
 }
 
-const units: Readonly<Record<Kind, string>> = { steps: 'steps', tokens: 'tokens', time: 'ms of work' };
+const units: Readonly<Record<Kind, string>> = { steps: 'steps', tokens: 'tokens', time: 'ms of work', cost: 'USD' };
 
 /** Questions about the budget belong to no node run. */
 const NO_NODE = 0;
@@ -27,6 +28,8 @@ export class RunBudget {
     private readonly run: JobRun,
     private readonly terms: {
       readonly questions: NodeQuestions;
+      /** Of the run's models and those of jobs below it. */
+      readonly spending: RunSpending;
       /** Ms that earlier leases worked; waiting is not counted. */
       readonly workedMs: number;
       /** Since when this one works. */
@@ -43,8 +46,10 @@ export class RunBudget {
   /** Which limit of the runner's is reached; null: none. Steps are counted by the engine. */
   get usedUp(): UsedUp | null {
     const { promptTokens, completionTokens } = this.run.totals;
+    const { spending } = this.terms;
     const all: readonly UsedUp[] = [
-      { kind: 'tokens', used: promptTokens + completionTokens },
+      { kind: 'tokens', used: promptTokens + completionTokens + spending.tokensBelow },
+      { kind: 'cost', used: spending.usd },
       { kind: 'time', used: this.msUsed },
     ];
     return all.find(({ kind, used }) => used >= (this.granted(kind) ?? Infinity)) ?? null;
@@ -93,12 +98,13 @@ export class RunBudget {
     const amount = this.amountOf(kind);
     if (amount === null) return null;
     const approved = this.questionsOf(kind).filter(({ isApproved }) => isApproved);
-    return amount + Math.max(0, ...approved.map(({ used }) => used));
+    const granted = amount + Math.max(0, ...approved.map(({ used }) => used));
+    return kind === 'cost' ? toUsd(granted) : granted;
   }
 
   private amountOf(kind: Kind): number | null {
-    const { maxSteps, maxTokens, maxDurationMs } = this.policy;
-    const amounts = { steps: maxSteps, tokens: maxTokens, time: maxDurationMs };
+    const { maxSteps, maxTokens, maxDurationMs, maxCostUsd } = this.policy;
+    const amounts = { steps: maxSteps, tokens: maxTokens, time: maxDurationMs, cost: maxCostUsd };
     return amounts[kind] ?? null;
   }
 

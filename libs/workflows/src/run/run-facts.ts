@@ -1,6 +1,7 @@
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
 import type { RunTally } from './node-view.js';
+import type { UsedByModel } from './run-spending.js';
 
 interface Facts {
   startedAt: number | null;
@@ -29,6 +30,9 @@ export class RunFacts implements RunTally {
   private text = 0;
   /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
   shown: ShownContent | null = { text: '', reasoning: '' };
+
+  /** Hears of what models were asked; undefined: nobody counts it. */
+  onSpent: ((used: UsedByModel) => void) | undefined;
 
   constructor(private readonly now: () => number) {}
 
@@ -70,6 +74,10 @@ export class RunFacts implements RunTally {
     if (facts === undefined) return;
     facts.promptTokens += promptTokens;
     facts.completionTokens += completionTokens;
+  }
+
+  spend(used: UsedByModel): void {
+    this.onSpent?.(used);
   }
 
   /** Gives what it is with it. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { NodeConversations } from '#chat';
 import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
-import { Config, crashpoint } from '#platform';
+import { crashpoint } from '#platform';
 import type { ClientSide } from '#tools';
 
 import type { RunResult } from '../engine/run-command.js';
@@ -16,6 +16,7 @@ import { RunBudget } from './run-budget.js';
 import { RunFacts, type ShownContent } from './run-facts.js';
 import { RunPlanLoader } from './run-plan-loader.js';
 import type { RunScope } from './running-node.js';
+import { WorkflowInstance } from './workflow-instance.js';
 import { WorkflowRunner } from './workflow-runner.js';
 
 /** What a look at a run has come to, for whoever has to end it. */
@@ -37,7 +38,7 @@ export class WorkflowHandler implements JobHandler {
     private readonly stored: NodeRunsRepository,
     private readonly conversations: NodeConversations,
     private readonly services: NodeServices,
-    private readonly config: Config,
+    private readonly instance: WorkflowInstance,
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
@@ -71,18 +72,19 @@ export class WorkflowHandler implements JobHandler {
     const facts = new RunFacts(now);
     facts.load(stored.nodeRuns, stored.told);
     if (run.contentLength > 0) facts.loseContent();
-    const { WORKFLOW_PAUSE_MS: pauseMs, MODEL_CONTEXT_TOKENS: contextTokens } = this.config.values;
+    const { WORKFLOW_PAUSE_MS: pauseMs, MODEL_CONTEXT_TOKENS: contextTokens } = this.instance.config.values;
     const scope: RunScope = { run, conversations, questions, services: this.services, facts, contextTokens };
     opened.scope = scope;
-    const budget = new RunBudget(pinned.graph.stopPolicy, run, {
-      questions,
-      workedMs: this.workedMs(run),
-      enteredAt,
-      now,
-    });
+    const { stopPolicy } = pinned.graph;
+    const { spending, refresh } = await this.instance.spendingOf(run, stopPolicy, { facts, isFirstLook });
+    const workedMs = this.workedMs(run);
+    const budget = new RunBudget(stopPolicy, run, { questions, spending, workedMs, enteredAt, now });
     const plan = { ...pinned, maxSteps: budget.maxSteps };
     const engine = new WorkflowRun(plan, stored.nodeRuns);
-    const answersTo = (awaited: Awaited) => this.stored.answersTo(run.job, awaited);
+    const answersTo = async (awaited: Awaited) => {
+      await refresh();
+      return this.stored.answersTo(run.job, awaited);
+    };
     const rest = await new WorkflowRunner({ engine, scope, plan, budget, pauseMs, answersTo }).drive();
     if (rest.type !== 'ended') {
       return rest.type === 'released' ? { status: 'released' } : { status: 'waiting', interruptIds: rest.interruptIds };
@@ -100,7 +102,7 @@ export class WorkflowHandler implements JobHandler {
       const { code = 'workflow_failed', message = 'Workflow cancelled' } = error ?? {};
       return { status: 'failed', code, message };
     }
-    const { MAX_OUTPUT_BYTES } = this.config.values;
+    const { MAX_OUTPUT_BYTES } = this.instance.config.values;
     if (Buffer.byteLength(finalOutput) > MAX_OUTPUT_BYTES) {
       await this.keepContent(scope);
       return outputLimit(MAX_OUTPUT_BYTES);
@@ -131,12 +133,12 @@ export class WorkflowHandler implements JobHandler {
 
   /** Tools that run at clients are left to any client of whoever started the job. */
   private clientOf({ job }: JobRun): { readonly client?: ClientSide } {
-    const mayServe = this.config.values.FEATURE_CLIENT_TOOLS && job.createdBy !== null;
+    const mayServe = this.instance.config.values.FEATURE_CLIENT_TOOLS && job.createdBy !== null;
     return mayServe ? { client: { deviceId: null, tools: {} } } : {};
   }
 
   private workedMs({ job }: JobRun): number {
-    return Math.max(0, this.config.values.JOB_TIMEOUT_MS - job.remainingMs);
+    return Math.max(0, this.instance.config.values.JOB_TIMEOUT_MS - job.remainingMs);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '#models';
-import { type ApprovalPolicy, mayStartSubJobs } from '#tools';
+import type { ApprovalPolicy } from '#tools';
 
 import type { ResumeFrom } from '../engine/run-plan.js';
 import type { Attachment } from '../nodes/node-executor.js';
@@ -40,11 +40,11 @@ export interface WorkflowInput {
   readonly hasOwnKey?: boolean;
 }
 
-/** The layout of an input: 2 where a worker that knows only the first one would leave out what it does not know. */
-export function workflowFormat({ agents, inputs, toolApproval, callerPolicies, toolPins }: WorkflowInput): number {
-  const isNew = [agents, inputs, toolApproval, callerPolicies].some((member) => member !== undefined);
-  return isNew || mayStartSubJobs(toolPins) ? 2 : 1;
-}
+/**
+ * The layout of a run. Since 2 its input may say what a worker that knows only the first one would leave out; since 3 its node runs are
+ * stored without what is usual of them, which older workers cannot read.
+ */
+export const workflowFormat = 3;
 
 /** Reads a stored input. The row was written by a start, by this build or one that knows no more. */
 export function toWorkflowInput(stored: unknown): WorkflowInput {

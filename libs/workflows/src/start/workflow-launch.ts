@@ -56,7 +56,7 @@ export class WorkflowLaunch {
       createdBy: userId,
       model: await this.modelName({ workspaceId, hasOwnKey, asksModels }),
       input: { ...(toStorable(input) as object), ...(hasOwnKey ? { hasOwnKey } : {}) }, // an object in, an object out
-      format: workflowFormat(input),
+      format: workflowFormat,
       keyCipher: providerKey === null ? null : this.secretBox.seal(providerKey, jobKeyPlace({ workspaceId, jobId })),
       ...(beside === undefined ? {} : { beside: beside({ workspaceId, jobId }) }),
     });

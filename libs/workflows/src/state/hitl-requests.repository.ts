@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, PrismaService, type Scope } from '#platform';
+import { isId, PrismaService, type Scope, toStorableText } from '#platform';
 
 /** Questions of workflow jobs by the ids that clients know them by. */
 @Injectable()
@@ -14,7 +14,8 @@ export class HitlRequestsRepository {
   ): Promise<string | null> {
     if (!isId(jobId)) return Promise.resolve(null);
     return this.prisma.withWorkspace(scope, async (tx) => {
-      const named = [{ request: { path: ['id'], equals: requestId } }, ...(isId(requestId) ? [{ id: requestId }] : [])];
+      const shown = { request: { path: ['id'], equals: toStorableText(requestId) } };
+      const named = [shown, ...(isId(requestId) ? [{ id: requestId }] : [])];
       const row = await tx.interrupt.findFirst({
         where: {
           workspaceId: scope.workspaceId,

@@ -5,6 +5,7 @@ import type { ChatMessage } from '#models';
 import { Postgres } from '#platform';
 
 import type { NodeError, NodeExtra, NodeRunStatus } from '../engine/node-run.js';
+import { usualColumns } from '../run/node-run-columns.js';
 
 /** The beginning of a text, and how long the whole of it is in UTF-8. */
 export interface CutText {
@@ -161,16 +162,16 @@ calls AS (
    ORDER BY c.round DESC, c.ordinal DESC LIMIT ${mostCalls}),
 ${liveSql},
 spoken AS (
-  SELECT n.ordinal, n.node_id, n.path, n.output, n.extra FROM node_run n
+  SELECT n.ordinal, n.node_id, ${usualColumns.path} AS path, n.output, n.extra FROM node_run n
    WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.type = 'agent' AND n.status = 'completed' AND n.output <> ''
      AND NOT n.extra ? 'note' AND n.node_id NOT LIKE 'sf:%' ORDER BY n.ordinal DESC LIMIT ${mostSpoken})
 SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "workflowName",
   CASE WHEN j.status = 'failed' THEN j.error END AS error, ${millis('j.created_at')} AS "createdAt",
   ${millis('j.finished_at')} AS "finishedAt", j.prompt_tokens AS "promptTokens", j.completion_tokens AS "completionTokens",
   j.workflow_version AS "workflowVersion", j.input - 'resumeFrom' AS input, j.input #> '{resumeFrom,session}' AS session,
-  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', n.path, 'iteration', n.iteration,
+  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', ${usualColumns.path}, 'iteration', ${usualColumns.iteration},
       'type', n.type, 'label', n.label, 'status', n.status, 'output', left(n.output, n.most),
-      'outputBytes', octet_length(n.output), 'handles', n.handles, 'extra', n.extra - 'outputs', 'error', n.error,
+      'outputBytes', octet_length(n.output), 'handles', ${usualColumns.handles}, 'extra', n.extra - 'outputs', 'error', n.error,
       'input', CASE WHEN j.status IN ('failed', 'cancelled') THEN left(n.input, n.most) END, 'inputBytes', octet_length(n.input),
       'outputs', CASE WHEN n.type = 'parallel' THEN (SELECT json_object_agg(o.key, json_build_object('text', left(o.value, n.most),
           'bytes', octet_length(o.value))) FROM jsonb_each_text(n.extra->'outputs') o) END,

@@ -9,7 +9,6 @@ export interface NodeRun extends Omit<NodeRunRow, 'handles' | 'handOn'> {
   readonly jobId: string;
   /** Whether `input` or `output` is only the beginning. */
   readonly isCut: boolean;
-  readonly handles: readonly string[] | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly startedAt: number | null;
@@ -26,7 +25,7 @@ export interface NodeRunPage {
 /** Characters of a text in a list. A screen shows no more than 32 KiB. */
 const shownCharacters = 32_768;
 
-type Row = Omit<NodeRunTableRow, 'workspaceId' | 'epoch'> & { readonly isCut: boolean };
+type Row = Omit<NodeRunTableRow, 'workspaceId' | 'epoch' | 'handles' | 'handOn'> & { readonly isCut: boolean };
 
 /** Node runs of jobs, for whoever may read the job. */
 @Injectable()
@@ -40,9 +39,10 @@ export class ShownNodeRunsRepository {
       if ((await tx.job.count({ where: readable(scope, jobId) })) === 0) return [];
       const beyond = after === undefined ? Prisma.empty : Prisma.sql`AND ordinal ${reverse ? lt : gt} ${after}`;
       const rows = await tx.$queryRaw<Row[]>`
-        SELECT job_id AS "jobId", ordinal, node_id AS "nodeId", path, iteration, type, label, status,
-          left(input, ${shownCharacters}) AS input, left(output, ${shownCharacters}) AS output, handles,
-          hand_on AS "handOn", extra, error, prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
+        SELECT job_id AS "jobId", ordinal, node_id AS "nodeId", coalesce(path, '{}') AS path,
+          coalesce(iteration, '{}') AS iteration, type, label, status,
+          left(input, ${shownCharacters}) AS input, left(output, ${shownCharacters}) AS output, extra,
+          error, prompt_tokens AS "promptTokens", completion_tokens AS "completionTokens",
           started_at AS "startedAt", finished_at AS "finishedAt",
           greatest(length(input), length(output)) > ${shownCharacters} AS "isCut"
         FROM node_run WHERE workspace_id = ${scope.workspaceId}::uuid AND job_id = ${jobId}::uuid ${beyond}
@@ -101,7 +101,6 @@ function toNodeRun(row: Row): NodeRun {
     status: row.status as NodeRunStatus, // the table's CHECK allows no other
     input: row.input,
     output: row.output,
-    handles: row.handles,
     extra: row.extra as NodeExtra, // only the engine writes rows
     error: row.error as NodeError | null,
     isCut: row.isCut,

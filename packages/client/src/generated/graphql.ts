@@ -130,6 +130,8 @@ export type InterruptFilterInput = {
   readonly jobId?: IdFilter | null | undefined;
   /** By kind. */
   readonly kind?: InterruptKindFilter | null | undefined;
+  /** By the job that a person started: what that one waits for, and all its sub-jobs. Of a sub-job, what it waits for itself. */
+  readonly rootJobId?: IdFilter | null | undefined;
   /** By status. */
   readonly status?: InterruptStatusFilter | null | undefined;
   /** By thread (our id). */
@@ -270,6 +272,31 @@ export type NodeRunStatus =
   | 'SKIPPED'
   /** It waits for something from outside. */
   | 'WAITING';
+
+/** Which notifications a list shows; every member narrows it. */
+export type NotificationFilterInput = {
+  /** Only those that were read, or only those that were not. */
+  readonly read?: boolean | null | undefined;
+  /** By what they tell of. */
+  readonly type?: NotificationTypeFilter | null | undefined;
+};
+
+/** What people are told of. The list may grow. */
+export type NotificationType =
+  /** A job, or a sub-job of it, waits for a person. */
+  | 'INPUT_NEEDED'
+  /** A job has ended well. */
+  | 'JOB_COMPLETED'
+  /** A job has failed. */
+  | 'JOB_FAILED';
+
+/** Compares what a notification tells of. */
+export type NotificationTypeFilter = {
+  /** Is this one. */
+  readonly eq?: NotificationType | null | undefined;
+  /** Is one of these. */
+  readonly in?: ReadonlyArray<NotificationType> | null | undefined;
+};
 
 /** What becomes of a call that no client serves before its timeout. */
 export type OnClientTimeout =
@@ -662,6 +689,43 @@ export type StartedFragment = { readonly jobId: string | null, readonly messageI
 
 export type RefusalFragment = { readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> };
 
+export type NotificationsQueryVariables = Exact<{
+  filter?: NotificationFilterInput | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type NotificationsQuery = { readonly notifications: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type UnreadNotificationCountQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type UnreadNotificationCountQuery = { readonly notifications: { readonly totalCount: number | null } };
+
+export type NotificationActivitySubscriptionVariables = Exact<{
+  filter?: NotificationFilterInput | null | undefined;
+}>;
+
+
+export type NotificationActivitySubscription = { readonly notificationActivity: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null } };
+
+export type MarkNotificationReadMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type MarkNotificationReadMutation = { readonly markNotificationRead: { readonly notification: { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type MarkAllNotificationsReadMutationVariables = Exact<{
+  upTo?: string | null | undefined;
+}>;
+
+
+export type MarkAllNotificationsReadMutation = { readonly markAllNotificationsRead: { readonly marked: number | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type NotificationFieldsFragment = { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null };
+
 export type WorkflowsQueryVariables = Exact<{
   first?: number | null | undefined;
   after?: string | null | undefined;
@@ -883,6 +947,20 @@ export const StartedFragmentDoc = new TypedDocumentString(`
   message
   issues
 }`, {"fragmentName":"Started"}) as unknown as TypedDocumentString<StartedFragment, unknown>;
+export const NotificationFieldsFragmentDoc = new TypedDocumentString(`
+    fragment NotificationFields on Notification {
+  id
+  type
+  title
+  at
+  read
+  readAt
+  jobId
+  rootJobId
+  threadId
+  interruptId
+}
+    `, {"fragmentName":"NotificationFields"}) as unknown as TypedDocumentString<NotificationFieldsFragment, unknown>;
 export const WorkflowFieldsFragmentDoc = new TypedDocumentString(`
     fragment WorkflowFields on Workflow {
   id
@@ -1566,6 +1644,99 @@ fragment JobFields on Job {
     ...UsageFields
   }
 }`) as unknown as TypedDocumentString<JobsQuery, JobsQueryVariables>;
+export const NotificationsDocument = new TypedDocumentString(`
+    query Notifications($filter: NotificationFilterInput, $first: Int, $after: String) {
+  notifications(filter: $filter, first: $first, after: $after) {
+    nodes {
+      ...NotificationFields
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment NotificationFields on Notification {
+  id
+  type
+  title
+  at
+  read
+  readAt
+  jobId
+  rootJobId
+  threadId
+  interruptId
+}`) as unknown as TypedDocumentString<NotificationsQuery, NotificationsQueryVariables>;
+export const UnreadNotificationCountDocument = new TypedDocumentString(`
+    query UnreadNotificationCount {
+  notifications(filter: {read: false}, first: 1) {
+    totalCount
+  }
+}
+    `) as unknown as TypedDocumentString<UnreadNotificationCountQuery, UnreadNotificationCountQueryVariables>;
+export const NotificationActivityDocument = new TypedDocumentString(`
+    subscription NotificationActivity($filter: NotificationFilterInput) {
+  notificationActivity(filter: $filter) {
+    ...NotificationFields
+  }
+}
+    fragment NotificationFields on Notification {
+  id
+  type
+  title
+  at
+  read
+  readAt
+  jobId
+  rootJobId
+  threadId
+  interruptId
+}`) as unknown as TypedDocumentString<NotificationActivitySubscription, NotificationActivitySubscriptionVariables>;
+export const MarkNotificationReadDocument = new TypedDocumentString(`
+    mutation MarkNotificationRead($id: ID!) {
+  markNotificationRead(input: {id: $id}) {
+    notification {
+      ...NotificationFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment NotificationFields on Notification {
+  id
+  type
+  title
+  at
+  read
+  readAt
+  jobId
+  rootJobId
+  threadId
+  interruptId
+}`) as unknown as TypedDocumentString<MarkNotificationReadMutation, MarkNotificationReadMutationVariables>;
+export const MarkAllNotificationsReadDocument = new TypedDocumentString(`
+    mutation MarkAllNotificationsRead($upTo: ID) {
+  markAllNotificationsRead(input: {upTo: $upTo}) {
+    marked
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<MarkAllNotificationsReadMutation, MarkAllNotificationsReadMutationVariables>;
 export const WorkflowsDocument = new TypedDocumentString(`
     query Workflows($first: Int, $after: String) {
   workflows(first: $first, after: $after) {

@@ -8,7 +8,7 @@ import type { GraphqlContext } from '../graphql-context.js';
 
 /** What a subscription shows. */
 export interface Viewed {
-  /** The job, or a name that stands for a whole workspace. */
+  /** The job, or a name that stands for what one sees of a workspace. */
   readonly jobId: string;
   readonly createdBy: string | null;
 }
@@ -46,5 +46,11 @@ export class Viewers {
         return lost;
       });
     };
+  }
+
+  /** The same for what one sees of a whole workspace: colleagues, however many, take no seat from each other. */
+  enterOwn(context: GraphqlContext, what: string): void {
+    const { workspaceId, userId } = context.member;
+    this.enter(context, { jobId: `${what}:${workspaceId}:${userId}`, createdBy: null });
   }
 }

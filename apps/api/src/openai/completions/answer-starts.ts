@@ -8,6 +8,7 @@ import {
   isOvertaken,
   type NewAnswer,
   newAnswerRow,
+  SaidBefore,
   sessionStepRow,
   type StartChat,
 } from '#chat';
@@ -30,6 +31,8 @@ export interface NewAnswerOrder {
   readonly mode: Mode;
   /** As the model is to read them. */
   readonly messages: StartChat['messages'];
+  /** A call whose result nobody has answered in `messages`; null: there is none. */
+  readonly unanswered: string | null;
   /** As the client names its conversation; null: it does not. */
   readonly sessionId: string | null;
   /** What it is until now; null: nobody has named it before. */
@@ -60,6 +63,7 @@ export class AnswerStarts {
   constructor(
     private readonly chat: ChatService,
     private readonly workflows: StartWorkflowService,
+    private readonly saidBefore: SaidBefore,
     private readonly limiters: AnswerLimiters,
     private readonly config: Config,
   ) {}
@@ -91,7 +95,7 @@ export class AnswerStarts {
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
 
-  private accept(principal: MemberPrincipal, order: NewAnswerOrder, place: Place): Promise<StartedJob> {
+  private async accept(principal: MemberPrincipal, order: NewAnswerOrder, place: Place): Promise<StartedJob> {
     const { target, request, messages } = order;
     const common = {
       ...({ createThread: true, messageClientId: null, whenBusy: 'reject', providerKey: null } as const),
@@ -107,11 +111,19 @@ export class AnswerStarts {
     return this.chat.start(principal, {
       ...common,
       ...({ messages, history: 'request', backgroundMode: null } as const),
+      alreadySaid: await this.alreadySaid(principal, order),
       ...answering(target),
       ...this.clientSide(order.mode),
       toolChoice: order.mode.toolChoice,
       parameters: request.parameters,
     });
+  }
+
+  /** Of the messages, how many the session's thread has already. */
+  private async alreadySaid(principal: MemberPrincipal, order: NewAnswerOrder): Promise<number> {
+    const { session, isBeside, unanswered: callId, messages } = order;
+    if (session === null || isBeside || callId === null) return 0;
+    return this.saidBefore.count(principal, { threadId: session.threadId, callId }, messages);
   }
 
   /** Functions of the client are never run by us, whatever tools of that name there are. */

@@ -39,6 +39,11 @@ interface Situation extends AskedCompletion {
   readonly mode: Mode;
 }
 
+/** Another request has come first: everything has to be looked at again, or, when that was often enough, refused. */
+interface Overtaken {
+  readonly refusal: OpenAiError;
+}
+
 /** Requests of one session that come together look again when they have lost a race; more often than this is no accident. */
 const maxLooks = 20;
 
@@ -55,11 +60,13 @@ export class Completions {
 
   /** Throws `OpenAiError` by the tables of the contract, `rate_limited`, `job_limit_reached` and what starts throw besides. */
   async open(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer> {
+    let refusal: OpenAiError = serverBusy();
     for (let look = 0; look < maxLooks; look++) {
       const opened = (await this.repeated(principal, asked)) ?? (await this.lookOrRepeat(principal, asked));
-      if (opened !== null) return opened;
+      if ('answer' in opened) return opened;
+      refusal = opened.refusal;
     }
-    throw serverBusy();
+    throw refusal;
   }
 
   /** What its key stands for already; null: nothing yet. */
@@ -72,7 +79,7 @@ export class Completions {
   }
 
   /** What is refused since one with the same key came first is a repetition of that one. */
-  private async lookOrRepeat(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | null> {
+  private async lookOrRepeat(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | Overtaken> {
     try {
       return await this.look(principal, asked);
     } catch (error) {
@@ -82,9 +89,14 @@ export class Completions {
     }
   }
 
-  /** Null: it was overtaken, and has to be looked at again. */
-  private async look(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | null> {
+  private async look(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | Overtaken> {
     const situation = await this.situationOf(principal, asked);
+    const opened = await this.opened(principal, situation);
+    return opened ?? { refusal: situation.mode.strictBy === null ? serverBusy() : sessionBusy() };
+  }
+
+  /** Null: it was overtaken, and has to be looked at again. */
+  private async opened(principal: MemberPrincipal, situation: Situation): Promise<OpenedAnswer | null> {
     if (situation.mode.strictBy === null) return this.begin(principal, situation);
     const run = runOf(situation);
     const repeated = repetitionOf(situation, run);
@@ -112,7 +124,7 @@ export class Completions {
   }
 
   private async begin(principal: MemberPrincipal, situation: Situation): Promise<OpenedAnswer | null> {
-    const { request, headers, sessionId, known, mode } = situation;
+    const { request, headers, continuation, digest, sessionId, known, mode } = situation;
     const target = await this.models.resolve(principal, request.model);
     const serverTools = await this.agentTools.among(principal, target, mode.tools);
     const offered = withoutServerTools(mode, serverTools);
@@ -121,6 +133,7 @@ export class Completions {
     const order = {
       ...{ target, request, mode: offered, sessionId, session: known.session },
       messages: prepareMessages(request.messages, new Map(shown.map((call) => [call.id, call]))),
+      unanswered: digest === null ? null : (continuation.results[0]?.id ?? null),
       idempotencyKey: headers.idempotencyKey,
     };
     const isStrict = mode.strictBy !== null;

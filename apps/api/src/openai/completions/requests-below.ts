@@ -1,8 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import type { Answer } from '#chat';
 import { type InterruptBelow, InterruptsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+
+/** The job of an answer, or of a call. */
+interface RootJob {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
 
 /** How an answer is asked whether to look, and told what was found. */
 interface BelowListener {
@@ -26,11 +31,11 @@ export class RequestsBelow {
   ) {}
 
   /** Tells of each change from the first `look` on, until it is stopped. */
-  watch(answer: Answer, listener: BelowListener): BelowWatch {
+  watch(answer: RootJob, listener: BelowListener): BelowWatch {
     return new BelowWatch(this, answer, listener);
   }
 
-  open({ workspaceId, jobId }: Answer): Promise<readonly InterruptBelow[]> {
+  open({ workspaceId, jobId }: RootJob): Promise<readonly InterruptBelow[]> {
     return this.interrupts.openBelow(workspaceId, jobId, mostBelow);
   }
 }
@@ -47,7 +52,7 @@ class BelowWatch {
 
   constructor(
     private readonly requests: RequestsBelow,
-    private readonly answer: Answer,
+    private readonly answer: RootJob,
     private readonly listener: BelowListener,
   ) {}
 

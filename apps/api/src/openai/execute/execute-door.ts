@@ -10,8 +10,17 @@ import { invalidKey } from '../openai-principal.guard.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { takeSeat } from '../take-seat.js';
 import { parseExecuteRequest } from './execute-request.js';
-import { type AwaitedCall, type ExecutedCall, ExecutionResult } from './execution-result.js';
+import { type ExecutedCall, ExecutionResult } from './execution-result.js';
+import type { AwaitedCall } from './reply-holds.js';
 import { ToolExecution } from './tool-execution.js';
+
+/** Who waits for the reply. */
+interface Caller {
+  readonly response: Response;
+  readonly closing: AbortController;
+  /** Cancel the job when it goes. */
+  readonly cancels: boolean;
+}
 
 /** Serves one request to `/v1/tools/execute`: it has a seat for as long as its reply is held. */
 @Injectable()
@@ -34,7 +43,9 @@ export class ExecuteDoor {
     try {
       const { jobId } = await this.execution.start(principal, asked, idempotencyKey);
       response.setHeader('X-Job-Id', jobId);
-      return await this.hold(principal, { jobId, toolName: asked.toolName, onDisconnect }, { response, closing });
+      const { workspaceId } = principal;
+      const awaited = { workspaceId, jobId, toolName: asked.toolName, known: knownRequests(request) };
+      return await this.hold(principal, awaited, { response, closing, cancels: onDisconnect === 'cancel' });
     } finally {
       seat.leave();
     }
@@ -44,18 +55,23 @@ export class ExecuteDoor {
   private async hold(
     principal: MemberPrincipal,
     awaited: AwaitedCall,
-    { response, closing }: { readonly response: Response; readonly closing: AbortController },
+    { closing, ...listening }: Caller,
   ): Promise<ExecutedCall> {
     const { workspaceId, userId: createdBy } = principal;
     const access = this.access.watch({ principal, workspaceId, createdBy }, () => {
       closing.abort(invalidKey());
     });
     try {
-      const executed = await this.results.hold(principal, awaited, { response, signal: closing.signal });
+      const executed = await this.results.hold(principal, awaited, { ...listening, signal: closing.signal });
       if ((await access.check()) !== null) throw invalidKey();
       return executed;
     } finally {
       access.stop();
     }
   }
+}
+
+/** What the caller was told it waits for, and knows. */
+function knownRequests(request: Request): readonly string[] {
+  return (request.header('x-waiting-approval') ?? '').split(',').map((id) => id.trim());
 }

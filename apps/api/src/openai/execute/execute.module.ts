@@ -6,16 +6,18 @@ import { ToolsModule } from '#tools';
 
 import { LimitsModule } from '../../limits/limits.module.js';
 import { StreamsModule } from '../../streams/streams.module.js';
+import { RequestsBelow } from '../completions/requests-below.js';
 import { AgentTools } from './agent-tools.js';
 import { ExecuteController } from './execute.controller.js';
 import { ExecuteDoor } from './execute-door.js';
 import { ExecutionResult } from './execution-result.js';
+import { ReplyHolds } from './reply-holds.js';
 import { ToolExecution } from './tool-execution.js';
 
 /** `POST /v1/tools/execute`. */
 @Module({
   imports: [ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
   controllers: [ExecuteController],
-  providers: [AgentTools, ExecuteDoor, ExecutionResult, ToolExecution],
+  providers: [AgentTools, ExecuteDoor, ExecutionResult, ReplyHolds, RequestsBelow, ToolExecution],
 })
 export class ExecuteModule {}

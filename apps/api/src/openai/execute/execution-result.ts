@@ -4,11 +4,11 @@ import { Injectable } from '@nestjs/common';
 
 import { type MemberPrincipal, scopeOf } from '#auth';
 import { EventFeed, type FeedItem, jobNotFound, JobStopper, SnapshotRepository } from '#jobs';
-import { Config, systemClock } from '#platform';
 import { ToolOutputsRepository } from '#tools';
 
 import { stillRunning } from './execute.errors.js';
 import { type ExecutionEnd, executionEnd, toResult } from './execution-end.js';
+import { type AwaitedCall, ReplyHolds } from './reply-holds.js';
 
 /** What is answered of a call that has ended well. */
 export interface ExecutedCall {
@@ -16,11 +16,13 @@ export interface ExecutedCall {
   readonly result: unknown;
 }
 
-/** A call whose end somebody waits for. */
-export interface AwaitedCall {
-  readonly jobId: string;
-  readonly toolName: string;
-  readonly onDisconnect: 'continue' | 'cancel';
+/** Who waits for it. */
+interface Listening {
+  readonly response: ServerResponse;
+  /** Aborts with what is to be said instead of a result. */
+  readonly signal: AbortSignal;
+  /** Cancel the job when the client goes. */
+  readonly cancels: boolean;
 }
 
 /** Longer than any result that is kept. */
@@ -34,27 +36,25 @@ export class ExecutionResult {
     private readonly snapshots: SnapshotRepository,
     private readonly stopper: JobStopper,
     private readonly outputs: ToolOutputsRepository,
-    private readonly config: Config,
+    private readonly holds: ReplyHolds,
   ) {}
 
   /**
    * Holds the reply until there is an end. Throws `OpenAiError` by the table of this route, `still_running` when it has been held
-   * for long enough, and the reason of `signal`. A client that goes leaves the job to itself, or cancels it; when we go it goes on.
+   * for long enough, or a job below opens a request, and the reason of `signal`. A client that goes leaves the job to itself, or cancels it; when we go it goes on.
    */
   async hold(
     principal: MemberPrincipal,
     asked: AwaitedCall,
-    { response, signal }: { readonly response: ServerResponse; readonly signal: AbortSignal },
+    { response, signal, cancels }: Listening,
   ): Promise<ExecutedCall> {
     const left = new AbortController();
-    const patience = systemClock.after(this.config.values.OPENAI_MAX_HOLD_MS, () => {
-      left.abort(stillRunning());
-    });
-    const until = AbortSignal.any([left.signal, signal]);
+    const hold = this.holds.begin(asked, response);
+    const until = AbortSignal.any([left.signal, hold.signal, signal]);
     const onClose = (): void => {
       if (until.aborted) return;
       left.abort(stillRunning());
-      if (asked.onDisconnect !== 'cancel') return;
+      if (!cancels) return;
       // Nobody is there to be told that it failed; the job then goes on as without the wish.
       this.stop(principal, asked.jobId, 'client gone').catch(() => undefined);
     };
@@ -64,13 +64,12 @@ export class ExecutionResult {
       return await this.find(principal, asked, until);
     } finally {
       response.off('close', onClose);
-      patience.cancel();
+      hold.end();
     }
   }
 
   private async find(principal: MemberPrincipal, asked: AwaitedCall, signal: AbortSignal): Promise<ExecutedCall> {
-    const { workspaceId } = principal;
-    const { jobId, toolName } = asked;
+    const { workspaceId, jobId, toolName } = asked;
     for await (const item of this.feed.follow({ workspaceId, jobId, after: 0, signal })) {
       if (!mayBeOver(item)) continue;
       const snapshot = await this.snapshots.read(workspaceId, jobId);

@@ -93,10 +93,13 @@ export class ModelDirectory {
     if (id === 'auto') return this.auto(principal);
     for (const prefix of ['workflow', 'team'] as const)
       if (id.startsWith(`${prefix}/`)) return this.workflow(principal, id, prefix);
-    const agent = await this.agent(principal, id);
-    if (agent !== null) return { type: 'agent', agent };
     const direct = await this.models.directModels(principal.workspaceId);
-    if (direct.some((name) => name === id || matchesGlob(name, id))) return { type: 'model', name: id };
+    const isDirect = direct.some((name) => name === id || matchesGlob(name, id));
+    // What is a model all the same need not wait for a look at the agents of this very moment.
+    const mayBeAgent = !isDirect || (await this.agents.mayBeNamed(principal.workspaceId, id));
+    const agent = mayBeAgent ? await this.agent(principal, id) : null;
+    if (agent !== null) return { type: 'agent', agent };
+    if (isDirect) return { type: 'model', name: id };
     throw modelNotFound(id);
   }
 

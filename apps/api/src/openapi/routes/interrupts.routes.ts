@@ -29,6 +29,7 @@ export const interruptRoutes: RouteGroup = {
         { name: 'status', in: 'query', description: 'Only these.', schema: { ...text, enum: interruptStatuses } },
         { name: 'kind', in: 'query', description: 'Only these.', schema: { ...text, enum: requestKinds } },
         { name: 'jobId', in: 'query', description: 'Of this job.' },
+        { name: 'rootJobId', in: 'query', description: 'Of this job and all its sub-jobs.' },
         { name: 'threadId', in: 'query', description: 'Of this thread.' },
         {
           ...{ name: 'limit', in: 'query', description: 'Most to be shown.' },

@@ -67,8 +67,15 @@ export const openAiRoutes: RouteGroup = {
       operationId: 'executeTool',
       summary: 'Execute one call of a tool',
       description:
-        'A job with one call and no model, by the schema, policy, limits and ledger of every call. A call that waits for this client can be executed in its place, once; its result still has to be sent as a `tool` message.',
-      parameters: [idempotencyKey, onDisconnect],
+        'A job with one call and no model, by the schema, policy, limits and ledger of every call. A call that waits for this client can be executed in its place, once; its result still has to be sent as a `tool` message. A call that waits for a person is answered at once, with 504, `X-Job-Id` and the open requests in `X-Waiting-Approval`; the same `Idempotency-Key` gets its result later.',
+      parameters: [
+        idempotencyKey,
+        onDisconnect,
+        header(
+          'X-Waiting-Approval',
+          'Open requests that one knows of, by their ids, separated by commas: for these the reply is held.',
+        ),
+      ],
       body: 'ExecuteToolRequest',
       replies: [json(200, 'ExecutedCall', 'What the tool gave. `X-Job-Id` names the job.')],
       refusals: [400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 504],

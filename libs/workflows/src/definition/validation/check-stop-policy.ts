@@ -1,9 +1,34 @@
+import { memberOf } from '../json.js';
 import type { Draft } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** What a run may use. What models cost is not known here, so nobody is to rely on a limit of that. */
-export function checkStopPolicy({ document }: Draft, issues: IssueList): void {
+/** What a run may use. Nobody is to rely on a limit of what models cost whose prices are not known. */
+export function checkStopPolicy(
+  { document }: Draft,
+  isPriced: ((model: string) => boolean) | null,
+  issues: IssueList,
+): void {
   if (document.meta.execution.stopPolicy.maxCostUsd === undefined) return;
   const path = ['meta', 'execution', 'stopPolicy', 'maxCostUsd'];
-  issues.warning('LIMIT_IGNORED', { path }, 'The cost of a run is not watched: prices are not known. Use maxTokens.');
+  if (isPriced === null) {
+    const message = 'The cost of a run is not watched: this server knows no prices (MODEL_PRICES). Use maxTokens.';
+    issues.warning('LIMIT_IGNORED', { path }, message);
+    return;
+  }
+  const named = new Set(document.nodes.flatMap(({ data }) => modelsOf(data)));
+  const unknown = [...named].filter((model) => !isPriced(model));
+  if (unknown.length === 0) return;
+  const message = `It is not known what these models cost, so it does not count: ${unknown.join(', ')}.`;
+  issues.warning('LIMIT_IGNORED', { path }, message.slice(0, longestMessage));
+}
+
+const longestMessage = 1_000;
+
+/** Those that a node names; what has none is asked of the workspace's default model. */
+function modelsOf(data: unknown): readonly string[] {
+  const branches: unknown = memberOf(data, 'branches');
+  const asked: readonly unknown[] = Array.isArray(branches) ? branches : [];
+  const places = [data, memberOf(data, 'synthesis'), ...asked];
+  const names = [...places.map((place) => memberOf(place, 'model')), memberOf(data, 'conditionModel')];
+  return names.filter((name) => typeof name === 'string').filter((name) => name !== '');
 }

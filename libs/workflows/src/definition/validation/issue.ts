@@ -44,6 +44,8 @@ export const warningCodes = [
   'UNKNOWN_HANDLE',
   'HITL_IGNORED',
   'LIMIT_IGNORED',
+  'UNKNOWN_PLACEHOLDER',
+  'PLACEHOLDER_IGNORED',
 ] as const;
 
 export type ErrorIssueCode = (typeof errorCodes)[number];

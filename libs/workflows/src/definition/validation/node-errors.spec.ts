@@ -52,6 +52,31 @@ describe('an error of a node', () => {
       ['LIMIT_EXCEEDED /nodes/1/data/branches'],
     ],
     [
+      'a name that is too long',
+      around(['agent', { label: 'x'.repeat(1_001) }]),
+      ['LIMIT_EXCEEDED /nodes/1/data/label'],
+    ],
+    [
+      'a branch whose name is too long',
+      around(['parallel', { branches: [{ id: 'a' }, { id: 'b', label: 'x'.repeat(1_001) }] }]),
+      ['LIMIT_EXCEEDED /nodes/1/data/branches'],
+    ],
+    [
+      'a question that is too long',
+      around(['approval', { prompt: 'x'.repeat(65_536) }]),
+      ['LIMIT_EXCEEDED /nodes/1/data/prompt'],
+    ],
+    [
+      'a form that is too long',
+      around(['input', { schema: { type: 'object', description: 'x'.repeat(65_536) } }]),
+      ['LIMIT_EXCEEDED /nodes/1/data/schema'],
+    ],
+    [
+      'a person who is asked too much',
+      around(['agent', { hitl: { enabled: true, prompt: 'x'.repeat(65_536) } }]),
+      ['LIMIT_EXCEEDED /nodes/1/data/hitl'],
+    ],
+    [
       'two branches of one id',
       around(['parallel', { branches: [{ id: 'x' }, { id: 'x' }] }]),
       ['DATA_VALIDATION_ERROR /nodes/1/data/branches'],

@@ -46,6 +46,24 @@ describe('a warning', () => {
       ['DUPLICATE_SOURCE_HANDLE /nodes/1'],
     ],
     [
+      'a placeholder of a node that is not there, or of a member of a text',
+      workflowDocument(
+        { ...plain, o: ['output', { template: '{{outputs.a}} {{a_error}} {{b}} {{outputs.a.to}}' }] },
+        line,
+      ),
+      ['UNKNOWN_PLACEHOLDER /nodes/2/data/template', 'UNKNOWN_PLACEHOLDER /nodes/2/data/template'],
+    ],
+    [
+      'a placeholder deep in the arguments of a tool',
+      around(['tool', { toolId: 'clock', config: { zones: ['{{input}}', '{{nobody}}'] } }]),
+      ['UNKNOWN_PLACEHOLDER /nodes/1/data/config/zones/1'],
+    ],
+    [
+      'a placeholder in a text that is no template, not what only looks like one',
+      around(['agent', { prompt: 'Say {{input}}', hitl: { enabled: true, prompt: 'Is {{a name}} right?' } }]),
+      ['PLACEHOLDER_IGNORED /nodes/1/data/prompt'],
+    ],
+    [
       'a branch that nothing follows',
       workflowDocument({ s: 'start', p: ['parallel', { mergeEnabled: false }], o: 'output' }, ['s > p', 'p:left > o']),
       ['MISSING_EDGE_LABEL /nodes/1'],
@@ -100,5 +118,26 @@ describe('a warning', () => {
     ['tools of the document', workflowDocument(plain, line, { tools: ['gone'] }), ['UNKNOWN_TOOL /meta/tools/0']],
   ])('%s', (_fact, json, expected) => {
     expect(warningsOf(json)).toEqual(expected);
+  });
+
+  it('names the models whose price is not known, where what they cost is limited', () => {
+    const nodes = {
+      s: 'start',
+      a: ['agent', { model: 'cheap' }],
+      b: ['agent', { model: 'dear' }],
+      p: ['parallel', { model: 'cheap', branches: [{ id: 'x', model: 'rare' }, { id: 'y' }] }],
+      o: 'output',
+    } as const;
+    const edges = ['s > a', 'a > b', 'b > p', 'p:merged > o'];
+    const limited = workflowDocument(nodes, edges, { execution: { stopPolicy: { maxCostUsd: 1 } } });
+    const validate = (...priced: readonly string[]) =>
+      validateWorkflow(limited, { ...options, isPriced: (model) => priced.includes(model) }).warnings;
+    expect(validate('cheap')).toEqual([
+      expect.objectContaining({
+        ...{ code: 'LIMIT_IGNORED', path: '/meta/execution/stopPolicy/maxCostUsd' },
+        message: 'It is not known what these models cost, so it does not count: dear, rare.',
+      }),
+    ]);
+    expect(validate('cheap', 'dear', 'rare')).toEqual([]);
   });
 });

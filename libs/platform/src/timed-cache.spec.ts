@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { ManualClock } from '#platform';
-
+import { ManualClock } from './clock.js';
 import { TimedCache } from './timed-cache.js';
 
 function arrange(max = 100) {

@@ -1,4 +1,4 @@
-import type { Clock } from '#platform';
+import type { Clock } from './clock.js';
 
 interface Entry<V> {
   readonly value: Promise<V>;

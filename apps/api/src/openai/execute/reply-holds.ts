@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http';
+
+import { Injectable } from '@nestjs/common';
+
+import { type InterruptBelow, requestKinds } from '#jobs';
+import { Config, systemClock } from '#platform';
+import { subJobPrefix } from '#tools';
+
+import { RequestsBelow } from '../completions/requests-below.js';
+import { stillRunning } from './execute.errors.js';
+
+/** A call whose end somebody waits for. */
+export interface AwaitedCall {
+  readonly workspaceId: string;
+  readonly jobId: string;
+  readonly toolName: string;
+  /** Open requests that the caller knows of. */
+  readonly known: readonly string[];
+}
+
+/** A reply that is held. */
+export interface ReplyHold {
+  /** Aborts with what is to be said instead of a result. */
+  readonly signal: AbortSignal;
+  end(): void;
+}
+
+const askedKinds: ReadonlySet<string> = new Set(requestKinds);
+
+/** How long replies are held. */
+@Injectable()
+export class ReplyHolds {
+  constructor(
+    private readonly below: RequestsBelow,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * Holds a reply for as long as replies are held at most (`OPENAI_MAX_HOLD_MS`), and only until a job below opens a request to
+   * somebody that the caller does not know of: the answer may take days, so it is told at once which request is open
+   * (`X-Waiting-Approval`, as the comments of a stream name it). May be called again for the same job.
+   */
+  begin(call: AwaitedCall, response: ServerResponse): ReplyHold {
+    const over = new AbortController();
+    let open: readonly string[] = [];
+    const giveUp = (): void => {
+      if (open.length > 0) response.setHeader('X-Waiting-Approval', open.join(', '));
+      over.abort(stillRunning());
+    };
+    const patience = systemClock.after(this.config.values.OPENAI_MAX_HOLD_MS, giveUp);
+    const stopLooking = this.watch(call, (ids) => {
+      open = ids;
+      if (over.signal.aborted || ids.every((id) => call.known.includes(id))) return;
+      // OpenAI's SDKs would ask again at once, and without a key start another job.
+      response.setHeader('X-Should-Retry', 'false');
+      giveUp();
+    });
+    return {
+      signal: over.signal,
+      end: () => {
+        patience.cancel();
+        stopLooking();
+      },
+    };
+  }
+
+  /** Only calls that become jobs have requests below. Gives the way out. */
+  private watch(call: AwaitedCall, tell: (ids: readonly string[]) => void): () => void {
+    if (!call.toolName.startsWith(subJobPrefix)) return () => undefined;
+    const watch = this.below.watch(call, {
+      isWanted: () => true,
+      onChange: (requests) => {
+        tell(requests.filter(isAsked).map(({ id }) => id));
+      },
+    });
+    watch.look();
+    return () => {
+      watch.stop();
+    };
+  }
+}
+
+function isAsked({ kind }: InterruptBelow): boolean {
+  return askedKinds.has(kind);
+}

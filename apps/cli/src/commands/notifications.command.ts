@@ -1,0 +1,126 @@
+import type { Nightshift, Notification, NotificationFilterInput, NotificationType } from '@nightshift/client';
+import type { Command } from 'commander';
+
+import { usageError } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { StopKeys } from '../follow/stop-keys.js';
+import { showNotification } from '../view/show-notification.js';
+import type { Perform } from './perform.js';
+import { enumWords, wholeNumber } from './words.js';
+
+interface NotificationFlags {
+  readonly unread?: boolean;
+  readonly type?: string;
+  readonly follow?: boolean;
+  readonly limit: string;
+}
+
+export const notificationTypes = [
+  'JOB_COMPLETED',
+  'JOB_FAILED',
+  'INPUT_NEEDED',
+] as const satisfies readonly NotificationType[];
+const LARGEST_PAGE = 100;
+
+/** `notifications`: what happened to jobs while nobody watched them. */
+export function addNotifications(program: Command, perform: Perform): void {
+  const notifications = program
+    .command('notifications')
+    .summary('what happened while nobody watched')
+    .description(
+      'Lists what happened to your jobs while nobody watched them, newest first. With --follow, what is unread, and then each one as it comes.',
+    )
+    .option('-u, --unread', 'only what was not read')
+    .option('-t, --type <words>', `only these: ${notificationTypes.map((type) => type.toLowerCase()).join(', ')}`)
+    .option('-f, --follow', 'stay, and tell each one as it comes, until Ctrl-C')
+    .option('-n, --limit <number>', 'how many at most, to begin with', '20')
+    .action((flags: NotificationFlags) => perform((context) => show(context, flags)));
+  notifications
+    .command('read')
+    .description('Marks notifications as read.')
+    .argument('[ids...]', 'their ids')
+    .option('--all', 'all of them, in this workspace')
+    .action((ids: string[], flags: { all?: boolean }) => perform((context) => read(context, ids, flags)));
+}
+
+async function show(context: Context, flags: NotificationFlags): Promise<ExitCode> {
+  const { unread = false, type, follow = false } = flags;
+  const filter: NotificationFilterInput = {
+    ...(unread && { read: false }),
+    ...(type !== undefined && { type: { in: enumWords(type, notificationTypes, '--type') } }),
+  };
+  const limit = wholeNumber(flags.limit, '--limit', 1);
+  const client = await context.client();
+  if (follow) return stay(context, { client, filter, limit });
+  const found = await pages(client, filter, limit);
+  for (const notification of found) tell(context, notification);
+  if (found.length === 0 && !context.json)
+    context.screen.note(unread ? 'Nothing is unread.' : 'Nothing happened while nobody watched.');
+  return exitCodes.ok;
+}
+
+async function pages(client: Nightshift, filter: NotificationFilterInput, limit: number): Promise<Notification[]> {
+  const found: Notification[] = [];
+  let after: string | undefined;
+  do {
+    const first = Math.min(LARGEST_PAGE, limit - found.length);
+    const page = await client.notifications.list(filter, { first, after });
+    found.push(...page.nodes);
+    after = page.hasNextPage ? (page.endCursor ?? undefined) : undefined;
+  } while (after !== undefined && found.length < limit);
+  return found;
+}
+
+interface Stay {
+  readonly client: Nightshift;
+  readonly filter: NotificationFilterInput;
+  /** Most to begin with. */
+  readonly limit: number;
+}
+
+/** Until Ctrl-C. People are told what comes, oldest first; programs also what was read. */
+async function stay(context: Context, { client, filter, limit }: Stay): Promise<ExitCode> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  using keys = new StopKeys(() => {
+    stop.abort();
+  });
+  try {
+    // A watch begins with as many, in no order for a screen.
+    const unread = await pages(client, { ...filter, read: false }, LARGEST_PAGE);
+    const first = new Set(unread.map(({ id }) => id));
+    for (const notification of unread.slice(0, limit).toReversed()) tell(context, notification);
+    for await (const notification of client.notifications.watch(filter, { signal })) {
+      const { id, read: isRead } = notification;
+      if (isRead ? context.json : !first.has(id)) tell(context, notification);
+    }
+  } catch (error) {
+    if (!keys.pressed) throw error;
+  }
+  return exitCodes.interrupted;
+}
+
+function tell({ json, emit, screen }: Context, notification: Notification): void {
+  if (json) emit(notification);
+  else for (const line of showNotification(screen, notification, Date.now())) screen.line(line);
+}
+
+async function read(context: Context, ids: readonly string[], { all = false }: { all?: boolean }): Promise<ExitCode> {
+  const { json, emit, screen } = context;
+  if (all === ids.length > 0)
+    throw usageError('Name notifications, or --all.', '`nightshift notifications --unread` lists those there are.');
+  const { notifications } = await context.client();
+  if (all) {
+    const marked = await notifications.markAllRead();
+    if (json) emit({ marked });
+    else screen.line(`${marked} marked as read.`);
+    return exitCodes.ok;
+  }
+  for (const id of ids) {
+    const notification = await notifications.markRead(id);
+    if (json) emit(notification);
+    else screen.line(`read: ${showNotification(screen, notification, Date.now())[0]?.trim() ?? ''}`);
+  }
+  return exitCodes.ok;
+}

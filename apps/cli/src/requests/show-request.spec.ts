@@ -1,0 +1,40 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from '@jest/globals';
+import type { Interrupt } from '@nightshift/client';
+
+import { Screen } from '../terminal/screen.js';
+import { showRequest } from './show-request.js';
+
+const pipe = () => Object.assign(new PassThrough(), { isTTY: false });
+const screen = new Screen({
+  ...{ input: pipe(), out: pipe(), errors: pipe() },
+  ...{ noColor: true, isDumb: true, noInput: true },
+});
+// As far as it is looked at.
+const shown = (request: object) =>
+  showRequest(
+    screen,
+    { kind: 'HUMAN_INPUT', title: 'Send it?', mayDecide: true, expiresAt: null, request } as Interrupt,
+    0,
+  );
+
+describe('a request as a person sees it', () => {
+  it('has what the node that asks was given', () => {
+    expect(shown({ prompt: 'To all?', context: { input: 'Dear Ann,\nall is well.\n' } })).toEqual([
+      '◆ Send it?',
+      ...['    To all?', '    │ Dear Ann,', '    │ all is well.'],
+    ]);
+    expect(shown({ prompt: 'To all?', context: { input: ' ' } })).toEqual(['◆ Send it?', '    To all?']);
+  });
+
+  it('has of a long text what a screen holds, and says that there is more', () => {
+    const input = Array.from({ length: 20 }, (_, at) => `line ${at + 1}`).join('\n');
+    const lines = shown({ context: { input } });
+    expect(lines.slice(-2)).toEqual(['    │ line 12', '    │ … 8 more lines: --json has all of it']);
+  });
+
+  it('has the output that is asked about in place of the input', () => {
+    expect(shown({ context: { input: 'a', output: 'b' } })).toEqual(['◆ Send it?', '    b']);
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { NightshiftError } from '@nightshift/client';
+
+import type { Connection } from './connection.js';
+import { toCliError } from './to-cli-error.js';
+
+// As far as it is looked at.
+const connection = { url: 'http://there', urlFrom: '--url', tokenFrom: '--token' } as Connection;
+const remedyFor = (code: string, field?: string) =>
+  toCliError(new NightshiftError('No', { code, field }), connection)?.remedy;
+
+describe('what to do about a refusal', () => {
+  it.each([
+    ['not_found', 'agent', '`nightshift agents`'],
+    ['bad_request', 'tools', '`nightshift tools list`'],
+    ['job_limit_reached', undefined, '`nightshift cancel JOB` ends one'],
+    ['unauthenticated', undefined, 'http://there does not take the credential (from --token)'],
+  ])('%s of %s', (code, field, said) => {
+    expect(remedyFor(code, field)).toContain(said);
+  });
+
+  it('is nothing where nobody knows', () => {
+    expect(remedyFor('not_found', 'workflowId')).toBeUndefined();
+  });
+});

@@ -1,0 +1,25 @@
+import type { Notification } from '@nightshift/client';
+
+import { formatAge } from '../format/duration.js';
+import { oneLine } from '../terminal/plain-text.js';
+import type { Screen, Style } from '../terminal/screen.js';
+
+const words: Readonly<Record<string, readonly [string, Style]>> = {
+  JOB_COMPLETED: ['completed', 'green'],
+  JOB_FAILED: ['failed', 'red'],
+  INPUT_NEEDED: ['needs you', 'yellow'],
+};
+const WORD_WIDTH = 9;
+
+/** A notification as a person reads it: what happened, and what to do now. What is unread has a point before it. */
+export function showNotification(screen: Screen, notification: Notification, now: number): string[] {
+  const { id, type, title, at, read, jobId, interruptId } = notification;
+  const [word, style] = words[type] ?? [type.toLowerCase().replaceAll('_', ' '), 'bold'];
+  const about = oneLine(title);
+  const when = screen.ink('dim', `${formatAge(new Date(at), now)} · ${id}`);
+  const next = interruptId === null ? `attach ${jobId}` : `approve ${interruptId}`;
+  return [
+    `${read ? ' ' : '●'} ${screen.ink(style, word.padEnd(WORD_WIDTH))} ${about === '' ? '' : `${about} · `}${when}`,
+    `    ${screen.ink('dim', '$')} nightshift ${next}`,
+  ];
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
+import { openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
+import type { MemberPrincipal, Role } from './principal.js';
+
+let database: TestDatabase;
+let identities: TestIdentities;
+let world: Record<Role, MemberPrincipal>;
+let other: Record<Role, MemberPrincipal>;
+let serial = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+beforeEach(async () => {
+  identities = openTestIdentities(database);
+  serial += 1;
+  world = await identities.workspaceOf(`here${serial}`);
+  other = await identities.workspaceOf(`there${serial}`);
+});
+afterAll(() => database.close());
+
+const authenticate = (authorization?: string, workspaceId?: string) =>
+  identities.auth.authenticator.authenticate({ authorization, workspaceId });
+const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized' };
+
+describe('a token', () => {
+  it('enters the only workspace of its user', async () => {
+    const principal = await identities.enter(`here${serial}-viewer`);
+    expect(principal).toMatchObject({ kind: 'user', role: 'viewer', workspaceId: world.viewer.workspaceId });
+    expect(principal.id).toBe(`user:${principal.userId}`);
+  });
+
+  it('enters only workspaces of its user, and cannot tell the others from absent ones', async () => {
+    for (const id of [other.owner.workspaceId, newId(), 'no id', ''])
+      await expect(identities.enter(`here${serial}-owner`, id)).rejects.toMatchObject(hidden);
+  });
+
+  it('takes its membership from the database, never from a claim', async () => {
+    const claims = {
+      workspaceId: other.owner.workspaceId,
+      workspace_id: other.owner.workspaceId,
+      role: 'owner',
+      scopes: ['admin'],
+    };
+    const authorization = await identities.bearer(`here${serial}-viewer`, claims);
+    expect(await authenticate(authorization)).toMatchObject({ role: 'viewer', workspaceId: world.viewer.workspaceId });
+  });
+
+  it('must choose among several workspaces', async () => {
+    await identities.auth.members.add(other.owner, { email: `here${serial}-member@example.org`, role: 'viewer' });
+    const subject = `here${serial}-member`;
+    await expect(identities.enter(subject)).rejects.toMatchObject({ code: 'bad_request', field: 'workspaceId' });
+    expect(await identities.enter(subject, other.owner.workspaceId)).toMatchObject({ role: 'viewer' });
+    expect(await identities.enter(subject, world.owner.workspaceId)).toMatchObject({ role: 'member' });
+  });
+
+  it('of somebody new enters nothing, but may make a workspace and is its owner at once', async () => {
+    const authorization = await identities.bearer(`new${serial}`);
+    await expect(authenticate(authorization)).rejects.toMatchObject(hidden);
+    const identity = await identities.auth.authenticator.identify({ authorization });
+    expect(identity.workspaceId).toBeNull();
+    const { id } = await identities.auth.workspaces.create(identity, { name: 'mine' });
+    expect(await authenticate(authorization)).toMatchObject({ workspaceId: id, role: 'owner' });
+  });
+
+  it('enters what was made a moment ago, also where nobody has heard of it', async () => {
+    const elsewhere = openTestIdentities(database);
+    const authorization = await identities.bearer(`here${serial}-owner`);
+    for (const { auth } of [identities, elsewhere]) await auth.authenticator.authenticate({ authorization });
+    const identity = await identities.auth.authenticator.identify({ authorization });
+    const { id: workspaceId } = await identities.auth.workspaces.create(identity, { name: 'second' });
+    for (const { auth } of [identities, elsewhere])
+      expect(await auth.authenticator.authenticate({ authorization, workspaceId })).toMatchObject({ workspaceId });
+  });
+});
+
+describe('a token for a workspace that is not its own', () => {
+  it('costs a few look-ups a second, however often it is tried, and no more', async () => {
+    const authorization = await identities.bearer(`here${serial}-owner`);
+    await authenticate(authorization);
+    const query = jest.spyOn(database.postgres.api, 'query');
+    const tries = () => Promise.allSettled(Array.from({ length: 50 }, () => authenticate(authorization, newId())));
+    const outcomes = [...(await tries()), ...(await tries())];
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(query).toHaveBeenCalledTimes(5);
+    identities.clock.advance(1_000);
+    await expect(authenticate(authorization, newId())).rejects.toMatchObject(hidden);
+    expect(query.mock.calls.length).toBeGreaterThan(5);
+    jest.restoreAllMocks();
+  });
+
+  it('enters one that it is taken into or makes meanwhile, however often it has tried', async () => {
+    const authorization = await identities.bearer(`here${serial}-member`);
+    const { workspaceId } = other.owner;
+    const tryOften = () =>
+      Promise.allSettled(Array.from({ length: 50 }, () => authenticate(authorization, workspaceId)));
+    await tryOften();
+    await identities.auth.members.add(other.owner, { email: `here${serial}-member@example.org`, role: 'viewer' });
+    expect(await authenticate(authorization, workspaceId)).toMatchObject({ workspaceId, role: 'viewer' });
+    const identity = await identities.auth.authenticator.identify({ authorization });
+    await Promise.allSettled(Array.from({ length: 50 }, () => authenticate(authorization, newId())));
+    const { id } = await identities.auth.workspaces.create(identity, { name: 'mine' });
+    expect(await authenticate(authorization, id)).toMatchObject({ workspaceId: id, role: 'owner' });
+  });
+});

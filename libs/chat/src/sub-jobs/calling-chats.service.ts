@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+
+import { subJobLimits } from '#jobs';
+import { jobKeyPlace } from '#models';
+import { type Secret, SecretBox } from '#platform';
+import { type ApprovalPolicy, CallGate, type Tool, ToolCatalog, type ToolContext } from '#tools';
+
+import type { AgentPreset } from '../agents/agent.js';
+import { AgentsService } from '../agents/agents.service.js';
+import { applyAgent } from '../agents/apply-agent.js';
+import { routeContext } from '../calls/route-context.js';
+import { type ChatInput, toChatInput } from '../chat-input.js';
+import { toolsOffered } from '../tools-offered.js';
+import { type CallingJob, StartedJobsRepository } from './started-jobs.repository.js';
+import { startJob } from './sub-job-names.js';
+
+/** What a job hands down to those that it starts. */
+export interface HandedDown {
+  readonly job: CallingJob;
+  /** Names of tools of the server. */
+  readonly tools: readonly string[];
+  readonly toolApproval: ApprovalPolicy | null;
+  /** Layers of the agents that have led there. */
+  readonly callerPolicies: readonly ApprovalPolicy[];
+  readonly providerKey: Secret | null;
+}
+
+/** Reads what a calling job may hand down: never more than it has itself at this moment. */
+@Injectable()
+export class CallingChats {
+  constructor(
+    private readonly jobs: StartedJobsRepository,
+    private readonly agents: AgentsService,
+    private readonly catalog: ToolCatalog,
+    private readonly gate: CallGate,
+    private readonly secretBox: SecretBox,
+  ) {}
+
+  /** Null: there is no such call. Throws `agent_gone`. */
+  async of(context: ToolContext): Promise<HandedDown | null> {
+    const { workspaceId, jobId } = context;
+    const job = await this.jobs.calling(context);
+    if (job === null) return null;
+    const input = job.kind === 'chat' ? toChatInput(job.input) : null;
+    const [agent = null] = job.agent === null ? [] : await this.agents.pinned(workspaceId, [job.agent]);
+    const own = agent?.toolApproval ?? null;
+    return {
+      job,
+      tools: input === null ? [] : await this.toolsOf(context, { job, input, agent }),
+      toolApproval: input?.toolApproval ?? null,
+      callerPolicies: [...(input?.callerPolicies ?? []), ...(own === null ? [] : [own])],
+      providerKey:
+        job.keyCipher === null ? null : this.secretBox.open(job.keyCipher, jobKeyPlace({ workspaceId, jobId })),
+    };
+  }
+
+  /** Those of the calling job that its requester could call now. On the last level nothing starts a job any more. */
+  private async toolsOf(
+    { workspaceId, jobId, principal }: ToolContext,
+    { job, input, agent }: { readonly job: CallingJob; readonly input: ChatInput; readonly agent: AgentPreset | null },
+  ): Promise<readonly string[]> {
+    const tools = await this.catalog.of(workspaceId);
+    const acting = agent === null ? input : applyAgent(input, agent);
+    const offered = toolsOffered(acting, tools).filter(({ handling }) => handling === 'server');
+    const { job: gateJob } = routeContext({ ...job, workspaceId, jobId, principal }, { ...acting, agent }, offered);
+    const isLast = job.depth + 1 >= subJobLimits.depth;
+    const names: string[] = [];
+    for (const { name } of offered) {
+      const tool = tools.find(name);
+      if (tool?.enabled !== true || (isLast && startsJobs(tool))) continue;
+      const { type } = await this.gate.judge(gateJob, { name, arguments: '{}' }, tool);
+      if (type !== 'refuse') names.push(name);
+    }
+    return names;
+  }
+}
+
+function startsJobs({ name, isolation }: Tool): boolean {
+  return isolation === 'job' || name === startJob;
+}

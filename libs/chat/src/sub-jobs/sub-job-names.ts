@@ -1,0 +1,2 @@
+/** The tool that starts a job. */
+export const startJob = 'start_job';

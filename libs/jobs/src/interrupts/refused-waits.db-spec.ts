@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import { JobStarter } from '../start/job-starter.js';
+import { RefusedWaits } from './refused-waits.js';
+
+describe('a wait for a person', () => {
+  let database: TestDatabase;
+  let jobs: TestJobs;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    jobs = await openTestJobs(database);
+  });
+  afterAll(async () => {
+    await jobs.close();
+    await database.close();
+  });
+
+  /** A job with an open request, as a worker stores it that knows nothing of refusals. */
+  const asking = async (input: object, kind: string) => {
+    const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ input: { messages: [], ...input } }));
+    await jobs.rows(
+      `INSERT INTO interrupt (workspace_id, id, job_id, kind, title, request) VALUES ($1, $2, $3, $4, 't', '{}')`,
+      [jobs.workspaceId, newId(), jobId, kind],
+    );
+    return { workspaceId: jobs.workspaceId, jobId };
+  };
+  const statusOf = async ({ jobId }: { readonly jobId: string }) =>
+    (await jobs.rows<{ status: string }>('SELECT status FROM job WHERE id = $1', [jobId]))[0]?.status;
+
+  it('is refused by what its job says, though the worker that asked did not know of it', async () => {
+    const job = await asking({ humanWait: 'reject' }, 'tool_approval');
+    expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(true);
+    expect(await statusOf(job)).toBe('cancelled');
+  });
+
+  it('goes on where the job may wait, or waits for nobody but its client', async () => {
+    for (const job of [await asking({}, 'tool_approval'), await asking({ humanWait: 'reject' }, 'client_tool')]) {
+      expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(false);
+      expect(await statusOf(job)).toBe('queued');
+    }
+  });
+});

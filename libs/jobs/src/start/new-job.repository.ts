@@ -1,0 +1,156 @@
+import { Injectable } from '@nestjs/common';
+
+import { Config, LastStatement } from '#platform';
+
+import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
+import {
+  partChecks,
+  partClauses,
+  partParameters,
+  type PartRow,
+  partsOf,
+  statementName,
+} from '../events/commit-part.js';
+import type { NewJobEvent } from '../events/job-event.js';
+import { JobTurns } from '../line/job-turns.js';
+import type { ClaimedJob } from '../run/lease.repository.js';
+import type { StartRequest } from './start-request.js';
+
+/** A job about to be inserted, with everything that belongs to its acceptance. */
+export interface NewJob {
+  readonly request: StartRequest;
+  readonly threadId: string | null;
+  readonly messageId: string | null;
+  readonly inLine: boolean;
+  readonly newThread: { readonly title: string; readonly clientId: string | null } | null;
+  readonly event: NewJobEvent;
+  /** First free position of the thread. What is said enters the conversation now, unless the job stands in line. */
+  readonly position: number;
+  /** Of a sub-job: where it stands below others. */
+  readonly line: { readonly rootJobId: string; readonly depth: number } | null;
+  /** The process that has a slot for it, and begins it as soon as it is accepted; null: it waits to be claimed. */
+  readonly owner: string | null;
+}
+
+/** A job with an owner is inserted as claimed: the same columns and events as if it had waited for no time at all. */
+const insertCore = `WITH want AS (
+  SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
+    message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
+    parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
+    workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
+    client_id text, messages int, event jsonb, owner text)),
+threads AS (
+  INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
+  SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
+moved AS (
+  UPDATE thread t SET next_position = t.next_position + w.messages, updated_at = clock_timestamp() FROM want w
+   WHERE w.title IS NULL AND w.messages > 0 AND t.workspace_id = $1 AND t.id = w.thread_id),
+up AS (
+  INSERT INTO job (workspace_id, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal,
+                   idempotency_key, retry_of, parent_job_id, parent_call_id, root_job_id, depth, workflow_id, workflow_version,
+                   model, input, background_mode, key_cipher, created_at, last_seq, status, lease_owner, lease_epoch, attempts,
+                   lease_until, started_at, deadline_at)
+  SELECT $1, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
+         retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, model, input,
+         background_mode, decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
+         owner, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
+         CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END
+    FROM want, LATERAL (SELECT (owner IS NOT NULL)::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
+  RETURNING workspace_id, id, lease_epoch),
+logged AS (
+  INSERT INTO job_event (workspace_id, job_id, seq, epoch, type, body, at)
+  SELECT $1, id, 1, 0, 'job-queued', event, clock_timestamp() FROM want
+  UNION ALL
+  SELECT $1, id, 2, 1, 'job-started', '{"epoch":1}', clock_timestamp() FROM want WHERE owner IS NOT NULL),
+admitted AS (
+  INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
+  SELECT $1, principal, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
+
+/** Writes accepted jobs, with all that belongs to them, in the transaction that has decided to accept them. */
+@Injectable()
+export class NewJobRepository {
+  constructor(
+    private readonly turns: JobTurns,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, doorbells, and
+   * what belongs beside them.
+   */
+  insertion<T>(workspaceId: string, jobs: readonly NewJob[], result: T): LastStatement<T> {
+    const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
+    const said = jobs.map((job) => this.messagesOf(job));
+    const waiting = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
+    const rings = waiting.map(({ request }) => doorbellRow(request));
+    const rows = [...said.flat(), ...rings, ...jobs.flatMap(({ request }) => request.beside ?? [])];
+    const parts = partsOf(rows);
+    const statement = {
+      name: statementName('start-insert', parts),
+      text: `${insertCore}${partClauses(parts, 5)}\nSELECT 1${partChecks(parts)} FROM up`,
+      values: [
+        workspaceId,
+        JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
+        LEASE_MS,
+        JOB_TIMEOUT_MS,
+        ...partParameters(parts, rows),
+      ],
+    };
+    return new LastStatement(statement, result);
+  }
+
+  /** What a claim of the job would have given, had it waited to be claimed. */
+  claimed({ request, threadId, messageId }: NewJob): ClaimedJob {
+    const { jobId, workspaceId, kind, format = 1, createdBy, principal, model, input, keyCipher } = request;
+    return {
+      ...{ workspaceId, jobId, kind, format, threadId, messageId, createdBy, principal, model, keyCipher },
+      parentJobId: request.parent?.jobId ?? null,
+      workflowId: request.workflow?.id ?? null,
+      workflowVersion: request.workflow?.version ?? null,
+      input: JSON.parse(JSON.stringify(input)), // as it is read from the row
+      ...{ epoch: 1, attempts: 1, lastSeq: 2, previousOwner: null, interrupted: null, lastError: null },
+      ...{ restarts: 0, rounds: 0, toolCalls: 0, promptTokens: 0, completionTokens: 0, contentLength: 0, answered: 0 },
+      ...{ cancelRequested: false, reason: null },
+      ...{ remainingMs: this.config.values.JOB_TIMEOUT_MS, createdAt: Date.now(), waitedMs: 0 },
+    };
+  }
+
+  private messagesOf({ request, threadId, messageId, inLine, position }: NewJob): readonly PartRow[] {
+    if (threadId === null || messageId === null || inLine) return [];
+    return this.turns.rows(request.kind, { ...request, threadId, messageId, position });
+  }
+}
+
+function toRow(job: NewJob, i: number, messages: number): object {
+  const { request, event } = job;
+  return {
+    i,
+    id: request.jobId,
+    kind: request.kind,
+    format: request.format ?? 1,
+    in_line: job.inLine,
+    thread_id: job.threadId,
+    message_id: job.messageId,
+    message_client_id: request.messageClientId,
+    created_by: request.createdBy,
+    principal: request.principal,
+    idempotency_key: request.idempotency?.key,
+    request_hash: request.idempotency?.requestHash,
+    retry_of: request.retryOf,
+    parent_job_id: request.parent?.jobId,
+    parent_call_id: request.parent?.callId,
+    root_job_id: job.line?.rootJobId,
+    depth: job.line?.depth,
+    workflow_id: request.workflow?.id,
+    workflow_version: request.workflow?.version,
+    model: request.model,
+    input: request.input,
+    background_mode: request.backgroundMode,
+    key_cipher: request.keyCipher === null ? null : Buffer.from(request.keyCipher).toString('hex'),
+    title: job.newThread?.title,
+    client_id: job.newThread?.clientId,
+    messages,
+    event: event.body,
+    owner: job.owner,
+  };
+}

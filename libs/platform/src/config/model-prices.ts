@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** What a model costs, USD for a million tokens. */
+export interface ModelPrice {
+  /** Its name, or a glob over names. */
+  readonly model: string;
+  readonly promptUsd: number;
+  readonly completionUsd: number;
+}
+
+const table = z.record(z.string().min(1), z.tuple([z.number().min(0), z.number().min(0)]));
+
+/** The setting as it is written: a JSON object. */
+export const modelPrices = z
+  .string()
+  .refine((text) => read(text).success)
+  .optional()
+  .meta({
+    allowed: 'JSON such as {"openai/gpt-4o-mini":[0.15,0.6],"local/*":[0,0]}',
+    description: 'What models cost, by name or glob: USD for a million tokens of prompt and of answer. For maxCostUsd.',
+  });
+
+/** The setting as it is used, in its own order: the first name that fits counts. */
+export function toModelPrices(text: string | undefined): readonly ModelPrice[] {
+  const { data = {} } = read(text ?? '{}');
+  return Object.entries(data).map(([model, [promptUsd, completionUsd]]) => ({ model, promptUsd, completionUsd }));
+}
+
+function read(text: string) {
+  try {
+    return table.safeParse(JSON.parse(text));
+  } catch {
+    return table.safeParse(undefined);
+  }
+}

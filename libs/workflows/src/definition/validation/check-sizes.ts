@@ -1,0 +1,55 @@
+import { memberOf } from '../json.js';
+import { LIMITS } from '../limits.js';
+import type { NodeType } from '../node-types.js';
+import { type Draft, type DraftNode, placeOf } from './draft.js';
+import type { IssueList } from './issue.js';
+
+/** What nodes ask people with: it stands in each of their requests, and lists show many of these. */
+const QUESTIONS: Partial<Record<NodeType, readonly string[]>> = {
+  approval: ['prompt', 'options', 'inputSchema'],
+  input: ['prompt', 'schema'],
+  agent: ['hitl'],
+  router: ['hitl'],
+};
+
+/** What is written anew with each run of a node is short, however large the document may be. */
+export function checkSizes(draft: Draft, issues: IssueList): void {
+  for (const node of draft.nodes.values()) {
+    if (node.type === null) continue;
+    checkLabel(node, issues);
+    checkBranches(node, issues);
+    checkQuestion(node, node.type, issues);
+  }
+}
+
+function checkLabel(node: DraftNode, issues: IssueList): void {
+  const { label = '' } = node.data;
+  if (label.length > LIMITS.labelLength)
+    tooLong(node, { field: 'label', what: 'label', most: LIMITS.labelLength }, issues);
+}
+
+function checkBranches(node: DraftNode, issues: IssueList): void {
+  if (node.type !== 'parallel') return;
+  const most = LIMITS.labelLength;
+  const isLong = node.data.branches.some(({ id, label }) => id.length > most || label.length > most);
+  if (isLong) tooLong(node, { field: 'branches', what: 'id or label of a branch', most }, issues);
+}
+
+function checkQuestion(node: DraftNode, type: NodeType, issues: IssueList): void {
+  for (const field of QUESTIONS[type] ?? []) {
+    const text: unknown = JSON.stringify(memberOf(node.raw, field)); // undefined for what is not there
+    const length = typeof text === 'string' ? text.length : 0;
+    if (length > LIMITS.questionLength) tooLong(node, { field, what: 'question', most: LIMITS.questionLength }, issues);
+  }
+}
+
+interface TooLong {
+  readonly field: string;
+  readonly what: string;
+  readonly most: number;
+}
+
+function tooLong(node: DraftNode, { field, what, most }: TooLong, issues: IssueList): void {
+  const message = `The ${what} of node "${node.id}" is longer than ${most} characters.`;
+  issues.error('LIMIT_EXCEEDED', placeOf(node, 'data', field), message);
+}
