@@ -1,13 +1,25 @@
-/**
- * Which rows were opened or settled between two looks at what is open; each look has at most the newest `most` ids, newest first.
- * What is older than all that the other look could hold is taken for no change. Pure.
- */
-export function changesOfOpen(before: ReadonlySet<string>, now: ReadonlySet<string>, most: number): readonly string[] {
-  return [...missing(now, before, most), ...missing(before, now, most)];
+/** What a look at the open rows of a workspace has seen. */
+export interface OpenRows {
+  readonly ids: ReadonlySet<string>;
+  /** A look holds so many at most: of what is older than this id it says nothing. */
+  readonly oldest: string;
 }
 
-/** Those of `ids` that the other look did not see, and would have. */
-function missing(ids: ReadonlySet<string>, other: ReadonlySet<string>, most: number): readonly string[] {
-  const oldest = other.size < most ? '' : ([...other].at(-1) ?? '');
-  return [...ids].filter((id) => !other.has(id) && id > oldest);
+/** Of the ids of the newest `most` open rows, newest first. */
+export function toOpenRows(newestFirst: readonly string[], most: number): OpenRows {
+  return { ids: new Set(newestFirst), oldest: newestFirst.length < most ? '' : (newestFirst.at(-1) ?? '') };
+}
+
+/** Which rows were opened or settled between two looks. What the other look says nothing of is taken for no change. Pure. */
+export function changesOfOpen(before: OpenRows, now: OpenRows): readonly string[] {
+  return [...missing(now, before), ...missing(before, now)];
+}
+
+/** Whether a look vouches for an open row: the looks after it tell when this row is settled. */
+export function isKnown({ ids, oldest }: OpenRows, id: string): boolean {
+  return ids.has(id) || id < oldest;
+}
+
+function missing({ ids }: OpenRows, other: OpenRows): readonly string[] {
+  return [...ids].filter((id) => !isKnown(other, id));
 }

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { INestApplicationContext } from '@nestjs/common';
 
 import { type MemberPrincipal, type Role, scopeOf } from '#auth';
-import { InterruptsRepository, JobStopper } from '#jobs';
+import { type Interrupt, InterruptsRepository, JobStopper } from '#jobs';
 import { createLogger } from '#platform';
 import { InterruptsService } from '#tools';
 
@@ -10,7 +10,10 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
 import { HintBus, openTestIdentities } from '../../../../test/harness/identities.js';
 import { layOutWaitingJob, openInterrupt, type WaitingJob } from '../../../../test/harness/interrupts.js';
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import type { Viewers } from '../graphql/sockets/viewers.js';
 import { InterruptActivity } from './interrupt-activity.js';
+import { InterruptActivityResolver } from './interrupt-activity.resolver.js';
 
 let database: TestDatabase;
 let engine: TestEngine;
@@ -123,6 +126,29 @@ describe('the activity of an inbox', () => {
     expect([activity.size, bus.listening]).toEqual([0, 0]);
     repository.openIds = read;
     expect(await watch()()).toEqual([]);
+  });
+});
+
+describe('a viewer that enters between two looks', () => {
+  it('is not left with a request that was settled before the next', async () => {
+    const { activity, watch, hint } = quietActivity();
+    await watch()();
+    const settled = await openInterrupt(app, job); // nobody hints: no look has seen it
+    const viewers = { enterOwn: () => undefined } as unknown as Viewers;
+    const resolver = new InterruptActivityResolver(app.get(InterruptsService), activity, viewers);
+    const context = {
+      member: people.member,
+      signal: ending.signal,
+      forget: () => undefined,
+    } as unknown as GraphqlContext;
+    const viewer = resolver.interruptActivity({ filter: null }, context);
+    const listed = (await viewer.next()).value ?? [];
+    await answer(settled);
+    const left = await openInterrupt(app, job);
+    hint();
+    const told: (readonly Interrupt[])[] = [listed];
+    while (!told.flat().some(({ id }) => id === left)) told.push((await viewer.next()).value ?? []);
+    expect(told.flat().filter(({ id }) => id === settled)).toEqual([]);
   });
 });
 

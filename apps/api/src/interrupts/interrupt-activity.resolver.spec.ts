@@ -13,6 +13,7 @@ const request = (id: string, status: string) => ({ id, status }) as Interrupt;
 /** What a viewer is shown, when `changes` follow upon a first list of one open request. */
 async function shown(changes: readonly Interrupt[][]): Promise<string[]> {
   const activity = {
+    isKnown: () => true,
     *changes() {
       yield [];
       for (const batch of changes) yield batch.map(({ id }) => id);

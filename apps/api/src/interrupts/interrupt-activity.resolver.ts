@@ -36,7 +36,7 @@ export class InterruptActivityResolver {
 
   private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
     const { member, signal } = context;
-    // One that opens while the first are listed is a change as well; told once, nobody takes it for open after its answer.
+    // A look may know by now what it tells as a change as well; told once, nobody takes it for open after its answer.
     const listed = new Set<string>();
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId }, signal)) {
       context.forget();
@@ -60,7 +60,8 @@ export class InterruptActivityResolver {
     for (let shown = 0; shown < mostAtFirst; shown += pageSize) {
       const found = await this.interrupts.list(member, openQuery, page);
       const shownNow = found.slice(0, pageSize);
-      yield shownNow;
+      // The others would be open for ever to this viewer if they were settled before the next look.
+      yield shownNow.filter(({ id }) => this.activity.isKnown(member.workspaceId, id));
       const last = shownNow.at(-1);
       if (found.length <= pageSize || last === undefined) return;
       page = { limit: pageSize, after: last.id };

@@ -4,7 +4,7 @@ import { InterruptsRepository } from '#jobs';
 import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 
 import { type Look, RowActivity } from '../streams/row-activity.js';
-import { changesOfOpen } from './changes-of-open.js';
+import { changesOfOpen, isKnown, type OpenRows, toOpenRows } from './changes-of-open.js';
 
 /** Open requests that are told apart; of a workspace with more, the newest. */
 const mostOpen = 5_000;
@@ -14,7 +14,7 @@ const mostOpen = 5_000;
  * that are open, from an index of these.
  */
 @Injectable()
-export class InterruptActivity extends RowActivity<ReadonlySet<string>> {
+export class InterruptActivity extends RowActivity<OpenRows> {
   constructor(
     private readonly interrupts: InterruptsRepository,
     @Inject(BUS) bus: Bus,
@@ -23,12 +23,18 @@ export class InterruptActivity extends RowActivity<ReadonlySet<string>> {
     super(bus, logger);
   }
 
-  protected async look(
-    workspaceId: string,
-    before: ReadonlySet<string> | undefined,
-  ): Promise<Look<ReadonlySet<string>>> {
-    const seen = new Set(await this.interrupts.openIds(workspaceId, mostOpen));
-    const changed = before === undefined ? [] : changesOfOpen(before, seen, mostOpen);
+  /**
+   * Whether viewers hear when this open request is settled. One that was opened after the last look is not known yet: if it is still
+   * open at the next, that look tells it.
+   */
+  isKnown(workspaceId: string, id: string): boolean {
+    const seen = this.seenIn(workspaceId);
+    return seen !== undefined && isKnown(seen, id);
+  }
+
+  protected async look(workspaceId: string, before: OpenRows | undefined): Promise<Look<OpenRows>> {
+    const seen = toOpenRows(await this.interrupts.openIds(workspaceId, mostOpen), mostOpen);
+    const changed = before === undefined ? [] : changesOfOpen(before, seen);
     return { seen, changed: changed.map((id) => ({ id, topic: '' })) };
   }
 

@@ -95,6 +95,11 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
   /** Subscribes to hints that something may have changed in a workspace; gives the ways out. */
   protected abstract hear(bus: Bus, changed: (workspaceId: string) => void): readonly (() => void)[];
 
+  /** What the last look at a watched workspace has found. */
+  protected seenIn(workspaceId: string): Seen | undefined {
+    return this.watched.get(workspaceId)?.seen;
+  }
+
   private begin(workspaceId: string): Watched<Seen> {
     if (this.watched.size === 0) this.listen();
     const watched: Watched<Seen> = {
