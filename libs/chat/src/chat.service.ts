@@ -68,6 +68,7 @@ export class ChatService {
       ...this.identityOf(principal, jobId),
       thread: {
         ref: request.threadRef ?? newId(),
+        isNew: request.threadRef === null || request.threadIsNew === true,
         ...(request.threadRef === null || request.createThread ? { createTitle: titleOf(request.messages) } : {}),
       },
       messageClientId: request.messageClientId,

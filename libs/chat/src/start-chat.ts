@@ -11,6 +11,8 @@ export interface StartChat {
   readonly threadRef: string | null;
   /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
+  /** `threadRef` was made for this job: nobody can have used it. */
+  readonly threadIsNew?: boolean;
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;
   /**

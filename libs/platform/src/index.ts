@@ -28,7 +28,7 @@ export { toSlug } from './to-slug.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';
-export type { SqlClient } from './postgres/sql-client.js';
+export type { SqlClient, SqlStatement } from './postgres/sql-client.js';
 export { LastStatement, Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { dataDirSecret } from './postgres/data-secret.js';
 export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';

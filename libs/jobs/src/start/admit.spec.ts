@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { admissionKey, admit, maxLine, threadKey } from './admit.js';
+import { admissionKey, admit, admitUnseen, maxLine, threadKey } from './admit.js';
 import type { KnownParent, KnownThread, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
@@ -163,5 +163,24 @@ describe('admit', () => {
     it('decides about one of a parent at a time', () => {
       expect(types([request({ parent }), request({ parent })], below({ subJobs: 2 }))).toEqual(['accept', 'again']);
     });
+  });
+});
+
+describe('without any facts', () => {
+  const unseen = (...requests: readonly Partial<StartRequest>[]) =>
+    admitUnseen(requests.map(request), () => 'new')?.map(({ type }) => type);
+  const fresh = (ref: string) => ({ thread: { ref, isNew: true, createTitle: 'T' } });
+
+  it('new conversations are accepted, and jobs that are in none', () => {
+    const key = { idempotency: { key: 'k', requestHash: 'ab' } };
+    expect(unseen({}, fresh('a'), { ...fresh('b'), ...key })).toEqual(['accept', 'accept', 'accept']);
+  });
+
+  it('nothing is that may go on with what there is, nor anything beside it', () => {
+    const known = { thread: { ref: 'a', createTitle: 'T' } };
+    const below = { parent: { jobId: 'j', callId: 'c' } };
+    const twice = { idempotency: { key: 'k', requestHash: 'ab' } };
+    expect([unseen(known), unseen(below), unseen(twice, twice), unseen({}, known)]).toEqual(Array(4).fill(undefined));
+    expect(unseen({ thread: { ref: 'a', isNew: true } })).toBeUndefined(); // nobody wants it created
   });
 });

@@ -27,6 +27,28 @@ export function threadKey(createdBy: string | null, ref: string): string {
   return `${createdBy ?? ''} ${ref}`;
 }
 
+/** What holds where nothing that a request names is known, and nobody has too many jobs. */
+const nothingKnown: StartFacts = {
+  workspace: { maxJobs: Infinity, maxJobsPerUser: Infinity, whenBusy: 'reject' },
+  unfinished: new Map(),
+  admissions: new Map(),
+  threads: new Map(),
+  takenMessages: new Set(),
+  parents: new Map(),
+};
+
+/**
+ * What becomes of starts of new conversations, or of none, unless their keys are known or there are too many jobs by now: all are
+ * accepted. Undefined where more has to be known.
+ */
+export function admitUnseen(requests: readonly StartRequest[], newThreadId: () => string): StartDecision[] | undefined {
+  const isNew = ({ parent, thread }: StartRequest): boolean =>
+    parent === undefined && (thread === null || thread.isNew === true);
+  if (!requests.every(isNew)) return undefined;
+  const decisions = admit(requests, nothingKnown, newThreadId);
+  return decisions.every(({ type }) => type === 'accept') ? decisions : undefined;
+}
+
 /**
  * Decides a batch of starts of one workspace, in order, from facts that its lock keeps true. Pure: `newThreadId` is the
  * only thing it needs from outside. Replays and refusals cost no capacity; each acceptance counts for the next request.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { AppError, newId, type Scope } from '#platform';
 
@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
 import { JobStopper } from '../cancel/job-stopper.js';
 import { JobStarter } from './job-starter.js';
+import { StartRepository } from './start.repository.js';
 import type { StartRequest } from './start-request.js';
 
 const never = (): never => {
@@ -31,13 +32,14 @@ describe('starting jobs', () => {
   });
 
   const starters = () => [jobs.app.get(JobStarter), other.app.get(JobStarter)];
-  const workspace = async (maxJobs = 1_000): Promise<Scope> => {
+  const workspace = async (maxJobs = 1_000, maxJobsPerUser = maxJobs): Promise<Scope> => {
     const workspaceId = newId();
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query('INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user) VALUES ($1, $2, $3, $3)', [
+      client.query('INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user) VALUES ($1, $2, $3, $4)', [
         workspaceId,
         'Test',
         maxJobs,
+        maxJobsPerUser,
       ]),
     );
     return { workspaceId, principal: 'system', userId: null, where: () => ({}) };
@@ -60,6 +62,24 @@ describe('starting jobs', () => {
     expect(ends.filter((end) => end === 'started')).toHaveLength(2);
     expect(ends.filter((end) => end === 'job_limit_reached')).toHaveLength(6);
     expect(await jobsOf(workspaceId)).toHaveLength(2);
+  });
+
+  it('gives each user as many jobs as a user may have, however starts meet', async () => {
+    const { workspaceId } = await workspace(1_000, 2);
+    const people = [newId(), newId(), newId()];
+    const newChat = (createdBy: string) =>
+      jobs.request({ workspaceId, createdBy, thread: { ref: newId(), isNew: true, createTitle: 'T' } });
+    const facts = jest.spyOn(jobs.app.get(StartRepository), 'facts');
+    expect(await jobs.app.get(JobStarter).start(newChat(newId()))).toMatchObject({ replayed: false });
+    expect(facts).not.toHaveBeenCalled(); // the database was asked once
+    const ends = await startAll(people.flatMap((person) => Array.from({ length: 4 }, () => newChat(person))));
+    expect(ends.filter((end) => end === 'started')).toHaveLength(6);
+    expect(ends.filter((end) => end === 'job_limit_reached')).toHaveLength(6);
+    const owners = await jobs.rows<{ jobs: number }>(
+      'SELECT count(*)::int AS jobs FROM job WHERE workspace_id = $1 AND created_by = ANY($2) GROUP BY created_by',
+      [workspaceId, people],
+    );
+    expect(owners.map((owner) => owner.jobs)).toEqual([2, 2, 2]);
   });
 
   it('makes one job active in a thread, and refuses the rest of twenty parallel starts', async () => {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, LastStatement } from '#platform';
+import { Config, type SqlStatement } from '#platform';
 
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import {
@@ -32,13 +32,37 @@ export interface NewJob {
   readonly owner: string | null;
 }
 
-/** A job with an owner is inserted as claimed: the same columns and events as if it had waited for no time at all. */
-const insertCore = `WITH want AS (
-  SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
+const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id uuid, kind text, format int, in_line bool, thread_id uuid, message_id uuid,
     message_client_id text, created_by uuid, principal text, idempotency_key text, request_hash text, retry_of uuid,
     parent_job_id uuid, parent_call_id uuid, root_job_id uuid, depth int,
     workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
-    client_id text, messages int, event jsonb, owner text)),
+    client_id text, messages int, event jsonb, owner text)`;
+
+/** All that were asked for are wanted: somebody has decided so. */
+const wantAll = `WITH want AS (
+  ${askedColumns})`;
+
+/**
+ * All or none: whether keys are known, and how many jobs are unfinished, is looked at here. By a statement that begins with the
+ * workspace's lock in hand, so that both hold until its transaction has ended.
+ */
+const wantUnlessKnown = `WITH asked AS (
+  ${askedColumns}),
+load AS (
+  SELECT created_by, count(*) AS jobs FROM job WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1),
+want AS (
+  SELECT * FROM asked WHERE EXISTS (
+    SELECT 1 FROM workspace s WHERE s.id = $1
+       AND (SELECT count(*) FROM asked) + (SELECT coalesce(sum(jobs), 0) FROM load) <= s.max_jobs
+       AND NOT EXISTS (
+         SELECT 1 FROM asked a LEFT JOIN load l ON l.created_by = a.created_by WHERE a.created_by IS NOT NULL
+          GROUP BY a.created_by, l.jobs HAVING count(*) + coalesce(l.jobs, 0) > s.max_jobs_per_user)
+       AND NOT EXISTS (
+         SELECT 1 FROM asked a
+           JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key)))`;
+
+/** A job with an owner is inserted as claimed: the same columns and events as if it had waited for no time at all. */
+const insertWanted = `,
 threads AS (
   INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
   SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
@@ -76,18 +100,31 @@ export class NewJobRepository {
 
   /**
    * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, doorbells, and
-   * what belongs beside them.
+   * what belongs beside them. Gives a row for each job.
    */
-  insertion<T>(workspaceId: string, jobs: readonly NewJob[], result: T): LastStatement<T> {
+  insertion(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
+    return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll });
+  }
+
+  /** The same for jobs that nobody has decided about: all are inserted, or none where one's key is known or there is no room. */
+  insertionUnlessKnown(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
+    return this.statement(workspaceId, jobs, { name: 'start-unseen', text: wantUnlessKnown });
+  }
+
+  private statement(
+    workspaceId: string,
+    jobs: readonly NewJob[],
+    want: { readonly name: string; readonly text: string },
+  ): SqlStatement {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
     const said = jobs.map((job) => this.messagesOf(job));
     const waiting = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
     const rings = waiting.map(({ request }) => doorbellRow(request));
     const rows = [...said.flat(), ...rings, ...jobs.flatMap(({ request }) => request.beside ?? [])];
     const parts = partsOf(rows);
-    const statement = {
-      name: statementName('start-insert', parts),
-      text: `${insertCore}${partClauses(parts, 5)}\nSELECT 1${partChecks(parts)} FROM up`,
+    return {
+      name: statementName(want.name, parts),
+      text: `${want.text}${insertWanted}${partClauses(parts, 5)}\nSELECT 1${partChecks(parts)} FROM up`,
       values: [
         workspaceId,
         JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
@@ -96,7 +133,6 @@ export class NewJobRepository {
         ...partParameters(parts, rows),
       ],
     };
-    return new LastStatement(statement, result);
   }
 
   /** What a claim of the job would have given, had it waited to be claimed. */

@@ -203,7 +203,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     );
     const jobId = newId();
     const { workspaceId } = jobs;
-    const asked = jest.spyOn(jobs.app.get(NewJobRepository), 'insertion');
+    const asked = jest.spyOn(jobs.app.get(NewJobRepository), 'insertionUnlessKnown');
     const { starting } = await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
       // Whoever uses the same id waits until this is decided.
       await client.query('SAVEPOINT before');

@@ -13,6 +13,8 @@ export interface ThreadWish {
   readonly ref: string;
   /** Create it under this title when there is none; otherwise an unknown thread is an error. */
   readonly createTitle?: string;
+  /** `ref` was made for this job: nobody can have used it. */
+  readonly isNew?: boolean;
 }
 
 /** One job to be accepted. The door has checked the right to create jobs; this is checked against the tables. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, type LastStatement, Postgres, type SqlClient } from '#platform';
+import { isId, type LastStatement, Postgres, type SqlClient, type SqlStatement } from '#platform';
 
 import type { JobStatus } from '../job.lifecycle.js';
 import { admissionKey, threadKey } from './admit.js';
@@ -85,6 +85,16 @@ const parentsStatement: Statement = {
 @Injectable()
 export class StartRepository {
   constructor(private readonly postgres: Postgres) {}
+
+  /**
+   * Stores what `insertion` accepts, under the workspace's lock. Gives how many jobs these are: with `unlessKnown` all of them, or
+   * none.
+   */
+  async insertUnseen(workspaceId: string, insertion: SqlStatement): Promise<number> {
+    const lock = { ...workspaceStatement, values: [workspaceId] };
+    const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, [lock, insertion]);
+    return accepted.length;
+  }
 
   /** Runs `work` in a transaction of the API's role, bound to the workspace. */
   inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatement<T>>): Promise<T> {

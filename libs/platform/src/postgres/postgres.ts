@@ -56,9 +56,7 @@ export class Postgres {
     workspaceId: string,
     run: (client: pg.PoolClient) => Promise<T | LastStatement<T>>,
   ): Promise<T> {
-    const client = await this.api.connect().catch((error: unknown) => {
-      throw asAvailabilityError(error);
-    });
+    const client = await this.connectToApi();
     let broken = false;
     try {
       // The first statements of `run` travel with the opening, in this order. Should one fail, so do all after it.
@@ -85,17 +83,37 @@ export class Postgres {
    * are one message each and one write together: in the hot path this is much cheaper than `withWorkspaceSql`.
    */
   async readInWorkspace<Row extends pg.QueryResultRow>(workspaceId: string, statement: pg.QueryConfig): Promise<Row[]> {
-    const client = await this.api.connect();
-    const [opened, answer, ended] = await Promise.allSettled(
-      inOneWrite(client, () => [
-        client.query(opening(client, workspaceId)),
-        client.query<Row>(statement),
-        client.query('COMMIT'), // after a failure it is a rollback
-      ]),
+    const [rows = []] = await this.allInWorkspace<Row>(workspaceId, [statement]);
+    return rows;
+  }
+
+  /**
+   * The same for statements that need not know each other's answers: the database is asked once, and has committed when it answers.
+   * Each sees what was committed until it began, so one may take the locks that the next relies upon. Gives the rows of each.
+   * Throws `unavailable` as `withWorkspaceSql` does.
+   */
+  async allInWorkspace<Row extends pg.QueryResultRow>(
+    workspaceId: string,
+    statements: readonly pg.QueryConfig[],
+  ): Promise<Row[][]> {
+    const client = await this.connectToApi();
+    const [answers, [opened, ended]] = await Promise.all(
+      inOneWrite(client, () => {
+        const begun = client.query(opening(client, workspaceId));
+        const asked = statements.map((statement) => client.query<Row>(statement));
+        // After a failure it is a rollback.
+        return [Promise.allSettled(asked), Promise.allSettled([begun, client.query('COMMIT')])] as const;
+      }),
     );
     client.release(ended.status === 'rejected');
-    for (const end of [answer, opened, ended]) if (end.status === 'rejected') throw end.reason;
-    return answer.status === 'fulfilled' ? answer.value.rows : [];
+    for (const end of [...answers, opened, ended]) if (end.status === 'rejected') throw asAvailabilityError(end.reason);
+    return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.rows : []));
+  }
+
+  private async connectToApi(): Promise<pg.PoolClient> {
+    return this.api.connect().catch((error: unknown) => {
+      throw asAvailabilityError(error);
+    });
   }
 
   /** Waits for checked-out connections, then ends all. May be called again. */

@@ -156,9 +156,13 @@ function metaVersionOf(json: unknown): unknown {
   return meta.version;
 }
 
-function toThread({ threadRef, createThread, prompt }: StartWorkflow) {
+function toThread({ threadRef, threadIsNew = false, createThread, prompt }: StartWorkflow) {
   if (threadRef === null) return null;
-  return { ref: threadRef === '' ? newId() : threadRef, ...(createThread ? { createTitle: titleOf(prompt) } : {}) };
+  const isNew = threadIsNew || threadRef === '';
+  return {
+    ...{ ref: threadRef === '' ? newId() : threadRef, isNew },
+    ...(createThread ? { createTitle: titleOf(prompt) } : {}),
+  };
 }
 
 /** The first line of what the user said. */

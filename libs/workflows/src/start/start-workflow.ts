@@ -38,6 +38,8 @@ export interface StartWorkflow {
   readonly threadRef: string | null;
   /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
+  /** `threadRef` was made for this job: nobody can have used it. */
+  readonly threadIsNew?: boolean;
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;
   /** The conversation before the prompt. */

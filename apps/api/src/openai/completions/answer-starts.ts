@@ -54,6 +54,7 @@ type Beside = NonNullable<StartChat['beside']>;
 /** Where a job writes, and what is written with it. */
 interface Place {
   readonly threadRef: string;
+  readonly threadIsNew: boolean;
   readonly beside: Beside;
 }
 
@@ -165,7 +166,8 @@ function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder):
 
 function placeOf(answer: NewAnswer, { sessionId, session, isBeside }: NewAnswerOrder): Place {
   const isOfSession = sessionId !== null && !isBeside;
-  const threadRef = isOfSession && session !== null ? session.threadId : newId();
+  const known = isOfSession ? session : null;
+  const threadRef = known?.threadId ?? newId();
   const { id: answerId, principal } = answer;
   const beside: Beside = (job): readonly PartRow[] => {
     const row = newAnswerRow(job, answer);
@@ -173,7 +175,7 @@ function placeOf(answer: NewAnswer, { sessionId, session, isBeside }: NewAnswerO
     const afterAnswerId = session?.latestId ?? null;
     return [row, sessionStepRow(job, { principal, sessionId, threadId: threadRef, answerId, afterAnswerId })];
   };
-  return { threadRef, beside };
+  return { threadRef, threadIsNew: known === null, beside };
 }
 
 /** As it would be read: a job that was accepted a moment ago. */
