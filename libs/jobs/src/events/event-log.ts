@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, type BusMessages, Config, GroupWriter, systemClock } from '#platform';
+import { BUS, type Bus, type BusMessages, Config, GroupWriter, systemClock, type Timer } from '#platform';
 
 import { concernsInterrupts } from '../interrupts/new-interrupt.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
@@ -8,6 +8,7 @@ import type { JobWrite } from './commit-statement.js';
 import { EventLogRepository, type Written } from './event-log.repository.js';
 import { isDelta, type JobEvent, statusAfter } from './job-event.js';
 import { LocalEvents } from './local-events.js';
+import { WaitingWrites } from './waiting-writes.js';
 
 /** Gives what a job wants written; asked for when the batch is put together, so that what came meanwhile goes along. */
 export type WriteSource = () => JobWrite;
@@ -24,6 +25,7 @@ interface Sealed {
 @Injectable()
 export class EventLog {
   private readonly writer: GroupWriter<WriteSource, Sealed>;
+  private readonly waiting: WaitingWrites;
 
   constructor(
     private readonly repository: EventLogRepository,
@@ -32,9 +34,13 @@ export class EventLog {
     private readonly telemetry: JobTelemetry,
     config: Config,
   ) {
+    const { WRITER_TICK_MS: tickMs, DELTA_FLUSH_MS } = config.values;
+    this.waiting = new WaitingWrites(systemClock, DELTA_FLUSH_MS / 4);
     this.writer = new GroupWriter((sources) => this.write(sources), systemClock, {
-      tickMs: config.values.WRITER_TICK_MS,
-      maxBatch: 500,
+      ...{ tickMs, maxBatch: 500 },
+      onBoarding: () => {
+        this.waiting.board();
+      },
     });
   }
 
@@ -44,6 +50,11 @@ export class EventLog {
     if (write.events.length > 0) this.announce(write, written);
     for (const event of write.events) if (isDelta(event)) this.telemetry.deltaLength.observe(event.body.text.length);
     return written;
+  }
+
+  /** Calls `go`, which commits, at the latest after `ms`; a little before when a batch leaves anyway. */
+  later(ms: number, go: () => void): Timer {
+    return this.waiting.later(ms, go);
   }
 
   /** Tells that a log has grown by another statement than this writer's. */

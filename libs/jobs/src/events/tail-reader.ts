@@ -90,6 +90,8 @@ export class TailReader {
   }
 
   private markDirty(tail: JobTail): void {
+    // Its first viewer is reading it, and then looks how far it was said to go.
+    if (tail.last < 0) return;
     this.dirty.add(tail);
     if (this.reading) return;
     this.reading = true;

@@ -22,7 +22,9 @@ function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRe
   const writes: JobWrite[] = [];
   const stored: JobWrite[] = [];
   const waiting: { readonly write: JobWrite; readonly ends: PromiseWithResolvers<{ lineWaits: boolean }> }[] = [];
+  const clock = new ManualClock();
   const log = {
+    later: clock.after.bind(clock),
     commit: async (source: WriteSource) => {
       await Promise.resolve();
       const write = source();
@@ -33,10 +35,10 @@ function scene(askLease: () => Promise<Asked> = () => Promise.resolve({ cancelRe
     },
   };
   const job = { workspaceId: 'w', jobId: 'j', epoch: 1, answered: 0, ...noCounts };
-  // The run reads no more of a claim than this here, and of the log only `commit`.
+  // The run reads no more of a claim than this here, and of the log nothing else.
   const run = new JobRun(job as unknown as ClaimedJob, {
     log: log as unknown as EventLog,
-    clock: new ManualClock(),
+    clock,
     flush: { intervalMs: 100, chunks: 10, bytes: 1_024 },
     askLease,
     isValid: () => true,

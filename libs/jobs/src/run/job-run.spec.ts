@@ -13,6 +13,7 @@ function scene() {
   const writes: JobWrite[] = [];
   const ends: (() => void)[] = [];
   const log = {
+    later: clock.after.bind(clock),
     commit: (source: WriteSource) => {
       writes.push(source());
       return new Promise((resolve) =>
@@ -23,7 +24,7 @@ function scene() {
     },
   };
   const job = { workspaceId: 'w', jobId: 'j', epoch: 1, contentLength: 0, restarts: 0 };
-  // The run reads no more of a claim than this here, and of the log only `commit`.
+  // The run reads no more of a claim than this here, and of the log nothing else.
   const run = new JobRun(job as ClaimedJob, {
     log: log as unknown as EventLog,
     clock,

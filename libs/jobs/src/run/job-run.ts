@@ -166,7 +166,7 @@ export class JobRun {
   }
 
   private flushLater(ms: number = this.options.flush.intervalMs): void {
-    this.timer ??= this.options.clock.after(ms, () => {
+    this.timer ??= this.options.log.later(ms, () => {
       this.timer = undefined;
       this.flushSoon();
     });

@@ -11,6 +11,8 @@ export interface GroupWriterOptions {
   readonly tickMs: number;
   /** Most items in one batch; the rest goes into the next. */
   readonly maxBatch: number;
+  /** Called when a batch is about to be put together: what is submitted meanwhile goes along. */
+  readonly onBoarding?: () => void;
 }
 
 interface Waiting<Item, Result> {
@@ -65,8 +67,9 @@ export class GroupWriter<Item, Result> {
   private async flush(): Promise<void> {
     this.scheduled = false;
     this.begunAt = this.clock.monotonic();
-    const batch = this.waiting.splice(0, this.options.maxBatch);
     this.writing = true;
+    this.options.onBoarding?.();
+    const batch = this.waiting.splice(0, this.options.maxBatch);
     await this.settle(batch);
     this.writing = false;
     if (this.waiting.length > 0) this.schedule();
