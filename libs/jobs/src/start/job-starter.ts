@@ -73,8 +73,9 @@ export class JobStarter {
   }
 
   private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<readonly StartAnswer[]> {
+    let batch: StartBatch | undefined;
     try {
-      return (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
+      batch = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
     } catch (error) {
       if (requests.length === 1) throw toStartError(error);
       // One request may have spoiled it for all: each tries alone, so that each gets its own answer.
@@ -84,28 +85,36 @@ export class JobStarter {
         return result.reason instanceof Error ? result.reason : new Error(String(result.reason));
       });
     }
+    if (batch === undefined) return requests.map(() => jobNotFound());
+    if (batch.holdsSlots) crashpoint('after-own-start');
+    batch.begin((job) => this.newJobs.claimed(job));
+    await this.news.tell(workspaceId, batch.aftermath);
+    return batch.answers;
   }
 
-  /** New conversations are written at once, and the database looks whether they may be. Undefined: nothing was written. */
-  private async startUnseen(
-    workspaceId: string,
-    requests: readonly StartRequest[],
-  ): Promise<readonly StartAnswer[] | undefined> {
+  /**
+   * New conversations are written at once, and the database looks whether they may be. Undefined: nothing was written, the facts have
+   * to decide. It keeps slots of the worker for no longer than the statement takes: who has to wait for the workspace waits there.
+   */
+  private async startUnseen(workspaceId: string, requests: readonly StartRequest[]): Promise<StartBatch | undefined> {
     const decisions = admitUnseen(requests, newId);
     if (decisions === undefined) return undefined;
-    const batch = new StartBatch(requests, decisions, this.worker);
-    const insertion = this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
-    crashpoint('before-doorbell');
+    let batch = undefined as StartBatch | undefined;
     let accepted = 0;
     try {
-      accepted = await this.repository.insertUnseen(workspaceId, insertion);
+      accepted = await this.repository.insertUnseen(workspaceId, () => {
+        batch = new StartBatch(requests, decisions, this.worker);
+        crashpoint('before-doorbell');
+        return this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
+      });
     } finally {
-      if (accepted === 0) batch.release();
+      if (accepted === 0) batch?.release();
     }
-    return accepted === 0 ? undefined : this.go(workspaceId, batch);
+    return accepted === 0 ? undefined : batch;
   }
 
-  private async startByFacts(workspaceId: string, requests: readonly StartRequest[]): Promise<readonly StartAnswer[]> {
+  /** Undefined: there is no such workspace. */
+  private async startByFacts(workspaceId: string, requests: readonly StartRequest[]): Promise<StartBatch | undefined> {
     let batch = undefined as StartBatch | undefined;
     try {
       await this.repository.inWorkspace(workspaceId, async (client) => {
@@ -122,7 +131,7 @@ export class JobStarter {
       batch?.release();
       throw error;
     }
-    return batch === undefined ? requests.map(() => jobNotFound()) : this.go(workspaceId, batch);
+    return batch;
   }
 
   private async supersede(
@@ -137,14 +146,6 @@ export class JobStarter {
         if (result !== null && result.state !== 'terminal') batch.aftermath.superseded.push({ jobId, ...result });
       }
     }
-  }
-
-  /** Everything is committed. */
-  private async go(workspaceId: string, batch: StartBatch): Promise<readonly StartAnswer[]> {
-    if (batch.holdsSlots) crashpoint('after-own-start');
-    batch.begin((job) => this.newJobs.claimed(job));
-    await this.news.tell(workspaceId, batch.aftermath);
-    return batch.answers;
   }
 }
 

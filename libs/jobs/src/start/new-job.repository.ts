@@ -44,7 +44,7 @@ const wantAll = `WITH want AS (
 
 /**
  * All or none: whether keys are known, and how many jobs are unfinished, is looked at here. By a statement that begins with the
- * workspace's lock in hand, so that both hold until its transaction has ended.
+ * workspace's lock in hand (else it wants none), so that both hold until its transaction has ended.
  */
 const wantUnlessKnown = `WITH asked AS (
   ${askedColumns}),
@@ -52,7 +52,7 @@ load AS (
   SELECT created_by, count(*) AS jobs FROM job WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1),
 want AS (
   SELECT * FROM asked WHERE EXISTS (
-    SELECT 1 FROM workspace s WHERE s.id = $1
+    SELECT 1 FROM workspace s WHERE s.id = $1 AND current_setting('app.started', true) = $1::text
        AND (SELECT count(*) FROM asked) + (SELECT coalesce(sum(jobs), 0) FROM load) <= s.max_jobs
        AND NOT EXISTS (
          SELECT 1 FROM asked a LEFT JOIN load l ON l.created_by = a.created_by WHERE a.created_by IS NOT NULL
@@ -106,7 +106,10 @@ export class NewJobRepository {
     return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll });
   }
 
-  /** The same for jobs that nobody has decided about: all are inserted, or none where one's key is known or there is no room. */
+  /**
+   * The same for jobs that nobody has decided about: all are inserted, or none where one's key is known, there is no room, or somebody
+   * else had the workspace's lock.
+   */
   insertionUnlessKnown(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
     return this.statement(workspaceId, jobs, { name: 'start-unseen', text: wantUnlessKnown });
   }

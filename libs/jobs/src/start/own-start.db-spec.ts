@@ -12,6 +12,7 @@ import { type ClaimedJob, LeaseRepository } from '../run/lease.repository.js';
 import { Worker } from '../run/worker.js';
 import { JobStarter } from './job-starter.js';
 import { NewJobRepository } from './new-job.repository.js';
+import { StartRepository } from './start.repository.js';
 import type { StartRequest } from './start-request.js';
 
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
@@ -190,6 +191,29 @@ describe('a job that is accepted where a worker has a free slot', () => {
     expect(most).toBeLessThanOrEqual(2);
     const runner = app.get(JobRunner);
     await eventually('all slots are free', () => (runner.freeSlots === 2 ? true : undefined));
+  });
+
+  it('takes no slot from others while it waits for its workspace', async () => {
+    const { app, start, workspaceId } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '1' });
+    const asked = jest.spyOn(app.get(StartRepository), 'facts');
+    const { starting } = await database.postgres.withWorkspaceSql(workspaceId, async (client) => {
+      await client.query('SELECT FROM workspace WHERE id = $1 FOR NO KEY UPDATE', [workspaceId]);
+      const starting = start();
+      await eventually('it waits', () => (asked.mock.calls.length > 0 ? true : undefined));
+      expect(app.get(JobRunner).freeSlots).toBe(1);
+      return { starting };
+    });
+    const { jobId } = await starting;
+    expect(await ended(jobId)).toMatchObject({ status: 'completed' });
+  });
+
+  it('gives its slot back when it cannot even be written down', async () => {
+    const { app, start } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '2' });
+    jest.spyOn(app.get(NewJobRepository), 'insertionUnlessKnown').mockImplementationOnce(() => {
+      throw new RangeError('Invalid string length');
+    });
+    await expect(start()).rejects.toThrow('Invalid string length');
+    expect(app.get(JobRunner).freeSlots).toBe(2);
   });
 
   it('is given back when its worker stops while it is being accepted', async () => {

@@ -17,6 +17,13 @@ const workspaceStatement: Statement = {
   FROM workspace WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
+/** Takes the same lock if nobody holds it, and then says so to what follows in this transaction. */
+const freeWorkspaceStatement: Statement = {
+  name: 'start-free-workspace',
+  text: `SELECT set_config('app.started', s.id::text, true)
+  FROM (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED) AS s`,
+};
+
 const unfinishedStatement: Statement = {
   name: 'start-unfinished',
   text: `SELECT coalesce(created_by::text, '') AS "user", count(*)::int AS jobs FROM job
@@ -87,12 +94,12 @@ export class StartRepository {
   constructor(private readonly postgres: Postgres) {}
 
   /**
-   * Stores what `insertion` accepts, under the workspace's lock. Gives how many jobs these are: with `unlessKnown` all of them, or
-   * none.
+   * Stores what `toInsertion` gives right before it leaves, and is an `insertionUnlessKnown`. Gives how many jobs were accepted: all of
+   * them or none. Waits for no lock.
    */
-  async insertUnseen(workspaceId: string, insertion: SqlStatement): Promise<number> {
-    const lock = { ...workspaceStatement, values: [workspaceId] };
-    const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, [lock, insertion]);
+  async insertUnseen(workspaceId: string, toInsertion: () => SqlStatement): Promise<number> {
+    const lock = { ...freeWorkspaceStatement, values: [workspaceId] };
+    const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => [lock, toInsertion()]);
     return accepted.length;
   }
 

@@ -83,20 +83,27 @@ export class Postgres {
    * are one message each and one write together: in the hot path this is much cheaper than `withWorkspaceSql`.
    */
   async readInWorkspace<Row extends pg.QueryResultRow>(workspaceId: string, statement: pg.QueryConfig): Promise<Row[]> {
-    const [rows = []] = await this.allInWorkspace<Row>(workspaceId, [statement]);
+    const [rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [statement]);
     return rows;
   }
 
   /**
    * The same for statements that need not know each other's answers: the database is asked once, and has committed when it answers.
-   * Each sees what was committed until it began, so one may take the locks that the next relies upon. Gives the rows of each.
-   * Throws `unavailable` as `withWorkspaceSql` does.
+   * Each sees what was committed until it began, so one may take the locks that the next relies upon. `prepare` runs right before they
+   * leave. Gives the rows of each. Throws `unavailable` as `withWorkspaceSql` does.
    */
   async allInWorkspace<Row extends pg.QueryResultRow>(
     workspaceId: string,
-    statements: readonly pg.QueryConfig[],
+    prepare: () => readonly pg.QueryConfig[],
   ): Promise<Row[][]> {
     const client = await this.connectToApi();
+    let statements: readonly pg.QueryConfig[];
+    try {
+      statements = prepare();
+    } catch (error) {
+      client.release();
+      throw error;
+    }
     const [answers, [opened, ended]] = await Promise.all(
       inOneWrite(client, () => {
         const begun = client.query(opening(client, workspaceId));
