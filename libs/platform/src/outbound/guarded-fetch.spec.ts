@@ -33,8 +33,8 @@ describe('GuardedFetch', () => {
     ])('connects nowhere for http://%s, and does not tell the address', async (host) => {
       const url = `http://${host}:${given.target.port}/`;
       const asked = given.client({ ports: [given.target.port] });
-      for (const attempt of [asked.request({ url }), asked.fetchWith()(url)]) {
-        await expect(attempt).rejects.toMatchObject({
+      for (const ask of [() => asked.request({ url }), () => asked.fetchWith()(url)]) {
+        await expect(ask()).rejects.toMatchObject({
           code: 'address_refused',
           message: 'This address is not public. Use one that anybody can reach.',
         });
@@ -96,8 +96,8 @@ describe('GuardedFetch', () => {
       ['http://a.test:22/', 'port 22', 'outbound_port_refused'],
       ['https://a.test:6379/', 'port 6379', 'outbound_port_refused'],
     ])('are refused: %s', async (url, reason, code = 'outbound_url_refused') => {
-      for (const attempt of [given.client().request({ url }), given.client().fetchWith()(url)]) {
-        await expect(attempt).rejects.toMatchObject({
+      for (const ask of [() => given.client().request({ url }), () => given.client().fetchWith()(url)]) {
+        await expect(ask()).rejects.toMatchObject({
           code,
           message: expect.stringContaining(reason),
         });

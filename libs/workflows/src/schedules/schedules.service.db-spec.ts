@@ -46,8 +46,11 @@ describe('the schedules of a workspace', () => {
     const saved = await save();
     expect(saved).toMatchObject({ workflowId: workflowRef, createdBy: here.admin.id, savedBy: here.admin.id });
     expect(await service().get(here.viewer, saved.id)).toEqual(saved);
-    for (const change of [service().setEnabled(here.member, saved.id, false), service().remove(here.member, saved.id)])
-      await expect(change).rejects.toMatchObject({ code: 'forbidden' });
+    for (const change of [
+      () => service().setEnabled(here.member, saved.id, false),
+      () => service().remove(here.member, saved.id),
+    ])
+      await expect(change()).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   it('are nothing to other workspaces', async () => {
