@@ -172,6 +172,7 @@ describe('a tool of the client', () => {
   it('learns that nobody waits any more when the job is stopped', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'a' }));
     const stopped = Promise.withResolvers<string>();
+    const cancelled = Promise.withResolvers<unknown>();
     const job = await client().startChat({
       message: 'Count',
       tools: {
@@ -179,7 +180,7 @@ describe('a tool of the client', () => {
           ...countWords,
           run: (_, { signal }) =>
             new Promise((resolve) => {
-              void job.cancel();
+              cancelled.resolve(job.cancel());
               signal.addEventListener('abort', () => {
                 stopped.resolve('aborted');
                 resolve('late');
@@ -190,6 +191,7 @@ describe('a tool of the client', () => {
     });
     expect(await stopped.promise).toBe('aborted');
     expect(await job.result()).toMatchObject({ status: 'CANCELLED' });
+    await cancelled.promise;
   });
 });
 

@@ -67,7 +67,7 @@ async function startChat(input: object): Promise<string> {
 }
 
 /** Watches to the end. */
-async function watch(jobId: string, after?: number): Promise<readonly Seen[]> {
+async function watch(jobId: string, after?: number, onSeen?: () => void): Promise<readonly Seen[]> {
   const client = connect(api, { apiKey: member.key });
   const seen: Seen[] = [];
   for await (const { data, errors } of client.iterate<{ jobEvents: Seen }>({
@@ -76,6 +76,7 @@ async function watch(jobId: string, after?: number): Promise<readonly Seen[]> {
   })) {
     expect(errors).toBeUndefined();
     if (data) seen.push(data.jobEvents);
+    onSeen?.();
   }
   await client.dispose();
   return seen;
@@ -109,10 +110,9 @@ describe('jobEvents', () => {
     await eventually('text is stored', async () =>
       (await jobOf(jobId, 'content'))?.['content'] === 'Hello' ? true : undefined,
     );
-    const watching = watch(jobId);
-    await eventually('somebody watches', async () => ((await viewers()) > 0 ? true : undefined));
-    gate.open();
-    const seen = await watching;
+    const seen = await watch(jobId, undefined, () => {
+      gate.open(); // from the first that was seen on
+    });
 
     expect(seen[0]?.__typename).toBe('JobSnapshotEvent');
     const from = seen[0]?.seq ?? 0;
