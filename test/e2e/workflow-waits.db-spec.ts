@@ -72,6 +72,27 @@ describe('an input node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":1}' });
   });
 
+  it('is not passed over: what comes behind it reads the form', async () => {
+    const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
+    const asked = (await stage.waitsAt(jobId)).get('form');
+    for (const answer of [{ action: 'skip' }, { action: 'skip', data: { size: 1 } }])
+      await expect(stage.answer(asked, answer)).rejects.toMatchObject({
+        ...{ code: 'bad_request', field: 'action' },
+        details: { issues: ['action must be one of approve, reject, submit, modify, custom'] },
+      });
+    await stage.answer(asked, { action: 'submit', data: { size: 1 } });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":1}' });
+  });
+
+  it('goes on without a form where nobody answers and the node says so', async () => {
+    const form = { ...nodes.form, defaultAction: 'skip' };
+    const jobId = await stage.run({ ...nodes, form }, ['start -> form', 'form -> out']);
+    await stage.waits(jobId);
+    await stage.expire(jobId);
+    await stage.timers();
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
+  });
+
   it('fails when nobody answers and nothing leads on', async () => {
     const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
     await stage.waits(jobId);

@@ -12,6 +12,8 @@ export interface Asked {
   readonly allowsEdit: boolean;
   readonly prompt: string | undefined;
   readonly schema: unknown;
+  /** Whether whoever does not refuse has to fill it in. */
+  readonly isDataRequired: boolean;
   /** What a question may be answered with, upper case; empty: anything. */
   readonly actions: readonly string[];
   /** A question's own answers. */
@@ -47,6 +49,7 @@ export function askedOf({ request }: Pick<Interrupt, 'request'>): Asked {
     prompt: text('prompt'),
     event: text('event'),
     schema: members['inputSchema'],
+    isDataRequired: members['dataRequired'] === true,
     actions: Array.isArray(actions) ? actions.map((action) => String(action).toUpperCase()) : [],
     options: Array.isArray(members['options']) ? members['options'].flatMap(optionOf) : [],
     output: isObject(context) && typeof context['output'] === 'string' ? context['output'] : undefined,

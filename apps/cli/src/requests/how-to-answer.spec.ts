@@ -34,6 +34,12 @@ describe('how to answer', () => {
     ]);
   });
 
+  it('a form that has to be filled in, not by passing it over', () => {
+    const form = { inputSchema: {}, dataRequired: true };
+    expect(lines('HUMAN_INPUT', form)).toEqual(["--data '…'", '--action reject']);
+    expect(lines('HUMAN_INPUT', { ...form, actions: ['submit', 'skip'] })).toEqual(["--data '…'"]);
+  });
+
   it('a form, by an example of it', () => {
     const form = (properties: object) => lines('HUMAN_INPUT', { inputSchema: { type: 'object', properties } })[0];
     expect(form({ to: { type: 'string' }, copies: { type: 'integer' }, size: { enum: ['S', "M's"] } })).toBe(

@@ -13,7 +13,7 @@ export interface HumanInputRequest {
   readonly prompt: string;
   /** Mode `input`: what `data` has to be; the form. */
   readonly inputSchema?: JsonSchema;
-  /** Whether whoever does not reject or skip has to fill it in. A question about a call always has to be. */
+  /** Whether it has to be filled in, so that it can only be rejected, not skipped. One about a call is filled in or left. */
   readonly dataRequired?: boolean;
   /** The actions that are offered; absent: all of them. */
   readonly actions?: readonly HumanInputAction[];

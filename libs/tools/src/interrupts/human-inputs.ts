@@ -100,7 +100,7 @@ function toHumanAnswer({ action, data, reason }: InterruptAnswer, interrupt: Int
 
 /** Whether the request takes this action with these data. */
 function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): void {
-  const { mode, inputSchema, actions, dataRequired = false } = requestOf(interrupt);
+  const { mode, inputSchema, actions, dataRequired } = requestOf(interrupt);
   if (!actions.includes(action)) throw invalidWord('action', actions);
   if (action === 'reject' || action === 'skip') return;
   if (data === null) {
@@ -115,7 +115,9 @@ function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): voi
 
 function requestOf(interrupt: Interrupt) {
   const request = interrupt.request as Partial<HumanInputRequest>; // only `HumanInputRequest`s are opened as this kind
-  return { ...request, actions: request.actions ?? humanInputActions };
+  const { actions = humanInputActions, dataRequired = false } = request;
+  // Whatever goes on behind a form reads it: skipping it would hand on something else.
+  return { ...request, dataRequired, actions: dataRequired ? actions.filter((action) => action !== 'skip') : actions };
 }
 
 /** Text is used as it is, any other value as JSON. */

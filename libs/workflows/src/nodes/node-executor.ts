@@ -81,7 +81,7 @@ export interface Question {
   readonly output?: string;
   readonly options?: readonly { readonly id: string; readonly label: string; readonly action: string }[];
   readonly inputSchema?: Readonly<Record<string, unknown>>;
-  /** Whether an answer that goes on has to bring data; else the node goes on with its input. */
+  /** Whether an answer that goes on has to bring data, and none may skip; else the node goes on with its input. */
   readonly dataRequired?: boolean;
   /** 0 or absent: the workspace's default of 7 days. */
   readonly timeoutMs?: number;
