@@ -56,6 +56,17 @@ describe('an answer in flags', () => {
     expect(() => answerFrom({ yes: true, action: 'skip' }, request('HUMAN_INPUT'))).toThrow(usage);
   });
 
+  it('does not modify a text without another one, even an empty one', () => {
+    const review = request('HUMAN_INPUT', { mode: 'review', context: { output: 'so' } });
+    const remedy: unknown = expect.stringMatching(
+      /approve i --action modify --data '…'\n.*approve i --action approve$/,
+    );
+    expect(() => answerFrom({ action: 'modify' }, review)).toThrow(
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining('--data'), remedy }),
+    );
+    expect(answerFrom({ action: 'modify', data: '' }, review)).toEqual({ action: 'MODIFY', data: '' });
+  });
+
   it('that does not fit is refused with those that do', () => {
     const form = request('HUMAN_INPUT', { inputSchema: { type: 'string' }, actions: ['submit', 'skip'] });
     const remedy: unknown = expect.stringContaining("approve i --data '…'\nnightshift approve i --action skip");

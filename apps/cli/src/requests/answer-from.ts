@@ -73,6 +73,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
     case 'question': {
       const word = flags.yes === true ? 'approve' : flags.deny === true ? 'reject' : (flags.action ?? 'submit');
       const [action = 'SUBMIT'] = enumWords(word, questionActions, '--action');
+      if (action === 'MODIFY' && flags.data === undefined) throw nothingInPlace(request);
       return { action, ...(flags.data !== undefined && { data: dataOf(flags.data, request) }) };
     }
     case 'outcome': {
@@ -80,6 +81,16 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
       return { decision, ...(flags.result !== undefined && { result: flags.result }) };
     }
   }
+}
+
+/** The server lets what was shown go on, as the format has it, and that cannot be taken back: hardly what was meant. */
+function nothingInPlace(request: Interrupt): CliError {
+  const command = `nightshift approve ${request.id} --action`;
+  const asIs = takesAction(askedOf(request), 'APPROVE') ? `\nTo let it go on as it is: ${command} approve` : '';
+  return usageError(
+    '--action modify needs --data: what goes on in place of what was shown.',
+    `Say what: ${command} modify --data '…'${asIs}`,
+  );
 }
 
 /** Approves exactly what is there now; with --hash, only if that is what was seen. */
