@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 
+import { humanInputActions } from '#tools';
+
 import { baseFields, hitl } from '../../libs/workflows/src/definition/node-fields.js';
 import { isOwnType, nodeTypes, schemas } from '../../libs/workflows/src/definition/node-types.js';
 import { validateWorkflow } from '../../libs/workflows/src/definition/validate.js';
@@ -45,6 +47,19 @@ describe('docs/workflow-nodes.md', () => {
     );
     if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, generated);
     else expect(text).toBe(generated);
+  });
+
+  it('says what each answer does, in each mode and to each node that is a question', () => {
+    const [, answers = ''] = readFileSync(file, 'utf8').split('## What an answer does');
+    const [modes = '', questions = ''] = answers.split('Nodes that are a question');
+    const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('| '));
+    for (const [header = ''] of [rows(modes), rows(questions)])
+      expect(humanInputActions.filter((action) => !header.includes(`\`${action}\``))).toEqual([]);
+    const named = (words: readonly string[], text: string) =>
+      words.filter((word) => rows(text).some((row) => row.split('|')[1]?.includes(`\`${word}\``)));
+    const all = ['approval', 'input', 'review'];
+    expect(named(all, modes)).toEqual(all);
+    expect(named(['approval', 'input'], questions)).toEqual(['approval', 'input']);
   });
 
   it('says of each field what it means', () => {

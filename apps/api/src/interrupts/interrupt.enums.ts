@@ -101,8 +101,8 @@ registerEnumType(InterruptActionEnum, {
     APPROVE: { description: 'Goes on; `data`, if given, replaces the input.' },
     REJECT: { description: 'Refuses.' },
     SUBMIT: { description: 'Answers with `data`.' },
-    MODIFY: { description: 'Goes on with `data` in place of what was shown.' },
-    SKIP: { description: 'Passes the question over.' },
+    MODIFY: { description: 'Goes on with `data` in place of what was shown; without `data` with what was shown.' },
+    SKIP: { description: 'Passes the question over. Not taken where `request.dataRequired` is true.' },
     CUSTOM: { description: "One of the request's own options, in `data`." },
   },
 });

@@ -96,11 +96,11 @@ export type InterruptAction =
   | 'APPROVE'
   /** One of the request's own options, in `data`. */
   | 'CUSTOM'
-  /** Goes on with `data` in place of what was shown. */
+  /** Goes on with `data` in place of what was shown; without `data` with what was shown. */
   | 'MODIFY'
   /** Refuses. */
   | 'REJECT'
-  /** Passes the question over. */
+  /** Passes the question over. Not taken where `request.dataRequired` is true. */
   | 'SKIP'
   /** Answers with `data`. */
   | 'SUBMIT';
