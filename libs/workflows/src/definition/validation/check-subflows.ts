@@ -48,7 +48,7 @@ function checkSubflow(node: SubflowNode, known: Known, issues: IssueList): void 
   const { subflowId, inputMappings } = node.data;
   const shape = subflowId === workflowId ? null : shapes.get(subflowId);
   if (subflowId !== workflowId && shape === null) {
-    const message = `Node "${node.id}" uses the subflow "${subflowId.slice(0, 200)}", which does not exist.`;
+    const message = `Node "${node.id}" uses the subflow "${subflowId.slice(0, 200)}", which is not published: publish that workflow first.`;
     issues.error('SUBFLOW_NOT_FOUND', placeOf(node, 'data', 'subflowId'), message);
     return;
   }

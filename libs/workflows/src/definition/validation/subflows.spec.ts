@@ -85,6 +85,13 @@ describe('an error of a subflow', () => {
     expect(told(validateWorkflow(json, options).errors)).toEqual([]);
   });
 
+  it('says what to do about a subflow that is not there', () => {
+    const { errors } = validateWorkflow(around(['subflow', { subflowId: 'gone' }]), options);
+    expect(errors[0]?.message).toBe(
+      'Node "n" uses the subflow "gone", which is not published: publish that workflow first.',
+    );
+  });
+
   it('names the circle', () => {
     const json = around(['subflow', { subflowId: 'ping', inputMappings: { input: 1 } }]);
     expect(validateWorkflow(json, options).errors[0]?.message).toContain('ping → pong → ping');
