@@ -11,11 +11,15 @@ import { publish, startWorkflow } from '../harness/workflows.js';
 
 let stage: WorkflowStage;
 let mail: HttpTarget;
+let mailStatus = 200;
 const played = new Set<string>();
 
 beforeAll(async () => {
   stage = await openWorkflowStage();
-  mail = await startHttpTarget((_, response) => response.end('{"id":"letter-1"}'));
+  mail = await startHttpTarget((_, response) => {
+    response.statusCode = mailStatus;
+    response.end('{"id":"letter-1"}');
+  });
 });
 afterEach(() => {
   stage.assertPlayed();
@@ -117,7 +121,8 @@ describe('an example', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: expect.stringMatching(/un\nun$/) });
   });
 
-  it('send-after-approval sends a letter once a person has let it pass', async () => {
+  /** As the people in it would have it, until it has ended. */
+  async function sendLetter(): Promise<string> {
     say('Write a short, friendly letter for the occasion.', 'Dear Ada');
     const jobId = await run('send-after-approval', 'A birthday');
     for (const [node, answer] of [
@@ -130,10 +135,23 @@ describe('an example', () => {
     expect([...(await stage.waitsAt(jobId)).keys()]).toEqual(['pause']);
     await stage.expire(jobId);
     await stage.timers();
+    return jobId;
+  }
+
+  it('send-after-approval sends a letter once a person has let it pass', async () => {
+    const jobId = await sendLetter();
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Sent as letter-1.' });
     expect(mail.requests.map(({ method, path, body }) => [method, path, JSON.parse(body) as unknown])).toEqual([
       ['POST', '/v1/letters', { to: 'ada@example.org', text: 'Dear Ada!' }],
     ]);
+  });
+
+  it('send-after-approval hands the letter back in plain words when it could not be sent', async () => {
+    mailStatus = 500;
+    const jobId = await sendLetter();
+    expect(await stage.ended(jobId)).toMatchObject({
+      ...{ status: 'completed', content: 'This letter could not be sent. The node "Send" says why.\n\nDear Ada!' },
+    });
   });
 
   it('is played here, whichever it is', () => {
