@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
+import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { JobCloser, type OfferedTool, ToolCatalog } from '#tools';
 
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
@@ -54,7 +54,7 @@ export class ChatHandler implements JobHandler {
       return await this.answer(run);
     } catch (error) {
       // It fails before or beside the loop: what is open must not stay so when the job ends with that.
-      if (!run.signal.aborted || endsJob(run.signal.reason)) {
+      if (endsWith(run, error)) {
         await run.commit();
         await this.calls.closer.close(run.job);
       }

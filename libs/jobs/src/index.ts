@@ -79,7 +79,7 @@ export {
 } from './notifications/notification.js';
 export { notificationNotFound } from './notifications/notifications.errors.js';
 export { NotificationsRepository } from './notifications/notifications.repository.js';
-export { Draining, endsJob, JobCancelled } from './run/end-reason.js';
+export { Draining, endsJob, endsWith, JobCancelled } from './run/end-reason.js';
 export { type Forgetter, Retention, type RetentionResult } from './retention/retention.js';
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';

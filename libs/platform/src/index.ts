@@ -28,6 +28,8 @@ export { toSlug } from './to-slug.js';
 export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgres/group-writer.js';
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';
+export { asAnswerable, isPassing } from './postgres/availability.js';
+export { DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlClient, SqlStatement } from './postgres/sql-client.js';
 export { LastStatement, Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { dataDirSecret } from './postgres/data-secret.js';

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-import { AppError, type Storable, toStorable } from '#platform';
+import { AppError, asAnswerable, type Storable, toStorable } from '#platform';
 
 import { errorRowOf, isExpected } from './error-table.js';
 import { tooLarge } from './http.errors.js';
@@ -17,7 +17,7 @@ export interface ErrorReply {
 /** Turns whatever was thrown into a reply. Only expected failures speak for themselves; the rest is `internal`. */
 export function toErrorReply(thrown: unknown, context: { requestId: string; maxBodyBytes: number }): ErrorReply {
   const { requestId } = context;
-  const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : thrown;
+  const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : asAnswerable(thrown);
   if (!isExpected(error)) {
     return {
       status: 500,

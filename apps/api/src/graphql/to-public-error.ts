@@ -1,6 +1,6 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 
-import { AppError, type Logger } from '#platform';
+import { AppError, asAnswerable, type Logger } from '#platform';
 
 import { errorRowOf, isExpected } from '../errors/error-table.js';
 
@@ -59,5 +59,5 @@ function extensionsOf(error: AppError): Record<string, unknown> {
 function rootCause(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError != null) cause = cause.originalError;
-  return cause;
+  return asAnswerable(cause);
 }

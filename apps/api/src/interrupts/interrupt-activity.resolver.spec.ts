@@ -7,11 +7,12 @@ import type { GraphqlContext } from '../graphql/graphql-context.js';
 import type { Viewers } from '../graphql/sockets/viewers.js';
 import type { InterruptActivity } from './interrupt-activity.js';
 import { InterruptActivityResolver } from './interrupt-activity.resolver.js';
+import type { InterruptFilterInput } from './interrupts.args.js';
 
 const request = (id: string, status: string) => ({ id, status }) as Interrupt;
 
 /** What a viewer is shown, when `changes` follow upon a first list of one open request. */
-async function shown(changes: readonly Interrupt[][]): Promise<string[]> {
+async function shown(changes: readonly Interrupt[][], filter: InterruptFilterInput | null = null): Promise<string[]> {
   const activity = {
     isKnown: () => true,
     *changes() {
@@ -31,7 +32,7 @@ async function shown(changes: readonly Interrupt[][]): Promise<string[]> {
   );
   const context = { member: { workspaceId: 'w' }, forget: () => undefined } as unknown as GraphqlContext;
   const seen: string[] = [];
-  for await (const batch of resolver.interruptActivity({ filter: null }, context)) {
+  for await (const batch of resolver.interruptActivity({ filter }, context)) {
     seen.push(...batch.map(({ id, status }) => `${id} ${status}`));
   }
   return seen;
@@ -44,5 +45,15 @@ describe('a live inbox', () => {
       'b open',
       'a resolved',
     ]);
+  });
+
+  it('tells the end of what it has told as open, whatever the filter says, and of nothing else', async () => {
+    const changes = [
+      [request('b', 'open')],
+      [request('a', 'resolved')],
+      [request('c', 'expired'), request('b', 'cancelled')],
+    ];
+    const open: InterruptFilterInput = { status: { eq: 'open' } };
+    expect(await shown(changes, open)).toEqual(['a open', 'b open', 'a resolved', 'b cancelled']);
   });
 });

@@ -5,6 +5,7 @@ import { type InterruptQuery, InterruptsService } from '#tools';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
+import { ToldRows } from '../streams/told-rows.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptActivity } from './interrupt-activity.js';
 import { InterruptActivityArgs } from './interrupts.args.js';
@@ -36,19 +37,23 @@ export class InterruptActivityResolver {
 
   private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
     const { member, signal } = context;
-    // A look may know by now what it tells as a change as well; told once, nobody takes it for open after its answer.
-    const listed = new Set<string>();
+    // Told once, nobody takes a request for open after its answer; told as open, its end belongs to it, whatever the filter says.
+    const told = new ToldRows();
+    const { statuses, ...wanted } = query;
+    const isWanted = (status: string) => statuses?.includes(status) ?? true;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId }, signal)) {
       context.forget();
       if (ids.length === 0) {
         for await (const open of this.open(context, query)) {
-          for (const { id } of open) listed.add(id);
-          yield open;
+          yield open.filter(({ id }) => told.begin(id));
         }
       }
       for (let i = 0; i < ids.length; i += pageSize) {
-        const found = await this.interrupts.findMany(member, query, ids.slice(i, i + pageSize));
-        yield found.filter(({ id, status }) => status !== 'open' || !listed.has(id));
+        const found = await this.interrupts.findMany(member, wanted, ids.slice(i, i + pageSize));
+        yield found.filter(({ id, status }) => {
+          if (status === 'open') return isWanted(status) && told.begin(id);
+          return told.end(id) || isWanted(status);
+        });
       }
     }
   }

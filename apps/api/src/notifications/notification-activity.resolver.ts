@@ -4,6 +4,7 @@ import type { Notification, NotificationFilter } from '#jobs';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
+import { ToldRows } from '../streams/told-rows.js';
 import { NotificationModel } from './notification.model.js';
 import { NotificationActivity } from './notification-activity.js';
 import { NotificationActivityArgs } from './notifications.args.js';
@@ -34,19 +35,22 @@ export class NotificationActivityResolver {
 
   private async *follow(context: GraphqlContext, filter: NotificationFilter): Batches {
     const { member, signal } = context;
-    // One that is written while the first are listed is a change as well; it is told once.
-    const listed = new Set<string>();
+    // Told once as unread, also if it is written while the first are listed; then its reading belongs to it, whatever the filter says.
+    const told = new ToldRows();
+    const { read, ...wanted } = filter;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId, topic: member.userId }, signal)) {
       context.forget();
       if (ids.length === 0 && filter.read !== true) {
         const page = await this.notifications.list(member, { ...filter, read: false }, { limit: pageSize });
         const unread = page.slice(0, pageSize);
-        for (const { id } of unread) listed.add(id);
-        yield unread;
+        yield unread.filter(({ id }) => told.begin(id));
       }
       for (let i = 0; i < ids.length; i += pageSize) {
-        const found = await this.notifications.findMany(member, filter, ids.slice(i, i + pageSize));
-        yield found.filter(({ id, readAt }) => readAt !== null || !listed.has(id));
+        const found = await this.notifications.findMany(member, wanted, ids.slice(i, i + pageSize));
+        yield found.filter(({ id, readAt }) => {
+          if (readAt === null) return read !== true && told.begin(id);
+          return told.end(id) || read !== false;
+        });
       }
     }
   }

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-import type { AppError } from '#platform';
+import { type AppError, asAnswerable } from '#platform';
 
 import { errorRowOf, isExpected } from '../errors/error-table.js';
 import { OpenAiError, type OpenAiErrorBody } from './openai-error.js';
@@ -37,7 +37,8 @@ const unknownError = new OpenAiError({ status: 500, message: 'Internal error' })
 function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyBytes: number }): OpenAiError | null {
   if (thrown instanceof OpenAiError) return thrown;
   if (thrown instanceof HttpException) return fromFramework(thrown, maxBodyBytes);
-  return isExpected(thrown) ? fromApp(thrown) : null;
+  const error = asAnswerable(thrown);
+  return isExpected(error) ? fromApp(error) : null;
 }
 
 /** Seconds to wait where nobody knows better. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, Postgres, systemClock } from '#platform';
+import { Config, isPassing, Postgres, systemClock } from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
 import { commitStatement, type JobWrite, toParameters } from './commit-statement.js';
@@ -20,14 +20,6 @@ interface WrittenRow {
   readonly base: number;
   readonly at: string;
 }
-
-/** Failures that pass: conflicts, timeouts, a server that restarts. Sending again is safe, a write is applied once. */
-const repeatable = new Set([
-  ...['40001', '40P01', '55P03', '57014', '57P01', '57P02', '57P03'],
-  ...['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT'],
-]);
-/** What node-postgres says, without a code, of a connection that went away. */
-const connectionGone = /connection terminated|connection error|timeout exceeded|read timeout/i;
 
 /** About 3 s in all: a server's restart, and well within a lease. */
 const pausesMs = [50, 100, 200, 400, 800, 1_600];
@@ -82,7 +74,7 @@ export class EventLogRepository {
           return answer instanceof LeaseLost ? ((await this.findWrite(write)) ?? answer) : answer;
       } catch (error) {
         last = error;
-        if (!isRepeatable(error)) break;
+        if (!isPassing(error)) break; // sending again is safe: a write is applied once
       }
       await new Promise<void>((resolve) => systemClock.after(pauseMs, resolve));
     }
@@ -98,10 +90,4 @@ export class EventLogRepository {
     const row = rows[0];
     return row === undefined ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
   }
-}
-
-function isRepeatable(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const isGone = error instanceof Error && connectionGone.test(error.message);
-  return repeatable.has(code) || code.startsWith('08') || isGone;
 }

@@ -1,3 +1,5 @@
+import { isPassing } from '#platform';
+
 /** Why a run was aborted. The worker reads it from `signal.reason`; each becomes its own end. */
 export class JobCancelled extends Error {
   /** `why`: `cancelled` by a person, `superseded` by a newer job of its thread. */
@@ -27,6 +29,11 @@ export class Draining extends Error {
     super('the worker is stopping');
     this.name = 'Draining';
   }
+}
+
+/** Whether a job ends with what its handler has thrown, rather than being left to another worker. */
+export function endsWith({ signal }: { readonly signal: AbortSignal }, thrown: unknown): boolean {
+  return signal.aborted ? endsJob(signal.reason) : !isPassing(thrown);
 }
 
 /** Whether a run aborted for this reason ends its job, rather than leaving it to another worker. */

@@ -213,9 +213,9 @@ export class JobRun {
     this.timer = undefined;
   }
 
-  /** Marks the lease as gone and aborts the work; returns what writers then throw. */
-  lose(): LeaseLost {
-    this.lost ??= new LeaseLost(this.job.jobId);
+  /** Marks the lease as gone and aborts the work; returns what writers then throw. `cause`: why, when it was not the fence. */
+  lose(cause?: unknown): LeaseLost {
+    this.lost ??= new LeaseLost(this.job.jobId, cause);
     this.abort(this.lost);
     return this.lost;
   }

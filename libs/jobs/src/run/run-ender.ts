@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { AppError, BUS, type Bus, Config, crashpoint, newId } from '#platform';
+import { AppError, BUS, type Bus, Config, crashpoint, isPassing, newId } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
@@ -110,6 +110,8 @@ export class RunEnder {
 
   private failure(run: JobRun, error: unknown): Rest {
     if (error instanceof LeaseLost) throw error;
+    // Nothing was learnt about the job. As after a write that did not come through, its lease runs out and the next claim goes on.
+    if (isPassing(error)) throw run.lose(error);
     if (error instanceof AppError) return failed(error.code, error.message);
     const { jobId, workspaceId } = run.job;
     this.telemetry.logger.error({ jobId, workspaceId, err: error }, 'a handler failed unexpectedly');

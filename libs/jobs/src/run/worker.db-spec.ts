@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
-import { newId } from '#platform';
+import { DatabaseUnavailable, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { eventually } from '../../../../test/harness/eventually.js';
@@ -10,6 +10,7 @@ import { JobStarter } from '../start/job-starter.js';
 import type { StartRequest } from '../start/start-request.js';
 import type { JobOutcome } from './job-handler.js';
 import type { JobRun } from './job-run.js';
+import { JobRunner } from './job-runner.js';
 import { LeaseRepository } from './lease.repository.js';
 import { Worker } from './worker.js';
 
@@ -121,6 +122,27 @@ describe('a worker', () => {
     resolve(undefined);
     expect(first.lease_epoch).toBe(1);
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
+  });
+
+  it.each([
+    ['was away', () => new DatabaseUnavailable(new Error('terminating connection'))],
+    ['let it wait for too long', () => Object.assign(new Error('canceling statement'), { code: '55P03' })],
+  ])('does not fail a job whose handler could not go on since the database %s', async (_, failure) => {
+    const jobId = await start();
+    const tried: number[] = [];
+    const run = ({ job }: JobRun) => {
+      if (tried.push(job.epoch) === 1) throw failure();
+      return Promise.resolve(done);
+    };
+    const { app } = await work(run, { LEASE_MS: '600000', WORKER_SLOTS: '1' });
+    await eventually('it was tried, and left', () =>
+      tried.length > 0 && app.get(JobRunner).freeSlots === 1 ? true : undefined,
+    );
+    expect(await state(jobId)).toMatchObject({ status: 'running', attempts: 1 });
+    await door.expire(jobId);
+    await app.get(Worker).sweep();
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(tried).toEqual([1, 2]);
   });
 
   it('gives its jobs back when it stops, without counting the attempt', async () => {

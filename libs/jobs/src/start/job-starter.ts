@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 
-import { AppError, crashpoint, LastStatement, newId, type SqlClient, systemClock, WorkspaceBatches } from '#platform';
+import {
+  AppError,
+  crashpoint,
+  DatabaseUnavailable,
+  LastStatement,
+  newId,
+  type SqlClient,
+  systemClock,
+  WorkspaceBatches,
+} from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
@@ -77,7 +86,8 @@ export class JobStarter {
     try {
       batch = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
     } catch (error) {
-      if (requests.length === 1) throw toStartError(error);
+      // Nobody knows what came of it: said once more, each would meet what it may have written.
+      if (requests.length === 1 || error instanceof DatabaseUnavailable) throw toStartError(error);
       // One request may have spoiled it for all: each tries alone, so that each gets its own answer.
       const alone = await Promise.allSettled(requests.map((request) => this.startTogether(workspaceId, [request])));
       return alone.map((result): StartAnswer => {

@@ -1,31 +1,48 @@
 import { AppError } from '../errors/app-error.js';
-import { databaseUnavailable } from './postgres.errors.js';
+import { DatabaseUnavailable } from './postgres.errors.js';
 
 /** Class 08 and the codes of a server that stops, starts or is full (PostgreSQL, appendix A), sockets, Prisma's own. */
-const CODES = new Set([
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-  '53400',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
+const away = new Set([
+  ...['57P01', '57P02', '57P03', '53300', '53400'],
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'],
+  ...['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037'],
 ]);
-const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+/** Conflicts with what others do at the same time, and waits that were cut off. */
+const crossed = new Set(['40001', '40P01', '55P03', '57014', 'P2034']);
 /** The driver has no codes for these. */
-const SAID_BY_THE_DRIVER =
+const saidByTheDriver =
   /^(connection terminated|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|cannot use a pool after)/i;
 
 /** `error`, or `unavailable` (retryable, 503) when it only says that the database is away or has no room. */
 export function asAvailabilityError(error: unknown): unknown {
-  return !(error instanceof AppError) && isUnavailable(error) ? databaseUnavailable(error) : error;
+  return !(error instanceof AppError) && isAway(error) ? new DatabaseUnavailable(error) : error;
 }
 
-function isUnavailable(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (CODES.has(code) || PRISMA_CODES.has(code) || code.startsWith('08')) return true;
-  return 'message' in error && typeof error.message === 'string' && SAID_BY_THE_DRIVER.test(error.message);
+/** The same for a caller who waits for an answer: whatever passes is `unavailable`. */
+export function asAnswerable(error: unknown): unknown {
+  return !(error instanceof AppError) && isPassing(error) ? new DatabaseUnavailable(error) : error;
+}
+
+/**
+ * Whether a failure is the database's own and passes: it was away or overloaded, or others were at the same rows. It says nothing about
+ * what was asked; the same may succeed in a moment.
+ */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof AppError) return error instanceof DatabaseUnavailable;
+  return isAway(error) || codesOf(error).some((code) => crossed.has(code));
+}
+
+function isAway(error: unknown): boolean {
+  if (codesOf(error).some((code) => away.has(code) || code.startsWith('08'))) return true;
+  return error instanceof Error && saidByTheDriver.test(error.message);
+}
+
+/** The error's own code, and what Prisma says of the driver's. */
+function codesOf(error: unknown): readonly string[] {
+  const { code, meta } = (error ?? {}) as { readonly code?: unknown; readonly meta?: DriverFailure };
+  return [code, meta?.driverAdapterError?.cause?.originalCode].filter((one) => typeof one === 'string');
+}
+
+interface DriverFailure {
+  readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } };
 }

@@ -79,12 +79,14 @@ export function dataDirOfOtherVersion(dataDir: string, found: string, needed: st
 }
 
 /** The database does not answer, or has no connection left for us: nothing is wrong with the request. */
-export function databaseUnavailable(cause: unknown): AppError {
-  return new AppError({
-    code: 'unavailable',
-    message: 'The database cannot be reached or is overloaded, try again shortly',
-    retryable: true,
-    retryAfterSeconds: 1,
-    cause,
-  });
+export class DatabaseUnavailable extends AppError {
+  constructor(cause: unknown) {
+    super({
+      code: 'unavailable',
+      message: 'The database cannot be reached or is overloaded, try again shortly',
+      retryable: true,
+      retryAfterSeconds: 1,
+      cause,
+    });
+  }
 }

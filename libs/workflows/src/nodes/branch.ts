@@ -1,5 +1,5 @@
 import { ConversationFailed } from '#chat';
-import { AppError, type Clock } from '#platform';
+import { AppError, type Clock, isPassing } from '#platform';
 
 import type { NodeData } from '../definition/node-types.js';
 import type { ContextOf } from './define-node.js';
@@ -50,7 +50,7 @@ export async function runBranch(context: ContextOf<'parallel'>, branch: Branch, 
 
 function isExpected(error: unknown): boolean {
   if (error instanceof ConversationFailed && error.endsJob) return false;
-  return error instanceof NodeFailure || error instanceof AppError;
+  return error instanceof NodeFailure || (error instanceof AppError && !isPassing(error));
 }
 
 function converse(context: ContextOf<'parallel'>, branch: Branch, overtime: AbortSignal): Promise<Conversed> {

@@ -1,6 +1,6 @@
 import { ConversationFailed } from '#chat';
 import { Draining, type JobRun, LeaseLost } from '#jobs';
-import { systemClock, toStorableText } from '#platform';
+import { isPassing, systemClock, toStorableText } from '#platform';
 
 import { LIMITS } from '../definition/limits.js';
 import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
@@ -121,6 +121,7 @@ export class NodeWork {
 
   private stopsRun(thrown: unknown): boolean {
     if (this.run.signal.aborted || thrown instanceof LeaseLost || thrown instanceof Draining) return true;
+    if (isPassing(thrown)) throw this.run.lose(thrown);
     return thrown instanceof ConversationFailed && thrown.endsJob;
   }
 }

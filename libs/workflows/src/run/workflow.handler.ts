@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { NodeConversations } from '#chat';
-import { endsJob, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
+import { endsJob, endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { crashpoint } from '#platform';
 import type { ClientSide } from '#tools';
 
@@ -47,8 +47,10 @@ export class WorkflowHandler implements JobHandler {
       return await this.goOn(run, opened);
     } catch (error) {
       // What is open must not stay so when the job ends with this, and what was shown must not go.
-      if (!run.signal.aborted || endsJob(run.signal.reason)) await this.conversations.closeAll(run);
-      if (opened.scope !== undefined) await this.keepContent(opened.scope);
+      if (endsWith(run, error)) {
+        await this.conversations.closeAll(run);
+        if (opened.scope !== undefined) await this.keepContent(opened.scope);
+      }
       throw error;
     }
   }
