@@ -205,7 +205,17 @@ describe('nightshift', () => {
     const { code, stdout } = await nightshift(['workflows', 'validate', file]);
     expect(code).toBe(1);
     expect(stdout).toMatch(new RegExp(`^${file}:/\\S*: error [A-Z_]+: `, 'm'));
+    const pushed = await nightshift(['workflows', 'push', file]);
+    expect(pushed).toMatchObject({ code: 1, stderr: expect.stringContaining('It is kept as a draft;') });
+    expect(pushed.stderr).toMatch(new RegExp(`^${file}:/nodes/0/data/model: error [A-Z_]+: .*\\(node writer\\)$`, 'm'));
+    expect(pushed.stderr).toMatch(/^Workflow definition is invalid\nIt is kept/m);
+    expect((await nightshift(['workflows', 'list'])).stdout).toMatch(/^wrong +wrong +no /m);
+    expect((await nightshift(['workflows', 'publish', 'wrong'])).stderr).toMatch(/^wrong:\/nodes\/0\S+: error /m);
     expect(await nightshift(['workflows', 'validate', 'absent.json'])).toMatchObject({ code: 2 });
+    for (const command of ['validate', 'push'])
+      expect(
+        await nightshift(['workflows', command, '-', '--token', 'nsk_wrong'], { input: 'nodes: []' }),
+      ).toMatchObject({ code: 2, stderr: expect.stringMatching(/^Standard input is not JSON: /) });
     writeFileSync(
       file,
       JSON.stringify({ meta, nodes: nodes.map(({ id, type, data }) => ({ id, type, data })), edges: [] }),

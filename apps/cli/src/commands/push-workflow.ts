@@ -11,8 +11,11 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { oneLine } from '../terminal/plain-text.js';
 import { findWorkflow } from './find-workflow.js';
-import { readInput } from './read-input.js';
+import { readDocument } from './read-input.js';
 import { showIssue } from './validate-workflow.js';
+
+/** A document is saved before it is published. */
+const KEPT = 'It is kept as a draft; correct it and push it again.';
 
 interface PushFlags {
   readonly draft?: boolean;
@@ -21,7 +24,7 @@ interface PushFlags {
 /** Keeps a document as the draft of its workflow, and publishes that. */
 export async function pushWorkflow(context: Context, file: string, { draft = false }: PushFlags): Promise<ExitCode> {
   const { screen, json, emit } = context;
-  const definition = await readInput(file, screen.input);
+  const definition = await readDocument(file, screen.input);
   const client = await context.client();
   const { importWorkflow } = await client.mutate(ImportWorkflowDocument, { input: { definition } });
   if (importWorkflow.userErrors.length > 0 && !json) {
@@ -38,17 +41,18 @@ export async function pushWorkflow(context: Context, file: string, { draft = fal
     else screen.line(`${name}: draft saved. Publish it: nightshift workflows publish ${name}`);
     return exitCodes.ok;
   }
-  const version = await publish(client, workflow.id);
+  const version = await publish(context, { client, id: workflow.id, place: file, remedy: KEPT });
   if (json) emit({ workflow, version, issues });
   else screen.line(sayPublished(name, version));
   return exitCodes.ok;
 }
 
 /** Publishes the draft of a workflow: what was saved last is what runs from now on. */
-export async function publishWorkflow({ client, json, emit, screen }: Context, given: string): Promise<ExitCode> {
-  const server = await client();
-  const workflow = await findWorkflow(server, given);
-  const version = await publish(server, workflow.id);
+export async function publishWorkflow(context: Context, given: string): Promise<ExitCode> {
+  const { json, emit, screen } = context;
+  const client = await context.client();
+  const workflow = await findWorkflow(client, given);
+  const version = await publish(context, { client, id: workflow.id, place: oneLine(given) });
   if (json) emit({ workflow: { ...workflow, publishedVersion: version?.number ?? null }, version });
   else screen.line(sayPublished(oneLine(workflow.clientId ?? given), version));
   return exitCodes.ok;
@@ -56,9 +60,21 @@ export async function publishWorkflow({ client, json, emit, screen }: Context, g
 
 type Version = PublishWorkflowMutation['publishWorkflow']['version'];
 
-async function publish(client: Nightshift, id: string): Promise<Version> {
+interface Publishing {
+  readonly client: Nightshift;
+  readonly id: string;
+  /** What its issues are said of. */
+  readonly place: string;
+  /** What to do when it is not valid. */
+  readonly remedy?: string;
+}
+
+async function publish({ screen, json }: Context, { client, id, place, remedy }: Publishing): Promise<Version> {
   const { publishWorkflow: said } = await client.mutate(PublishWorkflowDocument, { input: { id } });
-  refuse(said.userErrors);
+  const shown = json ? [] : (said.issues ?? []);
+  for (const issue of shown) screen.note(showIssue(screen, place, issue));
+  // What was said with its place is not said again.
+  refuse(shown.length === 0 ? said.userErrors : said.userErrors.map((error) => ({ ...error, issues: [] })), remedy);
   return said.version;
 }
 
@@ -72,9 +88,14 @@ interface Refusal {
   readonly issues: readonly string[];
 }
 
-function refuse([refusal]: readonly Refusal[]): void {
+function refuse([refusal]: readonly Refusal[], remedy?: string): void {
   if (refusal === undefined) return;
   const { code, message, issues } = refusal;
   const exitCode = code === 'forbidden' ? exitCodes.auth : exitCodes.failed;
-  throw new CliError({ exitCode, code, message: [message, ...issues].join('\n') });
+  throw new CliError({
+    exitCode,
+    code,
+    message: [message, ...issues].join('\n'),
+    remedy: code === 'workflow_invalid' ? remedy : undefined,
+  });
 }

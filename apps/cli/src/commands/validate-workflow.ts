@@ -5,12 +5,12 @@ import { type ExitCode, exitCodes } from '../exit-code.js';
 import { count } from '../format/count.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen } from '../terminal/screen.js';
-import { readInput } from './read-input.js';
+import { readDocument } from './read-input.js';
 
 /** What a save would say about a document. */
 export async function validateWorkflow(context: Context, file: string): Promise<ExitCode> {
   const { screen, json, emit } = context;
-  const definition = await readInput(file, screen.input);
+  const definition = await readDocument(file, screen.input);
   const client = await context.client();
   const { validateWorkflow: said } = await client.query(ValidateWorkflowDocument, { definition });
   if (json) emit({ file, ...said });
