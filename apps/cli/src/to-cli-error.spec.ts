@@ -14,7 +14,11 @@ describe('what to do about a refusal', () => {
     ['not_found', 'agent', '`nightshift agents`'],
     ['bad_request', 'tools', '`nightshift tools list`'],
     ['job_limit_reached', undefined, '`nightshift cancel JOB` ends one'],
-    ['unauthenticated', undefined, 'http://there does not take the credential (from --token)'],
+    [
+      'unauthenticated',
+      undefined,
+      'http://there does not take the credential (from --token): it is not known there, was revoked or has ended',
+    ],
   ])('%s of %s', (code, field, said) => {
     expect(remedyFor(code, field)).toContain(said);
   });

@@ -41,7 +41,7 @@ function remedyFor(code: string, connection: Connection | undefined): string | u
   const { url, urlFrom, tokenFrom } = connection;
   switch (code) {
     case 'unauthenticated':
-      return `${url} does not take the credential (from ${tokenFrom}). NIGHTSHIFT_KEY (or NIGHTSHIFT_TOKEN) or --token names another one.`;
+      return `${url} does not take the credential (from ${tokenFrom}): it is not known there, was revoked or has ended. NIGHTSHIFT_KEY (or NIGHTSHIFT_TOKEN) or --token names another one.`;
     case 'forbidden':
     case 'cannot_decide':
     case 'scope_exceeds_role':

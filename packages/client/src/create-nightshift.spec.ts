@@ -15,6 +15,22 @@ function withoutSockets(options: { readonly webSocket?: null } = {}) {
   return { client: createNightshift({ url: 'http://server.invalid', token: 't', fetch, ...options }), fetch };
 }
 
+it('names the server that cannot be reached, and no secret of its address', async () => {
+  const fetch = () => Promise.reject(new TypeError('fetch failed'));
+  const reconnect = { firstDelayMs: 1, maxDelayMs: 1, attempts: 1 };
+  const client = createNightshift({
+    url: 'http://me:secret@server.invalid/base',
+    token: 't',
+    fetch,
+    reconnect,
+    webSocket: null,
+  });
+  await expect(client.job('j').status()).rejects.toMatchObject({
+    code: 'connection_lost',
+    message: 'The server at http://server.invalid/base/graphql could not be reached',
+  });
+});
+
 describe('a client without WebSockets', () => {
   it('starts nothing, and says what to do', async () => {
     const { client, fetch } = withoutSockets();

@@ -83,10 +83,17 @@ export class HttpDoor {
       response = await fetch(url, { method: 'POST', headers, body, signal: either });
       text = await response.text();
     } catch (cause) {
-      throw new NightshiftError('The server could not be reached', { code: 'connection_lost', retryable: true, cause });
+      const message = `The server at ${shownUrl(url)} could not be reached`;
+      throw new NightshiftError(message, { code: 'connection_lost', retryable: true, cause });
     }
     return dataOf(response, text);
   }
+}
+
+/** Without what may be secret in it. */
+function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
 }
 
 function dataOf(response: Response, text: string): unknown {
