@@ -78,13 +78,18 @@ describe('the examples of the documents', () => {
     mkdirSync(cache, { recursive: true });
     const file = join(cache, `follow-${process.pid}.mjs`);
     writeFileSync(file, exampleOf('README.md', 'follow-job'));
+    const command = [file, jobId] as const;
     const follow = async (after: string) => {
-      const { stdout } = await run(process.execPath, [file, jobId, after], { cwd: root, env: surroundings() });
+      const { stdout } = await run(process.execPath, [...command, after], { cwd: root, env: surroundings() });
       const lines = stdout.trim().split('\n');
       return lines.map((line) => JSON.parse(line) as { __typename: string; seq: number }); // as the example prints them
     };
     const all = await follow('0');
     const rest = await follow('5');
+    const stranger = run(process.execPath, command, { env: { ...surroundings(), NIGHTSHIFT_KEY: 'nsk_wrong' } });
+    await expect(stranger).rejects.toMatchObject({
+      ...{ code: 1, stdout: '', stderr: expect.stringMatching(/^The stream ended: 4401 .*\n$/) },
+    });
     rmSync(file);
 
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index + 1));
