@@ -53,6 +53,14 @@ describe('nightshift', () => {
       code: 2,
       stderr: expect.stringContaining('--limit'),
     });
+    for (const command of ['attach', 'logs', 'cancel'])
+      expect(await nightshift([command, 'nope'])).toMatchObject({
+        ...{ code: 4, stderr: expect.stringMatching(/^There is no job nope .*\n`nightshift jobs` /) },
+      });
+    expect(await nightshift(['tools', 'call', 'calculate', '{1'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`As in: nightshift tools call calculate '{`),
+    });
     expect(await nightshift(['--version'])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),

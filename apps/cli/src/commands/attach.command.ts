@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Context } from '../context.js';
 import type { ExitCode } from '../exit-code.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
+import { noSuchJob } from './no-such-job.js';
 import type { Perform } from './perform.js';
 import { wholeNumber } from './words.js';
 
@@ -27,6 +28,6 @@ async function attach(context: Context, id: string, flags: AttachFlags): Promise
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, '--after');
   const client = await context.client();
   const job = client.job(id);
-  await job.status(); // one that is not there is told before anything is opened
+  await job.status().catch(noSuchJob(id)); // one that is not there is told before anything is opened
   return followToEnd(context, { ...flags, client, job, after });
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
+import { noSuchJob } from './no-such-job.js';
 import type { Perform } from './perform.js';
 
 const said: Readonly<Record<StopState, string>> = {
@@ -24,7 +25,8 @@ export function addCancel(program: Command, perform: Perform): void {
 }
 
 async function cancel({ client, json, emit, screen }: Context, id: string): Promise<ExitCode> {
-  const state = await (await client()).job(id).cancel();
+  const job = (await client()).job(id);
+  const state = await job.cancel().catch(noSuchJob(id));
   if (json) emit({ jobId: id, state });
   else if (state !== null) screen.line(said[state]);
   return exitCodes.ok;

@@ -7,6 +7,7 @@ import { exitCodeOf, followJob } from '../follow/follow-job.js';
 import type { JobView } from '../view/job-view.js';
 import { JsonView } from '../view/json-view.js';
 import { LogView } from '../view/log-view.js';
+import { noSuchJob } from './no-such-job.js';
 import type { Perform } from './perform.js';
 import { wholeNumber } from './words.js';
 
@@ -33,7 +34,7 @@ async function logs(context: Context, id: string, { follow = false, after }: Log
   const from = wholeNumber(after, '--after');
   const client = await context.client();
   const job = client.job(id);
-  const { lastSeq } = await job.status();
+  const { lastSeq } = await job.status().catch(noSuchJob(id));
   const view = context.json ? new JsonView(context.emit) : new LogView(context.screen);
   if (!follow) return showKnown(job, view, { from, to: lastSeq });
   return followLog(context, { client, job, view, from });

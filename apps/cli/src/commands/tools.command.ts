@@ -54,7 +54,7 @@ async function list({ client, json, emit, screen }: Context): Promise<ExitCode> 
 
 async function call(context: Context, [name, given]: [string, string], { agent }: CallFlags): Promise<ExitCode> {
   const text = given === '-' ? await readInput('-', context.screen.input) : given;
-  const args = jsonOf(text, 'arguments');
+  const args = jsonOf(text, 'arguments', `nightshift tools call ${name} '{"name": "value"}'`);
   if (agent === undefined) return tryOut(context, name, args);
   const { jobId, callId, result } = await executeTool(context, { agent, name, arguments: JSON.stringify(args) });
   if (context.json) context.emit({ name, jobId, callId, result });

@@ -21,13 +21,13 @@ export function wholeNumber(text: string, flag: string, least = 0): number {
   throw usageError(`${flag} has to be a whole number from ${least}, not "${text}".`);
 }
 
-/** JSON from a flag. */
-export function jsonOf(text: string, flag: string): unknown {
+/** JSON from a flag. `example` is how it is written on the command line. */
+export function jsonOf(text: string, flag: string, example = `${flag} '{"name": "value"}'`): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    throw usageError(`${flag} has to be JSON: ${why}`, `As in ${flag} '{"name": "value"}'.`);
+    throw usageError(`${flag} has to be JSON: ${why}`, `As in: ${example}`);
   }
 }
 

@@ -29,7 +29,7 @@ const sayToldCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdated
 /** What an event says besides its name, in a line. */
 export const sayEvent: EventTable<string> = {
   JobQueuedEvent: ({ queuePosition }) => (queuePosition === null ? '' : `number ${queuePosition} in its thread`),
-  JobStartedEvent: ({ epoch }) => (epoch === 1 ? '' : `by worker number ${epoch}`),
+  JobStartedEvent: ({ epoch }) => (epoch === 1 ? '' : `claim ${epoch}`),
   AgentSelectedEvent: ({ name, version, reasoning }) => words(name, `version ${version}`, reasoning),
   JobRequeuedEvent: ({ reason }) => words(reason),
   JobCancelRequestedEvent: ({ reason, by }) => words(reason, `by ${by}`),
