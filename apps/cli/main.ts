@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { runCli } from './src/cli.js';
 import { readEnvironment } from './src/environment.js';
 import { exitCodes } from './src/exit-code.js';
+import { assumeSize } from './src/terminal/assume-size.js';
 
 // Whoever reads has seen enough, as in `nightshift logs JOB | head`.
 for (const stream of [process.stdout, process.stderr]) {
@@ -11,6 +12,7 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code === 'EPIPE') process.exit(exitCodes.brokenPipe);
     throw error;
   });
+  assumeSize(stream);
 }
 
 /** Compiled, this file lies three folders below the root. */

@@ -1,0 +1,24 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { assumeSize } from './assume-size.js';
+
+describe('the size of a stream', () => {
+  it.each([
+    [
+      { columns: 0, rows: 0 },
+      { columns: 80, rows: 24 },
+    ],
+    [
+      { columns: 100, rows: 40 },
+      { columns: 100, rows: 40 },
+    ],
+    [{}, {}],
+  ])('%j counts as %j', (size, wanted) => {
+    const stream = Object.assign(new PassThrough(), size) as PassThrough & { columns?: number; rows?: number };
+    assumeSize(stream);
+    const { columns, rows } = stream;
+    expect({ ...(columns !== undefined && { columns }), ...(rows !== undefined && { rows }) }).toEqual(wanted);
+  });
+});
