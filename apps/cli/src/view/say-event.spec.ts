@@ -1,0 +1,14 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobEventOf } from '@nightshift/client';
+
+import { sayEvent } from './say-event.js';
+
+describe('what the start of a job says', () => {
+  it.each([
+    [1, ''],
+    [5, 'claim 5'],
+  ])('of claim %i', (epoch, said) => {
+    // As far as it is looked at.
+    expect(sayEvent.JobStartedEvent?.({ epoch } as JobEventOf<'JobStartedEvent'>)).toBe(said);
+  });
+});
