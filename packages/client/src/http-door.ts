@@ -92,6 +92,7 @@ export class HttpDoor {
 
 /** Without what may be secret in it. */
 function shownUrl(url: string): string {
+  if (!URL.canParse(url)) return url; // a page may ask its own server by a path
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }
