@@ -49,7 +49,7 @@ describe('a call that runs', () => {
       tool_calls,
       threadId,
       model: asked,
-    } = await restJobs(stage.test, stage.people.owner.key).status(executedJob(reply));
+    } = await restJobs(stage.test, stage.people.owner.key).ended(executedJob(reply));
     expect({ status, threadId, asked }).toEqual({ status: 'complete', threadId: null, asked: '' });
     expect(tool_calls).toMatchObject([{ name: 'echo', status: 'complete', args: '{"text":"hi"}' }]);
     expect(stage.called).toEqual([expect.stringContaining(executedJob(reply))]);
