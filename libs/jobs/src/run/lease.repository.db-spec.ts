@@ -15,7 +15,7 @@ describe('a lease', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    jobs = await openTestJobs(database, { DATABASE_POOL_SIZE: '20' });
+    jobs = await openTestJobs(database, { DATABASE_POOL_SIZE: '20', LEASE_MS: '600000' });
     leases = jobs.app.get(LeaseRepository);
   });
 

@@ -25,7 +25,8 @@ describe('a job that is accepted where a worker has a free slot', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    door = await openTestJobs(database);
+    // What it claims stays claimed until the last test.
+    door = await openTestJobs(database, { LEASE_MS: '600000' });
   });
 
   afterEach(async () => {
@@ -115,6 +116,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
       FROM job j WHERE id = $1`;
     expect(await door.rows(sql, [jobId])).toEqual(await door.rows(sql, [theirs.jobId]));
     gate.resolve(done);
+    await ended(jobId);
   });
 
   it('finds no slot when all are taken, and waits like any other', async () => {
