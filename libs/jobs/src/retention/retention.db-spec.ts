@@ -86,7 +86,7 @@ describe('retention', () => {
     );
   const follow = async (jobId: string, after: number): Promise<FeedItem[]> => {
     const items: FeedItem[] = [];
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(100_000);
     const { workspaceId } = jobs;
     for await (const item of jobs.app.get(EventFeed).follow({ workspaceId, jobId, after, signal })) items.push(item);
     return items;
@@ -146,7 +146,7 @@ describe('retention', () => {
   it('gives a viewer that was overtaken by the trim a snapshot, never a gap', async () => {
     const jobId = await endedAgo(2 * hour);
     const { workspaceId } = jobs;
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(100_000);
     const items: FeedItem[] = [];
     const viewer = jobs.app.get(EventFeed).follow({ workspaceId, jobId, after: 2, signal });
     await shortenReads(async () => {
