@@ -23,6 +23,8 @@ let engine: TestEngine;
 let other: TestEngine;
 let here: Record<Role, MemberPrincipal>;
 let workflowRef: string;
+/** Half an hour away, whatever the time is now: no slot comes by itself while a test runs, and nobody is on time. */
+let minute: number;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -32,6 +34,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   here = await identities.workspaceOf(newId());
+  minute = (new Date().getUTCMinutes() + 30) % 60;
   ({ id: workflowRef } = await publish(engine, here.owner, echo('Echo')));
 });
 afterAll(async () => {
@@ -42,9 +45,10 @@ afterAll(async () => {
 });
 
 const service = () => engine.app.get(SchedulesService);
+const cron = () => `${minute} * * * *`;
 const schedule = (change: object = {}, who = here.admin): Promise<WorkflowSchedule> =>
   service().save(who, {
-    ...{ id: null, workflowRef, cron: '0 * * * *', timeZone: 'UTC', missed: 'all', prompt: 'Hello', enabled: true },
+    ...{ id: null, workflowRef, cron: cron(), timeZone: 'UTC', missed: 'all', prompt: 'Hello', enabled: true },
     ...change,
   });
 const sql = <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
@@ -52,11 +56,12 @@ const sql = <Row extends object>(text: string, values: readonly unknown[] = []):
     const { rows } = await client.query<Row & Record<string, unknown>>(text, [...values]);
     return rows;
   });
-/** The database's clock cannot be turned: the schedule is turned back instead, to a full hour `hours` ago. */
+/** The database's clock cannot be turned: the schedule is turned back instead, by `hours` from its last slot. */
 const turnBack = ({ id }: WorkflowSchedule, hours: number) =>
   sql(
-    `UPDATE workflow_schedule SET next_slot_at = date_trunc('hour', clock_timestamp()) - $2 * interval '1 hour' WHERE id = $1`,
-    [id, hours],
+    `UPDATE workflow_schedule SET next_slot_at = date_trunc('hour', clock_timestamp() - $3 * interval '1 minute')
+       + $3 * interval '1 minute' - $2 * interval '1 hour' WHERE id = $1`,
+    [id, hours, minute],
   );
 const look = (...engines: readonly TestEngine[]) =>
   Promise.all(engines.map(({ app }) => app.get(ScheduleTimers).look()));
@@ -84,7 +89,7 @@ describe('a schedule', () => {
     });
     const [slot] = await service().slots(here.viewer, saved.id, 5);
     expect(slot).toMatchObject({ status: 'started', jobId: job?.id, error: null });
-    expect((slot?.slotAt ?? 1) % 3_600_000).toBe(0);
+    expect((slot?.slotAt ?? 1) % 3_600_000).toBe(minute * 60_000);
     const { nextSlotAt } = await service().get(here.viewer, saved.id);
     expect((nextSlotAt ?? 0) - (slot?.slotAt ?? 0)).toBe(3_600_000);
     await look(engine);
@@ -117,9 +122,7 @@ describe('a schedule', () => {
   it('does with slots that were missed what it says', async () => {
     const all = await schedule({ missed: 'all' });
     const once = await schedule({ missed: 'once' });
-    // Half an hour past, whatever the time is now: nobody is on time.
-    const minute = (new Date().getUTCMinutes() + 30) % 60;
-    const skip = await schedule({ missed: 'skip', cron: `${minute} * * * *` });
+    const skip = await schedule({ missed: 'skip' });
     for (const each of [all, once, skip]) await turnBack(each, 3);
     await look(engine);
     expect(await statuses(all)).toEqual(['started', 'started', 'started', 'started']);
@@ -254,7 +257,7 @@ describe('a schedule', () => {
       expect(await jobs()).toEqual([]);
       await look(engine);
       expect(await jobs()).toHaveLength(1);
-      await sql(`UPDATE workflow_schedule SET cron = '0 * * * *' WHERE cron = 'broken'`);
+      await sql(`UPDATE workflow_schedule SET cron = $1 WHERE cron = 'broken'`, [cron()]);
       await look(engine);
       expect(await jobs()).toHaveLength(1);
       time.mockReturnValue(60_000);
