@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
-import { Config, createLogger, openPlatform, Redactor } from '#platform';
+import { type Clock, Config, createLogger, openPlatform, Redactor } from '#platform';
 import { newId, PlatformModule, systemClock } from '#platform';
 import {
   executeToolCall,
@@ -24,6 +24,8 @@ export interface TestCall {
   readonly progress?: (progress: ToolProgress) => void;
   /** For tools that name no limit of their own, ms. */
   readonly timeoutMs?: number;
+  /** Measures that limit; the system's, if left out. */
+  readonly clock?: Clock;
 }
 
 /** The MCP servers of workspaces over a test database: everything but jobs and doors. */
@@ -66,8 +68,8 @@ export async function openTestMcp(
       const tools = (await catalog.of(workspaceId)).list();
       return tools.filter(({ sort }) => sort === 'mcp').map(({ name }) => name);
     },
-    call: async (workspaceId, name, { args = {}, timeoutMs = 10_000, ...given } = {}) => {
-      const { signal = new AbortController().signal, progress = () => undefined } = given;
+    call: async (workspaceId, name, { args = {}, timeoutMs = 100_000, ...given } = {}) => {
+      const { signal = new AbortController().signal, progress = () => undefined, clock = systemClock } = given;
       const ids = { workspaceId, jobId: newId(), threadId: null, principal: 'system', callId: 'call_1', epoch: 1 };
       const context = { ...ids, idempotencyKey: newId(), signal, now: () => Date.now(), progress };
       const tool = await find(workspaceId, name);
@@ -76,7 +78,7 @@ export async function openTestMcp(
         arguments: JSON.stringify(args),
         context,
         defaultTimeoutMs: timeoutMs,
-        clock: systemClock,
+        clock,
       });
     },
     close: async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { Secret } from '#platform';
+import { ManualClock, Secret } from '#platform';
 
 import { eventually } from '../../../../test/harness/eventually.js';
 import { McpFixture, serverAt } from '../../../../test/harness/mcp-fixture.js';
@@ -51,7 +51,11 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
 
   it('ends at its time limit, and the server is told', async () => {
     const { server } = await given.accepted({ era });
-    expect(await call('test.hang', { timeoutMs: 300 })).toMatchObject({ status: 'timed_out' });
+    const clock = new ManualClock();
+    const running = call('test.hang', { timeoutMs: 300, clock });
+    await until('it runs', () => server.stage.held === 1);
+    clock.advance(300);
+    expect(await running).toMatchObject({ status: 'timed_out' });
     await until('the server has heard of it', () => server.stage.cancelled.includes('hang'));
   });
 
