@@ -67,7 +67,7 @@ describe('Bounds of GuardedFetch', () => {
 
   it.each([
     ['first_byte', { firstByteMs: 50 }, () => undefined],
-    ['idle', { firstByteMs: 50, idleMs: 50 }, (response: ServerResponse) => response.write('slow')],
+    ['idle', { firstByteMs: 3_600_000, idleMs: 50 }, (response: ServerResponse) => response.write('slow')],
     ['total', { totalMs: 50 }, (response: ServerResponse) => response.write('slow')],
   ])('end an answer that is too slow (%s)', async (stage, limits, begin) => {
     const clock = new ManualClock();
