@@ -32,10 +32,11 @@ export async function startHttpTarget(handler: TargetHandler): Promise<HttpTarge
   let connections = 0;
   let open = 0;
   const server = createServer((incoming, response) => {
-    void read(incoming).then((request) => {
+    const received = (request: TargetRequest) => {
       requests.push(request);
       handler(request, response);
-    });
+    };
+    void read(incoming).then(received, () => undefined); // a client may go before it has said everything
   });
   server.on('connection', (socket) => {
     connections++;
