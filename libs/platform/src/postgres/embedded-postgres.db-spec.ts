@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, readlink, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -64,6 +65,26 @@ it('keeps its data over a restart, and what was committed before a crash', async
 
   const third = await start();
   expect(await query(third.url, 'SELECT x FROM kept ORDER BY x')).toEqual([{ x: 1 }, { x: 2 }]);
+});
+
+it('starts after a crash although a process of the crashed server is still there', async () => {
+  const first = await start();
+  const [left] = await query<{ pid: number }>(
+    first.url,
+    `SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'`,
+  );
+  const pid = await serverPid(first.url);
+  const crashed = new Promise<string>((resolve) => {
+    first.onUnexpectedExit(resolve);
+  });
+  process.kill(left?.pid ?? NaN, 'SIGSTOP');
+  process.kill(pid, 'SIGKILL');
+  await crashed;
+  await first.stop();
+  // As long as a busy machine does not let it go on.
+  const goesOn = setTimeout(1_000).then(() => process.kill(left?.pid ?? NaN, 'SIGCONT'));
+  const [second] = await Promise.all([start(), goesOn]);
+  expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
 it('refuses a second start while one runs, and names the directory and the port', async () => {
