@@ -42,7 +42,7 @@ export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string
       isOver = await attach(events.at(-1)?.seq ?? after).then(
         () => true,
         (error: unknown) => {
-          if (error instanceof AppError || signal.aborted) throw error;
+          if (signal.aborted || (error instanceof AppError && !error.retryable)) throw error;
           return false;
         },
       );
