@@ -43,6 +43,11 @@ export class SseViewer {
     const cursor = this.events.at(-1)?.seq ?? this.after;
     const headers = { authorization: `Bearer ${this.key}`, 'last-event-id': String(cursor) };
     const response = await fetch(new URL(`/api/jobs/${this.jobId}/stream`, api), { headers });
+    // A machine that is too busy for now has shown nothing, and is no server that was lost: ask the same one again.
+    if (response.status === 503) {
+      await response.body?.cancel();
+      return this.attach(api);
+    }
     if (!response.ok || response.body === null) throw new Error(`the stream answered ${response.status}`);
     const parser = createParser({
       onEvent: ({ id, event }) => {
