@@ -62,7 +62,8 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     });
   const rows = async (sql: string, jobId: string): Promise<object[]> =>
     (await stage.database.postgres.engine.query<object>(sql, [jobId])).rows;
-  const logOf = ({ jobId }: Viewer) => rows('SELECT seq, epoch, type, body FROM job_event WHERE job_id = $1', jobId);
+  const logOf = ({ jobId }: Viewer) =>
+    rows('SELECT seq, epoch, type, body FROM job_event WHERE job_id = $1 ORDER BY seq', jobId);
   /** A job that only the sleeper can take ends well. */
   const sleeperIsFine = async () => {
     successor.kill('SIGSTOP');
