@@ -56,9 +56,12 @@ describe('a process that runs calls of isolated tools', () => {
       );
       return rows.length > 0 ? true : undefined;
     });
-    const metrics = await (await fetch(`${health}/metrics`)).text();
+    // What it has answered it counts a moment later.
+    const metrics = await eventually('it has counted its answer', async () => {
+      const text = await (await fetch(`${health}/metrics`)).text();
+      return text.includes('nightshift_tool_queue_answers_total{status="error"} 1') ? text : undefined;
+    });
     expect(metrics).toContain('tool_queue_depth 0');
-    expect(metrics).toContain('nightshift_tool_queue_answers_total{status="error"} 1');
     expect(await queue.jobOf(call)).toMatchObject({ status: 'waiting' });
     expect(await started.stop()).toEqual({ code: 0, signal: null });
     expect(started.output()).not.toContain('Still open');
