@@ -57,7 +57,7 @@ describe('a call in the isolated queue', () => {
 
   it('is held as long as it runs, however short a claim is', async () => {
     await queue.close();
-    queue = await openTestToolQueue(database, { env: { LEASE_MS: '4500' } });
+    queue = await openTestToolQueue(database, { env: { LEASE_MS: '12000' } });
     queue.app.get(ToolResults).start();
     const sent = await queue.sendOne('once');
     worker().start();
@@ -69,7 +69,7 @@ describe('a call in the isolated queue', () => {
       return row?.until.getTime() ?? 0;
     };
     const before = await until();
-    await eventually('the claim is renewed twice', async () => ((await until()) > before + 2_250 ? true : undefined));
+    await eventually('the claim is renewed twice', async () => ((await until()) > before + 6_000 ? true : undefined));
     finish('done');
     expect(await queue.reached(sent, 'completed')).toMatchObject({ exec_epoch: 1, result: 'done' });
   });

@@ -219,8 +219,8 @@ describe('a parallel node', () => {
   it('gives up a branch that takes too long, and aborts its call', async () => {
     stage.says('Argue for it.', textReply(['Yes!']));
     stage.says('Argue against it.', { body: [], end: 'hang' });
-    const jobId = await stage.run({ fan: parallel({ branchTimeout: 100 }) }, ['start -> fan']);
-    const content = '## Pro\nYes!\n\n## Errors\nCon: Branch "Con" timed out after 100ms';
+    const jobId = await stage.run({ fan: parallel({ branchTimeout: 5_000 }) }, ['start -> fan']);
+    const content = '## Pro\nYes!\n\n## Errors\nCon: Branch "Con" timed out after 5000ms';
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
     const [hung] = stage.requests('Argue against it.').slice(-1);
     await hung?.settled;
