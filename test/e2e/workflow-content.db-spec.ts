@@ -152,11 +152,12 @@ describe('the content of a workflow', () => {
   it('outlives its log where a run is cancelled at work', async () => {
     const gate = createGate();
     stage.says('First.', textReply(['One.']));
-    stage.says('Second.', { ...textReply(['Two.']), before: gate });
-    const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
+    stage.says('Never second.', { ...textReply(['Two.']), before: gate });
+    const jobId = await stage.run({ a: agent('First.'), b: agent('Never second.') }, ['start -> a', 'start -> b']);
     await eventually('the first has said all', async () =>
       (await stage.statusesOf(jobId))['a'] === 'completed' ? true : undefined,
     );
+    await eventually('the second one is at work', () => stage.requests('Never second.')[0]);
     await stage.stop(jobId);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', content: 'One.' });
     gate.open();

@@ -122,6 +122,7 @@ describe('a workflow that is cancelled', () => {
     const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, a: agent('Never end.') };
     const jobId = await stage.run(nodes, ['start -> ok', 'start -> a']);
     await stage.asks(jobId, 1);
+    await eventually('the other one works', () => stage.requests('Never end.')[0]);
     expect(await stage.stop(jobId)).toBe('aborted');
     expect(await open(jobId)).toEqual([]);
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', ok: 'cancelled', a: 'cancelled' });
