@@ -129,8 +129,11 @@ describe('sending a call to the isolated queue', () => {
     await boss.send(TOOL_QUEUES.requests, { n: 2 }, { priority: 5 });
     await boss.send(TOOL_QUEUES.requests, { n: 3 }, { group: { id: 'dig' } });
     await boss.send(TOOL_QUEUES.requests, { n: 4 }, { startAfter: 60 });
-    const taken = await Promise.all([messages.takeRequests(take), messages.takeRequests(take)]);
-    expect(taken.flat().map(({ data }) => data)).toEqual([{ n: 2 }, { n: 1 }]);
+    await boss.send(TOOL_QUEUES.requests, { n: 5 });
+    const first = await messages.takeRequests({ ...take, limit: 2 });
+    expect(first.map(({ data }) => data)).toEqual([{ n: 2 }, { n: 1 }]);
+    const rest = await Promise.all([messages.takeRequests(take), messages.takeRequests(take)]);
+    expect(rest.flat().map(({ data }) => data)).toEqual([{ n: 5 }]);
     expect(await fetched()).toEqual([{ n: 3 }]);
     await boss.deleteQueuedJobs(TOOL_QUEUES.requests);
   });
