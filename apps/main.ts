@@ -1,4 +1,4 @@
-import { processEnvironment } from '#platform';
+import { patience, processEnvironment, systemClock } from '#platform';
 
 import { startApi } from './api/src/start-api.js';
 import { launch } from './launcher/src/launch.js';
@@ -52,8 +52,8 @@ process.exitCode = await launch({
   logsAreWatched: process.stderr.isTTY,
 });
 // Whatever still holds the process open now is a leak: tests are told its name, and nobody is kept waiting.
-setTimeout(() => {
+patience(systemClock, LINGER_MS, () => {
   const leaks = process.getActiveResourcesInfo().join(', ');
   if (environment['NODE_ENV'] === 'test') process.stderr.write(`Still open after the stop: ${leaks}\n`);
   process.exit();
-}, LINGER_MS).unref();
+});
