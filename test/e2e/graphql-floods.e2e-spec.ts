@@ -1,6 +1,8 @@
 import { connect as connectTcp } from 'node:net';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+
+import type { MemberPrincipal } from '#auth';
 
 import { GraphqlSocketDoor } from '../../apps/api/src/graphql/sockets/graphql-socket.door.js';
 import { SocketSeats } from '../../apps/api/src/graphql/sockets/socket-seats.js';
@@ -29,6 +31,7 @@ afterAll(async () => {
 });
 
 const door = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
+const seats = () => api.api.app.get(SocketSeats, { strict: false });
 
 /** Closes and waits until the server has seen it. */
 async function leave(...sockets: readonly RawSocket[]): Promise<void> {
@@ -196,8 +199,21 @@ describe('over WebSocket', () => {
     over.send({ type: 'connection_init', payload: { apiKey: member.key } });
     expect((await over.closed).code).toBe(4429);
     await leave(...sockets);
-    expect(api.api.app.get(SocketSeats, { strict: false }).size).toBe(0);
+    expect(seats().size).toBe(0);
     await leave(await RawSocket.enter(api, member.key));
+  });
+
+  it('gives the place of a connection back that has gone before it was let in', async () => {
+    const known = Promise.withResolvers<MemberPrincipal>();
+    const asked = jest.spyOn(api.auth.authenticator, 'authenticate').mockReturnValueOnce(known.promise);
+    const socket = await RawSocket.open(api);
+    socket.send({ type: 'connection_init', payload: { apiKey: member.key } });
+    await eventually('it is asked who that is', () => (asked.mock.calls.length > 0 ? true : undefined));
+    await leave(socket);
+    asked.mockRestore();
+    known.resolve(member.principal);
+    await leave(await RawSocket.enter(api, member.key));
+    expect(seats().size).toBe(0);
   });
 
   it('closes 1009 on a frame above 256 KB, whole or in pieces, and inflates nothing', async () => {

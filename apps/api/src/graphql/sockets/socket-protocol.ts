@@ -71,6 +71,8 @@ export class SocketProtocol {
       const who = await this.contexts.enter(connectionCredentials(connectionParams ?? {}, extra.request));
       extra.leave = this.seats.take(who.identity.id);
       extra.who = who;
+      // One that has closed meanwhile will not close again.
+      if (extra.socket.readyState === extra.socket.CLOSED) extra.leave();
       return true;
     } catch (error) {
       const code = error instanceof AppError ? error.code : 'internal';
