@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { freePort } from '../harness/free-port.js';
 import { type NightshiftProcess, runToEnd, startProcess } from '../harness/processes.js';
 
 const folders: string[] = [];
@@ -180,8 +181,7 @@ describe('roles api and worker', () => {
   });
 
   it('start side by side on one database and say that they are ready', async () => {
-    const { server, port } = await takenPort();
-    server.close(); // free now, and nobody else asks for a port of this range
+    const port = await freePort();
     const shared = { databaseUrl: database.urls.owner, secret: TEST_SECRET };
     const [api, worker] = await Promise.all([
       startProcess({ role: 'api', ...shared }),

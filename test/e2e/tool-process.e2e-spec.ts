@@ -1,19 +1,10 @@
-import { createServer } from 'node:net';
-
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { freePort } from '../harness/free-port.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 import { openTestToolQueue, type TestToolQueue } from '../harness/tool-queue.js';
-
-async function freePort(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return String(typeof address === 'object' && address !== null ? address.port : 0);
-}
 
 describe('a process that runs calls of isolated tools', () => {
   let database: TestDatabase;

@@ -1,0 +1,20 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** A port of this machine that nobody has. None of those that the system gives to whoever asks for any: another test may be given it. */
+export async function freePort(): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const [server, port] = [createServer(), randomInt(20_000, 30_000)];
+    try {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    } catch (error) {
+      if (tries === 10) throw error;
+      continue;
+    }
+    server.close();
+    await once(server, 'close');
+    return String(port);
+  }
+}
