@@ -15,7 +15,7 @@ const OFFER = `mutation($id: ID!, $offered: Boolean!) {
 const TOOLS = '{ tools { name } }';
 const START = 'mutation($tool: String!) { startChat(input: { message: "Go", tools: [$tool] }) { jobId } }';
 const JOB = `query($id: ID!) { job(id: $id) {
-  depth parent { id } subJobs { id depth parentJobId status parent { id } }
+  status depth parent { id } subJobs { id depth parentJobId status parent { id } }
   toolCalls { name status subJob { id status } }
 } }`;
 const CANCEL = `mutation($id: ID!) { cancelJob(input: { jobId: $id }) { state stoppedSubJobs job { status } } }`;
@@ -85,17 +85,17 @@ describe('workflows as tools', () => {
     expect(old).toEqual(['workflow.old-name', `workflow.old-name-${other.slice(-6)}`]);
   });
 
-  /** A chat whose call has become a job that waits for a person. */
+  /** A chat whose call has become a job that waits for a person; it waits for that job, and no worker stops with it. */
   const waiting = async (name: string) => {
     await run(admin, OFFER, { id: await asking(name), offered: true });
     const tool = `workflow.${name}`;
     model.enqueue(toolCallReply([{ id: 'call_1', name: tool, arguments: '{"input":"Hello"}' }]));
     const { startChat } = await run(member, START, { tool });
     const jobId = (startChat as Found)['jobId'] as string;
-    const line = await eventually('the call is a job that waits', async () => {
+    const line = await eventually('the call is a job, and both wait', async () => {
       const { job } = (await run(member, JOB, { id: jobId })) as { job: Found };
       const [below] = job['subJobs'] as readonly Found[];
-      return below?.['status'] === 'WAITING' ? job : undefined;
+      return below?.['status'] === 'WAITING' && job['status'] === 'WAITING' ? job : undefined;
     });
     return { jobId, tool, line };
   };
@@ -105,7 +105,7 @@ describe('workflows as tools', () => {
     const [below] = line['subJobs'] as readonly Found[];
     const id: unknown = below?.['id'];
     expect(line).toEqual({
-      ...{ depth: 0, parent: null },
+      ...{ status: 'WAITING', depth: 0, parent: null },
       subJobs: [{ id, depth: 1, parentJobId: jobId, status: 'WAITING', parent: { id: jobId } }],
       toolCalls: [{ name: tool, status: 'RUNNING', subJob: { id, status: 'WAITING' } }],
     });
