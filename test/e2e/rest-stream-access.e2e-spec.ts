@@ -67,6 +67,7 @@ describe('the right to watch', () => {
     const { jobId } = (await test.call('POST', '/api/jobs', { key: member.key, body })).body as { jobId: string };
     const stream = await jobs.watch(jobId, { key: member.key });
     await stream.until(({ event }) => event === 'text-delta' || event === 'snapshot');
+    await restJobs(test, member.key).shows(jobId, 1);
     await test.auth.members.remove(boss.principal, member.principal.userId);
     await stream.over;
     expect(stream.frames.at(-1)).toMatchObject({ event: 'closed', data: { reason: 'unauthorized' } });
