@@ -46,7 +46,8 @@ export {
   type InterruptFilter,
   InterruptsRepository,
 } from './interrupts/interrupts.repository.js';
-export { humanWait, RefusedWaits } from './interrupts/refused-waits.js';
+export { humanWait } from './interrupts/refused-waits.repository.js';
+export { RefusedWaits } from './interrupts/refused-waits.js';
 export { insertInterrupt, interruptOpened, openInterruptRow } from './interrupts/new-interrupt.repository.js';
 export { isJobKind, type Job, type JobKind, jobKinds } from './job.js';
 export {

@@ -36,6 +36,7 @@ describe('a wait for a person', () => {
     const job = await asking({ humanWait: 'reject' }, 'tool_approval');
     expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(true);
     expect(await statusOf(job)).toBe('cancelled');
+    expect(await jobs.app.get(RefusedWaits).refuse(job)).toBe(true);
   });
 
   it('goes on where the job may wait, or waits for nobody but its client', async () => {

@@ -5,6 +5,9 @@ import { Postgres } from '#platform';
 import type { JobRef } from '../run/lease.repository.js';
 import { personKinds } from './interrupt.js';
 
+/** Why a job was cancelled that had to wait for a person, and was not to. */
+export const humanWait = 'human_wait';
+
 /** The job that a client started: the wish was its own. */
 const dueSql = `SELECT DISTINCT j.workspace_id AS "workspaceId", j.id AS "jobId"
   FROM interrupt i JOIN job j ON j.workspace_id = i.workspace_id AND j.id = coalesce(i.root_job_id, i.job_id)
@@ -18,7 +21,8 @@ const isRefused = `(i.refused OR i.kind IN (${personKinds.map((kind) => `'${kind
 const openSql = `SELECT EXISTS (SELECT 1 FROM interrupt i
   WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open' AND ${isRefused})
  OR EXISTS (SELECT 1 FROM interrupt i
-  WHERE i.workspace_id = $1 AND i.root_job_id = $2 AND i.status = 'open' AND ${isRefused}) AS found`;
+  WHERE i.workspace_id = $1 AND i.root_job_id = $2 AND i.status = 'open' AND ${isRefused})
+ OR EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.id = $2 AND j.reason = '${humanWait}') AS found`;
 
 /** Requests to people that no person is to answer. */
 @Injectable()
@@ -35,7 +39,7 @@ export class RefusedWaitsRepository {
     return rows;
   }
 
-  /** Whether this job, or one below, has asked somebody whom it is not to wait for. */
+  /** Whether this job, or one below, has asked somebody whom it is not to wait for, also once it was cancelled for that. */
   async isDue({ workspaceId, jobId }: JobRef): Promise<boolean> {
     const [row] = await this.postgres.readInWorkspace<{ found: boolean }>(workspaceId, {
       name: 'refused-wait',

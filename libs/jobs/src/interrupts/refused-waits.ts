@@ -4,10 +4,7 @@ import { JobStopper } from '../cancel/job-stopper.js';
 import { DueLooks } from '../due-looks.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import type { JobRef } from '../run/lease.repository.js';
-import { RefusedWaitsRepository } from './refused-waits.repository.js';
-
-/** Why a job was cancelled that had to wait for a person, and was not to. */
-export const humanWait = 'human_wait';
+import { humanWait, RefusedWaitsRepository } from './refused-waits.repository.js';
 
 const dueAtOnce = 100;
 
@@ -35,7 +32,7 @@ export class RefusedWaits {
     return this.looks.stop();
   }
 
-  /** Cancels the job if it has asked a person and is not to; true: it is, or is about to be. May be called again. */
+  /** Cancels the job if it has asked a person and is not to; true: it is, was, or is about to be. May be called again. */
   async refuse(job: JobRef): Promise<boolean> {
     if (!(await this.waits.isDue(job))) return false;
     await this.stopper.stopUnwanted(job, humanWait);

@@ -87,7 +87,10 @@ export class AnswerServer {
     parts: readonly AnswerPart[],
     { telling, reader, sink }: { readonly telling: Telling; readonly reader: AnswerReader; readonly sink: AnswerSink },
   ): Promise<void> {
-    if (!(await telling.isRefused(reader.waitsFor, (answer) => this.context.refusesToWait(answer)))) {
+    const isRefused =
+      parts.some(isRefusal) ||
+      (await telling.isRefused(reader.waitsFor, (answer) => this.context.refusesToWait(answer)));
+    if (!isRefused) {
       await sink.take(parts);
       return;
     }
@@ -106,4 +109,9 @@ export class AnswerServer {
     const pace = { clock: systemClock, slowBytes, slowMs, onPing };
     return new StreamedSink({ response, includeUsage, head, hasBegun, waitsFor, ...pace });
   }
+}
+
+/** The job was cancelled for whom it waited for: somebody else may have looked first. */
+function isRefusal(part: AnswerPart): boolean {
+  return part.type === 'end' && part.error?.status === 400;
 }
