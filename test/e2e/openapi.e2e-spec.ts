@@ -102,6 +102,7 @@ describe('the page of the API', () => {
 
     it('draws the document, from here only, and breaks no rule of its policy', async () => {
       const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+      page.setDefaultTimeout(100_000);
       const asked: string[] = [];
       const complaints: string[] = [];
       page.on('request', (request) => asked.push(request.url()));

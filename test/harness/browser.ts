@@ -15,7 +15,11 @@ export const chromiumPath = [
 export function openBrowser(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error('There is no chromium here: `apt-get install chromium`.');
   // As root, as in containers, chromium has no sandbox; what it opens are our own pages on loopback.
-  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return chromium.launch({
+    executablePath: chromiumPath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    timeout: 100_000,
+  });
 }
 
 function isExecutable(path: string): boolean {
