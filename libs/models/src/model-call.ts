@@ -178,7 +178,8 @@ export class ModelCall implements Dispatcher.DispatchHandler {
   private read(): readonly ModelPart[] | undefined {
     if (this.hasFinished) return undefined;
     this.options.signal.throwIfAborted();
-    if (this.mode === 'stream' && this.waitingBytes > 0) this.decode();
+    // To resume may bring the next bytes at once, and even the end: it must not be seen before what came ahead of it.
+    while (this.mode === 'stream' && this.waitingBytes > 0) this.decode();
     const isBroken = this.failure !== undefined;
     if (this.reader.isOver || (isBroken && this.reader.isComplete)) return this.finish();
     if (!this.hasEnded || isBroken) {

@@ -1,0 +1,69 @@
+import { expect, it } from '@jest/globals';
+
+import { systemClock } from '#platform';
+
+import { ModelCall } from './model-call.js';
+
+const piece = (text: string) => Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`);
+const finish = Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\n`);
+
+/** A connection as undici's: what waits behind a pause comes before `resume` returns, and so does the end. */
+class Connection {
+  paused = false;
+  aborted = false;
+  reason: Error | null = null;
+
+  constructor(
+    private readonly call: ModelCall,
+    private readonly reads: Buffer[],
+  ) {}
+
+  private get flows(): boolean {
+    return !this.paused && !this.aborted;
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    while (this.flows) {
+      const bytes = this.reads.shift();
+      if (bytes === undefined) {
+        this.call.onResponseEnd();
+        return;
+      }
+      this.call.onResponseData(this, bytes);
+    }
+  }
+
+  abort(reason: Error): void {
+    this.aborted = true;
+    this.reason = reason;
+  }
+}
+
+it('gives all of an answer whose end comes while its reader catches up', async () => {
+  const pieces = Array.from({ length: 40 }, (_, i) => `${i} `.repeat(20_000));
+  const bytes = Buffer.concat([...pieces.map(piece), finish]);
+  const reads: Buffer[] = [];
+  // Cut anywhere, as networks do.
+  for (let at = 0; at < bytes.length; at += 65_521) reads.push(bytes.subarray(at, at + 65_521));
+  const call = new ModelCall({
+    ...{ clock: systemClock, signal: new AbortController().signal, apiKey: null },
+    ...{ firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000, newCallId: () => 'call_1', promptLength: 0 },
+    limits: { maxLineBytes: 1_000_000, maxStreamBytes: 10_000_000, maxArgumentsLength: 1_000, maxToolCalls: 1 },
+  });
+  const connection = new Connection(call, reads);
+  call.onRequestStart(connection);
+  call.onResponseStart(connection, 200, { 'content-type': 'text/event-stream' });
+  connection.resume();
+
+  let text = '';
+  for (let parts = await call.next(); parts !== undefined; parts = await call.next()) {
+    text += parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  }
+  call.release();
+  expect(text === pieces.join('')).toBe(true);
+});
