@@ -4,6 +4,7 @@ import { scopeOf } from '#auth';
 import { JobStopper } from '#jobs';
 import { armCrashPoint, Config } from '#platform';
 
+import { eventually } from '../harness/eventually.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { openSubJobStage, type SubJobStage } from '../harness/sub-jobs.js';
 import { agent } from '../harness/workflow-stage.js';
@@ -51,6 +52,8 @@ describe('jobs below jobs', () => {
     const root = await chat(stage, line, `workflow.${outer}`);
     const [middle] = await stage.below(root, 1, 'waiting');
     const [leaf] = await stage.below(middle?.id ?? '', 1, 'waiting');
+    // Of one that runs its worker stops what is below as well.
+    await eventually('all wait', async () => ((await stage.line(root)).status === 'waiting' ? true : undefined));
     return { ids: [root, middle?.id ?? '', leaf?.id ?? ''] as const, line, prompt };
   };
   const statuses = async (ids: readonly string[]) => {
