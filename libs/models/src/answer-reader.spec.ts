@@ -4,12 +4,15 @@ import fc from 'fast-check';
 import { AnswerBroken, AnswerReader, ErrorInAnswer } from './answer-reader.js';
 import type { ModelPart } from './model.js';
 
-function read(documents: readonly unknown[], takeEach = false): ModelPart[] {
-  const reader = new AnswerReader({
+const newReader = () =>
+  new AnswerReader({
     limits: { maxToolCalls: 9, maxArgumentsLength: 999 },
     newCallId: () => 'made',
     promptLength: 40,
   });
+
+function read(documents: readonly unknown[], takeEach = false): ModelPart[] {
+  const reader = newReader();
   const parts: ModelPart[] = [];
   for (const document of documents) {
     const text = typeof document === 'string' ? document : JSON.stringify(document);
@@ -182,6 +185,25 @@ describe('AnswerReader', () => {
         expect(read([...chunks, ...stop])).toEqual(read([...slow, ...stop]));
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('reads each of several reads that are alike', () => {
+    const member = fc.constantFrom('a', '\n', 'b\n', '"', '\\');
+    fc.assert(
+      fc.property(fc.array(member, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 3 }), (texts, times) => {
+        const reader = newReader();
+        const lines = texts.map((content) => JSON.stringify(delta({ content })));
+        for (let time = 0; time <= times; time += 1) {
+          const block = `${lines.join('\n')}\n`;
+          let start = 0;
+          for (const line of lines) {
+            reader.data(block, start, start + line.length);
+            start += line.length + 1;
+          }
+        }
+        expect(reader.take()).toEqual([text(texts.join('').repeat(times + 1))]);
+      }),
     );
   });
 

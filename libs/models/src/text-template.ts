@@ -10,9 +10,11 @@ const BACKSLASH = 92;
  * new document, and all its other members are the same; so it is enough to compare head and tail and to read the string.
  */
 export class TextTemplate {
-  /** Where the next backslash of the block is, so that each block is searched for it once. */
-  private block = '';
+  /** The block has no backslash from here … */
+  private searchedFrom = 0;
+  /** … to here, where the next one is: so each block is searched for it once. Blocks may be alike. */
   private backslashAt = -1;
+  private block = '';
 
   private constructor(
     readonly field: TextField,
@@ -48,9 +50,10 @@ export class TextTemplate {
   }
 
   private nextBackslash(block: string, from: number): number {
-    if (block !== this.block || this.backslashAt < from) {
+    if (block !== this.block || from < this.searchedFrom || this.backslashAt < from) {
       const found = block.indexOf('\\', from);
       this.block = block;
+      this.searchedFrom = from;
       this.backslashAt = found === -1 ? Number.MAX_SAFE_INTEGER : found;
     }
     return this.backslashAt;
