@@ -71,14 +71,22 @@ async function generateClient() {
   writeFileSync(CLIENT_STAMP, clientKey());
 }
 
-/** One line per source file: what has not moved since the last build need not be compiled. */
+/** One line per source file: a file whose line is the same as at the last build is not compiled again. */
 function sourceLines() {
   const files = SOURCES.flatMap((folder) => (existsSync(at(folder)) ? filesBelow(folder) : []));
-  const settings = ['package-lock.json', 'tsconfig.json', CLIENT_PROJECT, join(CLIENT, 'tsconfig.json')];
-  return [...files.filter((file) => file.endsWith('.ts')).sort(), ...settings].map((file) => {
-    const { mtimeMs, size } = statSync(at(file));
-    return `${file} ${size} ${mtimeMs}`;
-  });
+  return files
+    .filter((file) => file.endsWith('.ts'))
+    .sort()
+    .map(stampLine);
+}
+
+function settingLines() {
+  return ['package-lock.json', '.swcrc', CLIENT_PROJECT, join(CLIENT, 'tsconfig.json')].map(stampLine);
+}
+
+function stampLine(file) {
+  const { mtimeMs, size } = statSync(at(file));
+  return `${file} ${size} ${mtimeMs}`;
 }
 
 function filesBelow(folder) {
@@ -90,24 +98,47 @@ function filesBelow(folder) {
 }
 
 function buildIsFresh() {
-  return existsSync(at(CLIENT, 'dist', 'index.js')) && read(BUILD_STAMP) === sourceLines().join('\n');
+  const stamp = [...settingLines(), ...sourceLines()].join('\n');
+  return existsSync(at(CLIENT, 'dist', 'index.js')) && read(BUILD_STAMP) === stamp;
 }
 
+/**
+ * Compiles what changed since the last build. SWC only strips the types, which takes seconds; `npm run check:types` checks them.
+ * The published client is compiled by tsc, because its declarations are part of the package.
+ */
 async function build() {
-  const lines = sourceLines();
-  const present = new Set(lines.map((line) => line.split(' ')[0]));
-  for (const line of read(BUILD_STAMP).split('\n')) {
-    const gone = line.split(' ')[0];
-    if (gone === '' || present.has(gone)) continue;
-    for (const suffix of ['.js', '.js.map']) rmSync(at('dist', gone.replace(/\.ts$/, suffix)), { force: true });
-    if (gone.startsWith(CLIENT)) rmSync(at(CLIENT, 'dist'), { recursive: true, force: true });
+  const [settings, sources] = [settingLines(), sourceLines()];
+  const stamped = read(BUILD_STAMP).split('\n');
+  const built = new Set(settings.every((line) => stamped.includes(line)) ? stamped : []);
+  const fileOf = (line) => line.split(' ')[0];
+  const present = new Set([...settings, ...sources].map(fileOf));
+  const removed = stamped.map(fileOf).filter((file) => file !== '' && !present.has(file));
+  for (const file of removed) {
+    for (const suffix of ['.js', '.js.map']) rmSync(at('dist', file.replace(/\.ts$/, suffix)), { force: true });
   }
   rmSync(BUILD_STAMP, { force: true });
-  const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
-  for (const project of ['tsconfig.json', CLIENT_PROJECT]) {
-    await run(pinnedNode, [tsc, '-p', at(project), '--pretty', 'false']);
+  const changed = sources.filter((line) => !built.has(line)).map(fileOf);
+  await compile(changed.filter((file) => !file.endsWith('.d.ts')));
+  const inClient = (file) => file.startsWith(CLIENT);
+  if (changed.some(inClient) || removed.some(inClient) || !existsSync(at(CLIENT, 'dist', 'index.js'))) {
+    if (removed.some(inClient)) rmSync(at(CLIENT, 'dist'), { recursive: true, force: true });
+    const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
+    await run(pinnedNode, [tsc, '-p', at(CLIENT_PROJECT), '--pretty', 'false']);
   }
-  writeFileSync(BUILD_STAMP, lines.join('\n'));
+  writeFileSync(BUILD_STAMP, [...settings, ...sources].join('\n'));
+}
+
+async function compile(files) {
+  const { transformFile } = await import('@swc/core');
+  await Promise.all(
+    files.map(async (file) => {
+      const target = at('dist', file.replace(/\.ts$/, '.js'));
+      const { code, map } = await transformFile(at(file), { sourceMaps: true, sourceFileName: at(file) });
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(target, `${code}//# sourceMappingURL=${basename(target)}.map\n`);
+      writeFileSync(`${target}.map`, map);
+    }),
+  );
 }
 
 function run(command, args, env = process.env) {
