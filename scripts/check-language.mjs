@@ -29,7 +29,7 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 const GROUPS = [
   { name: 'source', limit: 3_204, has: (file) => isCode(file) && !isTest(file) },
   { name: 'tests', limit: 3_026, has: (file) => isCode(file) && isTest(file) },
-  { name: 'pages', limit: 360, has: (file) => file.endsWith('.md') && !file.startsWith('docs/adr/') },
+  { name: 'pages', limit: 360, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
   { name: 'schemas', limit: 174, has: isSchema },
 ];
 
