@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 
+import { attacks } from './attacks.bench.js';
 import type { Bench } from './bench.js';
 import { engine } from './engine.bench.js';
 import { history } from './history.bench.js';
@@ -15,7 +16,7 @@ import { w1Live } from './w1-live.bench.js';
 import { w2 } from './w2.bench.js';
 import { w3 } from './w3.bench.js';
 
-const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1];
+const benches: readonly Bench[] = [w1, w1Live, w2, w3, memory, engine, history, v1, attacks];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

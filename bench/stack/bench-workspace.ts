@@ -8,9 +8,9 @@ export interface BenchWorkspace {
   readonly apiKey: string;
 }
 
-/** Makes it through the service that a launcher uses; only the caps are set behind its back. */
-export async function seedBenchWorkspace(postgres: BenchPostgres, auth: Auth): Promise<BenchWorkspace> {
-  const seed = { email: 'bench@nightshift.local', userName: 'Bench', workspaceName: 'Bench' };
+/** Creates the workspace through the launcher's service. SQL raises its caps only. Another `name` creates another tenant. */
+export async function seedBenchWorkspace(postgres: BenchPostgres, auth: Auth, name = 'Bench'): Promise<BenchWorkspace> {
+  const seed = { email: `${name.toLowerCase()}@nightshift.local`, userName: name, workspaceName: name };
   const { principal } = await auth.seeder.ensure(seed);
   await postgres.admin.query('UPDATE workspace SET max_jobs = 100000, max_jobs_per_user = 100000 WHERE id = $1', [
     principal.workspaceId,

@@ -25,7 +25,7 @@ export interface NightshiftShape {
 
 /** Starts the processes of `roles` on `postgres` and makes the workspace of the bench. */
 export async function startNightshift(postgres: BenchPostgres, shape: NightshiftShape): Promise<Nightshift> {
-  const workspace = await openWorkspace(postgres, shape.modelUrl);
+  const workspace = await createWorkspace(postgres, shape.modelUrl);
   const processes: NightshiftProcess[] = [];
   const close = async () => {
     await Promise.all(processes.map((started) => started.stop()));
@@ -44,7 +44,12 @@ export async function startNightshift(postgres: BenchPostgres, shape: Nightshift
   return { url, workspace, processes, close };
 }
 
-async function openWorkspace(postgres: BenchPostgres, modelUrl: string): Promise<BenchWorkspace> {
+/** Creates a tenant and an API key of its owner; `name` tells tenants of one database apart. */
+export async function createWorkspace(
+  postgres: BenchPostgres,
+  modelUrl: string,
+  name?: string,
+): Promise<BenchWorkspace> {
   const config = Config.from({ ...benchSettings(modelUrl), ROLE: 'all' });
   const logger = createLogger({ level: 'warn' });
   const { urls } = postgres;
@@ -52,7 +57,7 @@ async function openWorkspace(postgres: BenchPostgres, modelUrl: string): Promise
   try {
     const fetchKeys = () => Promise.reject(new Error('no key set in a bench'));
     const auth = openAuth({ ...platform, secret: BENCH_SECRET, fetchKeys });
-    const workspace = await seedBenchWorkspace(postgres, auth);
+    const workspace = await seedBenchWorkspace(postgres, auth, name);
     auth.close();
     return workspace;
   } finally {
