@@ -29,7 +29,7 @@ const sections: Readonly<Record<string, string>> = {
   ),
   events: table(
     ['kind', 'body', 'meaning'],
-    Object.entries(jobEventMeanings).map(([kind, { body, says }]) => [code(kind), body, says]),
+    Object.entries(jobEventMeanings).map(([kind, { body, meaning }]) => [code(kind), body, meaning]),
   ),
   errors: table(
     ['code', 'HTTP', 'GraphQL'],

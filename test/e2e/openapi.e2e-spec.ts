@@ -56,17 +56,17 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the address of the server', () => {
-  it('names its doors to everybody, and nothing else', async () => {
+  it('GET / lists the endpoints without a credential', async () => {
     const { status, headers, body } = await test.call('GET', '/');
     expect(status).toBe(200);
-    const { doors } = body as { doors: Record<string, string> }; // as the document says
-    expect(Object.keys(doors)).toEqual(['graphql', 'openai', 'rest', 'docs', 'openapi', 'health']);
+    const { endpoints } = body as { endpoints: Record<string, string> }; // as the document says
+    expect(Object.keys(endpoints)).toEqual(['graphql', 'openai', 'rest', 'docs', 'openapi', 'health']);
     const page = await test.call('GET', '/docs');
     for (const name of ['x-content-type-options', 'strict-transport-security', 'cache-control'])
       expect(headers.get(name)).toBe(page.headers.get(name));
     expect(headers.get('content-security-policy')).toContain("default-src 'self'");
     expect((await test.call('GET', '/', { key: 'nsk_wrong' })).body).toEqual(body);
-    for (const path of [doors['docs'], doors['openapi'], doors['health']])
+    for (const path of [endpoints['docs'], endpoints['openapi'], endpoints['health']])
       expect((await test.call('GET', path ?? '')).status).toBe(200);
   });
 });

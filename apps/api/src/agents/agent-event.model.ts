@@ -4,13 +4,13 @@ import { JobEventEntry } from '../jobs/job-event-entry.model.js';
 
 @ObjectType({
   implements: () => [JobEventEntry],
-  description: 'Which agent answers, where the job was to choose one.',
+  description: 'The agent that a job with `auto` chose.',
 })
 export class AgentSelectedEvent extends JobEventEntry {
   @Field(() => ID, { description: 'Our id of the agent.' })
   agent!: string;
 
-  @Field(() => Int, { description: 'The version that answers.' })
+  @Field(() => Int, { description: 'The version of the agent that the job uses.' })
   version!: number;
 
   @Field(() => String, { description: 'Its name.' })
@@ -19,9 +19,9 @@ export class AgentSelectedEvent extends JobEventEntry {
   @Field(() => String, { description: 'Its name as an id.' })
   slug!: string;
 
-  @Field(() => String, { description: 'Why, in the words of the model; may be empty.' })
+  @Field(() => String, { description: 'The reason given by the model. May be empty.' })
   reasoning!: string;
 
-  @Field(() => Boolean, { description: 'Whether nobody fitted, so that the default agent answers.' })
+  @Field(() => Boolean, { description: 'Whether no agent fitted and the default agent was used.' })
   fallback!: boolean;
 }

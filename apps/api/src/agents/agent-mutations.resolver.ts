@@ -15,7 +15,7 @@ export class AgentMutationsResolver {
 
   @Mutation(() => AgentPayload, {
     description:
-      'Makes an agent; the first of a workspace is its default. For those who run the workspace, as all of these.',
+      'Creates an agent; the first of a workspace is its default. All agent mutations require the role admin.',
   })
   createAgent(
     @Args('input', { type: () => CreateAgentInput, description: 'The agent.' }) input: CreateAgentInput,
@@ -25,10 +25,10 @@ export class AgentMutationsResolver {
   }
 
   @Mutation(() => AgentPayload, {
-    description: 'Changes an agent. What it is made of gets a new version; jobs keep the one they were accepted with.',
+    description: 'Updates an agent as a new version. Jobs keep the version that they were accepted with.',
   })
   updateAgent(
-    @Args('input', { type: () => UpdateAgentInput, description: 'What changes.' }) input: UpdateAgentInput,
+    @Args('input', { type: () => UpdateAgentInput, description: 'The changes.' }) input: UpdateAgentInput,
     @Context() { member }: GraphqlContext,
   ) {
     const { id: ref, expectedVersion = null } = input;
@@ -36,9 +36,9 @@ export class AgentMutationsResolver {
     return toPayload(async () => ({ agent: await this.agents.update(member, change) }));
   }
 
-  @Mutation(() => AgentPayload, { description: 'Makes an agent what it was in a version, as a new version.' })
+  @Mutation(() => AgentPayload, { description: 'Restores the settings of an earlier agent version, as a new version.' })
   restoreAgentVersion(
-    @Args('input', { type: () => RestoreAgentVersionInput, description: 'Which version.' })
+    @Args('input', { type: () => RestoreAgentVersionInput, description: 'The version.' })
     { id, version }: RestoreAgentVersionInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -47,18 +47,20 @@ export class AgentMutationsResolver {
 
   @Mutation(() => AgentPayload, {
     description:
-      'Archives an agent: nobody finds it and its name is free. Jobs that use it go on. The default goes last.',
+      'Archives an agent and frees its name. Jobs that use it continue. The default agent can only be archived last.',
   })
   archiveAgent(
-    @Args('input', { type: () => AgentRefInput, description: 'Which agent.' }) { id }: AgentRefInput,
+    @Args('input', { type: () => AgentRefInput, description: 'The agent to act on.' }) { id }: AgentRefInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ agent: await this.agents.archive(member, id) }));
   }
 
-  @Mutation(() => AgentPayload, { description: 'Makes an agent the one that takes what `auto` can give to nobody.' })
+  @Mutation(() => AgentPayload, {
+    description: 'Makes an agent the default, which is used when `auto` finds no fitting agent.',
+  })
   setDefaultAgent(
-    @Args('input', { type: () => AgentRefInput, description: 'Which agent.' }) { id }: AgentRefInput,
+    @Args('input', { type: () => AgentRefInput, description: 'The agent to act on.' }) { id }: AgentRefInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ agent: await this.agents.setDefault(member, id) }));

@@ -2,18 +2,20 @@ import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
 import { Json } from '../graphql/scalars/json.scalar.js';
 
-@InputType({ description: 'What an agent tightens of the limits of the instance; absent: as the instance has it.' })
+@InputType({
+  description: 'Limits of an agent, which only tighten those of the instance. Absent: the limit of the instance.',
+})
 export class AgentLimitsInput {
-  @Field(() => Int, { nullable: true, description: 'Rounds of one answer; the last is asked without tools.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
   maxRounds?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'Tool calls that one round may ask for.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum number of tool calls in one round.' })
   maxToolCallsPerRound?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'UTF-8 bytes of text and reasoning of one job.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum UTF-8 bytes of text and reasoning of one job.' })
   maxOutputBytes?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'Ms until one answer of the model has to be whole.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum duration of one model response, in ms.' })
   roundTimeoutMs?: number | null;
 }
 
@@ -22,17 +24,20 @@ export class AgentLimitsInput {
 abstract class AgentFieldsInput {
   @Field(() => String, {
     nullable: true,
-    description: 'Its name as an id: 1 to 64 of a-z, 0-9, `.`, `_`, `-`; unique. Absent: made of its name, once.',
+    description: 'Its unique name as an id: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name.',
   })
   slug?: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'What it is for, at most 1,000 characters: `auto` chooses by it.',
+    description: 'What it is for, at most 1,000 characters. `auto` chooses an agent by this text.',
   })
   description?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The model; null: the request's, else the provider's default." })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The model. Null: the model of the request, else the default of the provider.',
+  })
   model?: string | null;
 
   @Field(() => String, { nullable: true, description: 'Its system prompt, at most 100,000 characters.' })
@@ -44,34 +49,38 @@ abstract class AgentFieldsInput {
   })
   tools?: string[] | null;
 
-  @Field(() => [String], { nullable: true, description: 'Server tools that it leaves to clients to run. They win.' })
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Server tools that clients run instead. They take precedence over `tools`.',
+  })
   externalTools?: string[] | null;
 
-  @Field(() => AgentLimitsInput, { nullable: true, description: 'Its limits, all of them.' })
+  @Field(() => AgentLimitsInput, { nullable: true, description: 'All of its limits.' })
   limits?: AgentLimitsInput | null;
 
   @Field(() => Json, {
     nullable: true,
-    description: 'Sampling fields that it pins, as OpenAI names them: `{"temperature":0.2}`. They win over a request.',
+    description: `Sampling fields with OpenAI's names, such as \`{"temperature":0.2}\`. They override those of a request.`,
   })
   parameters?: unknown;
 
   @Field(() => Json, {
     nullable: true,
-    description: "Its layer of the approval policy, in the shape of the workspace's; it can only tighten. Null: none.",
+    description:
+      "Its layer of the approval policy, in the format of the workspace's policy. It can only tighten. Null: none.",
   })
   toolApproval?: unknown;
 }
 
-@InputType({ description: 'An agent to be made.' })
+@InputType({ description: 'The agent to create.' })
 export class CreateAgentInput extends AgentFieldsInput {
   @Field(() => String, { description: 'Its name, 1 to 100 characters, unique in the workspace.' })
   name!: string;
 }
 
-@InputType({ description: 'What changes of an agent; what is absent stays.' })
+@InputType({ description: 'The changes of an agent. Absent fields stay.' })
 export class UpdateAgentInput extends AgentFieldsInput {
-  @Field(() => ID, { description: 'Our id of the agent, its slug or its name.' })
+  @Field(() => ID, { description: 'The agent: id, slug or name.' })
   id!: string;
 
   @Field(() => String, { nullable: true, description: 'Its name, 1 to 100 characters.' })
@@ -79,12 +88,12 @@ export class UpdateAgentInput extends AgentFieldsInput {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'The `version` that the change was made from: refused when there is a newer one.',
+    description: 'The `version` that the change is based on. Refused if there is a newer one.',
   })
   expectedVersion?: number | null;
 }
 
-@InputType({ description: 'Which version is to be what the agent is made of again.' })
+@InputType({ description: 'The agent and the version to restore.' })
 export class RestoreAgentVersionInput {
   @Field(() => ID, { description: 'The agent: id, slug or name.' })
   id!: string;
@@ -93,17 +102,17 @@ export class RestoreAgentVersionInput {
   version!: number;
 }
 
-@InputType({ description: 'Which agent.' })
+@InputType({ description: 'The agent to act on.' })
 export class AgentRefInput {
   @Field(() => ID, { description: 'The agent: id, slug or name.' })
   id!: string;
 }
 
-@InputType({ description: 'Who answers: one agent, or whichever fits best. Exactly one of the two.' })
+@InputType({ description: 'The agent to use: a given one, or the best fit. Set exactly one of the two fields.' })
 export class AgentWishInput {
   @Field(() => ID, { nullable: true, description: 'An agent: id, slug or name.' })
   id?: string | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'True: the job has a model choose, by what agents are for.' })
+  @Field(() => Boolean, { nullable: true, description: 'True: a model chooses the agent by the descriptions.' })
   auto?: boolean | null;
 }

@@ -7,84 +7,92 @@ import { UserError } from '../graphql/user-error.model.js';
 
 /** What an agent tightens; null: as the instance has it. */
 @ObjectType('AgentLimits', {
-  description: 'What an agent tightens of the limits of the instance; null: as the instance has it.',
+  description: 'Limits of an agent, which only tighten those of the instance. Null: the limit of the instance.',
 })
 export class AgentLimitsModel {
-  @Field(() => Int, { nullable: true, description: 'Rounds of one answer; the last is asked without tools.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum number of rounds of a job. The last round has no tools.' })
   maxRounds?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'Tool calls that one round may ask for.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum number of tool calls in one round.' })
   maxToolCallsPerRound?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'UTF-8 bytes of text and reasoning of one job.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum UTF-8 bytes of text and reasoning of one job.' })
   maxOutputBytes?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'Ms until one answer of the model has to be whole.' })
+  @Field(() => Int, { nullable: true, description: 'Maximum duration of one model response, in ms.' })
   roundTimeoutMs?: number | null;
 }
 
 /** What an agent is made of. */
 @ObjectType({ isAbstract: true })
 abstract class AgentSettingsModel {
-  @Field(() => String, { nullable: true, description: "The model; null: the request's, else the provider's default." })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The model. Null: the model of the request, else the default of the provider.',
+  })
   model!: string | null;
 
-  @Field(() => String, { description: 'Its system prompt: comes before everything that a client says.' })
+  @Field(() => String, { description: 'Its system prompt, placed before all messages of the client.' })
   instructions!: string;
 
   @Field(() => [String], { description: 'Server tools that it may call: names, or globs with `*` and `?`.' })
   tools!: readonly string[];
 
-  @Field(() => [String], { description: 'Server tools that it leaves to clients to run: names or globs. They win.' })
+  @Field(() => [String], {
+    description: 'Server tools that clients run instead: names or globs. They take precedence over `tools`.',
+  })
   externalTools!: readonly string[];
 
   @Field(() => AgentLimitsModel, { description: 'Its limits.' })
   limits!: AgentLimitsModel;
 
-  @Field(() => Json, { description: 'Sampling fields that it pins, as OpenAI names them: they win over a request.' })
+  @Field(() => Json, { description: "Sampling fields with OpenAI's names. They override those of a request." })
   parameters!: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'Its layer of the approval policy; null: it asks for nothing.' })
+  @Field(() => Json, { nullable: true, description: 'Its layer of the approval policy. Null: it adds no rules.' })
   toolApproval!: unknown;
 }
 
 /** An agent as it is now. */
-@ObjectType('Agent', { description: 'A preset of the workspace: who answers, and how.' })
+@ObjectType('Agent', { description: 'A stored preset of the workspace: model, system prompt, tools and limits.' })
 export class AgentModel extends AgentSettingsModel {
-  @Field(() => ID, { description: 'Our id of it.' })
+  @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
   @Field(() => String, { description: 'Its name, unique in the workspace.' })
   name!: string;
 
   @Field(() => String, {
-    description: 'Its name as an id: the `model` of OpenAI clients. Stays when the name changes.',
+    description: 'Its name as an id, the `model` of OpenAI clients. It stays when the name changes.',
   })
   slug!: string;
 
-  @Field(() => String, { description: 'What it is for; by this `auto` chooses.' })
+  @Field(() => String, { description: 'What it is for. `auto` chooses an agent by this text.' })
   description!: string;
 
-  @Field(() => Int, { description: 'Its current version; goes into `expectedVersion`.' })
+  @Field(() => Int, { description: 'Its current version. Pass it as `expectedVersion`.' })
   version!: number;
 
-  @Field(() => Boolean, { description: 'Whether it takes what `auto` can give to nobody.' })
+  @Field(() => Boolean, { description: 'Whether it is used when `auto` finds no fitting agent.' })
   isDefault!: boolean;
 
-  @Field(() => String, { description: 'Who made it: `user:<id>` or `key:<id>`.' })
+  @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
   createdBy!: string;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
   @Field(() => DateTime, { description: 'When it was last changed.' })
   updatedAt!: number;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it was archived, in the payload of that.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When it was archived; set only in the payload of `archiveAgent`.',
+  })
   archivedAt!: number | null;
 }
 
-@ObjectType('AgentVersion', { description: 'What an agent was made of at one time. It never changes.' })
+@ObjectType('AgentVersion', { description: "An immutable version of an agent's settings." })
 export class AgentVersionModel extends AgentSettingsModel {
   @Field(() => ID, { description: 'The agent.' })
   agentId!: string;
@@ -92,23 +100,23 @@ export class AgentVersionModel extends AgentSettingsModel {
   @Field(() => Int, { description: '1, 2, 3 …' })
   number!: number;
 
-  @Field(() => String, { description: 'SHA-256 (hex) of what it is made of.' })
+  @Field(() => String, { description: 'SHA-256 (hex) of its settings.' })
   hash!: string;
 
-  @Field(() => String, { description: 'Who made it: `user:<id>` or `key:<id>`.' })
+  @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
   createdBy!: string;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 }
 
 /** Who answers in a job. */
-@ObjectType({ description: 'The agent that answers in a job, as it was when it was pinned.' })
+@ObjectType({ description: 'The agent version that a job uses.' })
 export class JobAgent {
-  @Field(() => ID, { description: 'Our id of the agent; it may be archived by now.' })
+  @Field(() => ID, { description: 'The id of the agent, which may be archived by now.' })
   id!: string;
 
-  @Field(() => Int, { description: 'The version that answers.' })
+  @Field(() => Int, { description: 'The version of the agent that the job uses.' })
   version!: number;
 
   @Field(() => String, { description: 'Its name.' })
@@ -121,11 +129,11 @@ export class JobAgent {
 export const AgentConnection = connectionOf(AgentModel, 'Agent');
 export const AgentVersionConnection = connectionOf(AgentVersionModel, 'AgentVersion');
 
-@ObjectType({ description: 'The agent as it is now (or was, when archived), or why nothing changed.' })
+@ObjectType({ description: 'The agent after the change (before it, if archived), or the reasons why nothing changed.' })
 export class AgentPayload {
   @Field(() => AgentModel, { nullable: true, description: 'The agent.' })
   agent?: AgentModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

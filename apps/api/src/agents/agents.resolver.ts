@@ -21,7 +21,7 @@ export class AgentsResolver {
 
   @Query(() => AgentConnection, {
     name: kind,
-    description: 'The agents of the workspace, by name; archived ones are left out.',
+    description: 'The agents of the workspace by name, without archived ones.',
     complexity: pageCost,
   })
   async list(@Args() args: ForwardPageArgs, @Context() { member }: GraphqlContext): Promise<ConnectionOf<Agent>> {
@@ -29,9 +29,9 @@ export class AgentsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
-  @Query(() => AgentModel, { nullable: true, description: 'One of them; null when there is none.' })
+  @Query(() => AgentModel, { nullable: true, description: 'An agent. Null: not found.' })
   agent(
-    @Args('id', { type: () => ID, description: 'Our id of it, its slug or its name.' }) id: string,
+    @Args('id', { type: () => ID, description: 'Its id, slug or name.' }) id: string,
     @Context() { member }: GraphqlContext,
   ): Promise<Agent | null> {
     return orNull(this.agentsOf.find(member, id));
@@ -39,7 +39,7 @@ export class AgentsResolver {
 
   @Query(() => AgentVersionConnection, {
     name: versionKind,
-    description: 'What an agent was made of over time, newest first.',
+    description: 'The versions of an agent, newest first.',
     complexity: pageCost,
   })
   async versions(

@@ -12,7 +12,7 @@ import { JobAgent } from './agent.model.js';
 export class JobAgentResolver {
   @ResolveField(() => JobAgent, {
     nullable: true,
-    description: 'The agent that answers; null: nobody in particular, or the job has not chosen yet.',
+    description: 'The agent of the job. Null: none, or not chosen yet.',
     complexity: 10,
   })
   agent({ id, kind }: Job, _: unknown, { loaders }: GraphqlContext): Promise<ChosenAgent | null> | null {

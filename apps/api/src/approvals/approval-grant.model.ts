@@ -6,13 +6,13 @@ import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
 
 @ObjectType('ApprovalGrant', {
-  description: 'A person\'s "yes, for the next minutes": to one operation, in one thread, for one requester.',
+  description: 'A time-limited approval of one operation, in one thread, for one requester.',
 })
 export class ApprovalGrantModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => ID, { description: 'The thread it holds in (our id).' })
+  @Field(() => ID, { description: 'The thread that it is valid in (server id).' })
   threadId!: string;
 
   @Field(() => ID, { description: 'The user whose calls it approves.' })
@@ -22,14 +22,14 @@ export class ApprovalGrantModel {
   agent!: string | null;
 
   @Field(() => String, {
-    description: 'The tool, or the part of what the tool does, and a mark of the tool as it was.',
+    description: 'The tool or one of its operations, with a fingerprint of the tool at that time.',
   })
   operation!: string;
 
-  @Field(() => Int, { description: 'The version of the policy it was given under; it ends with it.' })
+  @Field(() => Int, { description: 'The policy version that it was given under. It ends when that version does.' })
   policyVersion!: number;
 
-  @Field(() => ID, { description: 'The request it was given with.' })
+  @Field(() => ID, { description: 'The request that it was given with.' })
   interruptId!: string;
 
   @Field(() => String, { description: 'Who gave it: `user:<id>` or `key:<id>`.' })
@@ -38,13 +38,16 @@ export class ApprovalGrantModel {
   @Field(() => DateTime, { description: 'When it was given.' })
   createdAt!: number;
 
-  @Field(() => DateTime, { description: 'When it ends by itself.' })
+  @Field(() => DateTime, { description: 'When it expires.' })
   expiresAt!: number;
 
-  @Field(() => DateTime, { nullable: true, description: 'When somebody ended it, by hand or by changing the policy.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When it was revoked, by a person or by a change of the policy.',
+  })
   revokedAt!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'Who did.' })
+  @Field(() => String, { nullable: true, description: 'Who revoked it.' })
   revokedBy!: string | null;
 
   @Field(() => Boolean, { description: 'Whether it approves calls now.' })
@@ -53,7 +56,7 @@ export class ApprovalGrantModel {
 
 export const ApprovalGrantConnection = connectionOf(ApprovalGrantModel, 'ApprovalGrant');
 
-@InputType({ description: 'Which grants a list shows; every member narrows it.' })
+@InputType({ description: 'Filters for grants. All given fields must match.' })
 class ApprovalGrantFilterInput {
   @Field(() => ID, { nullable: true, description: 'By thread (our id).' })
   threadId?: string | null;
@@ -64,21 +67,24 @@ class ApprovalGrantFilterInput {
 
 @ArgsType()
 export class ApprovalGrantsArgs extends ForwardPageArgs {
-  @Field(() => ApprovalGrantFilterInput, { nullable: true, description: 'Which grants; absent: all that one may see.' })
+  @Field(() => ApprovalGrantFilterInput, {
+    nullable: true,
+    description: 'Filters. Absent: all grants that the caller may see.',
+  })
   filter?: ApprovalGrantFilterInput | null;
 }
 
-@InputType({ description: 'Which grant ends.' })
+@InputType({ description: 'The grant to revoke.' })
 export class RevokeApprovalGrantInput {
   @Field(() => ID, { description: 'The grant.' })
   id!: string;
 }
 
-@ObjectType({ description: 'The grant as it is now, or why nothing changed.' })
+@ObjectType({ description: 'The grant after the change, or the reasons why nothing changed.' })
 export class ApprovalGrantPayload {
   @Field(() => ApprovalGrantModel, { nullable: true, description: 'The grant.' })
   approvalGrant?: ApprovalGrantModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

@@ -23,7 +23,8 @@ export class ApprovalGrantsResolver {
   constructor(private readonly grants: ApprovalGrantsService) {}
 
   @Query(() => ApprovalGrantConnection, {
-    description: 'Timed grants, newest first: those you gave or got; for approvers, all of the workspace.',
+    description:
+      'Grants, newest first: those that the caller gave or received. For approvers: all grants of the workspace.',
     complexity: pageCost,
   })
   async approvalGrants(
@@ -36,10 +37,10 @@ export class ApprovalGrantsResolver {
   }
 
   @Mutation(() => ApprovalGrantPayload, {
-    description: 'Ends a grant at once: for who gave it, whom it is for, and approvers. May be repeated.',
+    description: 'Revokes a grant at once. Allowed for its giver, its requester, and approvers. Idempotent.',
   })
   revokeApprovalGrant(
-    @Args('input', { type: () => RevokeApprovalGrantInput, description: 'Which grant.' })
+    @Args('input', { type: () => RevokeApprovalGrantInput, description: 'The grant.' })
     { id }: RevokeApprovalGrantInput,
     @Context() { member }: GraphqlContext,
   ) {

@@ -11,10 +11,10 @@ import { ApprovalActionEnum, ExpireActionEnum, PolicyLayerEnum } from './approva
 
 @ObjectType('ApprovalPolicy', { description: 'A version of the approval policy of the workspace.' })
 export class ApprovalPolicyModel {
-  @Field(() => Int, { description: '1, 2, 3 …; 0: none was ever saved, and this is what holds then.' })
+  @Field(() => Int, { description: '1, 2, 3 … Version 0 is the default policy, in force until one is saved.' })
   version!: number;
 
-  @Field(() => Json, { description: 'The policy, as `saveApprovalPolicy` takes it, with all defaults filled in.' })
+  @Field(() => Json, { description: 'The policy in the format of `saveApprovalPolicy`, with all defaults filled in.' })
   policy!: unknown;
 
   @Field(() => String, { nullable: true, description: 'Who saved it: `user:<id>` or `key:<id>`.' })
@@ -24,51 +24,51 @@ export class ApprovalPolicyModel {
   createdAt!: number | null;
 }
 
-@ObjectType({ description: 'The rule that counted.' })
+@ObjectType({ description: 'The rule that applied.' })
 export class PolicyRule {
-  @Field(() => PolicyLayerEnum, { description: 'Whose rule it is.' })
+  @Field(() => PolicyLayerEnum, { description: 'The layer of the rule.' })
   layer!: string;
 
-  @Field(() => Int, { nullable: true, description: 'Its place in `rules`, from 0; null: the default of its layer.' })
+  @Field(() => Int, { nullable: true, description: 'Its index in `rules`, from 0. Null: the default of its layer.' })
   index!: number | null;
 
   @Field(() => String, { description: 'Its glob.' })
   match!: string;
 
-  @Field(() => String, { description: 'A sentence that says what it does.' })
+  @Field(() => String, { description: 'A description of its effect.' })
   reason!: string;
 }
 
-@ObjectType({ description: 'What a policy says of a call.' })
+@ObjectType({ description: 'The verdict of a policy on a call.' })
 export class PolicyVerdict {
-  @Field(() => ApprovalActionEnum, { description: 'What becomes of it.' })
+  @Field(() => ApprovalActionEnum, { description: 'The action.' })
   action!: string;
 
-  @Field(() => PolicyRule, { description: 'The rule that says so.' })
+  @Field(() => PolicyRule, { description: 'The rule that applied.' })
   rule!: PolicyRule;
 
-  @Field(() => Float, { nullable: true, description: 'Ms until a request expires; null: never.' })
+  @Field(() => Float, { nullable: true, description: 'Lifetime of the request, in ms. Null: unlimited.' })
   timeoutMs!: number | null;
 
-  @Field(() => ExpireActionEnum, { description: 'What its expiry means.' })
+  @Field(() => ExpireActionEnum, { description: 'What happens when the request expires.' })
   expireAction!: string;
 
   @Field(() => DecidableByEnum, { description: 'Who may decide it.' })
   decidableBy!: string;
 
-  @Field(() => Boolean, { description: 'Whether the requester is not among them.' })
+  @Field(() => Boolean, { description: 'Whether the requester is excluded.' })
   fourEyes!: boolean;
 
-  @Field(() => Boolean, { description: 'Whether only approvers decide, and no grant does.' })
+  @Field(() => Boolean, { description: 'Whether only approvers may decide and grants do not apply.' })
   locked!: boolean;
 }
 
-@ObjectType({ description: 'What would become of a call.' })
+@ObjectType({ description: 'How the policy would treat a call.' })
 export class PolicyExplanation {
-  @Field(() => PolicyVerdict, { description: 'What counts in the end: the strictest of the layers.' })
+  @Field(() => PolicyVerdict, { description: 'The final verdict: the strictest of all layers.' })
   verdict!: PolicyVerdict;
 
-  @Field(() => [PolicyVerdict], { description: 'What each layer says by itself.' })
+  @Field(() => [PolicyVerdict], { description: 'The verdict of each layer.' })
   layers!: PolicyVerdict[];
 
   @Field(() => Int, { description: 'The version of the policy that was asked.' })
@@ -77,7 +77,7 @@ export class PolicyExplanation {
   @Field(() => Boolean, { description: 'Whether the workspace has a tool of that name.' })
   isKnownTool!: boolean;
 
-  @Field(() => ID, { nullable: true, description: 'The timed grant that would approve it, if you made the call.' })
+  @Field(() => ID, { nullable: true, description: 'The grant that would approve the call if the caller made it.' })
   grantId!: string | null;
 }
 
@@ -89,36 +89,36 @@ export class ExplainPolicyArgs {
   @Field(() => Json, { nullable: true, description: 'Its arguments, an object; absent: `{}`.' })
   arguments?: unknown;
 
-  @Field(() => String, { nullable: true, description: 'The agent that would call it.' })
+  @Field(() => String, { nullable: true, description: 'The agent that would make the call.' })
   agent?: string | null;
 
   @Field(() => MemberRoleEnum, { nullable: true, description: 'The role of the requester; absent: yours.' })
   role?: Role | null;
 
-  @Field(() => ID, { nullable: true, description: 'The thread (our id) whose grants count.' })
+  @Field(() => ID, { nullable: true, description: 'The thread (server id) whose grants apply.' })
   threadId?: string | null;
 }
 
-@InputType({ description: 'The policy that holds from now on.' })
+@InputType({ description: 'The new policy.' })
 export class SaveApprovalPolicyInput {
   @Field(() => Json, {
     description:
-      '`{default, timeoutDays, expireAction, decidableBy, fourEyes, rules}`; what is absent gets its default.',
+      '`{default, timeoutDays, expireAction, decidableBy, fourEyes, rules}`. Absent fields get their defaults.',
   })
   policy!: unknown;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'The version it was made from: if another one is current by now, nothing is saved.',
+    description: 'The version that the change is based on. If it is no longer current, nothing is saved.',
   })
   expectedVersion?: number | null;
 }
 
-@ObjectType({ description: 'The policy as it is now, or why nothing changed.' })
+@ObjectType({ description: 'The policy after the change, or the reasons why nothing changed.' })
 export class ApprovalPolicyPayload {
   @Field(() => ApprovalPolicyModel, { nullable: true, description: 'The policy.' })
   approvalPolicy?: ApprovalPolicyModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

@@ -36,10 +36,10 @@ export class ApprovalPolicyResolver {
 
   @Query(() => ApprovalPolicyModel, {
     nullable: true,
-    description: 'The approval policy of the workspace, for those who run it; else null.',
+    description: 'The approval policy of the workspace. Null unless the caller is an admin.',
   })
   approvalPolicy(
-    @Args('version', { type: () => Int, nullable: true, description: 'An earlier one; absent: the current one.' })
+    @Args('version', { type: () => Int, nullable: true, description: 'An earlier version. Absent: the current one.' })
     version: number | null,
     @Context() { member }: GraphqlContext,
   ): Promise<StoredPolicy | null> {
@@ -48,8 +48,7 @@ export class ApprovalPolicyResolver {
 
   @Query(() => PolicyExplanation, {
     nullable: true,
-    description:
-      'Which rule a call would meet, for those who may see the policy; else null. Nothing is called or asked.',
+    description: 'The rule that would apply to a call. Runs nothing. Null unless the caller may read the policy.',
   })
   explainPolicy(
     @Args() { tool, arguments: args, agent, role, threadId }: ExplainPolicyArgs,
@@ -62,7 +61,7 @@ export class ApprovalPolicyResolver {
   @Query(() => PolicyReplayModel, {
     nullable: true,
     description:
-      'What a draft would have done to the last calls, for those who may see policy and calls; else null. Past calls are judged with the tools and roles of now. Nothing is saved.',
+      'How a draft policy would have treated the last calls, judged with the current tools and roles. Saves nothing. Null unless the caller may read the policy and the calls.',
     complexity: replayCost,
   })
   dryRunPolicy(
@@ -73,7 +72,7 @@ export class ApprovalPolicyResolver {
   }
 
   @Mutation(() => ApprovalPolicyPayload, {
-    description: 'Saves a new version of the approval policy. Timed grants given under the old one end.',
+    description: 'Saves a new version of the approval policy. Grants given under the old version end.',
   })
   saveApprovalPolicy(
     @Args('input', { type: () => SaveApprovalPolicyInput, description: 'The policy.' })

@@ -15,7 +15,7 @@ registerEnumType(ApprovalActionEnum, {
   valuesMap: {
     AUTO_APPROVE: { description: 'It runs at once.' },
     REQUIRE_APPROVAL: { description: 'It waits for a person.' },
-    BLOCK: { description: 'It does not run; the model reads that there is no such tool.' },
+    BLOCK: { description: 'The call does not run. The model reads that the tool does not exist.' },
   },
 });
 
@@ -27,9 +27,9 @@ export const ExpireActionEnum = {
 
 registerEnumType(ExpireActionEnum, {
   name: 'ExpireAction',
-  description: 'What becomes of a call that nobody decided on in time. It never runs.',
+  description: 'What happens to a call whose approval expired. It never runs.',
   valuesMap: {
-    DENY: { description: 'It is denied, and the job goes on.' },
+    DENY: { description: 'The call is denied and the job continues.' },
     FAIL_JOB: { description: 'The job fails with `approval_expired`.' },
   },
 });
@@ -45,11 +45,11 @@ export const PolicyLayerEnum = {
 
 registerEnumType(PolicyLayerEnum, {
   name: 'PolicyLayer',
-  description: 'Where a policy comes from. Each layer can tighten what the others say, none can widen it.',
+  description: 'The origin of a rule. Each layer can only tighten the others.',
   valuesMap: {
     INSTANCE: { description: 'The operator, for every workspace.' },
     WORKSPACE: { description: 'The saved policy of the workspace.' },
-    AGENT: { description: 'The agent that works.' },
+    AGENT: { description: 'The agent of the job.' },
     TOOL: { description: 'The tool itself.' },
     REQUEST: { description: 'The request that started the job.' },
   },

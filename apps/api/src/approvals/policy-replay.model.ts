@@ -3,19 +3,19 @@ import { ArgsType, Field, ID, Int, ObjectType } from '@nestjs/graphql';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { ApprovalActionEnum } from './approval.enums.js';
 
-@ObjectType({ description: 'How many calls a policy treats in which way.' })
+@ObjectType({ description: 'How many calls a policy treats in each way.' })
 export class PolicyCounts {
   @Field(() => Int, { name: 'autoApprove', description: 'Calls that run at once.' })
   auto_approve!: number;
 
-  @Field(() => Int, { name: 'requireApproval', description: 'Calls that somebody is asked about.' })
+  @Field(() => Int, { name: 'requireApproval', description: 'Calls that need an approval.' })
   require_approval!: number;
 
   @Field(() => Int, { description: 'Calls that do not run.' })
   block!: number;
 }
 
-@ObjectType({ description: 'A past call that the draft would treat otherwise.' })
+@ObjectType({ description: 'A past call that the draft would treat differently.' })
 export class PolicyChange {
   @Field(() => ID, { description: 'The call.' })
   id!: string;
@@ -26,46 +26,46 @@ export class PolicyChange {
   @Field(() => String, { description: 'Its tool.' })
   tool!: string;
 
-  @Field(() => ApprovalActionEnum, { description: 'By the policy of now.' })
+  @Field(() => ApprovalActionEnum, { description: 'By the current policy.' })
   before!: string;
 
   @Field(() => ApprovalActionEnum, { description: 'By the draft.' })
   after!: string;
 
-  @Field(() => String, { description: 'Why, in the words of the draft.' })
+  @Field(() => String, { description: "The reason given by the draft's rule." })
   reason!: string;
 }
 
-@ObjectType({ description: 'How often a rule of the draft was the first to meet a call.' })
+@ObjectType({ description: 'How often a rule of the draft was the first to match a call.' })
 export class PolicyRuleHits {
-  @Field(() => Int, { nullable: true, description: 'Its place in `rules`, from 0; null: the default.' })
+  @Field(() => Int, { nullable: true, description: 'Its index in `rules`, from 0. Null: the default.' })
   index!: number | null;
 
-  @Field(() => Int, { description: 'How many calls it met.' })
+  @Field(() => Int, { description: 'How many calls it matched.' })
   hits!: number;
 }
 
-@ObjectType({ description: 'What a draft of a policy would have done to the calls of the past.' })
+@ObjectType({ description: 'How a draft policy would have treated past calls.' })
 export class PolicyReplayModel {
-  @Field(() => Int, { description: 'How many calls were looked at.' })
+  @Field(() => Int, { description: 'How many calls were examined.' })
   examined!: number;
 
-  @Field(() => Boolean, { description: 'False: it took too long, and older calls were left out.' })
+  @Field(() => Boolean, { description: 'False: a time limit was reached and older calls were left out.' })
   isComplete!: boolean;
 
-  @Field(() => PolicyCounts, { description: 'What the policy of now would do to them.' })
+  @Field(() => PolicyCounts, { description: 'Counts with the current policy.' })
   before!: PolicyCounts;
 
-  @Field(() => PolicyCounts, { description: 'What the draft would do to them.' })
+  @Field(() => PolicyCounts, { description: 'Counts with the draft.' })
   after!: PolicyCounts;
 
-  @Field(() => Int, { description: 'How many the draft treats otherwise.' })
+  @Field(() => Int, { description: 'How many calls the draft treats differently.' })
   changed!: number;
 
-  @Field(() => [PolicyChange], { description: 'The newest of these, at most 50.' })
+  @Field(() => [PolicyChange], { description: 'The newest of these calls, at most 50.' })
   changes!: PolicyChange[];
 
-  @Field(() => [PolicyRuleHits], { description: 'The rules of the draft that met a call, and its default.' })
+  @Field(() => [PolicyRuleHits], { description: 'The rules of the draft that matched a call, and its default.' })
   rules!: PolicyRuleHits[];
 }
 

@@ -6,9 +6,9 @@ import { UserError } from '../graphql/user-error.model.js';
 import { ToolCallStatusEnum } from '../jobs/job.enums.js';
 
 /** A call that this client, and no other, may now serve. */
-@ObjectType({ description: 'A call that this client, and no other, may now serve.' })
+@ObjectType({ description: 'The exclusive right of one client to run a call.' })
 export class ClientToolClaim {
-  @Field(() => String, { description: 'Needed to validate and to submit; told once.' })
+  @Field(() => String, { description: 'Required to validate and to submit. Returned only once.' })
   claimToken!: string;
 
   @Field(() => String, { description: 'The call.' })
@@ -17,48 +17,51 @@ export class ClientToolClaim {
   @Field(() => String, { description: 'Name of the tool.' })
   name!: string;
 
-  @Field(() => String, { description: 'JSON text, as it is to be run.' })
+  @Field(() => String, { description: 'The arguments to run the call with, as JSON text.' })
   arguments!: string;
 
   @Field(() => Json, { description: 'The tool as it was declared.' })
   definition!: unknown;
 
-  @Field(() => ID, { nullable: true, description: 'The thread: our id, or the one the client gave it.' })
+  @Field(() => ID, { nullable: true, description: 'The thread: server id, or the id of the client.' })
   threadId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The message that is being written: our id, or the client’s.' })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The assistant message of the job: server id, or the id of the client.',
+  })
   messageId!: string | null;
 
-  @Field(() => DateTime, { description: 'Until when it has to be validated, or its result submitted.' })
+  @Field(() => DateTime, { description: 'The deadline to validate the claim or submit the result.' })
   expiresAt!: number;
 }
 
 @ObjectType({ isAbstract: true })
 class ClientToolPayload {
-  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'After a conflict: where the call stands.' })
+  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'After a conflict: the status of the call.' })
   callStatus?: string | null;
 
-  @Field(() => [UserError], { description: 'Why nothing was changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The claim, or why there is none.' })
+@ObjectType({ description: 'The claim, or the reasons why it was refused.' })
 export class ClaimClientToolPayload extends ClientToolPayload {
   @Field(() => ClientToolClaim, { nullable: true, description: 'The claim.' })
   claim?: ClientToolClaim | null;
 }
 
-@ObjectType({ description: 'Whether the tool may be run.' })
+@ObjectType({ description: 'Whether the tool may run.' })
 export class ValidateClientToolPayload extends ClientToolPayload {
-  @Field(() => Boolean, { nullable: true, description: 'True: run it now. Anything else: do not.' })
+  @Field(() => Boolean, { nullable: true, description: 'True: run the tool now. Otherwise do not run it.' })
   valid?: boolean | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'Until when the result is waited for.' })
+  @Field(() => DateTime, { nullable: true, description: 'The deadline for the result.' })
   expiresAt?: number | null;
 }
 
-@ObjectType({ description: 'Whether the result was taken.' })
+@ObjectType({ description: 'Whether the result was accepted.' })
 export class SubmitClientToolResultPayload extends ClientToolPayload {
-  @Field(() => Boolean, { nullable: true, description: 'True: it was, now or by the same submission before.' })
+  @Field(() => Boolean, { nullable: true, description: 'True: accepted, now or by an earlier identical submission.' })
   accepted?: boolean | null;
 }

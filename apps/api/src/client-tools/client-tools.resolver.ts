@@ -23,10 +23,10 @@ export class ClientToolsResolver {
   ) {}
 
   @Mutation(() => ClaimClientToolPayload, {
-    description: 'Takes the right to run a call, for 30 s; one client wins. Validate before you run the tool.',
+    description: 'Claims a call for 30 s; one client wins. Validate the claim before running the tool.',
   })
   claimClientTool(
-    @Args('input', { type: () => ClaimClientToolInput, description: 'Which call.' }) input: ClaimClientToolInput,
+    @Args('input', { type: () => ClaimClientToolInput, description: 'The call.' }) input: ClaimClientToolInput,
     @Context() { member }: GraphqlContext,
   ) {
     return this.answer(async () => {
@@ -38,17 +38,17 @@ export class ClientToolsResolver {
 
   @Mutation(() => ValidateClientToolPayload, {
     description:
-      'Asked right before the tool is run: the call counts as started, and its claim lasts for its time and 30 s.',
+      "Call it right before running the tool. The call then counts as started, and its claim lasts for the tool's timeout plus 30 s.",
   })
   validateClientTool(
-    @Args('input', { type: () => ValidateClientToolInput, description: 'Which claim.' }) input: ValidateClientToolInput,
+    @Args('input', { type: () => ValidateClientToolInput, description: 'The claim.' }) input: ValidateClientToolInput,
     @Context() { member }: GraphqlContext,
   ) {
     return this.answer(() => this.service.validate(member, input.jobId, toClaimRef(input)));
   }
 
   @Mutation(() => SubmitClientToolResultPayload, {
-    description: 'Hands in what became of a call, once. The same again is accepted again.',
+    description: 'Submits the result of a call, once. Repeating the same submission is accepted.',
   })
   submitClientToolResult(
     @Args('input', { type: () => SubmitClientToolResultInput, description: 'The result.' })

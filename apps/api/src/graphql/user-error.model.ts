@@ -5,18 +5,18 @@ import { AppError } from '#platform';
 import { isExpected } from '../errors/error-table.js';
 
 /** Why a mutation changed nothing, in words for the person who asked for it. */
-@ObjectType({ description: 'Why a mutation changed nothing. Branch on `code`; the list of codes grows.' })
+@ObjectType({ description: 'Why a mutation changed nothing. Branch on `code`; the list of codes may grow.' })
 export class UserError {
-  @Field(() => String, { description: 'Stable and snake_case, such as `thread_busy` or `not_found`.' })
+  @Field(() => String, { description: 'A stable snake_case code such as `thread_busy` or `not_found`.' })
   code!: string;
 
-  @Field(() => String, { description: 'A sentence for a person.' })
+  @Field(() => String, { description: 'A message for people.' })
   message!: string;
 
-  @Field(() => String, { nullable: true, description: 'The member of the input at fault, if it is one.' })
+  @Field(() => String, { nullable: true, description: 'The invalid field of the input, if any.' })
   field!: string | null;
 
-  @Field(() => [String], { description: 'What is wrong in detail, a sentence each; often none.' })
+  @Field(() => [String], { description: 'Details, one sentence each. Often empty.' })
   issues!: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export class InterruptActivityResolver {
 
   @Subscription(() => InterruptModel, {
     description:
-      'Requests that one may see: first those that are open, newest first (at most 1,000), then each time one is opened or settled. Coalesced: a slow viewer sees where a request stands, not each step. After a lost connection, begin anew.',
+      'Requests that the caller may see: first the open ones, newest first (at most 1,000), then each opening and settlement. Updates are coalesced: a slow subscriber gets the latest state, not each step. After a lost connection, subscribe again.',
   })
   interruptActivity(@Args() { filter }: InterruptActivityArgs, @Context() context: GraphqlContext): Batches {
     const query = toInterruptQuery(filter);

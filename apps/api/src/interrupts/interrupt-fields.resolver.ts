@@ -17,7 +17,7 @@ export class InterruptFieldsResolver {
     return toNodeId('Interrupt', interrupt.id);
   }
 
-  @ResolveField(() => String, { nullable: true, description: 'The workflow node it is about.' })
+  @ResolveField(() => String, { nullable: true, description: 'The workflow node that waits.' })
   workflowNodeId({ nodeId }: Interrupt): string | null {
     return nodeId;
   }
@@ -31,7 +31,7 @@ export class InterruptFieldsResolver {
   }
 
   @ResolveField(() => Boolean, {
-    description: 'Whether one may decide it now. Asked again when one does; false for what clients serve.',
+    description: 'Whether the caller may decide it now. Checked again at the decision. False for client tools.',
   })
   mayDecide(interrupt: Interrupt, _: unknown, { member }: GraphqlContext): boolean {
     const { status, kind, requester } = interrupt;
@@ -48,7 +48,7 @@ export class InterruptFieldsResolver {
 @Resolver(() => JobModel)
 export class JobInterruptsResolver {
   @ResolveField(() => [InterruptModel], {
-    description: 'What it waits for now, oldest first. What was settled is in `interrupts`.',
+    description: 'Its open requests, oldest first. Settled ones are in the query `interrupts`.',
     complexity: listCost(2),
   })
   interrupts({ id, finishedAt }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly Interrupt[]> | [] {

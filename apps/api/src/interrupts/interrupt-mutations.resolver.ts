@@ -22,10 +22,11 @@ export class InterruptMutationsResolver {
   constructor(private readonly interrupts: InterruptsService) {}
 
   @Mutation(() => ResolveInterruptPayload, {
-    description: 'Answers one request, by its id. The first answer counts; the same again gives the same outcome.',
+    description:
+      'Decides one request by its id. The first decision counts; the same decision again returns the same outcome.',
   })
   async resolveInterrupt(
-    @Args('input', { type: () => ResolveInterruptInput, description: 'The answer.' }) input: ResolveInterruptInput,
+    @Args('input', { type: () => ResolveInterruptInput, description: 'The decision.' }) input: ResolveInterruptInput,
     @Context() { member }: GraphqlContext,
   ): Promise<Resolved> {
     const { id, ...answer } = input;
@@ -35,8 +36,7 @@ export class InterruptMutationsResolver {
 
   @ResolveField(() => InterruptModel, {
     nullable: true,
-    description:
-      'The request as it is now: after a conflict, with the answer that came first. Null: none that one may see.',
+    description: 'The current request. After a conflict: with the first decision. Null: not found.',
   })
   interrupt({ id, settled }: Resolved, _: unknown, { loaders }: GraphqlContext) {
     return settled ?? (isId(id) ? loaders.interrupts.load(id) : null);

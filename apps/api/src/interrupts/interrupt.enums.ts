@@ -19,8 +19,8 @@ registerEnumType(InterruptKindEnum, {
     TOOL_APPROVAL: { description: 'A person has to allow a tool call.' },
     CLIENT_TOOL: { description: 'A client has to run a tool call.' },
     HUMAN_INPUT: { description: 'A person has to answer a question.' },
-    UNKNOWN_OUTCOME: { description: 'A tool call was started and nobody saw its end: a person has to say what is so.' },
-    WAIT: { description: 'Nobody is asked: a node of a workflow waits for its time, or for an event.' },
+    UNKNOWN_OUTCOME: { description: 'A tool call started and its outcome is unknown. A person has to decide.' },
+    WAIT: { description: 'A workflow node waits for a time or an event. No person has to decide.' },
   },
 });
 
@@ -34,12 +34,12 @@ export const InterruptStatusEnum = {
 
 registerEnumType(InterruptStatusEnum, {
   name: 'InterruptStatus',
-  description: 'Where a request stands. All but OPEN are final.',
+  description: 'The status of a request. All but OPEN are final.',
   valuesMap: {
-    OPEN: { description: 'It waits for its answer.' },
-    RESOLVED: { description: 'It was answered.' },
-    EXPIRED: { description: 'Nobody answered in time.' },
-    CANCELLED: { description: 'Its job was stopped first.' },
+    OPEN: { description: 'It waits for a decision.' },
+    RESOLVED: { description: 'It was decided.' },
+    EXPIRED: { description: 'No decision was made in time.' },
+    CANCELLED: { description: 'The job was cancelled before a decision.' },
   },
 });
 
@@ -54,9 +54,9 @@ registerEnumType(DecidableByEnum, {
   name: 'DecidableBy',
   description: 'Who may decide a request.',
   valuesMap: {
-    REQUESTER: { description: 'The person who started the job; the approvers if nobody did.' },
-    APPROVERS: { description: 'Whoever may approve in this workspace.' },
-    MEMBERS: { description: 'Whoever may change the job.' },
+    REQUESTER: { description: 'The person who started the job, or the approvers if no person did.' },
+    APPROVERS: { description: 'Members with the right to approve.' },
+    MEMBERS: { description: 'Members who may change the job.' },
   },
 });
 
@@ -72,14 +72,14 @@ export const InterruptDecisionEnum = {
 
 registerEnumType(InterruptDecisionEnum, {
   name: 'InterruptDecision',
-  description: 'What is decided: APPROVE or DENY a TOOL_APPROVAL, the others for an UNKNOWN_OUTCOME.',
+  description: 'The decision: APPROVE or DENY for a TOOL_APPROVAL, the others for an UNKNOWN_OUTCOME.',
   valuesMap: {
     APPROVE: { description: 'The call runs, with the arguments that were shown or with edited ones.' },
-    DENY: { description: 'The call does not run; the model is told.' },
+    DENY: { description: 'The call does not run. The model reads the denial.' },
     HAPPENED: { description: 'The call did run, with this `result`.' },
-    DID_NOT_HAPPEN: { description: 'It did not; the job goes on without it.' },
-    REPEAT: { description: 'It is called again, with the same idempotency key.' },
-    REPORT: { description: 'The model is told that nobody knows.' },
+    DID_NOT_HAPPEN: { description: 'The call did not run. The job continues without its result.' },
+    REPEAT: { description: 'The call is repeated with the same idempotency key.' },
+    REPORT: { description: 'The model reads that the outcome is unknown.' },
   },
 });
 
@@ -96,13 +96,15 @@ export const InterruptActionEnum = {
 registerEnumType(InterruptActionEnum, {
   name: 'InterruptAction',
   description:
-    'What is done with a HUMAN_INPUT request; `request.actions` says which of them are offered. SUBMIT delivers the event of a WAIT.',
+    'The action on a HUMAN_INPUT request. `request.actions` lists the allowed ones. SUBMIT delivers the event of a WAIT.',
   valuesMap: {
-    APPROVE: { description: 'Goes on; `data`, if given, replaces the input.' },
-    REJECT: { description: 'Refuses.' },
+    APPROVE: { description: 'Continues. `data`, if given, replaces the input.' },
+    REJECT: { description: 'Rejects the request.' },
     SUBMIT: { description: 'Answers with `data`.' },
-    MODIFY: { description: 'Goes on with `data` in place of what was shown; without `data` with what was shown.' },
-    SKIP: { description: 'Passes the question over. Not taken where `request.dataRequired` is true.' },
+    MODIFY: {
+      description: 'Continues with `data` instead of the shown value, or with the shown value if `data` is absent.',
+    },
+    SKIP: { description: 'Skips the question. Not allowed if `request.dataRequired` is true.' },
     CUSTOM: { description: "One of the request's own options, in `data`." },
   },
 });

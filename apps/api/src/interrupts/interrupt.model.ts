@@ -9,46 +9,46 @@ import { DecidableByEnum, InterruptKindEnum, InterruptStatusEnum } from './inter
 /** One request to somebody outside. What is computed is added by `InterruptFieldsResolver`. */
 @ObjectType('Interrupt', {
   implements: () => [Node],
-  description: 'Something a job waits for from outside, or did: each is settled once, by its own id.',
+  description: 'A request that a job waits for. It is settled once, by its own id.',
 })
 export class InterruptModel extends Node {
-  @Field(() => ID, { description: 'The id it is answered by, at every door.' })
+  @Field(() => ID, { description: 'Its id, the same in every API.' })
   id!: string;
 
   @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
   kind!: string;
 
-  @Field(() => InterruptStatusEnum, { description: 'Where it stands.' })
+  @Field(() => InterruptStatusEnum, { description: 'Its current state.' })
   status!: string;
 
   @Field(() => ID, { description: 'The job that waits.' })
   jobId!: string;
 
-  @Field(() => ID, { description: 'The job that a person started: the same one, unless that one is a sub-job.' })
+  @Field(() => ID, { description: 'The root job. Equals `jobId` unless that job is a sub-job.' })
   rootJobId!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The thread of the job (our id); of a sub-job, that of its root.' })
+  @Field(() => ID, { nullable: true, description: 'The thread of the root job (server id).' })
   threadId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The tool it is about.' })
+  @Field(() => String, { nullable: true, description: 'The tool of the call.' })
   tool!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The tool call it is about (our id).' })
+  @Field(() => ID, { nullable: true, description: 'The tool call (server id).' })
   toolCallId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The same call, by the id the model knows it by.' })
+  @Field(() => String, { nullable: true, description: 'The call id that the model uses.' })
   callId!: string | null;
 
-  @Field(() => [String], { description: 'Where in a workflow: the nodes around it, outermost first.' })
+  @Field(() => [String], { description: 'Its place in a workflow: the enclosing nodes, outermost first.' })
   path!: string[];
 
-  @Field(() => String, { description: 'What is asked, in a line.' })
+  @Field(() => String, { description: 'A one-line title.' })
   title!: string;
 
-  @Field(() => Json, { description: 'What is asked, by kind, as it was first shown.' })
+  @Field(() => Json, { description: 'The content of the request, by kind, as first shown.' })
   request!: unknown;
 
-  @Field(() => ID, { nullable: true, description: 'The user who started the root job; null: nobody did.' })
+  @Field(() => ID, { nullable: true, description: 'The user who started the root job. Null: no user did.' })
   requester!: string | null;
 
   @Field(() => DecidableByEnum, { description: 'Who may decide it.' })
@@ -57,10 +57,13 @@ export class InterruptModel extends Node {
   @Field(() => Boolean, { description: 'Whether the requester may not decide it.' })
   fourEyes!: boolean;
 
-  @Field(() => Boolean, { description: 'Whether it takes an approver, whatever `decidableBy` says.' })
+  @Field(() => Boolean, { description: 'Whether only an approver may decide, regardless of `decidableBy`.' })
   adminRequired!: boolean;
 
-  @Field(() => String, { nullable: true, description: 'Who decided: `user:<id>` or `key:<id>`; null: nobody.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Who decided: `user:<id>` or `key:<id>`. Null: no decision was made.',
+  })
   decidedBy!: string | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When it was settled.' })
@@ -69,7 +72,7 @@ export class InterruptModel extends Node {
   @Field(() => DateTime, { description: 'When it was opened.' })
   createdAt!: number;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it ends unanswered; null: never.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it expires. Null: never.' })
   expiresAt!: number | null;
 }
 

@@ -6,18 +6,18 @@ import { PageArgs } from '../graphql/connections/page.args.js';
 import { DateTimeFilter, IdFilter } from '../graphql/filters/filter.input.js';
 import { InterruptKindEnum, InterruptStatusEnum } from './interrupt.enums.js';
 
-@InputType({ description: 'Compares where a request stands.' })
+@InputType({ description: 'Compares the status of a request.' })
 class InterruptStatusFilter {
-  @Field(() => InterruptStatusEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => InterruptStatusEnum, { nullable: true, description: 'Equals this id.' })
   eq?: InterruptStatus | null;
 
   @Field(() => [InterruptStatusEnum], { nullable: true, description: 'Is one of these.' })
   in?: InterruptStatus[] | null;
 }
 
-@InputType({ description: 'Compares what a request asks for.' })
+@InputType({ description: 'Compares the kind of a request.' })
 class InterruptKindFilter {
-  @Field(() => InterruptKindEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => InterruptKindEnum, { nullable: true, description: 'Equals this id.' })
   eq?: InterruptKind | null;
 
   @Field(() => [InterruptKindEnum], { nullable: true, description: 'Is one of these.' })
@@ -26,12 +26,12 @@ class InterruptKindFilter {
 
 @InputType({ description: 'Compares the name of a tool.' })
 class ToolNameFilter {
-  @Field(() => String, { description: 'Is this one.' })
+  @Field(() => String, { description: 'Equals this id.' })
   eq!: string;
 }
 
 /** Which requests. */
-@InputType({ description: 'Which requests a list shows; every member narrows it.' })
+@InputType({ description: 'Filters for requests. All given fields must match.' })
 export class InterruptFilterInput {
   @Field(() => InterruptStatusFilter, { nullable: true, description: 'By status.' })
   status?: InterruptStatusFilter | null;
@@ -39,7 +39,7 @@ export class InterruptFilterInput {
   @Field(() => InterruptKindFilter, { nullable: true, description: 'By kind.' })
   kind?: InterruptKindFilter | null;
 
-  @Field(() => ToolNameFilter, { nullable: true, description: 'By the tool they are about.' })
+  @Field(() => ToolNameFilter, { nullable: true, description: 'By the tool of the call.' })
   tool?: ToolNameFilter | null;
 
   @Field(() => IdFilter, { nullable: true, description: 'By the job that waits.' })
@@ -47,8 +47,7 @@ export class InterruptFilterInput {
 
   @Field(() => IdFilter, {
     nullable: true,
-    description:
-      'By the job that a person started: what that one waits for, and all its sub-jobs. Of a sub-job, what it waits for itself.',
+    description: 'By root job: its requests and those of its sub-jobs. For a sub-job: only its own requests.',
   })
   rootJobId?: IdFilter | null;
 
@@ -58,24 +57,30 @@ export class InterruptFilterInput {
   @Field(() => IdFilter, {
     nullable: true,
     description:
-      'By whom they wait for: `MINE` for all that one may decide oneself, or the id of a user for what is left to that user as the one who asked.',
+      'By who may decide: `MINE` for the caller, or the id of a user for the requests of jobs that this user started.',
   })
   assignee?: IdFilter | null;
 
-  @Field(() => DateTimeFilter, { nullable: true, description: 'By the instant they were opened.' })
+  @Field(() => DateTimeFilter, { nullable: true, description: 'By the time of opening.' })
   createdAt?: DateTimeFilter | null;
 }
 
 /** Arguments of `interrupts`. */
 @ArgsType()
 export class InterruptsArgs extends PageArgs {
-  @Field(() => InterruptFilterInput, { nullable: true, description: 'Which requests; absent: all that one may see.' })
+  @Field(() => InterruptFilterInput, {
+    nullable: true,
+    description: 'Filters. Absent: all requests that the caller may see.',
+  })
   filter?: InterruptFilterInput | null;
 }
 
 /** Arguments of `interruptActivity`. */
 @ArgsType()
 export class InterruptActivityArgs {
-  @Field(() => InterruptFilterInput, { nullable: true, description: 'Which requests; absent: all that one may see.' })
+  @Field(() => InterruptFilterInput, {
+    nullable: true,
+    description: 'Filters. Absent: all requests that the caller may see.',
+  })
   filter?: InterruptFilterInput | null;
 }

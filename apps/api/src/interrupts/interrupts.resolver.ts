@@ -17,7 +17,7 @@ import { toInterruptQuery } from './to-interrupt-query.js';
 export class InterruptsResolver {
   constructor(private readonly interrupts: InterruptsService) {}
 
-  @Query(() => InterruptModel, { nullable: true, description: 'A request; null when there is none that one may see.' })
+  @Query(() => InterruptModel, { nullable: true, description: 'A request. Null: not found.' })
   interrupt(
     @Args('id', { type: () => ID, description: 'The id of the request.' }) id: string,
     @Context() { loaders }: GraphqlContext,
@@ -27,7 +27,7 @@ export class InterruptsResolver {
 
   @Query(() => InterruptConnection, {
     name: 'interrupts',
-    description: 'Requests that one may see, newest first: the inbox.',
+    description: 'The inbox: requests that the caller may see, newest first.',
     complexity: pageCost,
   })
   async list(@Args() args: InterruptsArgs, @Context() { member }: GraphqlContext): Promise<ConnectionOf<Interrupt>> {

@@ -9,20 +9,20 @@ export interface Typed {
 
 /** What every entry of a job's log has. */
 @InterfaceType({
-  description: "What every entry of a job's log has. Numbers go 1, 2, 3 … without a gap.",
+  description: "The fields of every entry of a job's log. Entries are numbered 1, 2, 3 … without gaps.",
   resolveType: (value: Typed) => value.__typename,
 })
 export abstract class JobEventEntry {
-  @Field(() => Int, { description: 'Its number in the log of the job; the cursor to come back with.' })
+  @Field(() => Int, { description: 'Its number in the log of the job. Pass it as `after` to resume.' })
   seq!: number;
 
   @Field(() => ID, { description: 'The job.' })
   jobId!: string;
 
-  @Field(() => DateTime, { description: 'When it was stored.' })
+  @Field(() => DateTime, { description: 'When the event was stored.' })
   at!: number;
 
-  @Field(() => Int, { description: 'How often shown text had been withdrawn by then.' })
+  @Field(() => Int, { description: 'How many times text had been withdrawn before this event.' })
   attempt!: number;
 }
 

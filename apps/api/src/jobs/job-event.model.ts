@@ -29,15 +29,15 @@ import {
 
 @ObjectType({
   implements: () => [JobEventEntry],
-  description: 'The job as it stood at number `seq`: begin with this; numbers go on after it.',
+  description: 'The state of the job at number `seq`. Later events continue from there.',
 })
 class JobSnapshotEvent extends JobEventEntry {
   @Field(() => Boolean, {
-    description: 'Whether what the viewer had is void: the events since its cursor are no longer kept.',
+    description: 'Whether the viewer must discard its state, because the events after its cursor were trimmed.',
   })
   reset!: boolean;
 
-  @Field(() => JobStatusEnum, { description: 'Where the job stood.' })
+  @Field(() => JobStatusEnum, { description: 'The status of the job.' })
   status!: string;
 
   @Field(() => String, { description: 'The text so far.' })
@@ -61,64 +61,67 @@ class JobSnapshotEvent extends JobEventEntry {
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'The job was accepted.' })
 class JobQueuedEvent extends JobEventEntry {
-  @Field(() => String, { nullable: true, description: 'The thread, as the starter names it.' })
+  @Field(() => String, { nullable: true, description: "The thread: the client's id, else the server id." })
   threadId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The message it will write, as the starter names it.' })
+  @Field(() => String, {
+    nullable: true,
+    description: "The assistant message of the job: the client's id, else the server id.",
+  })
   messageId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The workflow it runs; null for jobs of other kinds.' })
+  @Field(() => ID, { nullable: true, description: 'The workflow. Null for other kinds of jobs.' })
   workflowId!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'Its place behind the active job of the thread: 1 is next.' })
+  @Field(() => Int, { nullable: true, description: 'Its position behind the active job of the thread. 1 is next.' })
   queuePosition!: number | null;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A worker took the job.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A worker claimed the job.' })
 class JobStartedEvent extends JobEventEntry {
-  @Field(() => Int, { description: 'Which lease of the job this is: 1, 2, 3 …' })
+  @Field(() => Int, { description: 'The number of the lease: 1, 2, 3 …' })
   epoch!: number;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The model asked for a tool.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'The model requested a tool call.' })
 class ToolCallEvent extends NodeEventEntry {
   @Field(() => ToolCallState, { description: 'The call.' })
   toolCall!: ToolCallState;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A tool call moved on.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'The status of a tool call changed.' })
 class ToolCallUpdatedEvent extends NodeEventEntry {
-  @Field(() => ToolCallState, { description: 'The call as it stands now.' })
+  @Field(() => ToolCallState, { description: 'The call after the change.' })
   toolCall!: ToolCallState;
 }
 
 @ObjectType({
   implements: () => [JobEventEntry],
-  description: 'How far a tool call is; at most two a second for each call. For display only.',
+  description: 'Progress of a tool call, for display only. At most two events per second and call.',
 })
 class ToolProgressEvent extends JobEventEntry {
-  @Field(() => String, { description: 'The id the model knows the call by.' })
+  @Field(() => String, { description: 'The call id that the model uses.' })
   callId!: string;
 
   @Field(() => Int, { description: '1, 2, 3 … within the call.' })
   seqInCall!: number;
 
-  @Field(() => Float, { nullable: true, description: 'How much is done, in the unit of `total`.' })
+  @Field(() => Float, { nullable: true, description: 'The completed amount, in the unit of `total`.' })
   progress!: number | null;
 
-  @Field(() => Float, { nullable: true, description: 'How much there is to do, if that is known.' })
+  @Field(() => Float, { nullable: true, description: 'The total amount, if known.' })
   total!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'What is being done.' })
+  @Field(() => String, { nullable: true, description: 'The current step.' })
   message!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The job that the call has become.' })
+  @Field(() => ID, { nullable: true, description: 'The job that the call started.' })
   subJobId!: string | null;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something from outside.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'The job waits for something outside.' })
 class JobWaitingEvent extends JobEventEntry {
-  @Field(() => [ID], { description: 'What it waits for.' })
+  @Field(() => [ID], { description: 'The open requests.' })
   interruptIds!: string[];
 }
 
@@ -128,25 +131,28 @@ class JobRequeuedEvent extends JobEventEntry {
   reason!: string;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'Something a person should know; the job goes on.' })
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description: 'A problem that a person should know about. The job continues.',
+})
 class JobWarningEvent extends NodeEventEntry {
   @Field(() => String, { description: 'Stable, snake_case.' })
   code!: string;
 
-  @Field(() => String, { description: 'A sentence for a person.' })
+  @Field(() => String, { description: 'A message for people.' })
   text!: string;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'Somebody asked the job to stop.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'Cancellation of the job was requested.' })
 class JobCancelRequestedEvent extends JobEventEntry {
-  @Field(() => String, { description: 'Who: `user:<id>`, `key:<id>` or `system`.' })
+  @Field(() => String, { description: 'Who requested it: `user:<id>`, `key:<id>` or `system`.' })
   by!: string;
 
   @Field(() => String, { description: 'Why.' })
   reason!: string;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The job is over. Always the last entry of its log.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'The job ended. Always the last entry of its log.' })
 class JobFinishedEvent extends JobEventEntry {
   @Field(() => JobStatusEnum, { description: 'COMPLETED, FAILED or CANCELLED.' })
   status!: string;
@@ -163,7 +169,7 @@ class JobFinishedEvent extends JobEventEntry {
   @Field(() => Usage, { description: 'Tokens of all rounds.' })
   usage!: Usage;
 
-  @Field(() => Int, { description: 'From acceptance to end, in ms.' })
+  @Field(() => Int, { description: 'Time from acceptance to end, in ms.' })
   durationMs!: number;
 
   @Field(() => Int, { description: 'How many rounds it took.' })
@@ -206,19 +212,18 @@ export const jobEventModels = {
 /** What `jobEvents` sends. */
 export const JobEventUnion = createUnionType({
   name: 'JobEvent',
-  description:
-    'An entry of the log of a job, or a snapshot that stands for all entries up to its number. The list grows.',
+  description: "An entry of a job's log, or a snapshot that replaces all entries up to its number. The list may grow.",
   types: () => Object.values(jobEventModels),
   resolveType: (value: Typed) => value.__typename,
 });
 
 /** What `workspaceActivity` sends. */
-@ObjectType({ description: 'A job has moved to another status.' })
+@ObjectType({ description: 'A job changed its status.' })
 export class JobActivity {
   @Field(() => ID, { description: 'The job.' })
   jobId!: string;
 
-  @Field(() => JobStatusEnum, { description: 'Where it stands now. Statuses in between may be left out.' })
+  @Field(() => JobStatusEnum, { description: 'The current status. Intermediate statuses may be left out.' })
   status!: string;
 
   @Field(() => Int, { description: 'Number of the newest event in its log.' })

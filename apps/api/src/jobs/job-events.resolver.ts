@@ -22,8 +22,7 @@ export class JobEventsResolver {
 
   @PlainData()
   @Subscription(() => JobEventUnion, {
-    description:
-      'The log of a job: what it says and does. First a snapshot, or what follows `after`; then live until the job has ended.',
+    description: 'The event log of a job: a snapshot or the events after `after`, then live events until the job ends.',
   })
   async jobEvents(
     @Args() { jobId, after }: JobEventsArgs,

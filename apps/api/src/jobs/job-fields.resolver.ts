@@ -33,18 +33,18 @@ export class JobFieldsResolver {
     return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
   }
 
-  @ResolveField(() => ThreadModel, { nullable: true, description: 'The thread it answers in.' })
+  @ResolveField(() => ThreadModel, { nullable: true, description: 'The thread that it writes to.' })
   thread({ threadId }: Job, _: unknown, { loaders }: GraphqlContext): Promise<Thread | null> | null {
     return threadId === null ? null : loaders.threads.load(threadId);
   }
 
-  @ResolveField(() => [Round], { description: 'The rounds that are complete, in order.', complexity: listCost(10) })
+  @ResolveField(() => [Round], { description: 'The completed rounds, in order.', complexity: listCost(10) })
   rounds({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly RoundRecord[]> {
     return loaders.roundsOfJob.load(id);
   }
 
   @ResolveField(() => [ToolCall], {
-    description: 'Its tool calls, in the order in which they were asked for.',
+    description: "Its tool calls, in the order of the model's requests.",
     complexity: listCost(20),
   })
   toolCalls({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly ToolCallRecord[]> {
@@ -52,7 +52,7 @@ export class JobFieldsResolver {
   }
 
   @ResolveField(() => String, {
-    description: 'Its text: that of the complete rounds, then of the one under way.',
+    description: 'Its text: the completed rounds, then the current one.',
     complexity: 10,
   })
   async content({ id, finishedAt }: Job, _: unknown, { loaders }: GraphqlContext): Promise<string> {

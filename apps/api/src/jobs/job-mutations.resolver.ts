@@ -29,10 +29,11 @@ export class JobMutationsResolver {
   ) {}
 
   @Mutation(() => StartJobPayload, {
-    description: 'Answers in a thread, in the background. On return the job is stored.',
+    description: 'Starts a chat job in the background. When this returns, the job is stored.',
   })
   startChat(
-    @Args('input', { type: () => StartChatInput, description: 'What to answer.' }) input: StartChatInput,
+    @Args('input', { type: () => StartChatInput, description: 'The conversation and its options.' })
+    input: StartChatInput,
     @Context() { member }: GraphqlContext,
   ): Promise<StartPayload> {
     return toPayload(() =>
@@ -40,9 +41,9 @@ export class JobMutationsResolver {
     );
   }
 
-  @Mutation(() => StartJobPayload, { description: "Asks a failed or cancelled job's question again, as a new job." })
+  @Mutation(() => StartJobPayload, { description: 'Repeats a failed or cancelled job as a new job.' })
   retryJob(
-    @Args('input', { type: () => RetryJobInput, description: 'Which job.' }) input: RetryJobInput,
+    @Args('input', { type: () => RetryJobInput, description: 'The job.' }) input: RetryJobInput,
     @Context() { member }: GraphqlContext,
   ): Promise<StartPayload> {
     return toPayload(() => {
@@ -54,10 +55,10 @@ export class JobMutationsResolver {
 
   @Mutation(() => CancelJobPayload, {
     description:
-      'Stops a job and all below it: at once if nobody runs it, else its worker gets up to 5 s. May be repeated.',
+      'Cancels a job and its descendants: at once if no worker runs it, else the worker has up to 5 s. Idempotent.',
   })
   cancelJob(
-    @Args('input', { type: () => CancelJobInput, description: 'Which job.' }) input: CancelJobInput,
+    @Args('input', { type: () => CancelJobInput, description: 'The job.' }) input: CancelJobInput,
     @Context() { member, scope }: GraphqlContext,
   ) {
     return toPayload(async () => {
@@ -69,7 +70,7 @@ export class JobMutationsResolver {
     });
   }
 
-  @ResolveField(() => JobModel, { nullable: true, description: 'The whole job; costs a read.' })
+  @ResolveField(() => JobModel, { nullable: true, description: 'The complete job. Selecting it costs a query.' })
   job({ jobId }: StartPayload, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
     return jobId === undefined ? null : loaders.jobs.load(jobId);
   }

@@ -15,56 +15,58 @@ export const StopStateEnum = {
 
 registerEnumType(StopStateEnum, {
   name: 'StopState',
-  description: 'How a stop went.',
+  description: 'The result of a cancellation.',
   valuesMap: {
     ABORTED: { description: 'The job is cancelled.' },
-    ALREADY_TERMINAL: { description: 'It had ended before.' },
-    CANCEL_REQUESTED: { description: 'Its worker was told and has not answered yet; it will end as CANCELLED.' },
+    ALREADY_TERMINAL: { description: 'The call had already ended.' },
+    CANCEL_REQUESTED: {
+      description: 'The worker was notified and has not ended the job yet. The job will end as CANCELLED.',
+    },
   },
 });
 
 /** What a start gives. The ids are known at once; `job` reads the whole job. */
-@ObjectType({ description: 'The job that was started, or why none was.' })
+@ObjectType({ description: 'The started job, or the reasons why none was started.' })
 export class StartJobPayload {
   @Field(() => ID, { nullable: true, description: 'The job.' })
   jobId?: string | null;
 
   @Field(() => JobStatusEnum, {
     nullable: true,
-    description: 'Where it stands: QUEUED, or anything when the key had started it before.',
+    description: 'Its status: QUEUED, or any status if `replayed`.',
   })
   status?: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The thread: our id, or the one the client gave it.' })
+  @Field(() => ID, { nullable: true, description: 'The thread: server id, or the id of the client.' })
   threadId?: string | null;
 
   @Field(() => ID, {
     nullable: true,
-    description: 'The assistant message that is written: our id, or the one the client gave it.',
+    description: "The assistant message of the job: server id, or the client's own id.",
   })
   messageId?: string | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Whether the idempotency key had started this job before; then nothing new was stored.',
+    description: 'Whether an earlier request with this idempotency key started the job. Then nothing new was stored.',
   })
   replayed?: boolean | null;
 
-  @Field(() => [UserError], { description: 'Why nothing was started; empty when something was.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing was started. Empty if a job was started.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'How the stop went.' })
+@ObjectType({ description: 'The result of the cancellation.' })
 export class CancelJobPayload {
-  @Field(() => StopStateEnum, { nullable: true, description: 'How it went.' })
+  @Field(() => StopStateEnum, { nullable: true, description: 'The result.' })
   state?: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'How many jobs below it were stopped, at every depth.' })
+  @Field(() => Int, { nullable: true, description: 'How many descendant jobs were cancelled.' })
   stoppedSubJobs?: number | null;
 
-  @Field(() => JobModel, { nullable: true, description: 'The job as it is now.' })
+  @Field(() => JobModel, { nullable: true, description: 'The current state of the job.' })
   job?: JobModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing was stopped.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing was cancelled.' })
   userErrors!: UserError[];
 }

@@ -6,36 +6,35 @@ import { InterruptKindEnum } from '../interrupts/interrupt.enums.js';
 import { ToolCallStatusEnum } from './job.enums.js';
 
 /** A tool call as events show it. */
-@ObjectType({ description: 'A tool call as it stood when the event was stored. Texts are cut to 32 KiB.' })
+@ObjectType({ description: 'The state of a tool call when the event was stored. Texts are truncated to 32 KiB.' })
 export class ToolCallState {
-  @Field(() => String, { description: 'The id the model knows the call by.' })
+  @Field(() => String, { description: 'The call id that the model uses.' })
   callId!: string;
 
-  @Field(() => Int, { description: 'The round that asked for it.' })
+  @Field(() => Int, { description: 'The round that requested it.' })
   round!: number;
 
   @Field(() => String, { description: 'Name of the tool.' })
   name!: string;
 
-  @Field(() => ToolCallStatusEnum, { description: 'Where it stood.' })
+  @Field(() => ToolCallStatusEnum, { description: 'Its status.' })
   status!: string;
 
   @Field(() => String, {
-    description:
-      'JSON text of what the call was run with, or is going to be: as the model wrote it, or as a person approved it.',
+    description: 'The arguments as JSON text: as the model wrote them, or as a person approved them.',
   })
   arguments!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: 'What the model had proposed, where a person made something else of it; null: `arguments` says it.',
+    description: 'The arguments that the model proposed, if a person edited them. Null: not edited.',
   })
   proposedArguments!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'What the tool answered.' })
+  @Field(() => String, { nullable: true, description: 'The result of the tool.' })
   result!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Why there is no result: what the model read.' })
+  @Field(() => String, { nullable: true, description: 'Why there is no result, as the model read it.' })
   error!: string | null;
 }
 
@@ -45,7 +44,7 @@ export class SnapshotRoundState {
   @Field(() => Int, { description: '1, 2, 3 … within the job.' })
   number!: number;
 
-  @Field(() => String, { description: 'What it said.' })
+  @Field(() => String, { description: 'The text of the response.' })
   text!: string;
 
   @Field(() => String, { description: 'Its reasoning.' })
@@ -53,26 +52,26 @@ export class SnapshotRoundState {
 }
 
 /** Something from outside that a job waits for. */
-@ObjectType({ description: 'Something from outside that a job waits for.' })
+@ObjectType({ description: 'An open request of a job.' })
 export class OpenInterrupt {
-  @Field(() => ID, { description: 'The id it is answered by.' })
+  @Field(() => ID, { description: 'The id to settle it with.' })
   id!: string;
 
   @Field(() => InterruptKindEnum, { description: 'What is asked for.' })
   kind!: string;
 
-  @Field(() => String, { nullable: true, description: 'The call it is about, by the id the model knows it by.' })
+  @Field(() => String, { nullable: true, description: 'The call id that the model uses.' })
   callId!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The workflow node it is about.' })
+  @Field(() => String, { nullable: true, description: 'The workflow node that waits.' })
   nodeId!: string | null;
 
-  @Field(() => String, { description: 'What is asked, in a line.' })
+  @Field(() => String, { description: 'A one-line title.' })
   title!: string;
 
-  @Field(() => Json, { description: 'What is asked, by kind.' })
+  @Field(() => Json, { description: 'The content of the request, by kind.' })
   request!: unknown;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it ends unanswered.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it expires.' })
   expiresAt!: number | null;
 }

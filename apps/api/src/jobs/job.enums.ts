@@ -15,14 +15,14 @@ export const JobStatusEnum = {
 
 registerEnumType(JobStatusEnum, {
   name: 'JobStatus',
-  description: 'Where a job stands. COMPLETED, FAILED and CANCELLED are final. The list may grow.',
+  description: 'The status of a job. COMPLETED, FAILED and CANCELLED are final. The list may grow.',
   valuesMap: {
-    QUEUED: { description: 'Accepted; no worker has it yet.' },
-    RUNNING: { description: 'A worker is on it.' },
-    WAITING: { description: 'It waits for something from outside and holds no worker.' },
-    COMPLETED: { description: 'It ended as it was meant to.' },
+    QUEUED: { description: 'Accepted and not yet claimed by a worker.' },
+    RUNNING: { description: 'A worker runs it.' },
+    WAITING: { description: 'It waits for something outside and occupies no worker.' },
+    COMPLETED: { description: 'It ended successfully.' },
     FAILED: { description: 'It ended with an error.' },
-    CANCELLED: { description: 'Somebody stopped it.' },
+    CANCELLED: { description: 'It was cancelled.' },
   },
 });
 
@@ -36,7 +36,7 @@ registerEnumType(JobKindEnum, {
   name: 'JobKind',
   description: 'What a job does. The list may grow.',
   valuesMap: {
-    CHAT: { description: 'Answers in a thread, with tools.' },
+    CHAT: { description: 'A model conversation in a thread, with tools.' },
     WORKFLOW: { description: 'Runs an agent workflow.' },
   },
 });
@@ -52,9 +52,9 @@ registerEnumType(WhenBusyEnum, {
   name: 'WhenBusy',
   description: 'What a start does when a job is active in its thread.',
   valuesMap: {
-    REJECT: { description: 'It is refused (`thread_busy`).' },
-    ENQUEUE: { description: 'It waits in line behind the active job.' },
-    INTERRUPT: { description: 'The active job and the line are cancelled first.' },
+    REJECT: { description: 'The start is refused (`thread_busy`).' },
+    ENQUEUE: { description: 'The new job is queued behind the active one.' },
+    INTERRUPT: { description: 'The active job and all queued jobs of the thread are cancelled first.' },
   },
 });
 
@@ -75,19 +75,19 @@ export const ToolCallStatusEnum = {
 
 registerEnumType(ToolCallStatusEnum, {
   name: 'ToolCallStatus',
-  description: 'Where a tool call stands. The list may grow.',
+  description: 'The status of a tool call. The list may grow.',
   valuesMap: {
-    PENDING: { description: 'Asked for, not started.' },
-    AWAITING_APPROVAL: { description: 'A person has to allow it.' },
-    AWAITING_CLIENT: { description: 'A client has to run it.' },
+    PENDING: { description: 'Requested and not started.' },
+    AWAITING_APPROVAL: { description: 'It waits for an approval.' },
+    AWAITING_CLIENT: { description: 'It waits for a client to run it.' },
     RUNNING: { description: 'It runs.' },
     COMPLETED: { description: 'It has a result.' },
-    ERROR: { description: 'It failed; the model was told why.' },
+    ERROR: { description: 'It failed. The model reads the reason.' },
     TIMED_OUT: { description: 'It took longer than its limit and was aborted.' },
-    SKIPPED: { description: 'It was not run, for a reason the model was told.' },
+    SKIPPED: { description: 'It was not run. The model reads the reason.' },
     DENIED: { description: 'A person refused it.' },
-    CANCELLED: { description: 'Its job was stopped first.' },
-    INTERRUPTED: { description: 'Nobody knows whether it ran; it is not repeated without a decision.' },
+    CANCELLED: { description: 'The job was cancelled before a decision.' },
+    INTERRUPTED: { description: 'Its outcome is unknown. It is not repeated without a decision.' },
   },
 });
 
@@ -104,14 +104,14 @@ export const NodeRunStatusEnum = {
 
 registerEnumType(NodeRunStatusEnum, {
   name: 'NodeRunStatus',
-  description: 'Where the run of a workflow node stands. The list may grow.',
+  description: 'The status of a node run. The list may grow.',
   valuesMap: {
-    PENDING: { description: 'Not begun.' },
+    PENDING: { description: 'Not started.' },
     ACTIVE: { description: 'It runs.' },
-    WAITING: { description: 'It waits for something from outside.' },
+    WAITING: { description: 'It waits for something outside.' },
     COMPLETED: { description: 'It has an output.' },
     ERROR: { description: 'It failed.' },
-    SKIPPED: { description: 'No edge to it was taken, or the run was over first.' },
-    CANCELLED: { description: 'It was stopped.' },
+    SKIPPED: { description: 'No edge to it was taken, or the job ended first.' },
+    CANCELLED: { description: 'It was cancelled.' },
   },
 });

@@ -8,10 +8,12 @@ import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 /** Why a job failed. */
 @ObjectType({ description: 'Why a job failed.' })
 export class JobError {
-  @Field(() => String, { description: 'Stable, such as `deadline`, `poison` or `model_rate_limited`. The list grows.' })
+  @Field(() => String, {
+    description: 'A stable code such as `deadline`, `poison` or `model_rate_limited`. The list may grow.',
+  })
   code!: string;
 
-  @Field(() => String, { description: 'A sentence for a person.' })
+  @Field(() => String, { description: 'A message for people.' })
   message!: string;
 }
 
@@ -21,49 +23,49 @@ export class JobError {
   description: 'One accepted piece of background work. It reaches exactly one final status.',
 })
 export class JobModel extends Node {
-  @Field(() => ID, { description: 'The id of the job at every door.' })
+  @Field(() => ID, { description: 'The id of the job, the same in every API.' })
   id!: string;
 
   @Field(() => JobKindEnum, { description: 'What it does.' })
   kind!: string;
 
-  @Field(() => JobStatusEnum, { description: 'Where it stands.' })
+  @Field(() => JobStatusEnum, { description: 'Its current state.' })
   status!: string;
 
-  @Field(() => Boolean, { description: 'Whether it waits in line behind another job of its thread.' })
+  @Field(() => Boolean, { description: 'Whether it is queued behind another job of its thread.' })
   inLine!: boolean;
 
-  @Field(() => ID, { nullable: true, description: 'The thread it answers in.' })
+  @Field(() => ID, { nullable: true, description: 'The thread that it writes to.' })
   threadId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The assistant message it writes.' })
+  @Field(() => ID, { nullable: true, description: 'The assistant message of the job.' })
   messageId!: string | null;
 
-  @Field(() => String, { nullable: true, description: "The client's own id of that message, if it gave one." })
+  @Field(() => String, { nullable: true, description: "The client's own id of that message, if given." })
   messageClientId!: string | null;
 
   @Field(() => ID, { nullable: true, description: 'The user who started it; null for Nightshift itself.' })
   createdBy!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The job that this one tries again.' })
+  @Field(() => ID, { nullable: true, description: 'The job that this one retries.' })
   retryOf!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'Of a sub-job: the job whose tool call it is the work of.' })
+  @Field(() => ID, { nullable: true, description: 'For a sub-job: the job whose tool call started it.' })
   parentJobId!: string | null;
 
-  @Field(() => Int, { description: 'How far it is from the job that a person started: 0 for that one.' })
+  @Field(() => Int, { description: 'Its depth below the root job, which has 0.' })
   depth!: number;
 
-  @Field(() => ID, { nullable: true, description: 'Of a workflow job: the workflow.' })
+  @Field(() => ID, { nullable: true, description: 'For a workflow job: the workflow.' })
   workflowId!: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'Of a workflow job: the version that it runs, from start to end.' })
+  @Field(() => Int, { nullable: true, description: 'For a workflow job: the version, pinned at the start.' })
   workflowVersion!: number | null;
 
-  @Field(() => String, { description: 'The model that answers.' })
+  @Field(() => String, { description: 'The model in use.' })
   model!: string;
 
-  @Field(() => Int, { description: 'How often shown text was withdrawn: 0 at first.' })
+  @Field(() => Int, { description: 'How many times text was withdrawn. Starts at 0.' })
   attempt!: number;
 
   @Field(() => Int, { description: 'Number of the newest event in its log.' })
@@ -71,20 +73,20 @@ export class JobModel extends Node {
 
   @Field(() => String, {
     nullable: true,
-    description: 'Why it ended as it did: a finish reason, an error code, or the reason of the cancel.',
+    description: 'Why it ended: a finish reason, an error code, or the reason of the cancellation.',
   })
   reason!: string | null;
 
   @Field(() => JobError, { nullable: true, description: 'Why it failed; null unless FAILED.' })
   error!: JobError | null;
 
-  @Field(() => Boolean, { description: 'Whether somebody has asked it to stop.' })
+  @Field(() => Boolean, { description: 'Whether cancellation was requested.' })
   cancelRequested!: boolean;
 
   @Field(() => DateTime, { description: 'When it was accepted.' })
   createdAt!: number;
 
-  @Field(() => DateTime, { nullable: true, description: 'When a worker first took it.' })
+  @Field(() => DateTime, { nullable: true, description: 'When a worker first claimed it.' })
   startedAt!: number | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When it ended.' })

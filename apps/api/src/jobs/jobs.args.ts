@@ -6,7 +6,7 @@ import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
 @InputType({ description: 'Compares a status.' })
 class JobStatusFilter {
-  @Field(() => JobStatusEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => JobStatusEnum, { nullable: true, description: 'Equals this id.' })
   eq?: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled' | null;
 
   @Field(() => [JobStatusEnum], { nullable: true, description: 'Is one of these.' })
@@ -15,7 +15,7 @@ class JobStatusFilter {
 
 @InputType({ description: 'Compares a kind.' })
 class JobKindFilter {
-  @Field(() => JobKindEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => JobKindEnum, { nullable: true, description: 'Equals this id.' })
   eq?: 'chat' | 'workflow' | null;
 
   @Field(() => [JobKindEnum], { nullable: true, description: 'Is one of these.' })
@@ -23,7 +23,7 @@ class JobKindFilter {
 }
 
 /** Which jobs. */
-@InputType({ description: 'Which jobs a list shows; every member narrows it.' })
+@InputType({ description: 'Filters for jobs. All given fields must match.' })
 export class JobFilterInput {
   @Field(() => JobStatusFilter, { nullable: true, description: 'By status.' })
   status?: JobStatusFilter | null;
@@ -34,20 +34,20 @@ export class JobFilterInput {
   @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
   threadId?: IdFilter | null;
 
-  @Field(() => IdFilter, { nullable: true, description: 'By workflow (our id).' })
+  @Field(() => IdFilter, { nullable: true, description: 'By workflow (server id).' })
   workflowId?: IdFilter | null;
 
   @Field(() => IdFilter, { nullable: true, description: 'By the user who started it.' })
   createdBy?: IdFilter | null;
 
-  @Field(() => DateTimeFilter, { nullable: true, description: 'By the instant of acceptance.' })
+  @Field(() => DateTimeFilter, { nullable: true, description: 'By the time of acceptance.' })
   createdAt?: DateTimeFilter | null;
 }
 
 /** Arguments of `jobs`. */
 @ArgsType()
 export class JobsArgs extends PageArgs {
-  @Field(() => JobFilterInput, { nullable: true, description: 'Which jobs; absent: all that one may see.' })
+  @Field(() => JobFilterInput, { nullable: true, description: 'Filters. Absent: all jobs that the caller may see.' })
   filter?: JobFilterInput | null;
 }
 
@@ -59,7 +59,7 @@ export class JobEventsArgs {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'The last `seq` the viewer has; absent: it has nothing and begins with a snapshot.',
+    description: 'The last `seq` that the client received. Absent: the stream begins with a snapshot.',
   })
   after?: number | null;
 }

@@ -16,7 +16,7 @@ import { toJobFilter } from './to-job-filter.js';
 export class JobsResolver {
   constructor(private readonly jobs: JobsRepository) {}
 
-  @Query(() => JobModel, { nullable: true, description: 'A job; null when there is none that one may see.' })
+  @Query(() => JobModel, { nullable: true, description: 'A job. Null: not found.' })
   job(
     @Args('id', { type: () => ID, description: 'The id of the job.' }) id: string,
     @Context() { loaders }: GraphqlContext,
@@ -26,7 +26,7 @@ export class JobsResolver {
 
   @Query(() => JobConnection, {
     name: 'jobs',
-    description: 'Jobs that one may see, newest first.',
+    description: 'Jobs that the caller may see, newest first.',
     complexity: pageCost,
   })
   async list(@Args() args: JobsArgs, @Context() { scope }: GraphqlContext): Promise<ConnectionOf<Job>> {

@@ -3,7 +3,7 @@ import { Field, Int, ObjectType } from '@nestjs/graphql';
 import { JobEventEntry, NodeEventEntry } from './job-event-entry.model.js';
 import { Usage } from './round.model.js';
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The model is asked.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'The model was called.' })
 export class RoundStartedEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })
   round!: number;
@@ -21,7 +21,7 @@ class DeltaEvent extends NodeEventEntry {
   @Field(() => Int, {
     nullable: true,
     description:
-      "Where it begins in the job's content, or in its reasoning, in UTF-16 units; null: it is text of the node only.",
+      "Its offset in the job's content or reasoning, in UTF-16 units. Null: the text belongs to the node only.",
   })
   offset!: number | null;
 
@@ -34,20 +34,20 @@ class DeltaEvent extends NodeEventEntry {
 
 @ObjectType({
   implements: () => [JobEventEntry],
-  description: 'Text of the answer. Several pieces of the model may be in one.',
+  description: 'Text of the response. One event may contain several chunks of the model.',
 })
 export class TextDeltaEvent extends DeltaEvent {}
 
 @ObjectType({
   implements: () => [JobEventEntry],
-  description: 'Reasoning of the model, as far as the provider shows it.',
+  description: 'Reasoning of the model, if the provider returns it.',
 })
 export class ReasoningDeltaEvent extends DeltaEvent {}
 
 @ObjectType({
   implements: () => [JobEventEntry],
   description:
-    'The round begins anew: text beyond the lengths given is withdrawn, and what the round has shown at its node. What other rounds had shown beyond them follows again, without a `nodeId`.',
+    'The round restarts. Discard text beyond the given lengths, and the text that the round showed at its node. Text of other rounds beyond these lengths is sent again, without a `nodeId`.',
 })
 export class RoundRestartedEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })
@@ -77,6 +77,6 @@ export class RoundFinishedEvent extends JobEventEntry {
   @Field(() => Usage, { description: 'Tokens of the round.' })
   usage!: Usage;
 
-  @Field(() => [String], { description: 'The calls it asked for.' })
+  @Field(() => [String], { description: 'Ids of the requested tool calls.' })
   toolCallIds!: string[];
 }

@@ -3,21 +3,21 @@ import { Field, Int, ObjectType } from '@nestjs/graphql';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 
 /** Tokens, as the provider counted them. */
-@ObjectType({ description: 'Tokens as the provider counted them, or as we estimated them when it did not.' })
+@ObjectType({ description: 'Tokens as counted by the provider, or estimated if it does not count them.' })
 export class Usage {
-  @Field(() => Int, { description: 'Tokens read.' })
+  @Field(() => Int, { description: 'Tokens of the prompts.' })
   promptTokens!: number;
 
-  @Field(() => Int, { description: 'Tokens written.' })
+  @Field(() => Int, { description: 'Tokens of the responses.' })
   completionTokens!: number;
 
-  @Field(() => Int, { description: 'Both together.' })
+  @Field(() => Int, { description: 'The sum of both.' })
   totalTokens!: number;
 }
 
 /** One model call within a job. */
 @ObjectType({
-  description: 'One model call within a job, with what it said. Rounds are recorded once and never change.',
+  description: 'One model call of a job and its response. Rounds are recorded once and never change.',
 })
 export class Round {
   @Field(() => Int, { description: '1, 2, 3 … within the job.' })
@@ -26,26 +26,26 @@ export class Round {
   @Field(() => String, { description: 'The model that answered.' })
   model!: string;
 
-  @Field(() => String, { description: 'What it said.' })
+  @Field(() => String, { description: 'The text of the response.' })
   text!: string;
 
-  @Field(() => String, { description: 'Its reasoning, as far as the provider shows it; else empty.' })
+  @Field(() => String, { description: 'Its reasoning, if the provider returns it. Else empty.' })
   reasoning!: string;
 
   @Field(() => String, { description: 'Why it stopped: `stop`, `length`, `tool_calls`, `content_filter` or `other`.' })
   finishReason!: string;
 
   @Field(() => Boolean, {
-    description: 'Whether the job ended while this round was under way: the text is what was shown by then.',
+    description: 'Whether the job ended during this round. The text is then what was shown so far.',
   })
   partial!: boolean;
 
   @Field(() => Usage, { description: 'Tokens of this round.' })
   usage!: Usage;
 
-  @Field(() => DateTime, { description: 'When the model was asked.' })
+  @Field(() => DateTime, { description: 'When the model was called.' })
   startedAt!: number;
 
-  @Field(() => DateTime, { description: 'When the answer was complete.' })
+  @Field(() => DateTime, { description: 'When the response was complete.' })
   finishedAt!: number;
 }

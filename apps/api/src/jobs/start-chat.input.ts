@@ -9,7 +9,7 @@ import { ToolEffectEnum } from '../tools/tool.model.js';
 import { WhenBusyEnum } from './job.enums.js';
 
 /** One entry of a conversation, as it comes in. */
-@InputType({ description: 'One entry of a conversation, in the shape of OpenAI.' })
+@InputType({ description: "One message of a conversation, in OpenAI's format." })
 export class ChatMessageInput {
   @Field(() => String, { description: '`system`, `user`, `assistant` or `tool`.' })
   role!: string;
@@ -25,11 +25,11 @@ export class ChatMessageInput {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'Calls that an assistant message asked for, as OpenAI writes them.',
+    description: "Tool calls of an assistant message, in OpenAI's format.",
   })
   toolCalls?: unknown;
 
-  @Field(() => String, { nullable: true, description: 'Of a `tool` message: the call it answers.' })
+  @Field(() => String, { nullable: true, description: 'For a `tool` message: the id of its call.' })
   toolCallId?: string | null;
 }
 
@@ -42,17 +42,17 @@ export const OnClientTimeoutEnum = {
 
 registerEnumType(OnClientTimeoutEnum, {
   name: 'OnClientTimeout',
-  description: 'What becomes of a call that no client serves before its timeout.',
+  description: 'What happens to a call that no client runs before its timeout.',
   valuesMap: {
-    WAIT: { description: 'It waits on: for 24 hours, or for the timeout where that is longer. Then it is TIMED_OUT.' },
-    SKIP: { description: 'It is SKIPPED, and the model goes on without it.' },
+    WAIT: { description: 'The call keeps waiting for 24 hours, or for a longer timeout. Then it is TIMED_OUT.' },
+    SKIP: { description: 'The call is SKIPPED and the job continues without its result.' },
     FAIL: { description: 'The job fails with `client_tool_timeout`.' },
   },
 });
 
 /** A tool that clients of the requester run. */
 @InputType({
-  description: 'A tool that you run yourself, wherever you are connected: claim its calls and submit results.',
+  description: 'A tool that the client runs: it claims calls and submits results from any connection.',
 })
 export class ClientToolInput {
   @Field(() => String, {
@@ -65,77 +65,80 @@ export class ClientToolInput {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'JSON Schema (2020-12) of its arguments, an object; absent: it takes none.',
+    description: 'JSON Schema (2020-12) of its arguments, an object. Absent: no arguments.',
   })
   parameters?: unknown;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'Ms that a call waits for a client, 1,000 to 604,800,000; absent: 24 hours.',
+    description: 'How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours.',
   })
   timeoutMs?: number | null;
 
-  @Field(() => OnClientTimeoutEnum, { nullable: true, description: 'And then; absent: WAIT.' })
+  @Field(() => OnClientTimeoutEnum, {
+    nullable: true,
+    description: 'What happens when `timeoutMs` is over. Absent: WAIT.',
+  })
   onTimeout?: OnClientTimeout | null;
 
   @Field(() => ToolEffectEnum, {
     nullable: true,
     description:
-      'What running it twice would do; absent: ONCE. When a client that had begun is lost, only PURE and IDEMPOTENT go to another.',
+      'The effect of running it twice. Absent: ONCE. If a client disappears after it started, only PURE and IDEMPOTENT calls go to another client.',
   })
   effect?: ToolEffect | null;
 }
 
 /** Input of `startChat`. */
-@InputType({ description: 'What to answer, where, and with what.' })
+@InputType({ description: 'The conversation, the thread, and the options of a chat job.' })
 export class StartChatInput {
-  @Field(() => String, { nullable: true, description: 'What the user says. Either this or `messages`.' })
+  @Field(() => String, { nullable: true, description: 'The user message. Set either this or `messages`.' })
   message?: string | null;
 
   @Field(() => [ChatMessageInput], {
     nullable: true,
-    description: 'Several entries; they join the thread. Either this or `message`.',
+    description: 'Several messages, which are added to the thread. Set either this or `message`.',
   })
   messages?: ChatMessageInput[] | null;
 
   @Field(() => ID, {
     nullable: true,
     description:
-      "The thread to answer in: our id, or the client's own, which begins a thread when it is new. Absent: a new thread.",
+      "The thread: server id, or the client's own id, which creates a thread if it is new. Absent: a new thread.",
   })
   threadId?: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "The client's id of the assistant message that will be written.",
+    description: "The client's id for the assistant message of the job.",
   })
   clientMessageId?: string | null;
 
   @Field(() => AgentWishInput, {
     nullable: true,
-    description: 'Who answers: an agent of the workspace, or any. Its tools are offered, and bound `tools`.',
+    description: 'The agent: a given one, or the best fit. Its tools are offered and limit `tools`.',
   })
   agent?: AgentWishInput | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "The model, unless the agent has one; absent: the provider's default.",
+    description: 'The model, unless the agent has one. Absent: the default of the provider.',
   })
   model?: string | null;
 
-  @Field(() => [String], { nullable: true, description: 'Names of the tools that may be called; absent: none.' })
+  @Field(() => [String], { nullable: true, description: 'Names of the tools that the model may call. Absent: none.' })
   tools?: string[] | null;
 
   @Field(() => [ClientToolInput], {
     nullable: true,
-    description: 'Tools that your clients run. Their calls become requests that any client of yours may claim.',
+    description: 'Tools that clients run. Any client of the requester may claim their calls.',
   })
   clientTools?: ClientToolInput[] | null;
 
   @Field(() => String, {
     nullable: true,
     description:
-      'Binds the client tools to one device: only a claim with this `deviceId` is granted. 1 to 256 characters.',
+      'Binds the client tools to one device: only claims with this `deviceId` are accepted. 1 to 256 characters.',
   })
   clientDeviceId?: string | null;
 
@@ -158,38 +161,38 @@ export class StartChatInput {
 
   @Field(() => WhenBusyEnum, {
     nullable: true,
-    description: "What to do when a job is active in the thread; absent: the thread's or workspace's setting.",
+    description: 'What to do when a job is active in the thread. Absent: the setting of the thread or workspace.',
   })
   whenBusy?: StartChat['whenBusy'];
 
   @Field(() => String, {
     nullable: true,
     description:
-      'Makes the start repeatable: the same key and input give the same job, whenever. 1 to 255 visible ASCII characters.',
+      'Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters.',
   })
   idempotencyKey?: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'A provider key for this job only; stored encrypted, erased when the job ends.',
+    description: 'A provider key for this job only, stored encrypted and deleted when the job ends.',
   })
   providerKey?: string | null;
 }
 
-@InputType({ description: 'Which job to stop.' })
+@InputType({ description: 'The job to cancel.' })
 export class CancelJobInput {
   @Field(() => ID, { description: 'The job.' })
   jobId!: string;
 }
 
-@InputType({ description: 'Which job to try again.' })
+@InputType({ description: 'The job to retry.' })
 export class RetryJobInput {
   @Field(() => ID, { description: 'A failed or cancelled job.' })
   jobId!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: 'Makes the retry repeatable: the same key gives the same new job.',
+    description: 'Makes the retry idempotent: the same key returns the same new job.',
   })
   idempotencyKey?: string | null;
 }

@@ -13,14 +13,14 @@ import { JobModel } from './job.model.js';
 export class JobLineResolver {
   @ResolveField(() => JobModel, {
     nullable: true,
-    description: 'Of a sub-job: its parent; null once that was removed.',
+    description: 'For a sub-job: its parent. Null if the parent was removed.',
   })
   parent({ parentJobId }: Job, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
     return parentJobId === null ? null : loaders.jobs.load(parentJobId);
   }
 
   @ResolveField(() => [JobModel], {
-    description: 'Jobs that its tool calls have become, oldest first; at most 100.',
+    description: 'Jobs started by its tool calls, oldest first, at most 100.',
     complexity: listCost(10),
   })
   async subJobs({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly Job[]> {
@@ -31,7 +31,10 @@ export class JobLineResolver {
 /** The job that a tool call has become. */
 @Resolver(() => ToolCall)
 export class ToolCallSubJobResolver {
-  @ResolveField(() => JobModel, { nullable: true, description: 'The job that is its work, for a workflow as a tool.' })
+  @ResolveField(() => JobModel, {
+    nullable: true,
+    description: 'For a workflow as a tool: the job that the call started.',
+  })
   async subJob({ id, jobId }: ToolCallRecord, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
     const below = await loaders.subJobsOfJob.load(jobId);
     return below.find(({ parentCallId }) => parentCallId === id) ?? null;

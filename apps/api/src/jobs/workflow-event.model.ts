@@ -6,7 +6,7 @@ import { JobEventEntry, NodeEventEntry } from './job-event-entry.model.js';
 
 // A field that several events have is of one type in all of them, so that one selection fits a whole log.
 
-@ObjectType({ description: 'The route that a router took.' })
+@ObjectType({ description: 'The route that a router chose.' })
 export class TakenRoute {
   @Field(() => String, { description: 'Id of the route.' })
   selectedRoute!: string;
@@ -17,7 +17,7 @@ export class TakenRoute {
   @Field(() => String, { description: 'Its name.' })
   selectedName!: string;
 
-  @Field(() => String, { description: 'Why, in the words of the model.' })
+  @Field(() => String, { description: 'The reason given by the model.' })
   reasoning!: string;
 
   @Field(() => Boolean, { description: 'Whether no route was chosen and the first one was taken instead.' })
@@ -27,7 +27,7 @@ export class TakenRoute {
 /** One execution of one node. */
 @ObjectType({ isAbstract: true, implements: () => [JobEventEntry] })
 abstract class NodeRunEntry extends NodeEventEntry {
-  @Field(() => ID, { description: 'This execution of the node.' })
+  @Field(() => ID, { description: 'The id of the node run.' })
   nodeRunId!: string;
 
   @Field(() => String, { description: 'Its label.' })
@@ -36,63 +36,63 @@ abstract class NodeRunEntry extends NodeEventEntry {
   @Field(() => String, { description: 'Its type, such as `agent` or `router`.' })
   type!: string;
 
-  @Field(() => [String], { description: 'Ids of the nodes it runs inside of, outermost first.' })
+  @Field(() => [String], { description: 'Ids of the enclosing nodes, outermost first.' })
   path!: string[];
 
   @Field(() => Int, {
     nullable: true,
-    description: 'The pass of the innermost loop, or item of the map, that it is part of; from 1.',
+    description: 'The iteration of the innermost loop or map that it belongs to, from 1.',
   })
   iteration!: number | null;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A node of the workflow is run.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A workflow node started.' })
 export class NodeStartedEvent extends NodeRunEntry {}
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'The run of a node is over.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A node run ended.' })
 export class NodeFinishedEvent extends NodeRunEntry {
   @Field(() => NodeRunStatusEnum, { description: 'How it ended.' })
   nodeStatus!: string;
 
-  @Field(() => String, { description: 'What it said, cut to 32 KiB.' })
+  @Field(() => String, { description: 'Its output, truncated to 32 KiB.' })
   output!: string;
 
   @Field(() => JobError, { nullable: true, description: 'Why it failed, if it did.' })
   error!: JobError | null;
 
-  @Field(() => Int, { nullable: true, description: 'Tokens it took; null: it asked no model.' })
+  @Field(() => Int, { nullable: true, description: 'Tokens that it used. Null: it called no model.' })
   tokenCount!: number | null;
 
-  @Field(() => TakenRoute, { nullable: true, description: 'Of a router: where it leads on.' })
+  @Field(() => TakenRoute, { nullable: true, description: 'For a router: the chosen route.' })
   route!: TakenRoute | null;
 }
 
 /** A branch of a parallel node. */
 @ObjectType({ isAbstract: true, implements: () => [JobEventEntry] })
 abstract class BranchEntry extends NodeEventEntry {
-  @Field(() => String, { nullable: true, description: 'The branch; `__merge__` puts the others together.' })
+  @Field(() => String, { nullable: true, description: 'The branch. `__merge__` combines the results of the others.' })
   branchId!: string | null;
 
   @Field(() => String, { description: 'Its label.' })
   label!: string;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A branch of a parallel node is run.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A branch of a parallel node started.' })
 export class BranchStartedEvent extends BranchEntry {}
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A branch of a parallel node is over.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A branch of a parallel node ended.' })
 export class BranchFinishedEvent extends BranchEntry {
   @Field(() => NodeRunStatusEnum, { description: 'How it ended.' })
   nodeStatus!: string;
 
-  @Field(() => String, { description: 'What it said, cut to 32 KiB.' })
+  @Field(() => String, { description: 'Its output, truncated to 32 KiB.' })
   output!: string;
 
   @Field(() => String, { nullable: true, description: 'Why it failed, if it did.' })
   failure!: string | null;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A router has chosen where the workflow goes on.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A router chose a route.' })
 export class RouteSelectedEvent extends NodeEventEntry {
   @Field(() => String, { description: 'Id of the route.' })
   routeId!: string;
@@ -100,18 +100,18 @@ export class RouteSelectedEvent extends NodeEventEntry {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Why, in the words of the model.' })
+  @Field(() => String, { description: 'The reason given by the model.' })
   reasoning!: string;
 
   @Field(() => Boolean, { description: 'Whether no route was chosen and the first one was taken instead.' })
   fallbackUsed!: boolean;
 }
 
-@ObjectType({ implements: () => [JobEventEntry], description: 'A loop begins a pass through its body.' })
+@ObjectType({ implements: () => [JobEventEntry], description: 'A loop starts an iteration.' })
 export class LoopIterationEvent extends NodeEventEntry {
-  @Field(() => Int, { nullable: true, description: 'Which pass it is, from 1.' })
+  @Field(() => Int, { nullable: true, description: 'The number of the iteration, from 1.' })
   iteration!: number | null;
 
-  @Field(() => Int, { description: 'How many there may be.' })
+  @Field(() => Int, { description: 'The maximum number of iterations.' })
   maxIterations!: number;
 }

@@ -20,7 +20,7 @@ export class WorkspaceActivityResolver {
   @PlainData()
   @Subscription(() => JobActivity, {
     description:
-      'Jobs that one may see, each time they move to another status. Coalesced: a slow viewer sees where a job stands, not each step. Begin by reading `jobs`.',
+      'Status changes of jobs that the caller may see. Updates are coalesced: a slow subscriber gets the latest status, not each step. Query `jobs` first.',
   })
   workspaceActivity(@Context() context: GraphqlContext): AsyncIterable<readonly object[]> {
     this.viewers.enterOwn(context, 'workspace');

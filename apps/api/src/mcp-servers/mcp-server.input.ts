@@ -13,18 +13,18 @@ export class McpSettingInput {
   value!: string;
 }
 
-@InputType({ description: 'What calling one tool twice is said to do.' })
+@InputType({ description: 'The declared effect of repeating a call of one tool.' })
 export class McpToolEffectInput {
   @Field(() => String, { description: "The server's name for the tool." })
   tool!: string;
 
-  @Field(() => ToolEffectEnum, { description: 'What it would do.' })
+  @Field(() => ToolEffectEnum, { description: 'The effect.' })
   effect!: ToolEffect;
 }
 
 @InputType({ description: 'A server over streamable HTTP.' })
 export class McpHttpInput {
-  @Field(() => String, { description: 'Where it is: http(s), without name and password.' })
+  @Field(() => String, { description: 'Its http(s) URL, without user name and password.' })
   url!: string;
 
   @Field(() => [McpSettingInput], { nullable: true, description: 'Headers of each request.' })
@@ -45,52 +45,56 @@ export class McpStdioInput {
 
 @InputType({ description: 'How the tools of a server are called.' })
 export class McpCallsInput {
-  @Field(() => Int, { nullable: true, description: "Ms until a call is aborted; null: the server's default." })
+  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
   timeoutMs?: number | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Whether calls go to the isolated tool queue, so that jobs wait for them without a slot.',
+    description: 'Whether calls run in the isolated tool queue, so that jobs do not occupy a worker slot meanwhile.',
   })
   isolated?: boolean | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether effects may promise more than the tools' own hints: only for servers you vouch for.",
+    description:
+      "Whether `effect` and `effects` may be weaker than the tools' own hints. Set it only for servers that you trust.",
   })
   trusted?: boolean | null;
 
   @Field(() => ToolEffectEnum, {
     nullable: true,
     description:
-      'What calling any of its tools twice does; counts when stricter than the hints, or the server is trusted.',
+      'The effect of repeating a call of any of its tools. Used if it is stricter than the hints, or if the server is trusted.',
   })
   effect?: ToolEffect | null;
 
-  @Field(() => [McpToolEffectInput], { nullable: true, description: 'The same for single tools; replaces the list.' })
+  @Field(() => [McpToolEffectInput], {
+    nullable: true,
+    description: 'The same for single tools. Replaces the whole list.',
+  })
   effects?: McpToolEffectInput[] | null;
 }
 
-@InputType({ description: 'Tools to accept as they are listed.' })
+@InputType({ description: 'Tools to accept with their listed definitions.' })
 export class McpAcceptanceInput {
-  @Field(() => [String], { nullable: true, description: "Which, by the server's names." })
+  @Field(() => [String], { nullable: true, description: 'Names of the tools, as the server lists them.' })
   names?: string[] | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'All that are listed and can be offered.' })
+  @Field(() => Boolean, { nullable: true, description: 'Accepts every listed tool that can be offered.' })
   all?: boolean | null;
 }
 
-@InputType({ description: 'An MCP server to set up: over `http` or `stdio`, one of them.' })
+@InputType({ description: 'The MCP server to register. Set exactly one of `http` and `stdio`.' })
 export class RegisterMcpServerInput {
   @Field(() => String, {
     description: "Its name, unique in the workspace: 1 to 32 of a-z, 0-9, `_` and `-`. Its tools' names begin with it.",
   })
   name!: string;
 
-  @Field(() => McpHttpInput, { nullable: true, description: 'Where it is, over HTTP.' })
+  @Field(() => McpHttpInput, { nullable: true, description: 'Its address over HTTP.' })
   http?: McpHttpInput | null;
 
-  @Field(() => McpStdioInput, { nullable: true, description: 'What to run, as a process.' })
+  @Field(() => McpStdioInput, { nullable: true, description: 'The process to run.' })
   stdio?: McpStdioInput | null;
 
   @Field(() => McpCallsInput, { nullable: true, description: 'How its tools are called.' })
@@ -101,30 +105,30 @@ export class RegisterMcpServerInput {
 
   @Field(() => McpAcceptanceInput, {
     nullable: true,
-    description: 'Tools to accept at once, unseen. Absent: none; look at them first, then `acceptMcpTools`.',
+    description: 'Tools to accept at once without review. Absent: none; review them, then call `acceptMcpTools`.',
   })
   accept?: McpAcceptanceInput | null;
 }
 
 @InputType({
-  description: 'What changes about an MCP server; what is absent stays. The kind of transport stays as well.',
+  description: 'The changes of an MCP server. Absent fields and the transport stay.',
 })
 export class UpdateMcpServerInput {
-  @Field(() => ID, { description: 'Which server.' })
+  @Field(() => ID, { description: 'The server.' })
   id!: string;
 
-  @Field(() => String, { nullable: true, description: 'Its name. Its tools are offered under other names then.' })
+  @Field(() => String, { nullable: true, description: 'Its name. A new name also renames its tools.' })
   name?: string | null;
 
   @Field(() => McpHttpInput, {
     nullable: true,
-    description: 'Where it is. At another URL nothing that was accepted is accepted any more.',
+    description: 'Its address. A new URL revokes all acceptances.',
   })
   http?: McpHttpInput | null;
 
   @Field(() => McpStdioInput, {
     nullable: true,
-    description: 'What to run. With another command nothing that was accepted is accepted any more.',
+    description: 'The process to run. A new command revokes all acceptances.',
   })
   stdio?: McpStdioInput | null;
 
@@ -135,35 +139,35 @@ export class UpdateMcpServerInput {
   enabled?: boolean | null;
 }
 
-@InputType({ description: 'Which MCP server.' })
+@InputType({ description: 'The MCP server to act on.' })
 export class McpServerRefInput {
   @Field(() => ID, { description: 'The server.' })
   id!: string;
 }
 
-@InputType({ description: 'Which tools of which server are accepted: `names`, or `all`.' })
+@InputType({ description: 'The tools to accept: `names`, or `all`.' })
 export class AcceptMcpToolsInput {
   @Field(() => ID, { description: 'The server.' })
   serverId!: string;
 
-  @Field(() => [String], { nullable: true, description: "Which, by the server's names." })
+  @Field(() => [String], { nullable: true, description: 'Names of the tools, as the server lists them.' })
   names?: string[] | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'All that are listed and can be offered.' })
+  @Field(() => Boolean, { nullable: true, description: 'Accepts every listed tool that can be offered.' })
   all?: boolean | null;
 
   @Field(() => [String], {
     nullable: true,
-    description: 'Hashes of the definitions you have looked at: a tool with another one is refused (`conflict`).',
+    description: 'Hashes of the definitions you reviewed. A tool with a different hash is refused (`conflict`).',
   })
   seen?: string[] | null;
 }
 
-@InputType({ description: 'Which tools of which server are not accepted any more.' })
+@InputType({ description: 'The tools whose acceptance is revoked.' })
 export class RevokeMcpToolsInput {
   @Field(() => ID, { description: 'The server.' })
   serverId!: string;
 
-  @Field(() => [String], { description: "Which, by the server's names." })
+  @Field(() => [String], { description: 'Names of the tools, as the server lists them.' })
   names!: string[];
 }

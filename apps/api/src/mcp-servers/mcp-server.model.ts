@@ -33,12 +33,12 @@ export const McpToolStatusEnum = {
 
 registerEnumType(McpToolStatusEnum, {
   name: 'McpToolStatus',
-  description: 'How a tool stands between what was accepted and what its server says.',
+  description: 'The status of a tool: its accepted definition compared with the current one.',
   valuesMap: {
-    NEW: { description: 'Nobody has accepted it: it is not offered.' },
-    ACCEPTED: { description: 'As it was accepted: it is offered.' },
-    CHANGED: { description: 'Its definition is another one by now: it is not offered until it is accepted again.' },
-    GONE: { description: 'It was accepted, and the server does not list it any more.' },
+    NEW: { description: 'Not accepted yet. The tool is not offered.' },
+    ACCEPTED: { description: 'The definition is the accepted one. The tool is offered.' },
+    CHANGED: { description: 'The definition changed. The tool is not offered until it is accepted again.' },
+    GONE: { description: 'The tool was accepted, and the server no longer lists it.' },
   },
 });
 
@@ -47,22 +47,22 @@ export class McpSetting {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Its value as it was written; `{{secret:NAME}}` stands for a secret.' })
+  @Field(() => String, { description: 'Its value as written. `{{secret:NAME}}` refers to a secret.' })
   value!: string;
 }
 
-@ObjectType({ description: 'What calling one tool twice is said to do.' })
+@ObjectType({ description: 'The declared effect of repeating a call of one tool.' })
 export class McpToolEffect {
   @Field(() => String, { description: "The server's name for the tool." })
   tool!: string;
 
-  @Field(() => ToolEffectEnum, { description: 'What it would do.' })
+  @Field(() => ToolEffectEnum, { description: 'The effect.' })
   effect!: string;
 }
 
-@ObjectType({ description: 'Where an MCP server is and how its tools are called.' })
+@ObjectType({ description: 'The address of an MCP server and how its tools are called.' })
 export class McpServerSettings {
-  @Field(() => String, { nullable: true, description: 'Where it is; null for a process.' })
+  @Field(() => String, { nullable: true, description: 'Its URL. Null for a process.' })
   url!: string | null;
 
   @Field(() => [McpSetting], { description: 'Headers of each request.' })
@@ -74,37 +74,40 @@ export class McpServerSettings {
   @Field(() => [String], { description: 'Arguments of the command.' })
   args!: string[];
 
-  @Field(() => [McpSetting], { description: 'Variables of the process, besides a few harmless ones.' })
+  @Field(() => [McpSetting], { description: 'Environment variables of the process, besides PATH, HOME and the like.' })
   env!: McpSetting[];
 
-  @Field(() => Int, { nullable: true, description: "Ms until a call is aborted; null: the server's default." })
+  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
   timeoutMs!: number | null;
 
   @Field(() => Boolean, { description: 'Whether calls go to the isolated tool queue.' })
   isolated!: boolean;
 
-  @Field(() => Boolean, { description: "Whether effects may promise more than the tools' own hints." })
+  @Field(() => Boolean, { description: "Whether `effect` and `effects` may be weaker than the tools' own hints." })
   trusted!: boolean;
 
-  @Field(() => ToolEffectEnum, { nullable: true, description: 'What calling any of its tools twice is said to do.' })
+  @Field(() => ToolEffectEnum, {
+    nullable: true,
+    description: 'The declared effect of repeating a call of any of its tools.',
+  })
   effect!: string | null;
 
   @Field(() => [McpToolEffect], { description: 'The same for single tools.' })
   effects!: McpToolEffect[];
 }
 
-@ObjectType({ description: 'Where the definition of a tool is not what was accepted.' })
+@ObjectType({ description: "A difference between a tool's current and accepted definition." })
 export class McpToolDifference {
   @Field(() => String, { description: 'The member, as in `inputSchema.properties.to.description`.' })
   path!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: 'As it was accepted: JSON, cut when long; null: there was none.',
+    description: 'The accepted value as JSON, truncated if long. Null: absent.',
   })
   accepted!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'As the server says now; null: there is none.' })
+  @Field(() => String, { nullable: true, description: 'The current value. Null: absent.' })
   current!: string | null;
 }
 
@@ -113,34 +116,36 @@ export class McpToolModel {
   @Field(() => String, { description: "The server's name for it." })
   name!: string;
 
-  @Field(() => String, { description: 'The name under which models see it, once accepted: `server.tool`.' })
+  @Field(() => String, { description: 'The name that models see after acceptance: `server.tool`.' })
   offeredAs!: string;
 
   @Field(() => McpToolStatusEnum, { description: 'Whether it is offered.' })
   status!: string;
 
-  @Field(() => String, { nullable: true, description: 'Why it cannot be offered even when accepted; null: it can.' })
+  @Field(() => String, { nullable: true, description: 'Why it cannot be offered, even if accepted. Null: it can.' })
   problem!: string | null;
 
-  @Field(() => ToolEffectEnum, { description: 'What calling it twice would do, by its hints and the settings.' })
+  @Field(() => ToolEffectEnum, { description: 'The effect of repeating a call, by its hints and the settings.' })
   effect!: string;
 
-  @Field(() => String, { nullable: true, description: 'What the server says of it now.' })
+  @Field(() => String, { nullable: true, description: 'Its current description by the server.' })
   description!: string | null;
 
-  @Field(() => Json, { description: 'JSON Schema of its arguments, as the server says now.' })
+  @Field(() => Json, { description: 'JSON Schema of its arguments, as currently listed.' })
   inputSchema!: unknown;
 
   @Field(() => Json, { nullable: true, description: 'JSON Schema of its structured results.' })
   outputSchema!: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'Its hints, which nobody checks.' })
+  @Field(() => Json, { nullable: true, description: 'Its hints, which are not verified.' })
   annotations!: unknown;
 
-  @Field(() => String, { description: 'Fingerprint of the definition as it is now; goes into `seen` when accepting.' })
+  @Field(() => String, {
+    description: 'Fingerprint of the current definition. Pass it as `seen` when you accept the tool.',
+  })
   hash!: string;
 
-  @Field(() => [McpToolDifference], { description: 'Where it differs from what was accepted; empty when it does not.' })
+  @Field(() => [McpToolDifference], { description: 'Differences from the accepted definition. Empty: none.' })
   differences!: McpToolDifference[];
 
   @Field(() => String, { nullable: true, description: 'Who accepted it: `user:<id>` or `key:<id>`.' })
@@ -155,7 +160,7 @@ export class McpServerModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => String, { description: "Its name, unique in the workspace, and the beginning of its tools' names." })
+  @Field(() => String, { description: "Its name, unique in the workspace, and the prefix of its tools' names." })
   name!: string;
 
   @Field(() => McpTransportEnum, { description: 'How it is reached.' })
@@ -166,7 +171,7 @@ export class McpServerModel {
 
   @Field(() => String, {
     nullable: true,
-    description: 'Why it could not be asked for its tools, or not for all; null: all is well.',
+    description: 'Why its tools could not be listed completely. Null: no problem.',
   })
   problem!: string | null;
 
@@ -175,26 +180,26 @@ export class McpServerModel {
 
   @Field(() => McpServerSettings, {
     nullable: true,
-    description: 'Where it is and how its tools are called; null for those who may not manage it.',
+    description: 'Its address and how its tools are called. Null if the caller may not manage it.',
   })
   settings!: McpServerSettings | null;
 
-  @Field(() => [McpToolModel], { description: 'Its tools by name, 200 at most.' })
+  @Field(() => [McpToolModel], { description: 'Its tools by name, at most 200.' })
   tools!: McpToolModel[];
 
-  @Field(() => DateTime, { description: 'When it was set up.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
   @Field(() => DateTime, { description: 'When it was last changed.' })
   updatedAt!: number;
 }
 
-@ObjectType({ description: 'The server as it is now (or was, when removed), or why nothing changed.' })
+@ObjectType({ description: 'The server after the change (before it, if removed), or the reasons why nothing changed.' })
 export class McpServerPayload {
   @Field(() => McpServerModel, { nullable: true, description: 'The server.' })
   mcpServer?: McpServerModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 

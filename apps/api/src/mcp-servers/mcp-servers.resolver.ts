@@ -39,7 +39,7 @@ export class McpServersResolver {
   }
 
   @Mutation(() => McpServerPayload, {
-    description: 'Sets up an MCP server and lists its tools. A server that cannot be asked says why in `problem`.',
+    description: 'Registers an MCP server and lists its tools. If that fails, `problem` has the reason.',
   })
   registerMcpServer(
     @Args('input', { type: () => RegisterMcpServerInput, description: 'The server.' }) input: RegisterMcpServerInput,
@@ -48,43 +48,45 @@ export class McpServersResolver {
     return changed(member, async () => this.servers.register(member, toNewMcpServer(input)));
   }
 
-  @Mutation(() => McpServerPayload, { description: 'Changes an MCP server, and lists its tools anew.' })
+  @Mutation(() => McpServerPayload, { description: 'Updates an MCP server and refreshes its tool list.' })
   updateMcpServer(
-    @Args('input', { type: () => UpdateMcpServerInput, description: 'What changes.' }) input: UpdateMcpServerInput,
+    @Args('input', { type: () => UpdateMcpServerInput, description: 'The changes.' }) input: UpdateMcpServerInput,
     @Context() { member }: GraphqlContext,
   ) {
     return changed(member, () => this.servers.update(member, input.id, toMcpServerChanges(input)));
   }
 
-  @Mutation(() => McpServerPayload, { description: 'Removes an MCP server, and its tools with it.' })
+  @Mutation(() => McpServerPayload, { description: 'Removes an MCP server and its tools.' })
   removeMcpServer(
-    @Args('input', { type: () => McpServerRefInput, description: 'Which server.' }) { id }: McpServerRefInput,
+    @Args('input', { type: () => McpServerRefInput, description: 'The server.' }) { id }: McpServerRefInput,
     @Context() { member }: GraphqlContext,
   ) {
     return changed(member, () => this.servers.remove(member, id));
   }
 
-  @Mutation(() => McpServerPayload, { description: 'Lists the tools of an MCP server anew.' })
+  @Mutation(() => McpServerPayload, { description: 'Refreshes the tool list of an MCP server.' })
   refreshMcpServer(
-    @Args('input', { type: () => McpServerRefInput, description: 'Which server.' }) { id }: McpServerRefInput,
+    @Args('input', { type: () => McpServerRefInput, description: 'The server.' }) { id }: McpServerRefInput,
     @Context() { member }: GraphqlContext,
   ) {
     return changed(member, () => this.servers.refresh(member, id));
   }
 
   @Mutation(() => McpServerPayload, {
-    description: 'Accepts tools with the definition they have now, so that they are offered.',
+    description: 'Accepts tools with their current definitions, so that they are offered.',
   })
   acceptMcpTools(
-    @Args('input', { type: () => AcceptMcpToolsInput, description: 'Which tools.' }) input: AcceptMcpToolsInput,
+    @Args('input', { type: () => AcceptMcpToolsInput, description: 'The tools.' }) input: AcceptMcpToolsInput,
     @Context() { member }: GraphqlContext,
   ) {
     return changed(member, () => this.servers.accept(member, input.serverId, toAcceptance(input)));
   }
 
-  @Mutation(() => McpServerPayload, { description: 'Takes acceptance back: the tools are not offered any more.' })
+  @Mutation(() => McpServerPayload, {
+    description: 'Revokes the acceptance of tools, which are then no longer offered.',
+  })
   revokeMcpTools(
-    @Args('input', { type: () => RevokeMcpToolsInput, description: 'Which tools.' })
+    @Args('input', { type: () => RevokeMcpToolsInput, description: 'The tools.' })
     { serverId, names }: RevokeMcpToolsInput,
     @Context() { member }: GraphqlContext,
   ) {

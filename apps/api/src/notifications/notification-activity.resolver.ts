@@ -26,7 +26,7 @@ export class NotificationActivityResolver {
 
   @Subscription(() => NotificationModel, {
     description:
-      'Your notifications: first those that were not read, newest first (at most 100), then each one that is written or read. Reading elsewhere is told within 2 s. After a lost connection, begin anew.',
+      'Notifications of the caller: first the unread ones, newest first (at most 100), then each new or newly read one. Reads on other devices arrive within 2 s. After a lost connection, subscribe again.',
   })
   notificationActivity(@Args() { filter }: NotificationActivityArgs, @Context() context: GraphqlContext): Batches {
     this.viewers.enterOwn(context, 'notifications');

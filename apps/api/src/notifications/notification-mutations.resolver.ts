@@ -16,10 +16,10 @@ export class NotificationMutationsResolver {
   constructor(private readonly notifications: OwnNotifications) {}
 
   @Mutation(() => MarkNotificationReadPayload, {
-    description: 'Marks one of your notifications as read. May be repeated.',
+    description: 'Marks a notification of the caller as read. Idempotent.',
   })
   markNotificationRead(
-    @Args('input', { type: () => MarkNotificationReadInput, description: 'Which one.' })
+    @Args('input', { type: () => MarkNotificationReadInput, description: 'The notification.' })
     { id }: MarkNotificationReadInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -27,10 +27,10 @@ export class NotificationMutationsResolver {
   }
 
   @Mutation(() => MarkAllNotificationsReadPayload, {
-    description: 'Marks all of your notifications in this workspace as read.',
+    description: 'Marks all notifications of the caller in this workspace as read.',
   })
   markAllNotificationsRead(
-    @Args('input', { type: () => MarkAllNotificationsReadInput, description: 'Which ones.' })
+    @Args('input', { type: () => MarkAllNotificationsReadInput, description: 'The notifications.' })
     { upTo }: MarkAllNotificationsReadInput,
     @Context() { member }: GraphqlContext,
   ) {

@@ -4,38 +4,38 @@ import { UserError } from '../graphql/user-error.model.js';
 import { NotificationModel } from './notification.model.js';
 
 /** Which one. */
-@InputType({ description: 'One notification of your own.' })
+@InputType({ description: 'One notification of the caller.' })
 export class MarkNotificationReadInput {
   @Field(() => ID, { description: 'The notification.' })
   id!: string;
 }
 
 /** Which ones. */
-@InputType({ description: 'All of your notifications in this workspace.' })
+@InputType({ description: 'All notifications of the caller in this workspace.' })
 export class MarkAllNotificationsReadInput {
   @Field(() => ID, {
     nullable: true,
-    description: 'The newest one that was shown: what was written after it stays unread. Absent: all.',
+    description: 'The newest notification that was shown. Newer ones stay unread. Absent: all.',
   })
   upTo?: string | null;
 }
 
 /** What became of a mark. */
-@ObjectType({ description: 'The notification with its mark, or why there is none.' })
+@ObjectType({ description: 'The notification after the change, or the reasons why nothing changed.' })
 export class MarkNotificationReadPayload {
-  @Field(() => NotificationModel, { nullable: true, description: 'As it is now.' })
+  @Field(() => NotificationModel, { nullable: true, description: 'Its current state.' })
   notification?: NotificationModel;
 
-  @Field(() => [UserError], { description: 'Why nothing was marked; empty when it is read, now or before.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing was marked. Empty if it is read.' })
   userErrors!: UserError[];
 }
 
 /** What became of many marks. */
-@ObjectType({ description: 'How many were marked as read.' })
+@ObjectType({ description: 'The number of notifications that were marked as read.' })
 export class MarkAllNotificationsReadPayload {
-  @Field(() => Int, { nullable: true, description: 'How many had not been read.' })
+  @Field(() => Int, { nullable: true, description: 'How many were unread.' })
   marked?: number;
 
-  @Field(() => [UserError], { description: 'Why nothing was marked; empty when all are read.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing was marked. Empty if all are read.' })
   userErrors!: UserError[];
 }

@@ -11,10 +11,10 @@ export const NotificationTypeEnum = {
 
 registerEnumType(NotificationTypeEnum, {
   name: 'NotificationType',
-  description: 'What people are told of. The list may grow.',
+  description: 'The type of a notification. The list may grow.',
   valuesMap: {
-    JOB_COMPLETED: { description: 'A job has ended well.' },
-    JOB_FAILED: { description: 'A job has failed.' },
+    JOB_COMPLETED: { description: 'A job completed.' },
+    JOB_FAILED: { description: 'A job failed.' },
     INPUT_NEEDED: { description: 'A job, or a sub-job of it, waits for a person.' },
   },
 });

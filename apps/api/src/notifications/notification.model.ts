@@ -5,28 +5,28 @@ import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { NotificationTypeEnum } from './notification.enums.js';
 
 /** One thing that one was told. What is computed is added by `NotificationFieldsResolver`. */
-@ObjectType('Notification', { description: 'Something that happened to a job of yours while nobody watched it.' })
+@ObjectType('Notification', { description: "An event of the user's job that no viewer saw live." })
 export class NotificationModel {
-  @Field(() => ID, { description: 'The id it is marked as read by.' })
+  @Field(() => ID, { description: 'Its id, for `markNotificationRead`.' })
   id!: string;
 
   @Field(() => NotificationTypeEnum, { description: 'What happened.' })
   type!: string;
 
-  @Field(() => ID, { description: 'The job that has ended, or that asks; the latter may be a sub-job.' })
+  @Field(() => ID, { description: 'The job that ended or waits. A waiting one may be a sub-job.' })
   jobId!: string;
 
-  @Field(() => ID, { description: 'The job that a person started: the same one, unless that one is a sub-job.' })
+  @Field(() => ID, { description: 'The root job. Equals `jobId` unless that job is a sub-job.' })
   rootJobId!: string;
 
-  @Field(() => ID, { nullable: true, description: 'The thread of the root job (our id).' })
+  @Field(() => ID, { nullable: true, description: 'The thread of the root job (server id).' })
   threadId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The request that waits for a person; null: it is about an end.' })
+  @Field(() => ID, { nullable: true, description: 'The request that waits for a person. Null: the job ended.' })
   interruptId!: string | null;
 
   @Field(() => String, {
-    description: 'What is asked; else what the thread is called now, or the workflow. May be empty.',
+    description: 'The title of the request, else of the thread or the workflow. May be empty.',
   })
   title!: string;
 

@@ -5,9 +5,9 @@ import type { NotificationType } from '#jobs';
 import { PageArgs } from '../graphql/connections/page.args.js';
 import { NotificationTypeEnum } from './notification.enums.js';
 
-@InputType({ description: 'Compares what a notification tells of.' })
+@InputType({ description: 'Compares the type of a notification.' })
 class NotificationTypeFilter {
-  @Field(() => NotificationTypeEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => NotificationTypeEnum, { nullable: true, description: 'Equals this id.' })
   eq?: NotificationType | null;
 
   @Field(() => [NotificationTypeEnum], { nullable: true, description: 'Is one of these.' })
@@ -15,25 +15,31 @@ class NotificationTypeFilter {
 }
 
 /** Which notifications. */
-@InputType({ description: 'Which notifications a list shows; every member narrows it.' })
+@InputType({ description: 'Filters for notifications. All given fields must match.' })
 export class NotificationFilterInput {
-  @Field(() => Boolean, { nullable: true, description: 'Only those that were read, or only those that were not.' })
+  @Field(() => Boolean, { nullable: true, description: 'True: only read ones. False: only unread ones.' })
   read?: boolean | null;
 
-  @Field(() => NotificationTypeFilter, { nullable: true, description: 'By what they tell of.' })
+  @Field(() => NotificationTypeFilter, { nullable: true, description: 'By type.' })
   type?: NotificationTypeFilter | null;
 }
 
 /** Arguments of `notifications`. */
 @ArgsType()
 export class NotificationsArgs extends PageArgs {
-  @Field(() => NotificationFilterInput, { nullable: true, description: 'Which ones; absent: all of your own.' })
+  @Field(() => NotificationFilterInput, {
+    nullable: true,
+    description: 'Filters. Absent: all notifications of the caller.',
+  })
   filter?: NotificationFilterInput | null;
 }
 
 /** Arguments of `notificationActivity`. */
 @ArgsType()
 export class NotificationActivityArgs {
-  @Field(() => NotificationFilterInput, { nullable: true, description: 'Which ones; absent: all of your own.' })
+  @Field(() => NotificationFilterInput, {
+    nullable: true,
+    description: 'Filters. Absent: all notifications of the caller.',
+  })
   filter?: NotificationFilterInput | null;
 }

@@ -21,8 +21,7 @@ export class NotificationsResolver {
 
   @Query(() => NotificationConnection, {
     name: 'notifications',
-    description:
-      'What happened to your jobs while nobody watched them, newest first. Of each user the newest 1,000 are kept.',
+    description: "Notifications about the caller's jobs, newest first. The newest 1,000 of each user are kept.",
     complexity: pageCost,
   })
   async list(
@@ -47,12 +46,12 @@ export class NotificationsResolver {
     return readAt !== null;
   }
 
-  @ResolveField(() => JobModel, { nullable: true, description: 'The job that has ended, or that asks.' })
+  @ResolveField(() => JobModel, { nullable: true, description: 'The job that ended or waits.' })
   job({ jobId }: Notification, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
     return loaders.jobs.load(jobId);
   }
 
-  @ResolveField(() => InterruptModel, { nullable: true, description: 'The request, as it is now.' })
+  @ResolveField(() => InterruptModel, { nullable: true, description: 'The request in its current state.' })
   interrupt({ interruptId }: Notification, _: unknown, { loaders }: GraphqlContext): Promise<Interrupt | null> | null {
     return interruptId === null ? null : loaders.interrupts.load(interruptId);
   }

@@ -19,7 +19,7 @@ const interrupt: z.ZodType<InterruptReply> = z.object({
   nodeId: z.string().exactOptional(),
   path: z.array(z.string()),
   title: z.string(),
-  request: z.record(z.string(), z.unknown()).meta({ description: 'What is shown to whoever decides; by kind.' }),
+  request: z.record(z.string(), z.unknown()).meta({ description: 'The content of the request, by kind.' }),
   decidableBy: z.enum(decidableBy),
   fourEyes: z.boolean(),
   adminRequired: z.boolean(),

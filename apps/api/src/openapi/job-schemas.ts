@@ -79,7 +79,7 @@ const admissionAbort: z.ZodType<AdmissionAbortReply> = z.object({
 });
 
 const claim: z.ZodType<Claim> = z.object({
-  claimToken: z.string().meta({ description: 'Told once.' }),
+  claimToken: z.string().meta({ description: 'Returned only once.' }),
   call: z.object({
     id: z.string(),
     name: z.string(),

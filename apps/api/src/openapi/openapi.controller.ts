@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import { AppError } from '#platform';
 
 import { docsFiles, docsHtml, docsPolicy, docsScript } from './docs-page.js';
-import { type Doors, doors } from './doors.js';
+import { type Endpoints, endpoints } from './endpoints.js';
 import { type OpenApiDocument, toDocument } from './to-document.js';
 
 /** What the API is, for programs and for people. No credential is asked for: it says nothing about anybody. */
@@ -13,8 +13,8 @@ export class OpenApiController {
   private readonly document = toDocument();
 
   @Get()
-  index(): Doors {
-    return doors;
+  index(): Endpoints {
+    return endpoints;
   }
 
   @Get('openapi.json')

@@ -4,7 +4,7 @@ import { humanInputActions } from '#tools';
 
 import type { ReadinessReport } from '../health/readiness.js';
 import type { DeadToolCallReply } from '../tool-queue/to-dead-tool-call.js';
-import type { Doors } from './doors.js';
+import type { Endpoints } from './endpoints.js';
 
 const letter: z.ZodType<Omit<DeadToolCallReply, 'reason'>> = z.object({
   id: z.string(),
@@ -44,10 +44,10 @@ const startWorkflow = z.object({
   admissionId: z.string().optional().meta({ description: 'As the header `Idempotency-Key`.' }),
 });
 
-const index: z.ZodType<Doors> = z.object({
+const index: z.ZodType<Endpoints> = z.object({
   name: z.string(),
   about: z.string(),
-  doors: z.record(z.string(), z.string()).meta({ description: 'Paths, by what is spoken there.' }),
+  endpoints: z.record(z.string(), z.string()).meta({ description: 'Paths, by protocol.' }),
 });
 
 /** Workflows, the queue of isolated tools, health, and the other API. */
@@ -64,7 +64,7 @@ export const operationSchemas = {
   DeadToolCall: letter,
   DeadToolCallPage: z.object({ deadToolCalls: z.array(letter), nextCursor: z.string().nullable() }),
   CancelledCall: z.object({ state: z.enum(['cancelled', 'stopping', 'settled', 'not_found']) }),
-  Doors: index,
+  Endpoints: index,
   Alive: z.object({ status: z.literal('ok') }),
   Readiness: ready,
   GraphqlRequest: z.object({

@@ -19,7 +19,7 @@ export interface RouteReply {
   readonly media?: Readonly<Record<string, string>>;
 }
 
-/** One route of the REST doors, as the document describes it. Parameters of the path follow from the path. */
+/** One route of the REST endpoints, as the document describes it. Parameters of the path follow from the path. */
 export interface Route {
   readonly method: 'get' | 'post';
   /** As OpenAPI writes it: `/api/jobs/{id}`. */

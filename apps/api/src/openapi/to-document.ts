@@ -23,7 +23,7 @@ export interface OpenApiDocument {
   readonly [member: string]: unknown;
 }
 
-/** The REST doors as an OpenAPI document. The same at each call. */
+/** The REST endpoints as an OpenAPI document. The same at each call. */
 export function toDocument(): OpenApiDocument {
   const paths: Record<string, Record<string, { readonly operationId: string }>> = {};
   for (const group of groups)
@@ -56,19 +56,19 @@ export function toDocument(): OpenApiDocument {
 
 /** What a status means, whichever route answers so. */
 const refusals: Readonly<Record<number, string>> = {
-  400: 'The request is not understood.',
-  401: 'There is no credential, or it does not hold.',
+  400: 'The request is invalid.',
+  401: 'The credential is missing or invalid.',
   403: 'The credential does not allow this.',
-  404: 'There is no such thing, or not for this credential.',
-  409: 'It does not fit what there is by now.',
-  410: 'It is too late.',
-  413: 'It is too large.',
-  422: 'It is understood, and cannot be done.',
-  429: 'Too many requests; `Retry-After` says when to come back.',
-  500: 'It failed.',
-  501: 'It is switched off on this server.',
-  503: 'The server is busy; `Retry-After` says when to come back.',
-  504: 'It takes longer than a reply is held; the job goes on.',
+  404: 'Not found, or not visible to this credential.',
+  409: 'The request conflicts with the current state.',
+  410: 'The request expired.',
+  413: 'The request is too large.',
+  422: 'The request is well-formed but cannot be processed.',
+  429: 'Too many requests. Retry after `Retry-After`.',
+  500: 'Internal error.',
+  501: 'The feature is disabled on this server.',
+  503: 'The server is busy. Retry after `Retry-After`.',
+  504: 'The response took too long. The job continues in the background.',
 };
 
 function toRefusals(status: string, description: string) {

@@ -5,7 +5,7 @@ import { UserError } from '../graphql/user-error.model.js';
 
 /** A place to ask for models that a workspace has set up. */
 @ObjectType('ModelProvider', {
-  description: 'A place to ask for models that the workspace has set up, without its key.',
+  description: 'A model provider of the workspace, without its key.',
 })
 export class ModelProviderModel {
   @Field(() => ID, { description: 'Its id.' })
@@ -14,26 +14,26 @@ export class ModelProviderModel {
   @Field(() => String, { description: 'Its name, unique in the workspace.' })
   name!: string;
 
-  @Field(() => String, { description: 'Where it is: the part before `/chat/completions`.' })
+  @Field(() => String, { description: 'Its base URL, the part before `/chat/completions`.' })
   baseUrl!: string;
 
   @Field(() => String, { description: 'The model used when a request names none.' })
   defaultModel!: string;
 
-  @Field(() => String, { nullable: true, description: 'The last four characters of its key; null when it needs none.' })
+  @Field(() => String, { nullable: true, description: 'The last four characters of its key. Null: no key.' })
   keyHint!: string | null;
 
   @Field(() => Boolean, { description: "Whether the workspace's jobs use it." })
   isDefault!: boolean;
 
-  @Field(() => DateTime, { description: 'When it was set up.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
   @Field(() => DateTime, { description: 'When it last changed.' })
   updatedAt!: number;
 }
 
-@InputType({ description: 'A provider to set up. The first of a workspace becomes its default.' })
+@InputType({ description: 'The provider to create. The first of a workspace becomes its default.' })
 export class CreateModelProviderInput {
   @Field(() => String, { description: 'Its name, 1 to 100 characters, unique in the workspace.' })
   name!: string;
@@ -46,7 +46,7 @@ export class CreateModelProviderInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'Its key; stored encrypted, never shown again. Absent: it needs none.',
+    description: 'Its API key, stored encrypted and never shown again. Absent: it needs none.',
   })
   apiKey?: string | null;
 
@@ -54,35 +54,37 @@ export class CreateModelProviderInput {
   isDefault?: boolean | null;
 }
 
-@InputType({ description: 'What changes about a provider; what is absent stays.' })
+@InputType({ description: 'The changes of a provider. Absent fields stay.' })
 export class UpdateModelProviderInput {
-  @Field(() => ID, { description: 'Which provider.' })
+  @Field(() => ID, { description: 'The provider to act on.' })
   id!: string;
 
   @Field(() => String, { nullable: true, description: 'Its name.' })
   name?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Where it is. Another host needs the key again.' })
+  @Field(() => String, { nullable: true, description: 'Its base URL. A new host requires the key again.' })
   baseUrl?: string | null;
 
   @Field(() => String, { nullable: true, description: 'The model used when a request names none.' })
   defaultModel?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Its new key; null takes the key away.' })
+  @Field(() => String, { nullable: true, description: 'Its new key. Null removes the key.' })
   apiKey?: string | null;
 }
 
-@InputType({ description: 'Which provider.' })
+@InputType({ description: 'The provider to act on.' })
 export class ModelProviderRefInput {
   @Field(() => ID, { description: 'The provider.' })
   id!: string;
 }
 
-@ObjectType({ description: 'The provider as it is now (or was, when deleted), or why nothing changed.' })
+@ObjectType({
+  description: 'The provider after the change (before it, if deleted), or the reasons why nothing changed.',
+})
 export class ModelProviderPayload {
   @Field(() => ModelProviderModel, { nullable: true, description: 'The provider.' })
   modelProvider?: ModelProviderModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

@@ -29,7 +29,7 @@ export class ModelProvidersResolver {
     return this.providers.list(scope);
   }
 
-  @Mutation(() => ModelProviderPayload, { description: 'Sets up a model provider.' })
+  @Mutation(() => ModelProviderPayload, { description: 'Creates a model provider.' })
   createModelProvider(
     @Args('input', { type: () => CreateModelProviderInput, description: 'The provider.' })
     input: CreateModelProviderInput,
@@ -40,9 +40,9 @@ export class ModelProvidersResolver {
     return changed(member, () => this.providers.create(scope, fresh));
   }
 
-  @Mutation(() => ModelProviderPayload, { description: 'Changes a model provider.' })
+  @Mutation(() => ModelProviderPayload, { description: 'Updates a model provider.' })
   updateModelProvider(
-    @Args('input', { type: () => UpdateModelProviderInput, description: 'What changes.' })
+    @Args('input', { type: () => UpdateModelProviderInput, description: 'The changes.' })
     input: UpdateModelProviderInput,
     @Context() { member, scope }: GraphqlContext,
   ) {
@@ -52,17 +52,19 @@ export class ModelProvidersResolver {
     return changed(member, () => this.providers.update(scope, id, { ...texts, apiKey: key }));
   }
 
-  @Mutation(() => ModelProviderPayload, { description: 'Deletes a model provider, and its key with it.' })
+  @Mutation(() => ModelProviderPayload, { description: 'Deletes a model provider and its key.' })
   deleteModelProvider(
-    @Args('input', { type: () => ModelProviderRefInput, description: 'Which provider.' }) { id }: ModelProviderRefInput,
+    @Args('input', { type: () => ModelProviderRefInput, description: 'The provider to act on.' })
+    { id }: ModelProviderRefInput,
     @Context() { member, scope }: GraphqlContext,
   ) {
     return changed(member, () => this.providers.delete(scope, id));
   }
 
-  @Mutation(() => ModelProviderPayload, { description: "Makes a provider the one that the workspace's jobs use." })
+  @Mutation(() => ModelProviderPayload, { description: 'Makes a provider the default of the workspace.' })
   setDefaultModelProvider(
-    @Args('input', { type: () => ModelProviderRefInput, description: 'Which provider.' }) { id }: ModelProviderRefInput,
+    @Args('input', { type: () => ModelProviderRefInput, description: 'The provider to act on.' })
+    { id }: ModelProviderRefInput,
     @Context() { member, scope }: GraphqlContext,
   ) {
     return changed(member, () => this.providers.setDefault(scope, id));

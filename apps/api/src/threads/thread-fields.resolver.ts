@@ -40,7 +40,7 @@ export class MessageFieldsResolver {
     return toNodeId('Message', id);
   }
 
-  @ResolveField(() => JobModel, { nullable: true, description: 'The job that writes, or wrote, this answer.' })
+  @ResolveField(() => JobModel, { nullable: true, description: 'The job that writes this message.' })
   job({ jobId }: Message, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> | null {
     return jobId === null ? null : loaders.jobs.load(jobId);
   }

@@ -9,28 +9,28 @@ import { WhenBusyEnum } from '../jobs/job.enums.js';
 /** A conversation. */
 @ObjectType('Thread', { implements: () => [Node], description: 'A conversation.' })
 export class ThreadModel extends Node {
-  @Field(() => ID, { description: 'Our id of the thread.' })
+  @Field(() => ID, { description: 'The server id of the thread.' })
   id!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The id that a client gave it, if any; works wherever a thread is named.',
+    description: "The client's own id, if any. Accepted wherever a thread id is.",
   })
   clientId!: string | null;
 
-  @Field(() => String, { description: 'Its name; at first the beginning of what was said.' })
+  @Field(() => String, { description: 'Its name. By default the beginning of the first message.' })
   title!: string;
 
-  @Field(() => ID, { description: 'The user who began it.' })
+  @Field(() => ID, { description: 'The user who created it.' })
   createdBy!: string;
 
   @Field(() => WhenBusyEnum, {
     nullable: true,
-    description: 'What a start does while a job is active; null: what the workspace says.',
+    description: 'What a start does while a job is active. Null: the setting of the workspace.',
   })
   whenBusy!: string | null;
 
-  @Field(() => DateTime, { description: 'When it was begun.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
   @Field(() => DateTime, { description: 'When it last changed.' })
@@ -43,13 +43,13 @@ export class MessageModel extends Node {
   @Field(() => ID, { description: 'Our id of the message.' })
   id!: string;
 
-  @Field(() => ID, { description: 'The thread it stands in.' })
+  @Field(() => ID, { description: 'The thread of the message.' })
   threadId!: string;
 
   @Field(() => Int, { description: '1, 2, 3 … within the thread: the order of the conversation.' })
   position!: number;
 
-  @Field(() => String, { description: 'Who speaks: `user`, `assistant`, `system` or `tool`.' })
+  @Field(() => String, { description: 'Its role: `user`, `assistant`, `system` or `tool`.' })
   role!: string;
 
   @Field(() => String, { nullable: true, description: 'The id that a client gave it, if any.' })
@@ -57,14 +57,14 @@ export class MessageModel extends Node {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'What is said: text, or pieces in the shape of OpenAI. The answer of a job is the text of that job.',
+    description: "Its content: text, or parts in OpenAI's format. For the response of a job: the text of the job.",
   })
   content!: unknown;
 
-  @Field(() => ID, { nullable: true, description: 'The job that writes, or wrote, this answer.' })
+  @Field(() => ID, { nullable: true, description: 'The job that writes this message.' })
   jobId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The user who said it; null for answers.' })
+  @Field(() => ID, { nullable: true, description: 'The user who wrote it. Null for responses.' })
   createdBy!: string | null;
 
   @Field(() => DateTime, { description: 'When it entered the conversation.' })

@@ -20,9 +20,9 @@ export class ThreadsResolver {
     private readonly service: ThreadsService,
   ) {}
 
-  @Query(() => ThreadModel, { nullable: true, description: 'A thread; null when there is none that one may see.' })
+  @Query(() => ThreadModel, { nullable: true, description: 'A thread. Null: not found.' })
   thread(
-    @Args('id', { type: () => ID, description: "Our id of the thread, or the client's own." }) id: string,
+    @Args('id', { type: () => ID, description: "The server id of the thread, or the client's own id." }) id: string,
     @Context() { scope }: GraphqlContext,
   ): Promise<Thread | null> {
     return this.threads.findInScope(scope, id);
@@ -30,7 +30,7 @@ export class ThreadsResolver {
 
   @Query(() => ThreadConnection, {
     name: 'threads',
-    description: 'Threads that one may see, newest first.',
+    description: 'Threads that the caller may see, newest first.',
     complexity: pageCost,
   })
   list(@Args() args: ThreadsArgs, @Context() { scope }: GraphqlContext): Promise<ConnectionOf<Thread>> {
@@ -39,7 +39,7 @@ export class ThreadsResolver {
 
   @Query(() => MessageConnection, {
     nullable: true,
-    description: 'The messages of a thread, oldest first; null when there is no such thread that one may see.',
+    description: 'The messages of a thread, oldest first. Null: not found.',
     complexity: pageCost,
   })
   async messages(
@@ -50,7 +50,7 @@ export class ThreadsResolver {
     return thread === null ? null : this.pages.messagesOf(loaders, thread.id, args);
   }
 
-  @Mutation(() => ThreadPayload, { description: 'Begins an empty thread. `startChat` begins one by itself.' })
+  @Mutation(() => ThreadPayload, { description: 'Creates an empty thread. `startChat` creates one if needed.' })
   createThread(
     @Args('input', { type: () => CreateThreadInput, description: 'The thread.' })
     { title, clientId }: CreateThreadInput,
@@ -61,9 +61,9 @@ export class ThreadsResolver {
     }));
   }
 
-  @Mutation(() => ThreadPayload, { description: 'Gives a thread another name.' })
+  @Mutation(() => ThreadPayload, { description: 'Renames a thread.' })
   renameThread(
-    @Args('input', { type: () => RenameThreadInput, description: 'Which thread, and its name.' })
+    @Args('input', { type: () => RenameThreadInput, description: 'The thread and its new name.' })
     input: RenameThreadInput,
     @Context() { member }: GraphqlContext,
   ) {

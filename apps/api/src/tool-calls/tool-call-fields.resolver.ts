@@ -31,7 +31,7 @@ export class ToolCallFieldsResolver {
     return result === null ? null : projectResult(result, 'ui', resultBytes ?? undefined);
   }
 
-  @ResolveField(() => JobModel, { nullable: true, description: 'The job that asked for it.' })
+  @ResolveField(() => JobModel, { nullable: true, description: 'The job of the call.' })
   job({ jobId }: ToolCallRecord, _: unknown, { loaders }: GraphqlContext): Promise<Job | null> {
     return loaders.jobs.load(jobId);
   }
@@ -39,7 +39,7 @@ export class ToolCallFieldsResolver {
   @ResolveField(() => ToolCallContent, {
     nullable: true,
     description:
-      'All of it: for administrators, and for the user whose job it is; null for others. What administrators open is audited.',
+      'The complete content, for admins and for the requester of the job; null for others. Reads by admins are audited.',
     complexity: 50,
   })
   content(

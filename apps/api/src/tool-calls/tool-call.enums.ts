@@ -10,10 +10,10 @@ export const ToolCallOrderFieldEnum = { TIME: 'time', DURATION: 'duration' } as 
 
 registerEnumType(ToolCallOrderFieldEnum, {
   name: 'ToolCallOrderField',
-  description: 'What a list of calls goes by.',
+  description: 'The order of a list of calls.',
   valuesMap: {
-    TIME: { description: 'When the model had asked.' },
-    DURATION: { description: 'How long the tool ran. Only calls that ran are in such a list.' },
+    TIME: { description: 'When the model requested it.' },
+    DURATION: { description: 'How long the tool ran. The list contains only calls that ran.' },
   },
 });
 
@@ -39,12 +39,12 @@ export const ToolCallDimensionEnum = {
 
 registerEnumType(ToolCallDimensionEnum, {
   name: 'ToolCallDimension',
-  description: 'What calls are grouped by.',
+  description: 'A dimension to group calls by.',
   valuesMap: {
     TOOL: { description: 'Their tool.' },
-    USER: { description: 'The user whose job asked.' },
-    STATUS: { description: 'Where they stand.' },
-    TIME: { description: 'The piece of time in which the model had asked.' },
+    USER: { description: 'The user who started the job.' },
+    STATUS: { description: 'Their status.' },
+    TIME: { description: "The interval of the model's request." },
   },
 });
 
@@ -58,7 +58,7 @@ export const TimeBucketEnum = {
 
 registerEnumType(TimeBucketEnum, {
   name: 'TimeBucket',
-  description: 'Pieces of time, in UTC; weeks begin on Monday.',
+  description: 'Intervals in UTC. Weeks begin on Monday.',
   valuesMap: {
     MINUTE: { description: 'Minutes.' },
     HOUR: { description: 'Hours.' },

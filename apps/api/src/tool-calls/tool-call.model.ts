@@ -15,7 +15,7 @@ export class ToolCallError {
   })
   phase!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'What went wrong, in one word, where the tool says so.' })
+  @Field(() => String, { nullable: true, description: 'An error code, if the tool gave one.' })
   code!: string | null;
 
   @Field(() => String, { description: 'What the model read.' })
@@ -24,7 +24,7 @@ export class ToolCallError {
   @Field(() => String, {
     nullable: true,
     description:
-      'Why in truth, where the model read that there is no such tool: for those who may read the policy, and null for others.',
+      'The actual reason when the model read that the tool does not exist. Null unless the caller may read the policy.',
   })
   reason!: string | null;
 }
@@ -32,13 +32,13 @@ export class ToolCallError {
 /** One call of a tool, from the ledger. */
 @ObjectType({
   implements: () => [Node],
-  description: 'One call of a tool: there is one for each that a model ever asked for.',
+  description: 'One tool call requested by a model.',
 })
 export class ToolCall extends Node {
-  @Field(() => ID, { description: 'Our id of the call.' })
+  @Field(() => ID, { description: 'The server id of the call.' })
   id!: string;
 
-  @Field(() => ID, { description: 'The job that asked for it.' })
+  @Field(() => ID, { description: 'The job of the call.' })
   jobId!: string;
 
   @Field(() => ID, { nullable: true, description: 'The thread of that job.' })
@@ -50,13 +50,13 @@ export class ToolCall extends Node {
   @Field(() => ID, { nullable: true, description: 'The user who started that job; null for Nightshift itself.' })
   createdBy!: string | null;
 
-  @Field(() => String, { description: 'The id the model knows the call by; unique within its job.' })
+  @Field(() => String, { description: 'The call id that the model uses, unique within the job.' })
   callId!: string;
 
-  @Field(() => Int, { description: 'The round that asked for it.' })
+  @Field(() => Int, { description: 'The round that requested it.' })
   round!: number;
 
-  @Field(() => Int, { description: '1, 2, 3 … in the order in which the round asked.' })
+  @Field(() => Int, { description: "1, 2, 3 … in the order of the round's requests." })
   ordinal!: number;
 
   @Field(() => String, { description: 'Name of the tool.' })
@@ -64,23 +64,23 @@ export class ToolCall extends Node {
 
   @Field(() => String, {
     description:
-      'JSON text of what the call was run with, or is going to be: as the model wrote it, or as a person approved it; `{"_omitted":true,"bytes":N}` when it was too large.',
+      'The arguments as JSON text: as the model wrote them, or as a person approved them. `{"_omitted":true,"bytes":N}` if too large.',
   })
   arguments!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: 'What the model had proposed, where a person made something else of it; null: `arguments` says it.',
+    description: 'The arguments that the model proposed, if a person edited them. Null: not edited.',
   })
   proposedArguments!: string | null;
 
-  @Field(() => ToolCallStatusEnum, { description: 'Where the call stands.' })
+  @Field(() => ToolCallStatusEnum, { description: 'The status of the call.' })
   status!: string;
 
-  @Field(() => String, { description: 'What calling twice would do: `pure`, `idempotent` or `once`.' })
+  @Field(() => String, { description: 'The effect of repeating the call: `pure`, `idempotent` or `once`.' })
   effect!: string;
 
-  @Field(() => ToolSortEnum, { description: 'What kind of thing answers it.' })
+  @Field(() => ToolSortEnum, { description: 'What kind of tool runs it.' })
   runtime!: string;
 
   @Field(() => String, { description: 'Where it runs: `worker`, `queue` (isolated) or `client`.' })
@@ -95,7 +95,7 @@ export class ToolCall extends Node {
   @Field(() => String, {
     nullable: true,
     description:
-      'Who let it run, or did not: `policy`, `person`, `grant`, `denied`, `expired`, `blocked` or `withdrawn`; null: nobody was asked.',
+      'How it was approved or refused: `policy`, `person`, `grant`, `denied`, `expired`, `blocked` or `withdrawn`. Null: no approval was needed.',
   })
   approval!: string | null;
 
@@ -107,7 +107,7 @@ export class ToolCall extends Node {
 
   @Field(() => String, {
     nullable: true,
-    description: 'What the tool answered, cut to 32 KiB; null unless it completed. All of it is in `content`.',
+    description: 'The result, truncated to 32 KiB. Null unless COMPLETED. `content` has the complete result.',
   })
   result!: string | null;
 
@@ -117,7 +117,7 @@ export class ToolCall extends Node {
   @Field(() => ToolCallError, { nullable: true, description: 'Why there is no result.' })
   error!: ToolCallError | null;
 
-  @Field(() => DateTime, { description: 'When the model had asked.' })
+  @Field(() => DateTime, { description: 'When the model requested it.' })
   createdAt!: number;
 
   @Field(() => DateTime, { nullable: true, description: 'When the tool started.' })
@@ -128,7 +128,7 @@ export class ToolCall extends Node {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How long the tool ran, in ms; null while it runs, if it never did, and if nobody saw its end.',
+    description: 'How long the tool ran, in ms. Null while it runs, if it never ran, and if its end is unknown.',
   })
   durationMs!: number | null;
 }
@@ -142,30 +142,30 @@ export class ToolCallResultPart {
   @Field(() => String, { description: 'The part.' })
   text!: string;
 
-  @Field(() => Int, { description: 'Where it begins.' })
+  @Field(() => Int, { description: 'The offset of this part.' })
   offset!: number;
 
-  @Field(() => Int, { nullable: true, description: 'Where to go on; null: this was the end.' })
+  @Field(() => Int, { nullable: true, description: 'The offset of the next part. Null: this is the end.' })
   nextOffset!: number | null;
 
-  @Field(() => Int, { description: 'Length of the whole result, as far as it is kept.' })
+  @Field(() => Int, { description: 'Length of the stored result.' })
   totalCharacters!: number;
 }
 
 /** All that is kept of a call. */
 @ObjectType({
-  description: 'All that is kept of a call: arguments as proposed, as approved and as executed, and its whole result.',
+  description: 'The complete content of a call: the proposed, approved and executed arguments, and the result.',
 })
 export class ToolCallContent {
-  @Field(() => String, { description: 'As the model proposed them.' })
+  @Field(() => String, { description: 'The arguments as the model proposed them.' })
   proposedArguments!: string;
 
-  @Field(() => String, { nullable: true, description: 'As a person approved them; null: nobody was asked.' })
+  @Field(() => String, { nullable: true, description: 'The arguments as approved. Null: no approval was needed.' })
   approvedArguments!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'As they were handed to the tool; null: it never started.' })
+  @Field(() => String, { nullable: true, description: 'The arguments passed to the tool. Null: it never started.' })
   executedArguments!: string | null;
 
-  @Field(() => ToolCallResultPart, { nullable: true, description: 'The part that was asked for; null: no result.' })
+  @Field(() => ToolCallResultPart, { nullable: true, description: 'The requested part. Null: no result.' })
   result!: ToolCallResultPart | null;
 }

@@ -13,25 +13,25 @@ import {
   ToolCallOrderFieldEnum,
 } from './tool-call.enums.js';
 
-@InputType({ description: 'Compares where a call stands.' })
+@InputType({ description: 'Compares the status of a call.' })
 class ToolCallStatusFilter {
-  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'Equals this id.' })
   eq?: ToolCallStatus | null;
 
   @Field(() => [ToolCallStatusEnum], { nullable: true, description: 'Is one of these.' })
   in?: ToolCallStatus[] | null;
 }
 
-@InputType({ description: 'Compares what answers a call.' })
+@InputType({ description: 'Compares what runs a call.' })
 class ToolSortFilter {
-  @Field(() => ToolSortEnum, { nullable: true, description: 'Is this one.' })
+  @Field(() => ToolSortEnum, { nullable: true, description: 'Equals this id.' })
   eq?: ToolSort | null;
 
   @Field(() => [ToolSortEnum], { nullable: true, description: 'Is one of these.' })
   in?: ToolSort[] | null;
 }
 
-@InputType({ description: 'Compares why a call has no result; all that is given must hold.' })
+@InputType({ description: 'Compares the error of a call. All given fields must match.' })
 class ToolCallErrorFilter {
   @Field(() => String, {
     nullable: true,
@@ -45,14 +45,14 @@ class ToolCallErrorFilter {
   @Field(() => String, {
     nullable: true,
     description:
-      'Words of its message: all of them, whole, in any order and case, among the first 1,000 characters. At most 200 characters.',
+      'Whole words of the message, in any order and case, within its first 1,000 characters. All must match. At most 200 characters.',
   })
   text?: string | null;
 }
 
 @InputType({ description: 'Compares a length of time in ms.' })
 class DurationFilter {
-  @Field(() => Int, { nullable: true, description: 'So long or longer.' })
+  @Field(() => Int, { nullable: true, description: 'At least this long.' })
   gte?: number | null;
 
   @Field(() => Int, { nullable: true, description: 'Shorter than this.' })
@@ -60,9 +60,9 @@ class DurationFilter {
 }
 
 /** Which calls. */
-@InputType({ description: 'Which calls; every member narrows it.' })
+@InputType({ description: 'Filters for calls. All given fields must match.' })
 export class ToolCallFilterInput {
-  @Field(() => IdFilter, { nullable: true, description: 'By the user whose job asked.' })
+  @Field(() => IdFilter, { nullable: true, description: 'By the user who started the job.' })
   createdBy?: IdFilter | null;
 
   @Field(() => IdFilter, { nullable: true, description: 'By thread (our id).' })
@@ -76,26 +76,26 @@ export class ToolCallFilterInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'By tool: a name, or a pattern in which `*` stands for any run of characters and `?` for one.',
+    description: 'By tool: a name, or a pattern with `*` for any characters and `?` for one.',
   })
   tool?: string | null;
 
-  @Field(() => ToolSortFilter, { nullable: true, description: 'By what answers.' })
+  @Field(() => ToolSortFilter, { nullable: true, description: 'By what runs the call.' })
   runtime?: ToolSortFilter | null;
 
   @Field(() => ToolCallStatusFilter, { nullable: true, description: 'By status.' })
   status?: ToolCallStatusFilter | null;
 
-  @Field(() => ToolCallErrorFilter, { nullable: true, description: 'By what went wrong.' })
+  @Field(() => ToolCallErrorFilter, { nullable: true, description: 'By error.' })
   error?: ToolCallErrorFilter | null;
 
   @Field(() => ID, {
     nullable: true,
-    description: 'By who decided about it: the id of a user, or a principal such as `user:<id>` or `key:<id>`.',
+    description: 'By who decided: the id of a user, or a principal such as `user:<id>` or `key:<id>`.',
   })
   approver?: string | null;
 
-  @Field(() => DateTimeFilter, { nullable: true, description: 'By the instant at which the model had asked.' })
+  @Field(() => DateTimeFilter, { nullable: true, description: "By the time of the model's request." })
   createdAt?: DateTimeFilter | null;
 
   @Field(() => DurationFilter, { nullable: true, description: 'By how long the tool ran.' })
@@ -104,7 +104,7 @@ export class ToolCallFilterInput {
   @Field(() => [String], {
     nullable: true,
     description:
-      'By arguments, at most 3 conditions that must all hold: a path, `=`, and a JSON text, number, boolean or null, such as `$.to = "x"` or `$.items[0].id = 7`. As proposed or as approved; the first 32 values of a call can be found.',
+      'By arguments: at most 3 conditions, all of which must match. Each is a path, `=`, and a JSON text, number, boolean or null, such as `$.to = "x"` or `$.items[0].id = 7`. Matches proposed and approved arguments; only the first 32 values of a call are indexed.',
   })
   argument?: string[] | null;
 }
@@ -112,20 +112,23 @@ export class ToolCallFilterInput {
 /** The order of a list of calls. */
 @InputType({ description: 'The order of a list of calls.' })
 export class ToolCallOrderInput {
-  @Field(() => ToolCallOrderFieldEnum, { description: 'What it goes by.' })
+  @Field(() => ToolCallOrderFieldEnum, { description: 'The field to order by.' })
   field!: ToolCallOrder['by'];
 
-  @Field(() => OrderDirectionEnum, { defaultValue: 'desc', description: 'In which direction.' })
+  @Field(() => OrderDirectionEnum, { defaultValue: 'desc', description: 'The direction.' })
   direction!: ToolCallOrder['direction'];
 }
 
 /** Arguments of `toolCalls`. */
 @ArgsType()
 export class ToolCallsArgs extends PageArgs {
-  @Field(() => ToolCallFilterInput, { nullable: true, description: 'Which calls; absent: all that one may see.' })
+  @Field(() => ToolCallFilterInput, {
+    nullable: true,
+    description: 'Filters. Absent: all calls that the caller may see.',
+  })
   filter?: ToolCallFilterInput | null;
 
-  @Field(() => ToolCallOrderInput, { nullable: true, description: 'Their order; absent: the newest first.' })
+  @Field(() => ToolCallOrderInput, { nullable: true, description: 'The order. Absent: newest first.' })
   orderBy?: ToolCallOrderInput | null;
 }
 
@@ -134,17 +137,17 @@ export class ToolCallsArgs extends PageArgs {
 export class ToolCallStatsArgs {
   @Field(() => ToolCallFilterInput, {
     nullable: true,
-    description: 'Which calls. Without `createdAt.gte`: those of the last 24 hours.',
+    description: 'Filters. Without `createdAt.gte`: the last 24 hours.',
   })
   filter?: ToolCallFilterInput | null;
 
   @Field(() => [ToolCallDimensionEnum], {
     defaultValue: ['tool'],
-    description: 'What they are grouped by, at most 2; an empty list gives one group of all.',
+    description: 'The dimensions to group by, at most 2. An empty list gives one group.',
   })
   groupBy!: StatsDimension[];
 
-  @Field(() => TimeBucketEnum, { defaultValue: 'hour', description: 'The pieces of time, for groups by `TIME`.' })
+  @Field(() => TimeBucketEnum, { defaultValue: 'hour', description: 'The interval for groups by `TIME`.' })
   bucket!: StatsBucket;
 }
 
@@ -154,9 +157,12 @@ export const LARGEST_PART = 262_144;
 /** Arguments of `ToolCall.content`. */
 @ArgsType()
 export class ToolCallContentArgs {
-  @Field(() => Int, { defaultValue: 0, description: 'Where the part of the result begins, in characters.' })
+  @Field(() => Int, { defaultValue: 0, description: 'The offset in the result, in characters.' })
   resultOffset!: number;
 
-  @Field(() => Int, { defaultValue: 32_768, description: 'How many characters of the result: at most 262,144.' })
+  @Field(() => Int, {
+    defaultValue: 32_768,
+    description: 'Maximum number of characters of the result: at most 262,144.',
+  })
   resultLength!: number;
 }

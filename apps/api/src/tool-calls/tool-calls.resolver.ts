@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000;
 export class ToolCallsResolver {
   constructor(private readonly history: ToolCallHistory) {}
 
-  @Query(() => ToolCall, { nullable: true, description: 'A tool call; null when there is none that one may see.' })
+  @Query(() => ToolCall, { nullable: true, description: 'A tool call. Null: not found.' })
   toolCall(
     @Args('id', { type: () => ID, description: 'The id of the call.' }) id: string,
     @Context() { loaders }: GraphqlContext,
@@ -30,7 +30,7 @@ export class ToolCallsResolver {
   @Query(() => ToolCallConnection, {
     name: 'toolCalls',
     description:
-      'Tool calls across jobs: those of everybody for administrators, for others those of their own jobs. A page that would take too long to fill is shorter than asked for, perhaps empty, while `hasNextPage` is true: go on after `endCursor`.',
+      'Tool calls across jobs. Admins see all calls, others those of their own jobs. A page that would take too long is shorter than requested, possibly empty, with `hasNextPage` true: continue after `endCursor`.',
     complexity: (options) => 50 + pageCost(options),
   })
   async list(@Args() args: ToolCallsArgs, @Context() { member }: GraphqlContext): Promise<ToolCallPage> {
@@ -45,7 +45,7 @@ export class ToolCallsResolver {
 
   @Query(() => ToolCallStats, {
     name: 'toolCallStats',
-    description: 'Counts, error rates, durations and bytes of the calls that `toolCalls` would show.',
+    description: 'Counts, error rates, durations and bytes of the calls that `toolCalls` would return.',
     complexity: 200,
   })
   stats(@Args() args: ToolCallStatsArgs, @Context() { member }: GraphqlContext): Promise<Stats> {
@@ -60,7 +60,7 @@ export class ToolCallsResolver {
 export class ToolCallConnectionResolver {
   @ResolveField(() => Boolean, {
     description:
-      'Whether `totalCount` is all; false: there are at least so many. It counts to 10,000 and looks at a few thousand calls where a filter has to be tested call by call.',
+      'Whether `totalCount` is exact. False: a lower bound. Counting stops at 10,000, and earlier for filters that are tested call by call.',
   })
   totalCountIsExact(page: ToolCallPage): Promise<boolean> {
     return page.totalCountIsExact;

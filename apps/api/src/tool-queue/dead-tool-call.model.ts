@@ -18,28 +18,28 @@ export const DeadToolCallReasonEnum = {
 
 registerEnumType(DeadToolCallReasonEnum, {
   name: 'DeadToolCallReason',
-  description: 'Why something lies among the dead letters. The list may grow.',
+  description: 'Why a message became a dead letter. The list may grow.',
   valuesMap: {
-    UNREADABLE: { description: 'A message that makes no sense.' },
-    UNKNOWN_CALL: { description: 'A response to a call that there is not.' },
+    UNREADABLE: { description: 'A message that could not be parsed.' },
+    UNKNOWN_CALL: { description: 'A response to an unknown call.' },
     NOT_APPLIED: { description: 'A response that could not be applied.' },
-    NOT_TAKEN: { description: 'No process took the call in time; it ended as `TIMED_OUT`.' },
-    ATTEMPTS: { description: 'Each process that took the call was lost; it ended as `ERROR`.' },
+    NOT_TAKEN: { description: 'No process took the call in time. It ended as `TIMED_OUT`.' },
+    ATTEMPTS: { description: 'Every process that ran the call was lost. The call ended as `ERROR`.' },
   },
 });
 
-@ObjectType('DeadToolCall', { description: 'Something that the queue of isolated tools gave up.' })
+@ObjectType('DeadToolCall', { description: 'A message that the isolated tool queue gave up on.' })
 export class DeadToolCallModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => DeadToolCallReasonEnum, { description: 'Why it was given up.' })
+  @Field(() => DeadToolCallReasonEnum, { description: 'Why it became a dead letter.' })
   reason!: string;
 
-  @Field(() => DateTime, { description: 'When it was given up.' })
+  @Field(() => DateTime, { description: 'When it became a dead letter.' })
   at!: number;
 
-  @Field(() => ID, { nullable: true, description: 'The call it is about (our id); null: none that is known.' })
+  @Field(() => ID, { nullable: true, description: 'The call (server id). Null: unknown.' })
   toolCallId!: string | null;
 
   @Field(() => ID, { nullable: true, description: 'The job of that call.' })
@@ -48,29 +48,29 @@ export class DeadToolCallModel {
   @Field(() => String, { nullable: true, description: 'The tool.' })
   tool!: string | null;
 
-  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'Where the call stands now.' })
+  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'The current status of the call.' })
   status!: string | null;
 
   @Field(() => Boolean, {
-    description: 'Whether `redriveToolCall` can send the call again: it is still open, and calling it does no harm.',
+    description: 'Whether `redriveToolCall` can send the call again: the call is open and safe to repeat.',
   })
   canRedrive!: boolean;
 }
 
 export const DeadToolCallConnection = connectionOf(DeadToolCallModel, 'DeadToolCall');
 
-@InputType({ description: 'Which dead letter.' })
+@InputType({ description: 'The dead letter to send again.' })
 export class RedriveToolCallInput {
   @Field(() => ID, { description: 'The dead letter.' })
   id!: string;
 }
 
-@ObjectType({ description: 'The letter as it was, and its call as it is now; or why nothing was sent.' })
+@ObjectType({ description: 'The dead letter and its call, or the reasons why nothing was sent.' })
 export class RedriveToolCallPayload {
-  @Field(() => DeadToolCallModel, { nullable: true, description: 'The letter; it is gone from the list.' })
+  @Field(() => DeadToolCallModel, { nullable: true, description: 'The dead letter, removed from the list.' })
   deadToolCall?: DeadToolCallModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing was sent.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing was sent.' })
   userErrors!: UserError[];
 }
 
@@ -83,25 +83,25 @@ export const CancelToolCallStateEnum = {
 
 registerEnumType(CancelToolCallStateEnum, {
   name: 'CancelToolCallState',
-  description: 'Where the stop of a call stands.',
+  description: "The state of a call's cancellation.",
   valuesMap: {
-    CANCELLED: { description: 'Nobody had begun it; it is cancelled.' },
-    STOPPING: { description: 'Whoever runs it was told, and has ten seconds.' },
-    SETTLED: { description: 'It had ended before.' },
+    CANCELLED: { description: 'The call had not started; it is cancelled.' },
+    STOPPING: { description: 'The tool worker was notified and has ten seconds to stop.' },
+    SETTLED: { description: 'The call had already ended.' },
   },
 });
 
-@InputType({ description: 'Which call of an isolated tool.' })
+@InputType({ description: 'The isolated tool call to cancel.' })
 export class CancelToolCallInput {
-  @Field(() => ID, { description: 'The call (our id).' })
+  @Field(() => ID, { description: 'The call (server id).' })
   id!: string;
 }
 
-@ObjectType({ description: 'Where the stop stands, or why there is none.' })
+@ObjectType({ description: 'The state of the cancellation, or the reasons why there is none.' })
 export class CancelToolCallPayload {
-  @Field(() => CancelToolCallStateEnum, { nullable: true, description: 'Where it stands.' })
+  @Field(() => CancelToolCallStateEnum, { nullable: true, description: 'Its current state.' })
   state?: string | null;
 
-  @Field(() => [UserError], { description: 'Why there is none.' })
+  @Field(() => [UserError], { description: 'The reasons why there is none.' })
   userErrors!: UserError[];
 }

@@ -30,7 +30,7 @@ export class ToolQueueResolver {
 
   @Query(() => DeadToolCallConnection, {
     nullable: true,
-    description: 'What the queue of isolated tools gave up, newest first; for those who run the workspace, else null.',
+    description: 'Dead letters of the isolated tool queue, newest first. Null unless the caller is an admin.',
     complexity: pageCost,
   })
   async deadToolCalls(
@@ -44,21 +44,20 @@ export class ToolQueueResolver {
   }
 
   @Mutation(() => RedriveToolCallPayload, {
-    description: 'Sends the call of a dead letter again, if it is still open; a settled call is never run again.',
+    description: 'Sends the call of a dead letter again if it is still open. A settled call is never run again.',
   })
   redriveToolCall(
-    @Args('input', { type: () => RedriveToolCallInput, description: 'Which letter.' }) { id }: RedriveToolCallInput,
+    @Args('input', { type: () => RedriveToolCallInput, description: 'The dead letter.' }) { id }: RedriveToolCallInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ deadToolCall: toDeadToolCall(await this.letters.redrive(member, id)) }));
   }
 
   @Mutation(() => CancelToolCallPayload, {
-    description:
-      'Stops one call of an isolated tool; its job goes on. For those who may stop the job. May be repeated.',
+    description: 'Cancels one isolated tool call; its job continues. Requires the right to cancel the job. Idempotent.',
   })
   cancelToolCall(
-    @Args('input', { type: () => CancelToolCallInput, description: 'Which call.' }) { id }: CancelToolCallInput,
+    @Args('input', { type: () => CancelToolCallInput, description: 'The call.' }) { id }: CancelToolCallInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ state: await this.calls.cancel(member, id) }));

@@ -17,13 +17,13 @@ export class ToolTrialsResolver {
   ) {}
 
   @ResolveField(() => [String], {
-    description: 'The hosts that its tools may ask; empty: any public one.',
+    description: 'The hosts that its tools may reach. Empty: any public host.',
   })
   outboundHosts(_: unknown, __: unknown, { member }: GraphqlContext): Promise<readonly string[]> {
     return this.hosts.get(member);
   }
 
-  @Mutation(() => OutboundHostsPayload, { description: 'Says which hosts the tools of the workspace may ask.' })
+  @Mutation(() => OutboundHostsPayload, { description: 'Sets the hosts that the tools of the workspace may reach.' })
   setOutboundHosts(
     @Args('input', { type: () => SetOutboundHostsInput, description: 'The hosts.' }) { hosts }: SetOutboundHostsInput,
     @Context() { member }: GraphqlContext,
@@ -32,10 +32,10 @@ export class ToolTrialsResolver {
   }
 
   @Mutation(() => TestToolPayload, {
-    description: 'Calls an HTTP tool once and tells how it went. It is a real call: what it changes is changed.',
+    description: 'Calls an HTTP tool once and returns the result. It is a real call with real effects.',
   })
   testTool(
-    @Args('input', { type: () => TestToolInput, description: 'Which tool, with what.' }) input: TestToolInput,
+    @Args('input', { type: () => TestToolInput, description: 'The tool and its arguments.' }) input: TestToolInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ trial: await this.trials.run(member, toTriedTool(input), input.arguments) }));

@@ -13,11 +13,11 @@ export const ToolRuntimeEnum = {
 
 registerEnumType(ToolRuntimeEnum, {
   name: 'ToolRuntime',
-  description: 'Who can run a tool.',
+  description: 'Where a tool can run.',
   valuesMap: {
-    HYBRID: { description: 'The server, or the client where there is no handler.' },
-    CLIENT: { description: 'Only the client that asked.' },
-    SERVER: { description: 'Only the server.' },
+    HYBRID: { description: 'On the server, or on the client if the server has no handler.' },
+    CLIENT: { description: 'Only on the client.' },
+    SERVER: { description: 'Only on the server.' },
   },
 });
 
@@ -30,11 +30,11 @@ export const ToolEffectEnum = {
 
 registerEnumType(ToolEffectEnum, {
   name: 'ToolEffect',
-  description: 'What calling a tool twice would do.',
+  description: 'The effect of repeating a tool call.',
   valuesMap: {
-    PURE: { description: 'Nothing: it changes nothing.' },
-    IDEMPOTENT: { description: 'The same as once: the far side knows the idempotency key.' },
-    ONCE: { description: 'It would happen twice, so it is called at most once.' },
+    PURE: { description: 'No effect: the tool changes nothing.' },
+    IDEMPOTENT: { description: 'The same as one call: the remote side honors the idempotency key.' },
+    ONCE: { description: 'The effect would happen twice, so the tool is called at most once.' },
   },
 });
 
@@ -48,10 +48,10 @@ export const ToolSortEnum = {
 
 registerEnumType(ToolSortEnum, {
   name: 'ToolSort',
-  description: 'What kind of thing answers a call.',
+  description: 'What runs a call.',
   valuesMap: {
     SERVER: { description: 'Code of this server.' },
-    CLIENT: { description: 'The client that asked.' },
+    CLIENT: { description: 'The client.' },
     HTTP: { description: 'An HTTP tool that the workspace has defined.' },
     MCP: { description: 'An MCP server that the workspace has connected.' },
   },
@@ -59,7 +59,7 @@ registerEnumType(ToolSortEnum, {
 
 /** A tool that a workspace can use. */
 @ObjectType('Tool', {
-  description: 'A tool that can be used here; advertise it in `startChat` to let the model call it.',
+  description: 'A tool of this server or workspace. Name it in `startChat` to let the model call it.',
 })
 export class ToolModel {
   @Field(() => String, { description: 'Its name.' })
@@ -74,15 +74,15 @@ export class ToolModel {
   @Field(() => ToolRuntimeEnum, { description: 'Who can run it.' })
   runtime!: string;
 
-  @Field(() => ToolSortEnum, { description: 'What answers its calls.' })
+  @Field(() => ToolSortEnum, { description: 'What runs its calls.' })
   sort!: string;
 
-  @Field(() => String, { description: 'Changes whenever what the model reads or what runs changes.' })
+  @Field(() => String, { description: 'Changes with every change of its description, schema or implementation.' })
   version!: string;
 
-  @Field(() => ToolEffectEnum, { description: 'What calling it twice would do.' })
+  @Field(() => ToolEffectEnum, { description: 'The effect of repeating a call.' })
   effect!: string;
 
-  @Field(() => Int, { nullable: true, description: "Ms until a call is aborted; null: the server's default." })
+  @Field(() => Int, { nullable: true, description: 'The timeout of a call, in ms. Null: the default of the server.' })
   timeoutMs!: number | null;
 }

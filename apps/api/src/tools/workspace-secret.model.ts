@@ -4,10 +4,10 @@ import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
 
 @ObjectType('WorkspaceSecret', {
-  description: 'A secret that tools of the workspace can use. Its value is never shown.',
+  description: 'A secret that tools of the workspace can use. Its value is never returned.',
 })
 export class WorkspaceSecretModel {
-  @Field(() => String, { description: 'Its name; tools refer to it by `{{secret:NAME}}`.' })
+  @Field(() => String, { description: 'Its name. Tools refer to it as `{{secret:NAME}}`.' })
   name!: string;
 
   @Field(() => String, { description: 'Who set it last: `user:<id>` or `key:<id>`.' })
@@ -29,17 +29,17 @@ export class SetWorkspaceSecretInput {
   value!: string;
 }
 
-@InputType({ description: 'Which secret to remove.' })
+@InputType({ description: 'The secret to remove.' })
 export class RemoveWorkspaceSecretInput {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 }
 
-@ObjectType({ description: 'The secret as it is now (or was, when removed), or why nothing changed.' })
+@ObjectType({ description: 'The secret after the change (before it, if removed), or the reasons why nothing changed.' })
 export class WorkspaceSecretPayload {
   @Field(() => WorkspaceSecretModel, { nullable: true, description: 'The secret, without its value.' })
   secret?: WorkspaceSecretModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

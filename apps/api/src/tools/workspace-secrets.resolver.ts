@@ -19,14 +19,14 @@ export class WorkspaceSecretsResolver {
   constructor(private readonly secrets: WorkspaceSecrets) {}
 
   @Query(() => [WorkspaceSecretModel], {
-    description: 'The secrets of the workspace by name, at most a hundred, for those who run it.',
+    description: 'The secrets of the workspace by name, at most 100. Requires the role admin.',
     complexity: listCost(20),
   })
   workspaceSecrets(@Context() { member }: GraphqlContext): Promise<readonly WorkspaceSecret[]> {
     return this.secrets.list(member);
   }
 
-  @Mutation(() => WorkspaceSecretPayload, { description: 'Keeps a secret, in place of the one of that name.' })
+  @Mutation(() => WorkspaceSecretPayload, { description: 'Stores a secret. Replaces an existing one of that name.' })
   setWorkspaceSecret(
     @Args('input', { type: () => SetWorkspaceSecretInput, description: 'The secret.' })
     { name, value }: SetWorkspaceSecretInput,
@@ -37,7 +37,7 @@ export class WorkspaceSecretsResolver {
 
   @Mutation(() => WorkspaceSecretPayload, { description: 'Removes a secret. Tools that name it fail from then on.' })
   removeWorkspaceSecret(
-    @Args('input', { type: () => RemoveWorkspaceSecretInput, description: 'Which secret.' })
+    @Args('input', { type: () => RemoveWorkspaceSecretInput, description: 'The secret.' })
     { name }: RemoveWorkspaceSecretInput,
     @Context() { member }: GraphqlContext,
   ) {

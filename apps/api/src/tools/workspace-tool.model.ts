@@ -5,9 +5,9 @@ import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
 
-const definitionText = 'Its definition, as `registerTool` takes it, with all defaults filled in (docs/tools.md).';
+const definitionText = 'Its definition in the format of `registerTool`, with all defaults filled in (docs/tools.md).';
 
-@ObjectType('WorkspaceToolVersion', { description: 'One of the definitions that a tool has had.' })
+@ObjectType('WorkspaceToolVersion', { description: "A version of a tool's definition." })
 export class WorkspaceToolVersionModel {
   @Field(() => Int, { description: '1, 2, 3 …' })
   version!: number;
@@ -15,10 +15,10 @@ export class WorkspaceToolVersionModel {
   @Field(() => Json, { description: definitionText })
   definition!: unknown;
 
-  @Field(() => String, { description: 'Who made it: `user:<id>` or `key:<id>`.' })
+  @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
   createdBy!: string;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 }
 
@@ -27,13 +27,13 @@ export class WorkspaceToolModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => String, { description: 'Its name, by which the model calls it.' })
+  @Field(() => String, { description: 'Its name, which the model calls.' })
   name!: string;
 
-  @Field(() => Boolean, { description: 'A disabled tool is neither listed nor run.' })
+  @Field(() => Boolean, { description: 'Whether it is enabled. A disabled tool is neither listed nor run.' })
   enabled!: boolean;
 
-  @Field(() => Int, { description: '1, 2, 3 …; each change of the definition makes one.' })
+  @Field(() => Int, { description: '1, 2, 3 … Each change of the definition creates one.' })
   version!: number;
 
   @Field(() => Json, { description: definitionText })
@@ -56,14 +56,14 @@ export class RegisterToolInput {
 
 @InputType({ description: 'A new definition of a tool.' })
 export class UpdateToolInput {
-  @Field(() => ID, { description: 'Which tool.' })
+  @Field(() => ID, { description: 'The tool.' })
   id!: string;
 
-  @Field(() => Json, { description: 'The whole new definition, not only what changes (docs/tools.md).' })
+  @Field(() => Json, { description: 'The complete new definition (docs/tools.md).' })
   definition!: unknown;
 }
 
-@InputType({ description: 'Which tool to remove.' })
+@InputType({ description: 'The tool to remove.' })
 export class RemoveToolInput {
   @Field(() => ID, { description: 'The tool.' })
   id!: string;
@@ -71,26 +71,26 @@ export class RemoveToolInput {
 
 @InputType({ description: 'Whether a tool can be used.' })
 export class SetToolEnabledInput {
-  @Field(() => ID, { description: 'Which tool.' })
+  @Field(() => ID, { description: 'The tool.' })
   id!: string;
 
   @Field(() => Boolean, { description: 'Whether it can be used from now on.' })
   enabled!: boolean;
 }
 
-@InputType({ description: 'What to try out: a tool by `id`, or a `definition` that is not stored.' })
+@InputType({ description: 'The tool to test: a stored one by `id`, or a `definition` that is not stored.' })
 export class TestToolInput {
   @Field(() => ID, { nullable: true, description: 'A tool of the workspace, also a disabled one.' })
   id?: string | null;
 
-  @Field(() => Json, { nullable: true, description: 'A draft (docs/tools.md). Not together with `id`.' })
+  @Field(() => Json, { nullable: true, description: 'A definition (docs/tools.md). Cannot be combined with `id`.' })
   definition?: unknown;
 
   @Field(() => Json, { nullable: true, description: 'The arguments, an object; absent: none.' })
   arguments?: unknown;
 }
 
-@InputType({ description: 'Which hosts the tools of the workspace may ask.' })
+@InputType({ description: 'The hosts that the tools of the workspace may reach.' })
 export class SetOutboundHostsInput {
   @Field(() => [String], {
     description: 'Hosts such as `api.example.com`, or `*.example.com` for all names below it. Empty: any public host.',
@@ -98,24 +98,24 @@ export class SetOutboundHostsInput {
   hosts!: string[];
 }
 
-@ObjectType({ description: 'The tool as it is now (or was, when removed), or why nothing changed.' })
+@ObjectType({ description: 'The tool after the change (before it, if removed), or the reasons why nothing changed.' })
 export class WorkspaceToolPayload {
   @Field(() => WorkspaceToolModel, { nullable: true, description: 'The tool.' })
   tool?: WorkspaceToolModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 
-@ObjectType('ToolTrial', { description: 'How one call of a tool went. Secrets are redacted.' })
+@ObjectType('ToolTrial', { description: 'The result of one call of a tool. Secrets are redacted.' })
 export class ToolTrialModel {
-  @Field(() => Int, { nullable: true, description: 'The HTTP status of the answer; null: there was none.' })
+  @Field(() => Int, { nullable: true, description: 'The HTTP status of the response. Null: no response.' })
   status!: number | null;
 
   @Field(() => Int, { description: 'How long it took, in ms.' })
   durationMs!: number;
 
-  @Field(() => String, { nullable: true, description: 'What the model would read; null: the call failed.' })
+  @Field(() => String, { nullable: true, description: 'The result that the model would read. Null: the call failed.' })
   result!: string | null;
 
   @Field(() => String, { nullable: true, description: 'Why it failed, as the model would read it.' })
@@ -123,31 +123,31 @@ export class ToolTrialModel {
 
   @Field(() => String, {
     nullable: true,
-    description: 'Which setting of the operator would have let it go out; the model reads nothing of it.',
+    description: "The operator's setting that would have allowed the call. The model does not read it.",
   })
   hint!: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The beginning of the answer as it came, 4,000 characters at most.',
+    description: 'The first 4,000 characters of the raw response.',
   })
   excerpt!: string | null;
 }
 
-@ObjectType({ description: 'How the call went, or why there was none.' })
+@ObjectType({ description: 'The result of the call, or the reasons why there was none.' })
 export class TestToolPayload {
   @Field(() => ToolTrialModel, { nullable: true, description: 'The call.' })
   trial?: ToolTrialModel | null;
 
-  @Field(() => [UserError], { description: 'Why there was no call.' })
+  @Field(() => [UserError], { description: 'The reasons why there was no call.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The list as it is now, or why it did not change.' })
+@ObjectType({ description: 'The list after the change, or the reasons why it did not change.' })
 export class OutboundHostsPayload {
-  @Field(() => [String], { nullable: true, description: 'The hosts, in the form in which they are compared.' })
+  @Field(() => [String], { nullable: true, description: 'The hosts in normalized form.' })
   hosts?: readonly string[] | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

@@ -29,7 +29,7 @@ export class WorkspaceToolsResolver {
 
   @Query(() => WorkspaceToolConnection, {
     name: kind,
-    description: 'The HTTP tools that the workspace has defined, oldest first, for those who run it.',
+    description: 'The HTTP tools of the workspace, oldest first. Requires the role admin.',
     complexity: pageCost,
   })
   async list(
@@ -42,7 +42,7 @@ export class WorkspaceToolsResolver {
 
   @Query(() => WorkspaceToolModel, {
     nullable: true,
-    description: 'One of them; null when there is none, or it is not for you.',
+    description: 'An HTTP tool. Null: not found.',
   })
   workspaceTool(
     @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
@@ -52,7 +52,7 @@ export class WorkspaceToolsResolver {
   }
 
   @ResolveField(() => [WorkspaceToolVersionModel], {
-    description: 'All that it has been, newest first; the newest hundred.',
+    description: 'Its versions, newest first, at most 100.',
     complexity: listCost(20),
   })
   versions(
@@ -62,7 +62,7 @@ export class WorkspaceToolsResolver {
     return this.workspaceTools.versions(member, id);
   }
 
-  @Mutation(() => WorkspaceToolPayload, { description: 'Defines an HTTP tool. It can be used at once.' })
+  @Mutation(() => WorkspaceToolPayload, { description: 'Registers an HTTP tool, which can be used at once.' })
   registerTool(
     @Args('input', { type: () => RegisterToolInput, description: 'The tool.' }) { definition }: RegisterToolInput,
     @Context() { member }: GraphqlContext,
@@ -70,7 +70,7 @@ export class WorkspaceToolsResolver {
     return toPayload(async () => ({ tool: await this.workspaceTools.register(member, definition) }));
   }
 
-  @Mutation(() => WorkspaceToolPayload, { description: 'Gives a tool a new definition, as its next version.' })
+  @Mutation(() => WorkspaceToolPayload, { description: 'Updates the definition of a tool, as its next version.' })
   updateTool(
     @Args('input', { type: () => UpdateToolInput, description: 'The new definition.' })
     { id, definition }: UpdateToolInput,
@@ -79,17 +79,17 @@ export class WorkspaceToolsResolver {
     return toPayload(async () => ({ tool: await this.workspaceTools.update(member, id, definition) }));
   }
 
-  @Mutation(() => WorkspaceToolPayload, { description: 'Removes a tool. Its name is free again, its history stays.' })
+  @Mutation(() => WorkspaceToolPayload, { description: 'Removes a tool and frees its name. Its history stays.' })
   removeTool(
-    @Args('input', { type: () => RemoveToolInput, description: 'Which tool.' }) { id }: RemoveToolInput,
+    @Args('input', { type: () => RemoveToolInput, description: 'The tool.' }) { id }: RemoveToolInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ tool: await this.workspaceTools.remove(member, id) }));
   }
 
-  @Mutation(() => WorkspaceToolPayload, { description: 'Lets a tool be used, or not.' })
+  @Mutation(() => WorkspaceToolPayload, { description: 'Enables or disables a tool.' })
   setToolEnabled(
-    @Args('input', { type: () => SetToolEnabledInput, description: 'Which tool.' })
+    @Args('input', { type: () => SetToolEnabledInput, description: 'The tool.' })
     { id, enabled }: SetToolEnabledInput,
     @Context() { member }: GraphqlContext,
   ) {

@@ -27,7 +27,7 @@ export class JobWorkflowResolver {
 
   @ResolveField(() => Json, {
     nullable: true,
-    description: 'Of a workflow job: its state in the words of the OR3 protocol, whole; texts cut for a screen.',
+    description: "For a workflow job: its complete state in the OR3 protocol's format, with long texts truncated.",
     complexity: stateCost,
   })
   workflowState(@Parent() { workspaceId, id, kind }: Job): Promise<WorkflowState | null> | null {
@@ -36,7 +36,7 @@ export class JobWorkflowResolver {
 
   @ResolveField(() => NodeRunConnection, {
     name: kind,
-    description: 'Of a workflow job: its node runs, in the order in which they were begun; texts cut for a screen.',
+    description: 'For a workflow job: its node runs in start order, with long texts truncated.',
     complexity: pageCost,
   })
   async nodeRunsOf(
@@ -53,11 +53,11 @@ export class JobWorkflowResolver {
 
   @Query(() => NodeRunModel, {
     nullable: true,
-    description: 'One node run with its whole texts; null when there is none that one may see.',
+    description: 'A node run with its complete texts. Null: not found.',
   })
   nodeRun(
     @Args('jobId', { type: () => ID, description: 'The job.' }) jobId: string,
-    @Args('ordinal', { type: () => Int, description: 'Its number in the job.' }) ordinal: number,
+    @Args('ordinal', { type: () => Int, description: 'Its ordinal in the job.' }) ordinal: number,
     @Context() { scope }: GraphqlContext,
   ): Promise<NodeRun | null> | null {
     return isId(jobId) ? this.nodeRuns.findInScope(scope, { jobId, ordinal }) : null;

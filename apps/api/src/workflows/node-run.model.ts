@@ -7,13 +7,13 @@ import { NodeRunStatusEnum } from '../jobs/job.enums.js';
 
 @ObjectType({ description: 'Why a node failed.' })
 export class NodeRunError {
-  @Field(() => String, { description: 'Its class, such as `RATE_LIMIT`: what retry rules name.' })
+  @Field(() => String, { description: 'Its class, such as `RATE_LIMIT`, which retry rules refer to.' })
   code!: string;
 
-  @Field(() => String, { description: 'A sentence for a person.' })
+  @Field(() => String, { description: 'A message for people.' })
   message!: string;
 
-  @Field(() => Int, { nullable: true, description: 'The HTTP status, if one was answered.' })
+  @Field(() => Int, { nullable: true, description: 'The HTTP status of the response, if any.' })
   statusCode?: number;
 }
 
@@ -23,16 +23,16 @@ export class NodeRunModel {
   @Field(() => ID, { description: 'The job.' })
   jobId!: string;
 
-  @Field(() => Int, { description: '1, 2, 3 … in the order in which node runs of the job were begun.' })
+  @Field(() => Int, { description: "1, 2, 3 … in the start order of the job's node runs." })
   ordinal!: number;
 
-  @Field(() => String, { description: 'The node; inside of a subflow `sf:<subflow node>|<id>`.' })
+  @Field(() => String, { description: 'The node. Inside a subflow: `sf:<subflow node>|<id>`.' })
   nodeId!: string;
 
-  @Field(() => [String], { description: 'The nodes it runs inside of, outermost first.' })
+  @Field(() => [String], { description: 'The enclosing nodes, outermost first.' })
   path!: readonly string[];
 
-  @Field(() => [Int], { description: 'Numbers of the loop passes and map items around it, from 1, outermost first.' })
+  @Field(() => [Int], { description: 'Numbers of the enclosing loop and map iterations, from 1, outermost first.' })
   iteration!: readonly number[];
 
   @Field(() => String, { description: 'The type of the node, such as `agent`.' })
@@ -41,22 +41,22 @@ export class NodeRunModel {
   @Field(() => String, { description: "The node's name." })
   label!: string;
 
-  @Field(() => NodeRunStatusEnum, { description: 'Where it stands.' })
+  @Field(() => NodeRunStatusEnum, { description: 'Its current state.' })
   status!: string;
 
-  @Field(() => String, { description: 'What it read.' })
+  @Field(() => String, { description: 'Its input.' })
   input!: string;
 
-  @Field(() => String, { nullable: true, description: 'What it wrote; null until it has ended.' })
+  @Field(() => String, { nullable: true, description: 'Its output. Null until it ended.' })
   output!: string | null;
 
   @Field(() => Boolean, {
-    description: 'Whether `input` or `output` is only the beginning: `nodeRun(jobId, ordinal)` has the whole.',
+    description: 'Whether `input` or `output` is truncated. `nodeRun(jobId, ordinal)` returns them complete.',
   })
   isCut!: boolean;
 
   @Field(() => Json, {
-    description: 'What else is known of it: the route of a router, outputs of branches, passes, retries.',
+    description: 'More details: the route of a router, outputs of branches, iterations, retries.',
   })
   extra!: unknown;
 
@@ -66,10 +66,10 @@ export class NodeRunModel {
   @Field(() => Int, { description: 'Tokens of its prompts.' })
   promptTokens!: number;
 
-  @Field(() => Int, { description: 'Tokens of its answers.' })
+  @Field(() => Int, { description: 'Tokens of its responses.' })
   completionTokens!: number;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it began.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it started.' })
   startedAt!: number | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When it ended.' })

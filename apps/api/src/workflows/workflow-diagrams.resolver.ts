@@ -10,14 +10,14 @@ import { WorkflowModel } from './workflow.model.js';
 
 /** It reads a whole definition, and draws it. */
 const complexity = 1_000;
-const formatText = { type: () => DiagramFormatEnum, description: 'How it is drawn.' };
+const formatText = { type: () => DiagramFormatEnum, description: 'The format.' };
 
 /** The picture of a draft. */
 @Resolver(() => WorkflowModel)
 export class WorkflowDiagramResolver {
   constructor(private readonly diagrams: WorkflowDiagrams) {}
 
-  @ResolveField(() => String, { description: 'The draft as a picture, faults and all.', complexity })
+  @ResolveField(() => String, { description: 'A diagram of the draft, even if the draft is invalid.', complexity })
   diagram(
     @Parent() { id }: Workflow,
     @Args('format', formatText) format: DiagramFormat,
@@ -34,7 +34,7 @@ export class JobDiagramResolver {
 
   @ResolveField(() => String, {
     nullable: true,
-    description: 'Of a workflow job: what it runs as a picture, nodes coloured by where they stand.',
+    description: 'For a workflow job: its diagram, with nodes colored by status.',
     complexity,
   })
   diagram(

@@ -22,7 +22,7 @@ export class WorkflowMutationsResolver {
 
   @Mutation(() => WorkflowPayload, {
     description:
-      'Makes a workflow, or saves the draft of one. A definition with errors is refused. Nothing runs it yet.',
+      'Creates a workflow, or saves the draft of one. A definition with errors is refused. A draft runs only after it is published.',
   })
   saveWorkflow(
     @Args('input', { type: () => SaveWorkflowInput, description: 'The draft.' })
@@ -36,7 +36,7 @@ export class WorkflowMutationsResolver {
 
   @Mutation(() => WorkflowPayload, {
     description:
-      'Takes over a document unchanged, faults and all: as a new workflow, or as the draft of the one with the same `meta.id`.',
+      'Imports a document unchanged, even with errors: as a new workflow, or as the draft of the one with the same `meta.id`.',
   })
   importWorkflow(
     @Args('input', { type: () => ImportWorkflowInput, description: 'The document.' })
@@ -49,10 +49,10 @@ export class WorkflowMutationsResolver {
   }
 
   @Mutation(() => PublishWorkflowPayload, {
-    description: 'Makes the draft the version that runs from now on. For those who run the workspace.',
+    description: 'Publishes the draft as the version that new jobs run. Requires the role admin.',
   })
   publishWorkflow(
-    @Args('input', { type: () => PublishWorkflowInput, description: 'Which workflow.' })
+    @Args('input', { type: () => PublishWorkflowInput, description: 'The workflow.' })
     { id, expectedVersion = null }: PublishWorkflowInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -61,19 +61,21 @@ export class WorkflowMutationsResolver {
 
   @Mutation(() => WorkflowPayload, {
     description:
-      'Lets models call what is published of a workflow, as the tool `workflow.<slug>`, or no more. For those who run the workspace.',
+      'Offers the published version of a workflow to models as the tool `workflow.<slug>`, or withdraws it. Requires the role admin.',
   })
   offerWorkflowAsTool(
-    @Args('input', { type: () => OfferWorkflowInput, description: 'Which workflow.' })
+    @Args('input', { type: () => OfferWorkflowInput, description: 'The workflow.' })
     { id, offered }: OfferWorkflowInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toWorkflowPayload(async () => ({ workflow: await this.workflows.offerAsTool(member, id, offered) }));
   }
 
-  @Mutation(() => WorkflowPayload, { description: "Makes a version's text the draft. What runs stays what it is." })
+  @Mutation(() => WorkflowPayload, {
+    description: "Copies a version's text to the draft. The published version stays.",
+  })
   restoreWorkflow(
-    @Args('input', { type: () => RestoreWorkflowInput, description: 'Which version.' })
+    @Args('input', { type: () => RestoreWorkflowInput, description: 'The version.' })
     { id, version, expectedVersion = null }: RestoreWorkflowInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -83,11 +85,10 @@ export class WorkflowMutationsResolver {
   }
 
   @Mutation(() => WorkflowPayload, {
-    description:
-      'Deletes a workflow: it can be started no more and its name is free. Jobs that run it go on. For those who run the workspace.',
+    description: 'Deletes a workflow and frees its name. Its running jobs continue. Requires the role admin.',
   })
   deleteWorkflow(
-    @Args('input', { type: () => DeleteWorkflowInput, description: 'Which workflow.' }) { id }: DeleteWorkflowInput,
+    @Args('input', { type: () => DeleteWorkflowInput, description: 'The workflow.' }) { id }: DeleteWorkflowInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toWorkflowPayload(async () => ({ workflow: await this.workflows.remove(member, id) }));

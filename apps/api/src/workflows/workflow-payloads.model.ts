@@ -3,26 +3,28 @@ import { Field, ObjectType } from '@nestjs/graphql';
 import { UserError } from '../graphql/user-error.model.js';
 import { WorkflowIssueModel, WorkflowModel, WorkflowVersionModel } from './workflow.model.js';
 
-@ObjectType({ description: 'The workflow as it is now (or was, when deleted), or why nothing changed.' })
+@ObjectType({
+  description: 'The workflow after the change (before it, if deleted), or the reasons why nothing changed.',
+})
 export class WorkflowPayload {
   @Field(() => WorkflowModel, { nullable: true, description: 'The workflow.' })
   workflow?: WorkflowModel | null;
 
   @Field(() => [WorkflowIssueModel], {
     nullable: true,
-    description: 'Of a definition that was refused (`workflow_invalid`): what is wrong with it, and where.',
+    description: 'For a refused definition (`workflow_invalid`): the issues and their places.',
   })
   issues?: readonly WorkflowIssueModel[] | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'What was published, or why nothing was.' })
+@ObjectType({ description: 'The published version, or the reasons why nothing was published.' })
 export class PublishWorkflowPayload extends WorkflowPayload {
   @Field(() => WorkflowVersionModel, {
     nullable: true,
-    description: 'The version that runs from now on; an old one when the draft says the same.',
+    description: 'The version that new jobs run. An existing one if the draft has the same content.',
   })
   version?: WorkflowVersionModel | null;
 }

@@ -10,11 +10,11 @@ export const MissedSlotsEnum = { SKIP: 'skip', ONCE: 'once', ALL: 'all' } as con
 
 registerEnumType(MissedSlotsEnum, {
   name: 'MissedSlots',
-  description: 'What becomes of slots that nobody was there for, for a minute or more.',
+  description: 'What happens to slots that were missed by a minute or more.',
   valuesMap: {
-    SKIP: { description: 'They start nothing.' },
-    ONCE: { description: 'The last one starts a job, for all of them.' },
-    ALL: { description: 'Each starts a job, of the last 24.' },
+    SKIP: { description: 'Missed slots start no job.' },
+    ONCE: { description: 'The latest missed slot starts one job.' },
+    ALL: { description: 'Each of the last 24 missed slots starts a job.' },
   },
 });
 
@@ -28,12 +28,12 @@ export const SlotStatusEnum = {
 
 registerEnumType(SlotStatusEnum, {
   name: 'ScheduledSlotStatus',
-  description: 'What became of a slot.',
+  description: 'The status of a slot.',
   valuesMap: {
-    DUE: { description: 'Its job is about to be started; `error` tells what it waits for, if it does.' },
+    DUE: { description: 'Its job is about to start. If it waits, `error` has the reason.' },
     STARTED: { description: 'It started its job.' },
     SKIPPED: { description: 'It was missed, or the schedule was disabled before its job was started.' },
-    FAILED: { description: 'No job could be started; `error` tells why.' },
+    FAILED: { description: 'No job could be started. `error` has the reason.' },
   },
 });
 
@@ -45,9 +45,9 @@ export const ScheduleStopEnum = {
 
 registerEnumType(ScheduleStopEnum, {
   name: 'ScheduleStop',
-  description: 'Why a schedule was disabled by itself. Enabling it again makes whoever does so stand for it.',
+  description: 'Why the server disabled a schedule. Its jobs then run as the member who enables it again.',
   valuesMap: {
-    RIGHT_LOST: { description: 'Whoever stood for it is no member any more, or may not manage workflows.' },
-    TIME_ZONE_UNKNOWN: { description: 'The time zone database of today does not have its zone.' },
+    RIGHT_LOST: { description: 'The member who saved or enabled it left, or may no longer manage workflows.' },
+    TIME_ZONE_UNKNOWN: { description: 'The time zone database no longer has its zone.' },
   },
 });

@@ -9,7 +9,7 @@ export class SaveWorkflowScheduleInput {
   @Field(() => ID, { nullable: true, description: 'The schedule; absent: a new one.' })
   id?: string | null;
 
-  @Field(() => ID, { description: "The workflow: our id, or its document's own. It stays the same." })
+  @Field(() => ID, { description: 'The workflow: server id, or the id of its document. It cannot be changed.' })
   workflowId!: string;
 
   @Field(() => String, {
@@ -19,17 +19,17 @@ export class SaveWorkflowScheduleInput {
 
   @Field(() => String, {
     defaultValue: 'UTC',
-    description: 'Whose clocks count: a name of the time zone database, such as `Europe/Berlin`.',
+    description: 'Its time zone, a name of the time zone database such as `Europe/Berlin`.',
   })
   timeZone!: string;
 
   @Field(() => MissedSlotsEnum, {
     defaultValue: 'once',
-    description: 'What becomes of slots that nobody was there for.',
+    description: 'What happens to missed slots.',
   })
   missed!: MissedPolicy;
 
-  @Field(() => String, { description: 'What its jobs are told. 1 to 12,000 characters.' })
+  @Field(() => String, { description: 'The prompt of its jobs, 1 to 12,000 characters.' })
   prompt!: string;
 
   @Field(() => Boolean, { defaultValue: true, description: 'Whether it starts jobs.' })

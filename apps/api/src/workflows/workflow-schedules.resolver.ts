@@ -47,15 +47,15 @@ export class WorkflowSchedulesResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
-  @Query(() => WorkflowScheduleModel, { nullable: true, description: 'One of them; null when there is none.' })
+  @Query(() => WorkflowScheduleModel, { nullable: true, description: 'An agent. Null: not found.' })
   workflowSchedule(
-    @Args('id', { type: () => ID, description: 'Our id of it.' }) id: string,
+    @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
     @Context() { member }: GraphqlContext,
   ): Promise<WorkflowSchedule | null> {
     return orNull(this.schedules.get(member, id));
   }
 
-  @ResolveField(() => [DateTime], { description: 'When it comes next; empty while it is disabled.' })
+  @ResolveField(() => [DateTime], { description: 'Its next slots. Empty while it is disabled.' })
   nextSlots(
     @Parent() schedule: WorkflowSchedule,
     @Args('count', { type: () => Int, defaultValue: 5, description: 'How many: 1 to 24.' }) count: number,
@@ -64,7 +64,7 @@ export class WorkflowSchedulesResolver {
   }
 
   @ResolveField(() => [ScheduledSlotModel], {
-    description: 'What became of its last slots, newest first. The last 200 are remembered.',
+    description: 'Its past slots, newest first. The last 200 are kept.',
     complexity: listCost(10),
   })
   slots(
@@ -76,7 +76,7 @@ export class WorkflowSchedulesResolver {
   }
 
   @Mutation(() => WorkflowSchedulePayload, {
-    description: 'Makes a schedule, or replaces one. For those who may manage workflows.',
+    description: 'Creates or replaces a schedule. Requires the right to manage workflows.',
   })
   saveWorkflowSchedule(
     @Args('input', { type: () => SaveWorkflowScheduleInput, description: 'The schedule.' })
@@ -87,10 +87,10 @@ export class WorkflowSchedulesResolver {
   }
 
   @Mutation(() => WorkflowSchedulePayload, {
-    description: 'Lets a schedule start jobs from its next slot on, or no more. For those who may manage workflows.',
+    description: 'Enables or disables a schedule, starting with its next slot. Requires the right to manage workflows.',
   })
   setWorkflowScheduleEnabled(
-    @Args('input', { type: () => SetWorkflowScheduleEnabledInput, description: 'Which one.' })
+    @Args('input', { type: () => SetWorkflowScheduleEnabledInput, description: 'The notification.' })
     { id, enabled }: SetWorkflowScheduleEnabledInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -98,10 +98,10 @@ export class WorkflowSchedulesResolver {
   }
 
   @Mutation(() => WorkflowSchedulePayload, {
-    description: 'Removes a schedule; its jobs go on. For those who may manage workflows.',
+    description: 'Removes a schedule; its jobs continue. Requires the right to manage workflows.',
   })
   removeWorkflowSchedule(
-    @Args('input', { type: () => RemoveWorkflowScheduleInput, description: 'Which one.' })
+    @Args('input', { type: () => RemoveWorkflowScheduleInput, description: 'The notification.' })
     { id }: RemoveWorkflowScheduleInput,
     @Context() { member }: GraphqlContext,
   ) {

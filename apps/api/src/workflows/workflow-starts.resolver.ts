@@ -21,10 +21,12 @@ export class WorkflowStartsResolver {
   ) {}
 
   @Mutation(() => StartJobPayload, {
-    description: 'Runs a published workflow in the background. On return the job is stored, with its version.',
+    description:
+      'Starts a published workflow in the background. When this returns, the job and its version are stored.',
   })
   startWorkflow(
-    @Args('input', { type: () => StartWorkflowInput, description: 'What to run.' }) input: StartWorkflowInput,
+    @Args('input', { type: () => StartWorkflowInput, description: 'The workflow and its input.' })
+    input: StartWorkflowInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(() =>
@@ -34,10 +36,11 @@ export class WorkflowStartsResolver {
 
   @Mutation(() => StartJobPayload, {
     description:
-      'Runs an ended workflow job again from a node, as a new job of the same version: what had finished before is taken over.',
+      'Runs an ended workflow job again from a node, as a new job of the same version. Results of earlier nodes are reused.',
   })
   rerunFromNode(
-    @Args('input', { type: () => RerunFromNodeInput, description: 'From where.' }) input: RerunFromNodeInput,
+    @Args('input', { type: () => RerunFromNodeInput, description: 'The node to start from.' })
+    input: RerunFromNodeInput,
     @Context() { member }: GraphqlContext,
   ) {
     const { jobId, nodeId, editedInput = null } = input;

@@ -10,9 +10,9 @@ export const DiagramFormatEnum = { MERMAID: 'mermaid', SVG: 'svg' } as const sat
 
 registerEnumType(DiagramFormatEnum, {
   name: 'DiagramFormat',
-  description: 'How a workflow is drawn.',
+  description: 'The format of a workflow diagram.',
   valuesMap: {
     MERMAID: { description: 'The text of a Mermaid flowchart.' },
-    SVG: { description: 'A picture, as the text of an SVG document without scripts or links.' },
+    SVG: { description: 'An SVG document without scripts and links.' },
   },
 });

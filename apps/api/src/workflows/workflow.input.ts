@@ -8,13 +8,13 @@ import { WhenBusyEnum } from '../jobs/job.enums.js';
 const definitionText =
   'The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB.';
 const expectedText =
-  'The `draftVersion` that the change was made from: when somebody has saved meanwhile it is refused (`workflow_changed`). Absent: it replaces what there is.';
+  'The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft.';
 const keyText =
-  'Makes the start repeatable: the same key and input give the same job, whenever. 1 to 255 visible ASCII characters.';
+  'Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters.';
 
 @InputType({ description: 'A draft to save.' })
 export class SaveWorkflowInput {
-  @Field(() => ID, { nullable: true, description: 'The workflow; absent: a new one.' })
+  @Field(() => ID, { nullable: true, description: 'The workflow. Absent: a new one.' })
   id?: string | null;
 
   @Field(() => Json, { description: definitionText })
@@ -24,7 +24,7 @@ export class SaveWorkflowInput {
   expectedVersion?: number | null;
 }
 
-@InputType({ description: 'A document of another system.' })
+@InputType({ description: 'A workflow document of another system.' })
 export class ImportWorkflowInput {
   @Field(() => Json, { description: definitionText })
   definition!: unknown;
@@ -42,16 +42,16 @@ export class PublishWorkflowInput {
   expectedVersion?: number | null;
 }
 
-@InputType({ description: 'Whether models may call a workflow.' })
+@InputType({ description: 'Whether a workflow is offered to models.' })
 export class OfferWorkflowInput {
   @Field(() => ID, { description: 'The workflow.' })
   id!: string;
 
-  @Field(() => Boolean, { description: 'Whether what is published of it is one of the tools of the workspace.' })
+  @Field(() => Boolean, { description: 'Whether its published version is a tool of the workspace.' })
   offered!: boolean;
 }
 
-@InputType({ description: 'A version to edit again.' })
+@InputType({ description: 'The version to copy to the draft.' })
 export class RestoreWorkflowInput {
   @Field(() => ID, { description: 'The workflow.' })
   id!: string;
@@ -69,12 +69,12 @@ export class DeleteWorkflowInput {
   id!: string;
 }
 
-@InputType({ description: 'Something that goes along with the prompt.' })
+@InputType({ description: 'An attachment of the prompt.' })
 export class WorkflowAttachmentInput {
   @Field(() => String, { description: '`image`, `audio`, `video` or `file`.' })
   type!: string;
 
-  @Field(() => String, { description: 'Where it is, or a `data:` URL.' })
+  @Field(() => String, { description: 'Its URL, or a `data:` URL.' })
   url!: string;
 
   @Field(() => String, { nullable: true, description: 'Its name.' })
@@ -84,27 +84,27 @@ export class WorkflowAttachmentInput {
   mimeType?: string | null;
 }
 
-@InputType({ description: 'Which workflow to run, on what, and where.' })
+@InputType({ description: 'The workflow, its input, and its thread.' })
 export class StartWorkflowInput {
-  @Field(() => ID, { description: "The workflow: our id, or its document's own." })
+  @Field(() => ID, { description: 'The workflow: server id, or the id of its document.' })
   workflowId!: string;
 
-  @Field(() => Int, { nullable: true, description: 'A published version; absent: the one that is published now.' })
+  @Field(() => Int, { nullable: true, description: 'A version number. Absent: the currently published version.' })
   version?: number | null;
 
-  @Field(() => String, { description: 'What the user says: the input of the start node. At most 12,000 characters.' })
+  @Field(() => String, { description: 'The input of the start node, at most 12,000 characters.' })
   prompt!: string;
 
   @Field(() => ID, {
     nullable: true,
     description:
-      "The thread that shows it: our id, or the client's own, which begins a thread when it is new. Absent: none.",
+      "The thread that shows the job: server id, or the client's own id, which creates a thread if it is new. Absent: none.",
   })
   threadId?: string | null;
 
   @Field(() => String, {
     nullable: true,
-    description: "The client's id of the assistant message that will be written.",
+    description: "The client's id for the assistant message of the job.",
   })
   clientMessageId?: string | null;
 
@@ -120,7 +120,7 @@ export class StartWorkflowInput {
 
   @Field(() => WhenBusyEnum, {
     nullable: true,
-    description: "What to do when a job is active in the thread; absent: the thread's or workspace's setting.",
+    description: 'What to do when a job is active in the thread. Absent: the setting of the thread or workspace.',
   })
   whenBusy?: WhenBusy | null;
 
@@ -129,20 +129,20 @@ export class StartWorkflowInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'A provider key for this job only; stored encrypted, erased when the job ends.',
+    description: 'A provider key for this job only, stored encrypted and deleted when the job ends.',
   })
   providerKey?: string | null;
 }
 
-@InputType({ description: 'From where to run an ended workflow job again.' })
+@InputType({ description: 'An ended workflow job and the node to run it again from.' })
 export class RerunFromNodeInput {
   @Field(() => ID, { description: 'A workflow job that has ended.' })
   jobId!: string;
 
-  @Field(() => String, { description: 'A node of the top that it had reached. It and all behind it run again.' })
+  @Field(() => String, { description: 'A top-level node that the job had reached. It and all later nodes run again.' })
   nodeId!: string;
 
-  @Field(() => String, { nullable: true, description: 'What the node reads instead of what it read.' })
+  @Field(() => String, { nullable: true, description: 'The input for the node, replacing the original one.' })
   editedInput?: string | null;
 
   @Field(() => String, { nullable: true, description: keyText })

@@ -3,36 +3,38 @@ import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 import { connectionOf } from '../graphql/connections/connection.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 
-@ObjectType('WorkflowIssue', { description: 'Something that is wrong with a definition, or looks like it.' })
+@ObjectType('WorkflowIssue', { description: 'An error or a warning about a definition.' })
 export class WorkflowIssueModel {
-  @Field(() => String, { description: '`error`: it is neither saved nor started. `warning`: it can be run.' })
+  @Field(() => String, { description: '`error`: the definition cannot be saved or started. `warning`: it can run.' })
   type!: string;
 
-  @Field(() => String, { description: 'Stable, such as `CYCLE_DETECTED` (docs/workflows.md). The list grows.' })
+  @Field(() => String, {
+    description: 'A stable code such as `CYCLE_DETECTED` (docs/workflows.md). The list may grow.',
+  })
   code!: string;
 
-  @Field(() => String, { description: 'A sentence that says what to do.' })
+  @Field(() => String, { description: 'A message that says how to fix it.' })
   message!: string;
 
-  @Field(() => String, { nullable: true, description: 'The node at fault, if it is one.' })
+  @Field(() => String, { nullable: true, description: 'The node concerned, if any.' })
   nodeId?: string;
 
-  @Field(() => String, { nullable: true, description: 'The edge at fault, if it is one.' })
+  @Field(() => String, { nullable: true, description: 'The edge concerned, if any.' })
   edgeId?: string;
 
-  @Field(() => String, { description: 'Where in the document: a JSON pointer (RFC 6901).' })
+  @Field(() => String, { description: 'The place in the document as a JSON pointer (RFC 6901).' })
   path!: string;
 }
 
-@ObjectType('WorkflowValidation', { description: 'What was found in a definition.' })
+@ObjectType('WorkflowValidation', { description: 'The result of a validation.' })
 export class WorkflowValidationModel {
   @Field(() => Boolean, { description: 'Whether there are no errors.' })
   isValid!: boolean;
 
-  @Field(() => [WorkflowIssueModel], { description: 'What keeps it from being saved.' })
+  @Field(() => [WorkflowIssueModel], { description: 'Errors, which prevent a save.' })
   errors!: WorkflowIssueModel[];
 
-  @Field(() => [WorkflowIssueModel], { description: 'What may not be as it was meant.' })
+  @Field(() => [WorkflowIssueModel], { description: 'Warnings.' })
   warnings!: WorkflowIssueModel[];
 }
 
@@ -46,7 +48,7 @@ export class WorkflowVersionModel {
   number!: number;
 
   @Field(() => String, {
-    description: 'SHA-256 (hex) of what it says, whatever its whitespace and the order of members.',
+    description: 'SHA-256 (hex) of its content, independent of whitespace and member order.',
   })
   hash!: string;
 
@@ -60,12 +62,12 @@ export class WorkflowVersionModel {
 /** A workflow of the workspace. What is read or computed is added by `WorkflowFieldsResolver`. */
 @ObjectType('Workflow', { description: 'A workflow of the workspace.' })
 export class WorkflowModel {
-  @Field(() => ID, { description: 'Our id of it.' })
+  @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The id that its document came with (`meta.id`); works wherever a workflow is named.',
+    description: 'The id of its document (`meta.id`). Accepted wherever a workflow id is.',
   })
   clientId!: string | null;
 
@@ -73,38 +75,37 @@ export class WorkflowModel {
   name!: string;
 
   @Field(() => String, {
-    description: 'The name that `/v1` knows it by, `workflow/<slug>`: from its first name, kept when it is renamed.',
+    description: 'Its id in `/v1`, `workflow/<slug>`. Derived from its first name and kept when it is renamed.',
   })
   slug!: string;
 
   @Field(() => String, {
-    description:
-      'The tool that models call, if it is offered: `workflow.<slug>`, or what it was called before workflows had slugs.',
+    description: 'The tool name, if offered: `workflow.<slug>`, or its older name.',
   })
   toolName!: string;
 
   @Field(() => String, { description: 'What it is for (`meta.description`).' })
   description!: string;
 
-  @Field(() => Int, { description: 'Counts saves of the draft; goes into `expectedVersion`.' })
+  @Field(() => Int, { description: 'The number of saves. Pass it as `expectedVersion`.' })
   draftVersion!: number;
 
-  @Field(() => String, { description: 'SHA-256 (hex) of what the draft says; equal to that of a version: the same.' })
+  @Field(() => String, { description: "SHA-256 (hex) of the draft's content. Equal hashes mean equal content." })
   draftHash!: string;
 
-  @Field(() => Int, { nullable: true, description: 'The version that runs; null: nothing was published yet.' })
+  @Field(() => Int, { nullable: true, description: 'The published version. Null: none.' })
   publishedVersion!: number | null;
 
   @Field(() => Int, { description: 'How many versions there are.' })
   latestVersion!: number;
 
-  @Field(() => Boolean, { description: 'Whether models may call what is published of it (docs/workflows.md).' })
+  @Field(() => Boolean, { description: 'Whether models may call its published version (docs/workflows.md).' })
   offeredAsTool!: boolean;
 
-  @Field(() => String, { description: 'Who made it: `user:<id>` or `key:<id>`.' })
+  @Field(() => String, { description: 'Who created it: `user:<id>` or `key:<id>`.' })
   createdBy!: string;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 
   @Field(() => DateTime, { description: 'When it was last saved or published.' })

@@ -40,16 +40,16 @@ export class WorkflowsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
-  @Query(() => WorkflowModel, { nullable: true, description: 'One of them; null when there is none.' })
+  @Query(() => WorkflowModel, { nullable: true, description: 'An agent. Null: not found.' })
   workflow(
-    @Args('id', { type: () => ID, description: "Our id of it, or its document's own." }) id: string,
+    @Args('id', { type: () => ID, description: 'Its server id, or the id of its document.' }) id: string,
     @Context() { member }: GraphqlContext,
   ): Promise<Workflow | null> {
     return orNull(this.workflows.get(member, id));
   }
 
   @Query(() => WorkflowVersionConnection, {
-    description: 'What was published of a workflow, newest first.',
+    description: 'The published versions of a workflow, newest first.',
     complexity: pageCost,
   })
   async workflowVersions(
@@ -63,7 +63,7 @@ export class WorkflowsResolver {
     return toForwardConnection(page, args, { kind: versionKind, idOf: ({ number }) => String(number) });
   }
 
-  @Query(() => WorkflowVersionModel, { nullable: true, description: 'One version; null when there is none.' })
+  @Query(() => WorkflowVersionModel, { nullable: true, description: 'A version. Null: not found.' })
   workflowVersion(
     @Args('workflowId', { type: () => ID, description: 'The workflow.' }) workflowId: string,
     @Args('number', { type: () => Int, description: 'Its number.' }) number: number,
@@ -73,7 +73,7 @@ export class WorkflowsResolver {
   }
 
   @Query(() => WorkflowValidationModel, {
-    description: 'What is wrong with a definition, as a save would judge it. Nothing is stored.',
+    description: 'Validates a definition as a save would. Stores nothing.',
     complexity: definitionCost,
   })
   validateWorkflow(
@@ -90,7 +90,7 @@ export class WorkflowsResolver {
   }
 
   @ResolveField(() => String, {
-    description: 'The draft as it was given, byte for byte: what an export is.',
+    description: 'The draft as saved, byte for byte. Use it for export.',
     complexity: definitionCost,
   })
   draftText(@Parent() { id }: Workflow, @Context() { member }: GraphqlContext): Promise<string> {
@@ -98,7 +98,7 @@ export class WorkflowsResolver {
   }
 
   @ResolveField(() => [WorkflowIssueModel], {
-    description: 'What is wrong with the draft: errors, then warnings.',
+    description: 'Issues of the draft: errors, then warnings.',
     complexity: definitionCost,
   })
   async issues(@Parent() { id }: Workflow, @Context() { member }: GraphqlContext): Promise<readonly WorkflowIssue[]> {
@@ -112,12 +112,12 @@ export class WorkflowsResolver {
 export class WorkflowVersionFieldsResolver {
   constructor(private readonly workflows: WorkflowsService) {}
 
-  @ResolveField(() => Json, { description: 'What it says.', complexity: definitionCost })
+  @ResolveField(() => Json, { description: 'Its content.', complexity: definitionCost })
   async definition(@Parent() version: WorkflowVersion, @Context() context: GraphqlContext): Promise<unknown> {
     return JSON.parse(await this.text(version, context));
   }
 
-  @ResolveField(() => String, { description: 'The same as it was given, byte for byte.', complexity: definitionCost })
+  @ResolveField(() => String, { description: 'The definition as saved, byte for byte.', complexity: definitionCost })
   async text(
     @Parent() { workflowId, number }: WorkflowVersion,
     @Context() { member }: GraphqlContext,

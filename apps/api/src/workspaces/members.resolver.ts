@@ -23,17 +23,18 @@ export class MembersResolver {
     private readonly keys: ApiKeysService,
   ) {}
 
-  @Mutation(() => MemberPayload, { description: 'Makes somebody a member.' })
+  @Mutation(() => MemberPayload, { description: 'Adds a member to the workspace.' })
   addMember(
-    @Args('input', { type: () => AddMemberInput, description: 'Who, as what.' }) { email, role }: AddMemberInput,
+    @Args('input', { type: () => AddMemberInput, description: 'The person and their role.' })
+    { email, role }: AddMemberInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ member: await this.members.add(member, { email, role }) }));
   }
 
-  @Mutation(() => MemberPayload, { description: 'Gives a member another role. A workspace keeps at least one owner.' })
+  @Mutation(() => MemberPayload, { description: 'Changes the role of a member. A workspace keeps at least one owner.' })
   changeMemberRole(
-    @Args('input', { type: () => ChangeMemberRoleInput, description: 'Who, as what.' })
+    @Args('input', { type: () => ChangeMemberRoleInput, description: 'The person and their role.' })
     { userId, role }: ChangeMemberRoleInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -41,16 +42,16 @@ export class MembersResolver {
   }
 
   @Mutation(() => MemberPayload, {
-    description: 'Removes a member; their keys are revoked and their live views closed within 2 s.',
+    description: 'Removes a member, revokes their keys, and closes their streams within 2 s.',
   })
   removeMember(
-    @Args('input', { type: () => RemoveMemberInput, description: 'Who.' }) { userId }: RemoveMemberInput,
+    @Args('input', { type: () => RemoveMemberInput, description: 'The member.' }) { userId }: RemoveMemberInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ member: await this.members.remove(member, userId) }));
   }
 
-  @Mutation(() => CreateApiKeyPayload, { description: 'Makes an API key that acts as you in this workspace.' })
+  @Mutation(() => CreateApiKeyPayload, { description: 'Creates an API key that acts as the caller in this workspace.' })
   createApiKey(
     @Args('input', { type: () => CreateApiKeyInput, description: 'The key.' })
     { name, scopes, expiresAt }: CreateApiKeyInput,
@@ -62,9 +63,9 @@ export class MembersResolver {
     });
   }
 
-  @Mutation(() => ApiKeyPayload, { description: 'Ends an API key, within a second everywhere. May be repeated.' })
+  @Mutation(() => ApiKeyPayload, { description: 'Revokes an API key, everywhere within a second. Idempotent.' })
   revokeApiKey(
-    @Args('input', { type: () => RevokeApiKeyInput, description: 'Which key.' }) { id }: RevokeApiKeyInput,
+    @Args('input', { type: () => RevokeApiKeyInput, description: 'The key.' }) { id }: RevokeApiKeyInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ apiKey: await this.keys.revoke(member, id) }));

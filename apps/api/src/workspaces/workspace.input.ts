@@ -7,13 +7,13 @@ import { UserError } from '../graphql/user-error.model.js';
 import { WhenBusyEnum } from '../jobs/job.enums.js';
 import { ApiKeyModel, KeyScopeEnum, Member, MemberRoleEnum, WorkspaceModel } from './workspace.model.js';
 
-@InputType({ description: 'A workspace of one’s own.' })
+@InputType({ description: 'The workspace to create.' })
 export class CreateWorkspaceInput {
   @Field(() => String, { description: 'Its name, 1 to 200 characters.' })
   name!: string;
 }
 
-@InputType({ description: 'What changes; what is absent stays.' })
+@InputType({ description: 'The changes. Absent fields stay.' })
 export class UpdateWorkspaceInput {
   @Field(() => String, { nullable: true, description: 'Its name, 1 to 200 characters.' })
   name?: string | null;
@@ -27,47 +27,47 @@ export class UpdateWorkspaceInput {
   @Field(() => WhenBusyEnum, { nullable: true, description: 'What a start does when its thread is busy.' })
   whenBusy?: WorkspaceChanges['whenBusy'] | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether each chat needs a provider key of its own.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether each chat must bring its own provider key.' })
   requireUserKey?: boolean | null;
 
   @Field(() => [String], {
     nullable: true,
-    description: 'Names or globs of models that OpenAI clients may ask for by themselves, besides the default one.',
+    description: 'Names or globs of models that OpenAI clients may request directly, besides the default one.',
   })
   directModels?: string[] | null;
 
   @Field(() => Float, {
     nullable: true,
-    description: "How long deltas of ended jobs are kept, in ms; null: the server's default.",
+    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the server.',
   })
   deltaRetentionMs?: number | null;
 
   @Field(() => Float, {
     nullable: true,
-    description: "How long ended jobs are kept, in ms; null: the server's default.",
+    description: 'How long ended jobs are kept, in ms. Null: the default of the server.',
   })
   jobRetentionMs?: number | null;
 }
 
-@InputType({ description: 'Who becomes a member, as what.' })
+@InputType({ description: 'The person to add and their role.' })
 export class AddMemberInput {
-  @Field(() => String, { description: 'Their address. Somebody who is not known yet joins when signing in with it.' })
+  @Field(() => String, { description: 'Their email address. A new user joins when they first sign in with it.' })
   email!: string;
 
-  @Field(() => MemberRoleEnum, { description: 'As what.' })
+  @Field(() => MemberRoleEnum, { description: 'Their role.' })
   role!: Role;
 }
 
-@InputType({ description: 'Which member gets which role.' })
+@InputType({ description: 'The member and the new role.' })
 export class ChangeMemberRoleInput {
   @Field(() => ID, { description: 'The user.' })
   userId!: string;
 
-  @Field(() => MemberRoleEnum, { description: 'As what from now on.' })
+  @Field(() => MemberRoleEnum, { description: 'The new role.' })
   role!: Role;
 }
 
-@InputType({ description: 'Which member leaves.' })
+@InputType({ description: 'The member to remove.' })
 export class RemoveMemberInput {
   @Field(() => ID, { description: 'The user. Their API keys of this workspace are revoked.' })
   userId!: string;
@@ -78,54 +78,54 @@ export class CreateApiKeyInput {
   @Field(() => String, { description: 'Its name, 1 to 200 characters.' })
   name!: string;
 
-  @Field(() => [KeyScopeEnum], { description: 'What it may be used for: no more than you may.' })
+  @Field(() => [KeyScopeEnum], { description: 'What it may be used for. Never more than the caller may do.' })
   scopes!: KeyScope[];
 
-  @Field(() => DateTime, { nullable: true, description: 'When it ends; absent: when it is revoked.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it expires. Absent: never.' })
   expiresAt?: number | null;
 }
 
-@InputType({ description: 'Which key ends.' })
+@InputType({ description: 'The key to revoke.' })
 export class RevokeApiKeyInput {
   @Field(() => ID, { description: 'The key.' })
   id!: string;
 }
 
-@ObjectType({ description: 'The workspace as it is now, or why nothing changed.' })
+@ObjectType({ description: 'The workspace after the change, or the reasons why nothing changed.' })
 export class WorkspacePayload {
   @Field(() => WorkspaceModel, { nullable: true, description: 'The workspace.' })
   workspace?: WorkspaceModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The member as they are now (or were, when removed), or why nothing changed.' })
+@ObjectType({ description: 'The member after the change (before it, if removed), or the reasons why nothing changed.' })
 export class MemberPayload {
   @Field(() => Member, { nullable: true, description: 'The member.' })
   member?: Member | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The new key, or why there is none.' })
+@ObjectType({ description: 'The new key, or the reasons why none was created.' })
 export class CreateApiKeyPayload {
   @Field(() => ApiKeyModel, { nullable: true, description: 'The key, without its secret.' })
   apiKey?: ApiKeyModel | null;
 
-  @Field(() => String, { nullable: true, description: 'The whole key, shown this once: keep it safe.' })
+  @Field(() => String, { nullable: true, description: 'The complete key. It is shown only once, so store it safely.' })
   secret?: string | null;
 
-  @Field(() => [UserError], { description: 'Why nothing was made.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing was created.' })
   userErrors!: UserError[];
 }
 
-@ObjectType({ description: 'The key as it is now, or why nothing changed.' })
+@ObjectType({ description: 'The key after the change, or the reasons why nothing changed.' })
 export class ApiKeyPayload {
   @Field(() => ApiKeyModel, { nullable: true, description: 'The key.' })
   apiKey?: ApiKeyModel | null;
 
-  @Field(() => [UserError], { description: 'Why nothing changed.' })
+  @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
   userErrors!: UserError[];
 }

@@ -19,8 +19,8 @@ registerEnumType(MemberRoleEnum, {
   description: 'What a member may do in a workspace.',
   valuesMap: {
     OWNER: { description: 'Everything.' },
-    ADMIN: { description: 'Runs the workspace; owners are out of reach.' },
-    MEMBER: { description: 'Works: starts jobs, changes its own.' },
+    ADMIN: { description: 'Administers the workspace, but cannot change owners.' },
+    MEMBER: { description: 'Starts jobs and changes their own.' },
     VIEWER: { description: 'Reads.' },
   },
 });
@@ -35,12 +35,12 @@ export const KeyScopeEnum = {
 
 registerEnumType(KeyScopeEnum, {
   name: 'KeyScope',
-  description: 'What an API key may be used for. It only narrows the role of its user; none implies another.',
+  description: 'What an API key may be used for. A scope only narrows the role of the user; no scope implies another.',
   valuesMap: {
     READ: { description: 'Reading.' },
     WRITE: { description: 'Starting and changing work.' },
-    ADMIN: { description: 'Running the workspace.' },
-    APPROVE: { description: 'Decisions.' },
+    ADMIN: { description: 'Administration of the workspace.' },
+    APPROVE: { description: 'Deciding requests.' },
   },
 });
 
@@ -56,33 +56,33 @@ export class User {
   name!: string;
 }
 
-@ObjectType({ description: 'A workspace that one is a member of.' })
+@ObjectType({ description: 'A workspace that the caller is a member of.' })
 export class MyMembership {
   @Field(() => ID, { description: 'The workspace.' })
   workspaceId!: string;
 
-  @Field(() => MemberRoleEnum, { description: 'As what.' })
+  @Field(() => MemberRoleEnum, { description: 'Their role.' })
   role!: string;
 }
 
-@ObjectType({ description: 'Who asks.' })
+@ObjectType({ description: 'The caller.' })
 export class Me {
   @Field(() => ID, { description: '`user:<id>` or `key:<id>`.' })
   id!: string;
 
-  @Field(() => User, { description: 'The person; for an API key the one it acts as.' })
+  @Field(() => User, { description: 'The user. For an API key: the user that it acts as.' })
   user!: User;
 
-  @Field(() => [MyMembership], { description: 'Where they are a member. An API key sees its own workspace only.' })
+  @Field(() => [MyMembership], { description: "The caller's memberships. An API key sees only its own workspace." })
   memberships!: MyMembership[];
 
-  @Field(() => ID, { nullable: true, description: 'The workspace this request has entered.' })
+  @Field(() => ID, { nullable: true, description: 'The workspace of this request.' })
   workspaceId!: string | null;
 
-  @Field(() => MemberRoleEnum, { nullable: true, description: 'As what it has entered it.' })
+  @Field(() => MemberRoleEnum, { nullable: true, description: 'The role of the caller in that workspace.' })
   role!: string | null;
 
-  @Field(() => [KeyScopeEnum], { description: 'What the credential may be used for; a token has all scopes.' })
+  @Field(() => [KeyScopeEnum], { description: 'The scopes of the credential. A token has all scopes.' })
   scopes!: string[];
 }
 
@@ -103,27 +103,27 @@ export class WorkspaceModel {
   @Field(() => WhenBusyEnum, { description: 'What a start does when its thread is busy.' })
   whenBusy!: string;
 
-  @Field(() => Boolean, { description: 'Whether each chat needs a provider key of its own.' })
+  @Field(() => Boolean, { description: 'Whether each chat must bring its own provider key.' })
   requireUserKey!: boolean;
 
   @Field(() => [String], {
-    description: 'Names or globs of models that OpenAI clients may ask for by themselves, besides the default one.',
+    description: 'Names or globs of models that OpenAI clients may request directly, besides the default one.',
   })
   directModels!: readonly string[];
 
   @Field(() => Float, {
     nullable: true,
-    description: "How long deltas of ended jobs are kept, in ms; null: the server's default.",
+    description: 'How long deltas of ended jobs are kept, in ms. Null: the default of the server.',
   })
   deltaRetentionMs!: number | null;
 
   @Field(() => Float, {
     nullable: true,
-    description: "How long ended jobs are kept, in ms; null: the server's default.",
+    description: 'How long ended jobs are kept, in ms. Null: the default of the server.',
   })
   jobRetentionMs!: number | null;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 }
 
@@ -138,10 +138,10 @@ export class Member {
   @Field(() => String, { description: 'Their name; may be empty.' })
   name!: string;
 
-  @Field(() => MemberRoleEnum, { description: 'As what.' })
+  @Field(() => MemberRoleEnum, { description: 'Their role.' })
   role!: string;
 
-  @Field(() => DateTime, { description: 'Since when.' })
+  @Field(() => DateTime, { description: 'When the membership began.' })
   createdAt!: number;
 }
 
@@ -156,22 +156,22 @@ export class ApiKeyModel {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Its public part: the key starts with `nsk_<prefix>_`.' })
+  @Field(() => String, { description: 'Its public part. The key starts with `nsk_<prefix>_`.' })
   prefix!: string;
 
   @Field(() => [KeyScopeEnum], { description: 'What it may be used for.' })
   scopes!: string[];
 
-  @Field(() => DateTime, { nullable: true, description: 'When it ends; null: when it is revoked.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it expires. Null: never; it ends when it is revoked.' })
   expiresAt!: number | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it was last used, to about a minute.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it was last used, accurate to about a minute.' })
   lastUsedAt!: number | null;
 
   @Field(() => DateTime, { nullable: true, description: 'When it was revoked.' })
   revokedAt!: number | null;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: number;
 }
 

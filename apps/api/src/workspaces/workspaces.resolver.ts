@@ -29,7 +29,7 @@ export class WorkspacesResolver {
     private readonly keys: ApiKeysService,
   ) {}
 
-  @Query(() => Me, { description: 'Who asks. Works without entering a workspace.' })
+  @Query(() => Me, { description: 'The caller. Needs no current workspace.' })
   async me(@Context() { identity }: GraphqlContext): Promise<Me> {
     const { id, user, memberships } = await this.workspaces.me(identity);
     const { workspaceId, scopes } = identity;
@@ -40,7 +40,7 @@ export class WorkspacesResolver {
 
   @Query(() => WorkspaceModel, {
     nullable: true,
-    description: 'The workspace this request has entered, for those who run it; else null.',
+    description: 'The workspace of this request. Null unless the caller is an admin.',
   })
   workspace(@Context() { member }: GraphqlContext): Promise<Workspace | null> {
     return orNull(this.workspaces.get(member));
@@ -57,7 +57,7 @@ export class WorkspacesResolver {
   }
 
   @ResolveField(() => ApiKeyConnection, {
-    description: 'Its API keys that one may see, oldest first.',
+    description: 'Its API keys that the caller may see, oldest first.',
     complexity: pageCost,
   })
   async apiKeys(
@@ -69,7 +69,9 @@ export class WorkspacesResolver {
     return toForwardConnection(page, args, { kind: 'apiKeys', idOf: ({ id }) => id });
   }
 
-  @Mutation(() => WorkspacePayload, { description: 'Makes a workspace and you its owner. Works without entering one.' })
+  @Mutation(() => WorkspacePayload, {
+    description: 'Creates a workspace with the caller as its owner. Needs no current workspace.',
+  })
   createWorkspace(
     @Args('input', { type: () => CreateWorkspaceInput, description: 'The workspace.' }) { name }: CreateWorkspaceInput,
     @Context() { identity }: GraphqlContext,
@@ -77,9 +79,9 @@ export class WorkspacesResolver {
     return toPayload(async () => ({ workspace: await this.workspaces.create(identity, { name }) }));
   }
 
-  @Mutation(() => WorkspacePayload, { description: 'Changes the workspace this request has entered.' })
+  @Mutation(() => WorkspacePayload, { description: 'Updates the workspace of this request.' })
   updateWorkspace(
-    @Args('input', { type: () => UpdateWorkspaceInput, description: 'What changes.' }) input: UpdateWorkspaceInput,
+    @Args('input', { type: () => UpdateWorkspaceInput, description: 'The changes.' }) input: UpdateWorkspaceInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ workspace: await this.workspaces.update(member, toWorkspaceChanges(input)) }));

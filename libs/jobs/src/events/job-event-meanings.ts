@@ -3,94 +3,102 @@ import type { JobEventType } from './job-event.js';
 interface Meaning {
   /** Members of the body besides `seq`, `jobId`, `at`, `attempt`. */
   readonly body: string;
-  readonly says: string;
+  readonly meaning: string;
 }
 
-/** What each kind says, for PROTOCOL.md. Every kind has an entry, or this does not compile. */
+/** What each kind means, for PROTOCOL.md. Every kind has an entry, or this does not compile. */
 export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
   'job-queued': {
     body: '`kind`, `threadId`, `messageId`, `workflowId?`, `parentJobId?`, `queuePosition?`',
-    says: 'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of its thread. A sub-job names its parent.',
+    meaning:
+      'The job was accepted. Always number 1. `queuePosition` counts from 1 behind the active job of the thread. `parentJobId` is set for sub-jobs.',
   },
   'job-started': {
     body: '`epoch`',
-    says: 'A worker holds the job. Each claim has a higher epoch than the one before.',
+    meaning: 'A worker claimed the job. Each claim raises the epoch.',
   },
   'agent-selected': {
     body: '`agent`, `version`, `name`, `slug`, `reasoning`, `fallback`, `usage?`, `usageEstimated?`',
-    says: 'Which agent answers, where the job was to choose one. `fallback`: nobody fitted, and the default agent does it. `usage`: what the choice has cost.',
+    meaning:
+      'The job chose its agent. `fallback`: no agent fitted, so the default agent is used. `usage`: the tokens of the choice.',
   },
-  'round-started': { body: '`round`, `model`, `nodeId?`', says: 'The model is being asked.' },
+  'round-started': { body: '`round`, `model`, `nodeId?`', meaning: 'The model was called.' },
   'text-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
-    says: 'Text, from `offset` (UTF-16) in the content of the job; without `offset` it is shown at its node only. Trimmed some time after the end.',
+    meaning:
+      'Text at `offset` (UTF-16) of the content of the job. Without `offset` it belongs to its node only. Deltas are trimmed some time after the end.',
   },
   'reasoning-delta': {
     body: '`round`, `offset?`, `text`, `nodeId?`, `branchId?`',
-    says: 'The same for reasoning, counted by itself.',
+    meaning: 'The same for reasoning, with offsets of its own.',
   },
   'round-restarted': {
     body: '`round`, `reason`, `contentLength`, `reasoningLength`, `nodeId?`, `branchId?`',
-    says: 'Text beyond the two lengths is withdrawn, and at the node what the round has shown. What other rounds had shown beyond them follows again, without a `nodeId`. Raises `attempt` by one.',
+    meaning:
+      'The round restarts: discard text beyond the two lengths, and the text that the round showed at its node. Text of other rounds beyond these lengths is sent again, without a `nodeId`. Raises `attempt` by one.',
   },
   'round-finished': {
     body: '`round`, `finishReason`, `usage`, `usageEstimated?`, `toolCallIds`',
-    says: 'The answer is complete and on disk, with its calls.',
+    meaning: 'The response and its tool calls are committed.',
   },
   'tool-call': {
     body: '`round`, `internalStatus`, `call`, `nodeId?`',
-    says: 'A call the model asked for, as it was recorded.',
+    meaning: 'The model requested a tool call.',
   },
   'tool-call-updated': {
     body: '`round`, `internalStatus`, `call`, `nodeId?`',
-    says: 'The call has moved to another status. `call.args` is what it runs with; where a person changed that, `call.proposedArgs` is what the model had proposed.',
+    meaning:
+      'The status of a tool call changed. `call.args` are the arguments that run. If a person edited them, `call.proposedArgs` are those of the model.',
   },
   'tool-progress': {
     body: '`callId`, `seqInCall`, `progress?`, `total?`, `message?`, `subJobId?`',
-    says: 'How far a call is; at most two a second for each call. Display only.',
+    meaning: 'Progress of a call, for display only. At most two events per second and call.',
   },
   'interrupt-opened': {
     body: '`interruptId`, `kind`, `callId?`, `nodeId?`, `title`, `expiresAt`, `request`',
-    says: 'The job needs an answer from outside; `request` depends on the kind.',
+    meaning: 'The job waits for a decision or a result from outside. `request` depends on the kind.',
   },
   'interrupt-reminder': {
     body: '`interruptId`, `kind`, `title`, `expiresAt`',
-    says: 'The request is still open. Once a day.',
+    meaning: 'The request is still open. Sent once a day.',
   },
   'interrupt-resolved': {
     body: '`interruptId`, `outcome`, `decidedBy?`, `decidedAt`',
-    says: 'The request is settled, by an answer, by its expiry or because the job was stopped.',
+    meaning: 'The request was settled by a decision, by expiry, or because the job was cancelled.',
   },
-  'job-waiting': { body: '`interruptIds`', says: 'The job holds no worker until a request is answered.' },
-  'job-requeued': { body: '`reason`', says: 'The job may be claimed again.' },
+  'job-waiting': { body: '`interruptIds`', meaning: 'The job waits and occupies no worker.' },
+  'job-requeued': { body: '`reason`', meaning: 'The job is queued again.' },
   'node-started': {
     body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`',
-    says: 'A node of the workflow is run. `path`: the nodes it runs inside of; `iteration`: the pass of the innermost loop or map, from 1.',
+    meaning: 'A workflow node started. `path`: the enclosing nodes. `iteration`: of the innermost loop or map, from 1.',
   },
   'node-finished': {
     body: '`nodeRunId`, `nodeId`, `label`, `type`, `path`, `iteration?`, `status`, `output`, `error?`, `tokenCount?`, `route?`',
-    says: 'The run of the node is over; `output` at the size of a screen.',
+    meaning: 'A node run ended. A long `output` is truncated.',
   },
   'branch-started': {
     body: '`nodeRunId`, `nodeId`, `branchId`, `label`',
-    says: 'A branch of a parallel node is run. Told once, whatever becomes of workers.',
+    meaning: 'A branch of a parallel node started. Emitted once, also after a crash.',
   },
   'branch-finished': {
     body: '`nodeRunId`, `nodeId`, `branchId`, `label`, `status`, `output`, `error?`',
-    says: 'The branch is over. Told once as well, after its beginning.',
+    meaning: 'The branch ended. Emitted once, after `branch-started`.',
   },
   'route-selected': {
     body: '`nodeId`, `routeId`, `name`, `reasoning`, `fallbackUsed`',
-    says: 'A router has chosen where the workflow goes on.',
+    meaning: 'A router chose a route.',
   },
   'loop-iteration': {
     body: '`nodeId`, `iteration`, `maxIterations`',
-    says: 'A loop begins a pass through its body, from 1.',
+    meaning: 'A loop started an iteration, counted from 1.',
   },
-  warning: { body: '`code`, `text`, `nodeId?`', says: 'Something a person should know; the job goes on.' },
-  'job-cancel-requested': { body: '`by`, `reason`', says: 'The worker of the job was told to stop.' },
+  warning: {
+    body: '`code`, `text`, `nodeId?`',
+    meaning: 'A problem that a person should know about. The job continues.',
+  },
+  'job-cancel-requested': { body: '`by`, `reason`', meaning: 'Cancellation was requested; the worker is notified.' },
   'job-finished': {
     body: '`status`, `reason`, `error?`, `content_length`, `usage`, `durationMs`, `toolCalls`, `rounds`',
-    says: 'The end. Always the last number, exactly once.',
+    meaning: 'The job ended. Always the last event, exactly once.',
   },
 };

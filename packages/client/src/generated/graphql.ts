@@ -4,15 +4,15 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '../typed-document.js';
-/** Who answers: one agent, or whichever fits best. Exactly one of the two. */
+/** The agent to use: a given one, or the best fit. Set exactly one of the two fields. */
 export type AgentWishInput = {
-  /** True: the job has a model choose, by what agents are for. */
+  /** True: a model chooses the agent by the descriptions. */
   readonly auto?: boolean | null | undefined;
   /** An agent: id, slug or name. */
   readonly id?: string | null | undefined;
 };
 
-/** One entry of a conversation, in the shape of OpenAI. */
+/** One message of a conversation, in OpenAI's format. */
 export type ChatMessageInput = {
   /** Text, or an array of pieces (`{"type":"text","text":"…"}`, `image_url` …). */
   readonly content?: unknown;
@@ -20,35 +20,35 @@ export type ChatMessageInput = {
   readonly name?: string | null | undefined;
   /** `system`, `user`, `assistant` or `tool`. */
   readonly role: string;
-  /** Of a `tool` message: the call it answers. */
+  /** For a `tool` message: the id of its call. */
   readonly toolCallId?: string | null | undefined;
-  /** Calls that an assistant message asked for, as OpenAI writes them. */
+  /** Tool calls of an assistant message, in OpenAI's format. */
   readonly toolCalls?: unknown;
 };
 
-/** Which call to take on, for which device. */
+/** The call to claim and the device that claims it. */
 export type ClaimClientToolInput = {
-  /** The call, as the model and the request name it. */
+  /** The call id that the model and the request use. */
   readonly callId: string;
-  /** This device. 1 to 256 characters; made up once and kept. */
+  /** The id of this device, 1 to 256 characters. Generate it once and keep it. */
   readonly deviceId: string;
-  /** The job; you have started it. */
+  /** The job. The caller must have started it. */
   readonly jobId: string;
 };
 
-/** A tool that you run yourself, wherever you are connected: claim its calls and submit results. */
+/** A tool that the client runs: it claims calls and submits results from any connection. */
 export type ClientToolInput = {
   /** What the model reads about it. */
   readonly description?: string | null | undefined;
-  /** What running it twice would do; absent: ONCE. When a client that had begun is lost, only PURE and IDEMPOTENT go to another. */
+  /** The effect of running it twice. Absent: ONCE. If a client disappears after it started, only PURE and IDEMPOTENT calls go to another client. */
   readonly effect?: ToolEffect | null | undefined;
   /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique among all tools named here. */
   readonly name: string;
-  /** And then; absent: WAIT. */
+  /** What happens when `timeoutMs` is over. Absent: WAIT. */
   readonly onTimeout?: OnClientTimeout | null | undefined;
-  /** JSON Schema (2020-12) of its arguments, an object; absent: it takes none. */
+  /** JSON Schema (2020-12) of its arguments, an object. Absent: no arguments. */
   readonly parameters?: unknown;
-  /** Ms that a call waits for a client, 1,000 to 604,800,000; absent: 24 hours. */
+  /** How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours. */
   readonly timeoutMs?: number | null | undefined;
 };
 
@@ -62,81 +62,81 @@ export type DateTimeFilter = {
 
 /** Who may decide a request. */
 export type DecidableBy =
-  /** Whoever may approve in this workspace. */
+  /** Members with the right to approve. */
   | 'APPROVERS'
-  /** Whoever may change the job. */
+  /** Members who may change the job. */
   | 'MEMBERS'
-  /** The person who started the job; the approvers if nobody did. */
+  /** The person who started the job, or the approvers if no person did. */
   | 'REQUESTER';
 
-/** How a workflow is drawn. */
+/** The format of a workflow diagram. */
 export type DiagramFormat =
   /** The text of a Mermaid flowchart. */
   | 'MERMAID'
-  /** A picture, as the text of an SVG document without scripts or links. */
+  /** An SVG document without scripts and links. */
   | 'SVG';
 
 /** Compares an id. */
 export type IdFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq: string;
 };
 
-/** A document of another system. */
+/** A workflow document of another system. */
 export type ImportWorkflowInput = {
   /** The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
   readonly definition: unknown;
-  /** The `draftVersion` that the change was made from: when somebody has saved meanwhile it is refused (`workflow_changed`). Absent: it replaces what there is. */
+  /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
   readonly expectedVersion?: number | null | undefined;
 };
 
-/** What is done with a HUMAN_INPUT request; `request.actions` says which of them are offered. SUBMIT delivers the event of a WAIT. */
+/** The action on a HUMAN_INPUT request. `request.actions` lists the allowed ones. SUBMIT delivers the event of a WAIT. */
 export type InterruptAction =
-  /** Goes on; `data`, if given, replaces the input. */
+  /** Continues. `data`, if given, replaces the input. */
   | 'APPROVE'
   /** One of the request's own options, in `data`. */
   | 'CUSTOM'
-  /** Goes on with `data` in place of what was shown; without `data` with what was shown. */
+  /** Continues with `data` instead of the shown value, or with the shown value if `data` is absent. */
   | 'MODIFY'
-  /** Refuses. */
+  /** Rejects the request. */
   | 'REJECT'
-  /** Passes the question over. Not taken where `request.dataRequired` is true. */
+  /** Skips the question. Not allowed if `request.dataRequired` is true. */
   | 'SKIP'
   /** Answers with `data`. */
   | 'SUBMIT';
 
-/** What is decided: APPROVE or DENY a TOOL_APPROVAL, the others for an UNKNOWN_OUTCOME. */
+/** The decision: APPROVE or DENY for a TOOL_APPROVAL, the others for an UNKNOWN_OUTCOME. */
 export type InterruptDecision =
   /** The call runs, with the arguments that were shown or with edited ones. */
   | 'APPROVE'
-  /** The call does not run; the model is told. */
+  /** The call does not run. The model reads the denial. */
   | 'DENY'
-  /** It did not; the job goes on without it. */
+  /** The call did not run. The job continues without its result. */
   | 'DID_NOT_HAPPEN'
   /** The call did run, with this `result`. */
   | 'HAPPENED'
-  /** It is called again, with the same idempotency key. */
+  /** The call is repeated with the same idempotency key. */
   | 'REPEAT'
-  /** The model is told that nobody knows. */
+  /** The model reads that the outcome is unknown. */
   | 'REPORT';
 
-/** Which requests a list shows; every member narrows it. */
+/** Filters for requests. All given fields must match. */
 export type InterruptFilterInput = {
-  /** By whom they wait for: `MINE` for all that one may decide oneself, or the id of a user for what is left to that user as the one who asked. */
+  /** By who may decide: `MINE` for the caller, or the id of a user for the requests of jobs that this user started. */
   readonly assignee?: IdFilter | null | undefined;
-  /** By the instant they were opened. */
+  /** By the time of opening. */
   readonly createdAt?: DateTimeFilter | null | undefined;
   /** By the job that waits. */
   readonly jobId?: IdFilter | null | undefined;
   /** By kind. */
   readonly kind?: InterruptKindFilter | null | undefined;
-  /** By the job that a person started: what that one waits for, and all its sub-jobs. Of a sub-job, what it waits for itself. */
+  /** By root job: its requests and those of its sub-jobs. For a sub-job: only its own requests. */
   readonly rootJobId?: IdFilter | null | undefined;
   /** By status. */
   readonly status?: InterruptStatusFilter | null | undefined;
   /** By thread (our id). */
   readonly threadId?: IdFilter | null | undefined;
-  /** By the tool they are about. */
+  /** By the tool of the call. */
   readonly tool?: ToolNameFilter | null | undefined;
 };
 
@@ -148,41 +148,41 @@ export type InterruptKind =
   | 'HUMAN_INPUT'
   /** A person has to allow a tool call. */
   | 'TOOL_APPROVAL'
-  /** A tool call was started and nobody saw its end: a person has to say what is so. */
+  /** A tool call started and its outcome is unknown. A person has to decide. */
   | 'UNKNOWN_OUTCOME'
-  /** Nobody is asked: a node of a workflow waits for its time, or for an event. */
+  /** A workflow node waits for a time or an event. No person has to decide. */
   | 'WAIT';
 
-/** Compares what a request asks for. */
+/** Compares the kind of a request. */
 export type InterruptKindFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq?: InterruptKind | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<InterruptKind> | null | undefined;
 };
 
-/** Where a request stands. All but OPEN are final. */
+/** The status of a request. All but OPEN are final. */
 export type InterruptStatus =
-  /** Its job was stopped first. */
+  /** The job was cancelled before a decision. */
   | 'CANCELLED'
-  /** Nobody answered in time. */
+  /** No decision was made in time. */
   | 'EXPIRED'
-  /** It waits for its answer. */
+  /** It waits for a decision. */
   | 'OPEN'
-  /** It was answered. */
+  /** It was decided. */
   | 'RESOLVED';
 
-/** Compares where a request stands. */
+/** Compares the status of a request. */
 export type InterruptStatusFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq?: InterruptStatus | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<InterruptStatus> | null | undefined;
 };
 
-/** Which jobs a list shows; every member narrows it. */
+/** Filters for jobs. All given fields must match. */
 export type JobFilterInput = {
-  /** By the instant of acceptance. */
+  /** By the time of acceptance. */
   readonly createdAt?: DateTimeFilter | null | undefined;
   /** By the user who started it. */
   readonly createdBy?: IdFilter | null | undefined;
@@ -192,53 +192,53 @@ export type JobFilterInput = {
   readonly status?: JobStatusFilter | null | undefined;
   /** By thread (our id). */
   readonly threadId?: IdFilter | null | undefined;
-  /** By workflow (our id). */
+  /** By workflow (server id). */
   readonly workflowId?: IdFilter | null | undefined;
 };
 
 /** What a job does. The list may grow. */
 export type JobKind =
-  /** Answers in a thread, with tools. */
+  /** A model conversation in a thread, with tools. */
   | 'CHAT'
   /** Runs an agent workflow. */
   | 'WORKFLOW';
 
 /** Compares a kind. */
 export type JobKindFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq?: JobKind | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<JobKind> | null | undefined;
 };
 
-/** Where a job stands. COMPLETED, FAILED and CANCELLED are final. The list may grow. */
+/** The status of a job. COMPLETED, FAILED and CANCELLED are final. The list may grow. */
 export type JobStatus =
-  /** Somebody stopped it. */
+  /** It was cancelled. */
   | 'CANCELLED'
-  /** It ended as it was meant to. */
+  /** It ended successfully. */
   | 'COMPLETED'
   /** It ended with an error. */
   | 'FAILED'
-  /** Accepted; no worker has it yet. */
+  /** Accepted and not yet claimed by a worker. */
   | 'QUEUED'
-  /** A worker is on it. */
+  /** A worker runs it. */
   | 'RUNNING'
-  /** It waits for something from outside and holds no worker. */
+  /** It waits for something outside and occupies no worker. */
   | 'WAITING';
 
 /** Compares a status. */
 export type JobStatusFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq?: JobStatus | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<JobStatus> | null | undefined;
 };
 
-/** What an API key may be used for. It only narrows the role of its user; none implies another. */
+/** What an API key may be used for. A scope only narrows the role of the user; no scope implies another. */
 export type KeyScope =
-  /** Running the workspace. */
+  /** Administration of the workspace. */
   | 'ADMIN'
-  /** Decisions. */
+  /** Deciding requests. */
   | 'APPROVE'
   /** Reading. */
   | 'READ'
@@ -247,172 +247,172 @@ export type KeyScope =
 
 /** What a member may do in a workspace. */
 export type MemberRole =
-  /** Runs the workspace; owners are out of reach. */
+  /** Administers the workspace, but cannot change owners. */
   | 'ADMIN'
-  /** Works: starts jobs, changes its own. */
+  /** Starts jobs and changes their own. */
   | 'MEMBER'
   /** Everything. */
   | 'OWNER'
   /** Reads. */
   | 'VIEWER';
 
-/** Where the run of a workflow node stands. The list may grow. */
+/** The status of a node run. The list may grow. */
 export type NodeRunStatus =
   /** It runs. */
   | 'ACTIVE'
-  /** It was stopped. */
+  /** It was cancelled. */
   | 'CANCELLED'
   /** It has an output. */
   | 'COMPLETED'
   /** It failed. */
   | 'ERROR'
-  /** Not begun. */
+  /** Not started. */
   | 'PENDING'
-  /** No edge to it was taken, or the run was over first. */
+  /** No edge to it was taken, or the job ended first. */
   | 'SKIPPED'
-  /** It waits for something from outside. */
+  /** It waits for something outside. */
   | 'WAITING';
 
-/** Which notifications a list shows; every member narrows it. */
+/** Filters for notifications. All given fields must match. */
 export type NotificationFilterInput = {
-  /** Only those that were read, or only those that were not. */
+  /** True: only read ones. False: only unread ones. */
   readonly read?: boolean | null | undefined;
-  /** By what they tell of. */
+  /** By type. */
   readonly type?: NotificationTypeFilter | null | undefined;
 };
 
-/** What people are told of. The list may grow. */
+/** The type of a notification. The list may grow. */
 export type NotificationType =
   /** A job, or a sub-job of it, waits for a person. */
   | 'INPUT_NEEDED'
-  /** A job has ended well. */
+  /** A job completed. */
   | 'JOB_COMPLETED'
-  /** A job has failed. */
+  /** A job failed. */
   | 'JOB_FAILED';
 
-/** Compares what a notification tells of. */
+/** Compares the type of a notification. */
 export type NotificationTypeFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq?: NotificationType | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<NotificationType> | null | undefined;
 };
 
-/** What becomes of a call that no client serves before its timeout. */
+/** What happens to a call that no client runs before its timeout. */
 export type OnClientTimeout =
   /** The job fails with `client_tool_timeout`. */
   | 'FAIL'
-  /** It is SKIPPED, and the model goes on without it. */
+  /** The call is SKIPPED and the job continues without its result. */
   | 'SKIP'
-  /** It waits on: for 24 hours, or for the timeout where that is longer. Then it is TIMED_OUT. */
+  /** The call keeps waiting for 24 hours, or for a longer timeout. Then it is TIMED_OUT. */
   | 'WAIT';
 
 /** A draft to publish. */
 export type PublishWorkflowInput = {
-  /** The `draftVersion` that the change was made from: when somebody has saved meanwhile it is refused (`workflow_changed`). Absent: it replaces what there is. */
+  /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
   readonly expectedVersion?: number | null | undefined;
   /** The workflow. */
   readonly id: string;
 };
 
-/** An answer to one request. Which members count depends on its kind. */
+/** A decision on one request. The kind of the request determines the allowed fields. */
 export type ResolveInterruptInput = {
-  /** HUMAN_INPUT: what is done with the question. WAIT: SUBMIT. */
+  /** HUMAN_INPUT: the action. WAIT: SUBMIT. */
   readonly action?: InterruptAction | null | undefined;
-  /** TOOL_APPROVAL: an object that replaces all arguments; absent: they stay as they were shown. */
+  /** TOOL_APPROVAL: an object that replaces all arguments. Absent: the arguments as shown. */
   readonly arguments?: unknown;
-  /** TOOL_APPROVAL: the `request.argumentsHash` that was shown; an approval holds for these arguments only. */
+  /** TOOL_APPROVAL: the `request.argumentsHash` that was shown. The approval is valid for these arguments only. */
   readonly argumentsHash?: string | null | undefined;
-  /** HUMAN_INPUT: what was filled in; must fit `request.inputSchema`. WAIT: what comes with the event. */
+  /** HUMAN_INPUT: the submitted data, valid against `request.inputSchema`. WAIT: the payload of the event. */
   readonly data?: unknown;
-  /** What is decided; for every kind but HUMAN_INPUT and WAIT. */
+  /** The decision, for every kind except HUMAN_INPUT and WAIT. */
   readonly decision?: InterruptDecision | null | undefined;
-  /** TOOL_APPROVAL: 5, 10 or 30 minutes in which this operation need not ask again in this thread. */
+  /** TOOL_APPROVAL: for 5, 10 or 30 minutes this operation needs no further approval in this thread. */
   readonly grantMinutes?: number | null | undefined;
   /** The request. */
   readonly id: string;
-  /** Why; at most 500 characters. The model may read it. */
+  /** The reason, at most 500 characters. The model may read it. */
   readonly reason?: string | null | undefined;
-  /** UNKNOWN_OUTCOME: what the call gave, when it HAPPENED; text or JSON of at most 256 KiB. */
+  /** UNKNOWN_OUTCOME with HAPPENED: the result of the call, text or JSON of at most 256 KiB. */
   readonly result?: unknown;
 };
 
-/** Which job to try again. */
+/** The job to retry. */
 export type RetryJobInput = {
-  /** Makes the retry repeatable: the same key gives the same new job. */
+  /** Makes the retry idempotent: the same key returns the same new job. */
   readonly idempotencyKey?: string | null | undefined;
   /** A failed or cancelled job. */
   readonly jobId: string;
 };
 
-/** What to answer, where, and with what. */
+/** The conversation, the thread, and the options of a chat job. */
 export type StartChatInput = {
-  /** Who answers: an agent of the workspace, or any. Its tools are offered, and bound `tools`. */
+  /** The agent: a given one, or the best fit. Its tools are offered and limit `tools`. */
   readonly agent?: AgentWishInput | null | undefined;
-  /** Binds the client tools to one device: only a claim with this `deviceId` is granted. 1 to 256 characters. */
+  /** Binds the client tools to one device: only claims with this `deviceId` are accepted. 1 to 256 characters. */
   readonly clientDeviceId?: string | null | undefined;
-  /** The client's id of the assistant message that will be written. */
+  /** The client's id for the assistant message of the job. */
   readonly clientMessageId?: string | null | undefined;
-  /** Tools that your clients run. Their calls become requests that any client of yours may claim. */
+  /** Tools that clients run. Any client of the requester may claim their calls. */
   readonly clientTools?: ReadonlyArray<ClientToolInput> | null | undefined;
-  /** Makes the start repeatable: the same key and input give the same job, whenever. 1 to 255 visible ASCII characters. */
+  /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
-  /** What the user says. Either this or `messages`. */
+  /** The user message. Set either this or `messages`. */
   readonly message?: string | null | undefined;
-  /** Several entries; they join the thread. Either this or `message`. */
+  /** Several messages, which are added to the thread. Set either this or `message`. */
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
-  /** The model, unless the agent has one; absent: the provider's default. */
+  /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
   /** Sampling fields, as OpenAI names them: `{"temperature":0.2}`. */
   readonly parameters?: unknown;
-  /** A provider key for this job only; stored encrypted, erased when the job ends. */
+  /** A provider key for this job only, stored encrypted and deleted when the job ends. */
   readonly providerKey?: string | null | undefined;
-  /** The thread to answer in: our id, or the client's own, which begins a thread when it is new. Absent: a new thread. */
+  /** The thread: server id, or the client's own id, which creates a thread if it is new. Absent: a new thread. */
   readonly threadId?: string | null | undefined;
   /** Approval rules of this request alone, in the shape of the workspace's policy: `{"rules":[{"match":"send_*","action":"require_approval"}]}`. They can only tighten it. */
   readonly toolApproval?: unknown;
   /** `"auto"`, `"none"`, `"required"` or `{"type":"function","function":{"name":"…"}}`, for the first round. */
   readonly toolChoice?: unknown;
-  /** Names of the tools that may be called; absent: none. */
+  /** Names of the tools that the model may call. Absent: none. */
   readonly tools?: ReadonlyArray<string> | null | undefined;
-  /** What to do when a job is active in the thread; absent: the thread's or workspace's setting. */
+  /** What to do when a job is active in the thread. Absent: the setting of the thread or workspace. */
   readonly whenBusy?: WhenBusy | null | undefined;
 };
 
-/** Which workflow to run, on what, and where. */
+/** The workflow, its input, and its thread. */
 export type StartWorkflowInput = {
   /** At most 20. */
   readonly attachments?: ReadonlyArray<WorkflowAttachmentInput> | null | undefined;
-  /** The client's id of the assistant message that will be written. */
+  /** The client's id for the assistant message of the job. */
   readonly clientMessageId?: string | null | undefined;
   /** The conversation before the prompt: a list of `{"role":"user","content":"…"}`. At most 200 entries of 8,000 characters. */
   readonly history?: unknown;
-  /** Makes the start repeatable: the same key and input give the same job, whenever. 1 to 255 visible ASCII characters. */
+  /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
-  /** What the user says: the input of the start node. At most 12,000 characters. */
+  /** The input of the start node, at most 12,000 characters. */
   readonly prompt: string;
-  /** A provider key for this job only; stored encrypted, erased when the job ends. */
+  /** A provider key for this job only, stored encrypted and deleted when the job ends. */
   readonly providerKey?: string | null | undefined;
-  /** The thread that shows it: our id, or the client's own, which begins a thread when it is new. Absent: none. */
+  /** The thread that shows the job: server id, or the client's own id, which creates a thread if it is new. Absent: none. */
   readonly threadId?: string | null | undefined;
-  /** A published version; absent: the one that is published now. */
+  /** A version number. Absent: the currently published version. */
   readonly version?: number | null | undefined;
-  /** What to do when a job is active in the thread; absent: the thread's or workspace's setting. */
+  /** What to do when a job is active in the thread. Absent: the setting of the thread or workspace. */
   readonly whenBusy?: WhenBusy | null | undefined;
-  /** The workflow: our id, or its document's own. */
+  /** The workflow: server id, or the id of its document. */
   readonly workflowId: string;
 };
 
-/** How a stop went. */
+/** The result of a cancellation. */
 export type StopState =
   /** The job is cancelled. */
   | 'ABORTED'
-  /** It had ended before. */
+  /** The call had already ended. */
   | 'ALREADY_TERMINAL'
-  /** Its worker was told and has not answered yet; it will end as CANCELLED. */
+  /** The worker was notified and has not ended the job yet. The job will end as CANCELLED. */
   | 'CANCEL_REQUESTED';
 
-/** What became of a call: either `result` or `error`. */
+/** The outcome of a call: either `result` or `error`. */
 export type SubmitClientToolResultInput = {
   /** The call. */
   readonly callId: string;
@@ -422,78 +422,78 @@ export type SubmitClientToolResultInput = {
   readonly error?: string | null | undefined;
   /** The job. */
   readonly jobId: string;
-  /** What the tool gave: text or JSON, at most 262,144 bytes. */
+  /** The result of the tool: text or JSON, at most 262,144 bytes. */
   readonly result?: string | null | undefined;
 };
 
-/** What to try out: a tool by `id`, or a `definition` that is not stored. */
+/** The tool to test: a stored one by `id`, or a `definition` that is not stored. */
 export type TestToolInput = {
   /** The arguments, an object; absent: none. */
   readonly arguments?: unknown;
-  /** A draft (docs/tools.md). Not together with `id`. */
+  /** A definition (docs/tools.md). Cannot be combined with `id`. */
   readonly definition?: unknown;
   /** A tool of the workspace, also a disabled one. */
   readonly id?: string | null | undefined;
 };
 
-/** Which threads a list shows; every member narrows it. */
+/** Filters for threads. All given fields must match. */
 export type ThreadFilterInput = {
-  /** Begun by this user. */
+  /** Created by this user. */
   readonly createdBy?: string | null | undefined;
 };
 
-/** Where a tool call stands. The list may grow. */
+/** The status of a tool call. The list may grow. */
 export type ToolCallStatus =
-  /** A person has to allow it. */
+  /** It waits for an approval. */
   | 'AWAITING_APPROVAL'
-  /** A client has to run it. */
+  /** It waits for a client to run it. */
   | 'AWAITING_CLIENT'
-  /** Its job was stopped first. */
+  /** The job was cancelled before a decision. */
   | 'CANCELLED'
   /** It has a result. */
   | 'COMPLETED'
   /** A person refused it. */
   | 'DENIED'
-  /** It failed; the model was told why. */
+  /** It failed. The model reads the reason. */
   | 'ERROR'
-  /** Nobody knows whether it ran; it is not repeated without a decision. */
+  /** Its outcome is unknown. It is not repeated without a decision. */
   | 'INTERRUPTED'
-  /** Asked for, not started. */
+  /** Requested and not started. */
   | 'PENDING'
   /** It runs. */
   | 'RUNNING'
-  /** It was not run, for a reason the model was told. */
+  /** It was not run. The model reads the reason. */
   | 'SKIPPED'
   /** It took longer than its limit and was aborted. */
   | 'TIMED_OUT';
 
-/** What calling a tool twice would do. */
+/** The effect of repeating a tool call. */
 export type ToolEffect =
-  /** The same as once: the far side knows the idempotency key. */
+  /** The same as one call: the remote side honors the idempotency key. */
   | 'IDEMPOTENT'
-  /** It would happen twice, so it is called at most once. */
+  /** The effect would happen twice, so the tool is called at most once. */
   | 'ONCE'
-  /** Nothing: it changes nothing. */
+  /** No effect: the tool changes nothing. */
   | 'PURE';
 
 /** Compares the name of a tool. */
 export type ToolNameFilter = {
-  /** Is this one. */
+  /** Equals this id. */
   readonly eq: string;
 };
 
-/** Who can run a tool. */
+/** Where a tool can run. */
 export type ToolRuntime =
-  /** Only the client that asked. */
+  /** Only on the client. */
   | 'CLIENT'
-  /** The server, or the client where there is no handler. */
+  /** On the server, or on the client if the server has no handler. */
   | 'HYBRID'
-  /** Only the server. */
+  /** Only on the server. */
   | 'SERVER';
 
-/** What kind of thing answers a call. */
+/** What runs a call. */
 export type ToolSort =
-  /** The client that asked. */
+  /** The client. */
   | 'CLIENT'
   /** An HTTP tool that the workspace has defined. */
   | 'HTTP'
@@ -502,7 +502,7 @@ export type ToolSort =
   /** Code of this server. */
   | 'SERVER';
 
-/** Which call is about to be run, by which claim. */
+/** The call about to run and its claim. */
 export type ValidateClientToolInput = {
   /** The call. */
   readonly callId: string;
@@ -514,14 +514,14 @@ export type ValidateClientToolInput = {
 
 /** What a start does when a job is active in its thread. */
 export type WhenBusy =
-  /** It waits in line behind the active job. */
+  /** The new job is queued behind the active one. */
   | 'ENQUEUE'
-  /** The active job and the line are cancelled first. */
+  /** The active job and all queued jobs of the thread are cancelled first. */
   | 'INTERRUPT'
-  /** It is refused (`thread_busy`). */
+  /** The start is refused (`thread_busy`). */
   | 'REJECT';
 
-/** Something that goes along with the prompt. */
+/** An attachment of the prompt. */
 export type WorkflowAttachmentInput = {
   /** Its media type. */
   readonly mimeType?: string | null | undefined;
@@ -529,7 +529,7 @@ export type WorkflowAttachmentInput = {
   readonly name?: string | null | undefined;
   /** `image`, `audio`, `video` or `file`. */
   readonly type: string;
-  /** Where it is, or a `data:` URL. */
+  /** Its URL, or a `data:` URL. */
   readonly url: string;
 };
 

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { Field, Int, ObjectType } from '@nestjs/graphql';
 
 /** Where a page stands in its list. */
-@ObjectType({ description: 'Where a page stands in its list (GraphQL Cursor Connections).' })
+@ObjectType({ description: 'The position of a page in its list (GraphQL Cursor Connections).' })
 export class PageInfo {
   @Field(() => Boolean, { description: 'Whether entries follow this page.' })
   hasNextPage!: boolean;
@@ -21,7 +21,7 @@ export class PageInfo {
 export function connectionOf<T>(node: Type<T>, name: string): Type<object> {
   @ObjectType(`${name}Edge`, { description: `An entry of a list of ${name}.` })
   class Edge {
-    @Field(() => String, { description: 'Opaque; goes into `after` or `before`.' })
+    @Field(() => String, { description: 'Opaque. Pass it as `after` or `before`.' })
     cursor!: string;
 
     @Field(() => node, { description: 'The entry itself.' })
@@ -36,10 +36,10 @@ export function connectionOf<T>(node: Type<T>, name: string): Type<object> {
     @Field(() => [node], { description: 'The entries without cursors.' })
     nodes!: T[];
 
-    @Field(() => PageInfo, { description: 'Where this page stands in the list.' })
+    @Field(() => PageInfo, { description: 'The position of this page in the list.' })
     pageInfo!: PageInfo;
 
-    @Field(() => Int, { nullable: true, description: 'Length of the whole list; counted only when asked for.' })
+    @Field(() => Int, { nullable: true, description: 'Length of the whole list. Counted only when selected.' })
     totalCount!: number | null;
   }
   return Connection;

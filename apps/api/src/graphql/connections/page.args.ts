@@ -5,22 +5,22 @@ import { ArgsType, Field, Int } from '@nestjs/graphql';
 export class PageArgs {
   @Field(() => Int, {
     nullable: true,
-    description: 'How many entries from the beginning, or after `after`: 1 to 100, 20 by default.',
+    description: 'How many entries from the beginning or after `after`: 1 to 100, by default 20.',
   })
   first?: number | null;
 
-  @Field(() => String, { nullable: true, description: 'A cursor of this list: the page begins after it.' })
+  @Field(() => String, { nullable: true, description: 'A cursor of this list. The page begins after it.' })
   after?: string | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'How many entries from the end, or before `before`: 1 to 100. Not together with `first`.',
+    description: 'How many entries from the end or before `before`: 1 to 100. Cannot be combined with `first`.',
   })
   last?: number | null;
 
   @Field(() => String, {
     nullable: true,
-    description: 'A cursor of this list: the page ends before it. Goes with `last`.',
+    description: 'A cursor of this list. The page ends before it. Use it with `last`.',
   })
   before?: string | null;
 }
@@ -30,10 +30,10 @@ export class PageArgs {
 export class ForwardPageArgs {
   @Field(() => Int, {
     nullable: true,
-    description: 'How many entries from the beginning, or after `after`: 1 to 100, 20 by default.',
+    description: 'How many entries from the beginning or after `after`: 1 to 100, by default 20.',
   })
   first?: number | null;
 
-  @Field(() => String, { nullable: true, description: 'A cursor of this list: the page begins after it.' })
+  @Field(() => String, { nullable: true, description: 'A cursor of this list. The page begins after it.' })
   after?: string | null;
 }

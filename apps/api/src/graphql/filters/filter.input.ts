@@ -4,7 +4,7 @@ import { DateTime } from '../scalars/date-time.scalar.js';
 
 @InputType({ description: 'Compares an id.' })
 export class IdFilter {
-  @Field(() => ID, { description: 'Is this one.' })
+  @Field(() => ID, { description: 'Equals this id.' })
   eq!: string;
 }
 

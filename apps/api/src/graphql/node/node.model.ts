@@ -2,10 +2,10 @@ import { Field, ID, InterfaceType } from '@nestjs/graphql';
 
 /** Anything that can be found again by one id. */
 @InterfaceType({
-  description: 'Anything that `node` finds again.',
+  description: 'An object that `node(id)` can return.',
   resolveType: (value: { readonly __typename: string }) => value.__typename,
 })
 export abstract class Node {
-  @Field(() => ID, { description: 'Opaque and unique over all types; for `node(id)` and for caches.' })
+  @Field(() => ID, { description: 'Opaque id, unique over all types, for `node(id)` and client caches.' })
   nodeId!: string;
 }

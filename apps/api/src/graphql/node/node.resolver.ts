@@ -22,7 +22,7 @@ const loaderOf = {
 export class NodeResolver {
   @Query(() => Node, {
     nullable: true,
-    description: 'Whatever has this node id; null when there is nothing that one may see.',
+    description: 'The object with this node id. Null: not found.',
   })
   node(
     @Args('id', { type: () => ID, description: 'A node id.' }) id: string,
@@ -33,7 +33,7 @@ export class NodeResolver {
 
   @Query(() => [Node], {
     nullable: 'items',
-    description: 'Many at once, at most 100, in the order asked for; null where there is nothing that one may see.',
+    description: 'Up to 100 objects, in the requested order. Null for each that was not found.',
     complexity: ({ args, childComplexity }) =>
       1 + (Array.isArray(args['ids']) ? args['ids'].length : 1) * childComplexity,
   })

@@ -17,15 +17,15 @@ const step = (
 /** Calls that clients run. */
 export const clientToolRoutes: RouteGroup = {
   tag: 'Client tools',
-  description: 'Calls that the clients of a job’s starter run. docs/client-tools.md tells how.',
+  description: 'Tool calls that clients run. See docs/client-tools.md.',
   errors: 'Error',
   routes: [
     {
       method: 'get',
       path: '/api/jobs/client-tool/capability',
       operationId: 'getClientToolCapability',
-      summary: 'Whether clients may run tools here',
-      replies: [json(200, 'ClientToolCapability', 'The answer.')],
+      summary: 'Check whether client tools are enabled',
+      replies: [json(200, 'ClientToolCapability', 'The decision.')],
       refusals: [401],
     },
     step('claim', ['Take on a call, for 30 s', 'ToolClaim', 'GrantedClaim']),

@@ -5,7 +5,7 @@ const header = (name: string, description: string, schema?: object): RouteParame
   ...(schema === undefined ? {} : { schema }),
 });
 
-const onDisconnect = header('X-On-Disconnect', 'What becomes of the job when the client goes.', {
+const onDisconnect = header('X-On-Disconnect', 'What happens to the job when the client disconnects.', {
   type: 'string',
   enum: ['continue', 'cancel'],
   default: 'continue',
@@ -22,9 +22,9 @@ export const openAiRoutes: RouteGroup = {
       method: 'post',
       path: '/v1/chat/completions',
       operationId: 'createChatCompletion',
-      summary: 'Answer a conversation',
+      summary: 'Create a chat completion',
       description:
-        'Agents, workflows and models of the workspace by `model`. Tools of the server run inside; functions of the request go to the client, and its next request with their results goes on.',
+        'Agents, workflows and models of the workspace by `model`. Server tools run on the server. Functions of the request go to the client, whose next request returns their results and continues the job.',
       parameters: [
         idempotencyKey,
         header('X-Session-Id', 'Names the conversation.', { type: 'string', minLength: 1, maxLength: 200 }),
@@ -38,7 +38,7 @@ export const openAiRoutes: RouteGroup = {
       replies: [
         {
           status: 200,
-          description: 'The answer. `X-Job-Id` names its job.',
+          description: 'The completion. `X-Job-Id` has its job.',
           schema: 'ChatCompletion',
           media: { 'text/event-stream': 'Each `data` line is a `ChatCompletionChunk`, the last one `[DONE]`.' },
         },
@@ -49,7 +49,7 @@ export const openAiRoutes: RouteGroup = {
       method: 'get',
       path: '/v1/models',
       operationId: 'listModels',
-      summary: 'What `model` can be',
+      summary: 'List models',
       replies: [json(200, 'ModelList', '`auto`, agents, workflows, and models of the provider that the key may use.')],
       refusals: [401, 429],
     },
@@ -57,7 +57,7 @@ export const openAiRoutes: RouteGroup = {
       method: 'get',
       path: '/v1/models/{id}',
       operationId: 'getModel',
-      summary: 'One of them',
+      summary: 'Get a model',
       replies: [json(200, 'Model', 'The model.')],
       refusals: [401, 404, 429],
     },
@@ -65,7 +65,7 @@ export const openAiRoutes: RouteGroup = {
       method: 'post',
       path: '/v1/tools/execute',
       operationId: 'executeTool',
-      summary: 'Execute one call of a tool',
+      summary: 'Execute one tool call',
       description:
         'A job with one call and no model, by the schema, policy, limits and ledger of every call. A call that waits for this client can be executed in its place, once; its result still has to be sent as a `tool` message. A call that waits for a person is answered at once, with 504, `X-Job-Id` and the open requests in `X-Waiting-Approval`; the same `Idempotency-Key` gets its result later.',
       parameters: [

@@ -7,19 +7,19 @@ const open = (path: string, operationId: string, rest: Pick<Route, 'summary' | '
 /** For those who run Nightshift, and for programs that look for its API. */
 export const operationRoutes: RouteGroup = {
   tag: 'Operations',
-  description: 'Health, figures, and what the API is.',
+  description: 'Health, metrics, and API descriptions.',
   errors: 'Error',
   routes: [
-    open('/', 'getDoors', {
-      summary: 'Where the doors are',
-      replies: [json(200, 'Doors', 'The same for everybody.')],
+    open('/', 'getEndpoints', {
+      summary: 'List the endpoints',
+      replies: [json(200, 'Endpoints', 'The same for everybody.')],
     }),
     open('/healthz', 'getHealth', {
-      summary: 'Whether the process answers',
+      summary: 'Check that the process responds',
       replies: [json(200, 'Alive', 'It does.')],
     }),
     open('/readyz', 'getReadiness', {
-      summary: 'Whether it wants requests',
+      summary: 'Check that the process accepts requests',
       replies: [json(200, 'Readiness', 'It does.'), json(503, 'Readiness', 'It does not, or not yet.')],
     }),
     open('/metrics', 'getMetrics', {
@@ -38,7 +38,7 @@ export const operationRoutes: RouteGroup = {
       replies: [{ status: 200, description: 'The page.', media: { 'text/html': 'The page.' } }],
     }),
     open('/docs/{file}', 'getDocsFile', {
-      summary: 'What the page consists of',
+      summary: 'Get a file of the page',
       replies: [{ status: 200, description: 'The file.', media: { '*/*': 'Scripts and styles.' } }],
     }),
   ],

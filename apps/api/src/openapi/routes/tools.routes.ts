@@ -10,14 +10,14 @@ const query = (name: string, description: string, schema?: object): RouteParamet
 /** The ledger of tool calls, and the queue of isolated tools. */
 export const toolRoutes: RouteGroup = {
   tag: 'Tools',
-  description: 'What tools did, and the queue of isolated ones. Single calls: `POST /v1/tools/execute`.',
+  description: 'Tool call history and the isolated tool queue. To run a single call: `POST /v1/tools/execute`.',
   errors: 'Error',
   routes: [
     {
       method: 'get',
       path: '/api/tool-calls/export',
       operationId: 'exportToolCalls',
-      summary: 'The calls of all jobs as a file',
+      summary: 'Export the tool calls of all jobs',
       parameters: [
         query('user', 'Whose jobs.'),
         query('thread', 'A thread.'),
@@ -49,10 +49,10 @@ export const toolRoutes: RouteGroup = {
       method: 'get',
       path: '/api/tool-queue/dead',
       operationId: 'listDeadToolCalls',
-      summary: 'Messages of the queue that nobody could read',
+      summary: 'List dead letters of the tool queue',
       parameters: [
-        query('limit', 'Most to be shown.', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
-        query('after', '`nextCursor` of the page before.'),
+        query('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+        query('after', '`nextCursor` of the previous page.'),
       ],
       replies: [json(200, 'DeadToolCallPage', 'A page of them.')],
       refusals: [400, 401, 403],
@@ -69,8 +69,8 @@ export const toolRoutes: RouteGroup = {
       method: 'post',
       path: '/api/tool-queue/calls/{call}/cancel',
       operationId: 'cancelQueuedCall',
-      summary: 'Stop a call of an isolated tool',
-      replies: [json(200, 'CancelledCall', 'What became of it.')],
+      summary: 'Cancel an isolated tool call',
+      replies: [json(200, 'CancelledCall', 'Its status.')],
       refusals: [401, 403, 404],
     },
   ],

@@ -4,7 +4,7 @@ import { idempotencyKey, json, type RouteGroup } from '../route.js';
 export const workflowRoutes: RouteGroup = {
   tag: 'Workflows',
   description:
-    'Workflows as jobs. Beside this: `model: "workflow/<slug>"` under /v1, and GraphQL. docs/workflows.md tells how.',
+    'Workflows as jobs. Also available as `model: "workflow/<slug>"` under /v1, and over GraphQL. See docs/workflows.md.',
   errors: 'Error',
   routes: [
     {
@@ -21,7 +21,7 @@ export const workflowRoutes: RouteGroup = {
       method: 'post',
       path: '/api/workflows/hitl',
       operationId: 'answerWorkflow',
-      summary: 'Answer a question of a workflow',
+      summary: 'Decide a request of a workflow',
       body: 'WorkflowAnswer',
       replies: [json(200, 'Ok', 'It is answered.')],
       refusals: [400, 401, 403, 404, 409, 410, 413, 422, 429],

@@ -1,0 +1,23 @@
+import { docsPath } from './docs-page.js';
+
+/** The endpoints of this server. */
+export interface Endpoints {
+  readonly name: string;
+  readonly about: string;
+  /** Paths, by protocol. */
+  readonly endpoints: Readonly<Record<string, string>>;
+}
+
+/** The response of `GET /`, the same for every caller. */
+export const endpoints: Endpoints = {
+  name: 'Nightshift',
+  about: `Background jobs of language models with tools. ${docsPath} describes the routes; each of them requires "Authorization: Bearer <API key or token>".`,
+  endpoints: {
+    graphql: '/graphql',
+    openai: '/v1',
+    rest: '/api',
+    docs: docsPath,
+    openapi: '/openapi.json',
+    health: '/healthz',
+  },
+};
