@@ -85,6 +85,41 @@ describe('when a worker is told to stop', () => {
     await successor.stop();
   });
 
+  it('it releases a job whose model is silent long before the grace is over', async () => {
+    const gate = createGate();
+    const worker = await stage.startWorker({ WORKER_DRAIN_MS: '600000' });
+    stage.model.enqueue({ body: [textChunk('Half'), gate] });
+    const viewer = await stage.ask('speak');
+    await viewer.saw('text-delta');
+    worker.kill('SIGTERM');
+    // The test itself ends long before the ten minutes of grace.
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+    gate.open();
+    stage.model.enqueue(textReply(['Whole.']));
+    const successor = await stage.startWorker();
+    await viewer.ended;
+    expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed', content: 'Whole.' });
+    await successor.stop();
+  });
+
+  it('it ends at once at a second SIGTERM', async () => {
+    const gate = createGate();
+    const worker = await stage.startWorker({ WORKER_DRAIN_MS: '600000' });
+    stage.model.enqueue({ body: [textChunk('Half'), gate] });
+    const viewer = await stage.ask('speak');
+    await viewer.saw('text-delta');
+    await eventually('the waiting is skipped', () => {
+      worker.kill('SIGTERM');
+      return worker.output().includes('Skipping the waiting') ? true : undefined;
+    });
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+    gate.open();
+    stage.model.enqueue(textReply(['Whole.']));
+    const successor = await stage.startWorker();
+    await viewer.ended;
+    await successor.stop();
+  });
+
   it('while its job is cancelled, the cancel wins wherever it arrives', async () => {
     const gate = createGate();
     const worker = await stage.startWorker();

@@ -176,7 +176,7 @@ describe('a chat job', () => {
       if (item.type === 'events' && item.events.some(({ type }) => type === 'text-delta')) break;
     }
     expect(await engine.app.get(JobStopper).stop(scopeOf(owner), started.jobId)).toBe('aborted');
-    expect(await engine.app.get(JobStopper).stop(scopeOf(owner), started.jobId)).toBe('already_terminal');
+    expect(await engine.app.get(JobStopper).stop(scopeOf(owner), started.jobId)).toBe('aborted');
     gate.open();
     expect(await job(started.jobId)).toMatchObject({ status: 'cancelled', reason: 'cancelled' });
     const next = await start(chat('again', { threadRef: started.threadId, createThread: false }));

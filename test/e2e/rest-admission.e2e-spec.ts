@@ -101,7 +101,7 @@ describe('an idempotency key', () => {
     expect((await test.call('GET', '/api/jobs/admission/too-early', { key })).status).toBe(404);
   });
 
-  it('stops the job it has started, and says when that had ended', async () => {
+  it('an abort by admission key cancels the job and answers alike when repeated', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('never '), gate], end: 'hang' });
     const jobId = jobIdOf(await jobs.start(chatBody({ _admissionId: 'stop-me' })));
@@ -110,7 +110,7 @@ describe('an idempotency key', () => {
     const abort = await test.call('POST', '/api/jobs/admission-abort', { key, body });
     expect(abort.body).toEqual({ aborted: true, pending: false, jobId, state: 'aborted' });
     const again = await test.call('POST', '/api/jobs/admission-abort', { key, body });
-    expect(again.body).toEqual({ aborted: false, pending: false, jobId, state: 'already_terminal' });
+    expect(again.body).toEqual({ aborted: true, pending: false, jobId, state: 'aborted' });
     gate.open();
   });
 

@@ -189,11 +189,20 @@ describe('aborting', () => {
     await eventually('the model request is gone', () => (seen?.aborted === true ? true : undefined));
     gate.open();
     const again = await test.call('POST', `/api/jobs/${jobId}/abort`, { key });
-    expect(again.body).toEqual({
-      aborted: false,
-      state: 'already_terminal',
-      message: 'Job not found, unauthorized, or already complete',
-    });
+    expect(again.body).toEqual({ aborted: true, state: 'aborted', status: 'aborted' });
+  });
+
+  it('20 parallel aborts of a running job all answer that it is cancelled', async () => {
+    const gate = createGate();
+    model.enqueue({ body: [textChunk('begun'), gate], end: 'hang' });
+    const jobId = jobIdOf(await jobs.start(chatBody()));
+    await jobs.shows(jobId, 5);
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => test.call('POST', `/api/jobs/${jobId}/abort`, { key })),
+    );
+    gate.open();
+    const bodies = new Set(replies.map(({ status, body }) => JSON.stringify([status, body])));
+    expect([...bodies]).toEqual([JSON.stringify([200, { aborted: true, state: 'aborted', status: 'aborted' }])]);
   });
 });
 

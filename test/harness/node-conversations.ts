@@ -148,6 +148,7 @@ export function viewOf(
     get draining() {
       return run.draining;
     },
+    activity: run.activity,
     abort: (reason) => {
       run.abort(reason);
     },

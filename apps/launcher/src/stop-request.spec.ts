@@ -17,14 +17,24 @@ describe('StopRequest', () => {
     expect(stop.failure).toBeUndefined();
   });
 
-  it('takes one key press that npm repeats for one', () => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('ignores a %s that npm passes on a second time', (signal) => {
     const clock = new ManualClock();
     const stop = new StopRequest(clock);
-    stop.onSignal();
+    stop.onSignal(signal);
     clock.advance(5);
 
-    expect(stop.onSignal()).toBe('echo');
+    expect(stop.onSignal(signal)).toBe('echo');
     expect(stop.hurrySignal.aborted).toBe(false);
+  });
+
+  it('hurries at a second SIGTERM 100 ms after the first', () => {
+    const clock = new ManualClock();
+    const stop = new StopRequest(clock);
+    stop.onSignal('SIGTERM');
+    clock.advance(100);
+
+    expect(stop.onSignal('SIGTERM')).toBe('hurry');
+    expect(stop.hurrySignal.aborted).toBe(true);
   });
 
   it('resolves what waits for it, also when it was asked before', async () => {

@@ -1,7 +1,10 @@
 import { type Clock, systemClock } from '#platform';
 
-/** One press of Ctrl-C can arrive twice: from the terminal, and again from npm, which passes it on. */
-const ECHO_MS = 300;
+/**
+ * One signal can arrive twice: from the terminal or the service manager, and again from npm, which passes it on at once. A
+ * key press is repeated by hand; a SIGTERM is repeated by scripts, which are quicker.
+ */
+const ECHO_MS = { SIGINT: 300, SIGTERM: 50 } as const;
 /** After an error nobody expected, this much of the drain is still worth the waiting. */
 const SHORT_DRAIN_MS = 2_000;
 
@@ -32,10 +35,10 @@ export class StopRequest {
     return this.cause;
   }
 
-  /** A SIGINT or SIGTERM. Answers `exit` when even hurrying was asked for before: the patience is over. */
-  onSignal(): 'stop' | 'hurry' | 'echo' | 'exit' {
+  /** Takes a signal and gives its effect; `exit`: the process had been hurried already. */
+  onSignal(signal: keyof typeof ECHO_MS = 'SIGINT'): 'stop' | 'hurry' | 'echo' | 'exit' {
     const now = this.clock.monotonic();
-    const isEcho = now - this.lastSignalAt < ECHO_MS;
+    const isEcho = now - this.lastSignalAt < ECHO_MS[signal];
     if (isEcho) return 'echo';
     this.lastSignalAt = now;
     if (this.hurrying.signal.aborted) return 'exit';

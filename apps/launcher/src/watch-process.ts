@@ -2,17 +2,20 @@ import type { Logger } from '#platform';
 
 import type { StopRequest } from './stop-request.js';
 
-/** What 128 + SIGINT is by convention (POSIX shells). */
-const INTERRUPTED = 130;
+/** 128 + the number of the signal, by convention (POSIX shells). */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+/** Time for a hurried stop to release its leases and to stop the embedded Postgres. A successor repairs what is left. */
+const HURRIED_EXIT_MS = 1_500;
 
 /** Who is told about signals, for people. */
 export type OnSignal = (answer: 'stop' | 'hurry') => void;
 
 /** Turns signals and unexpected errors into stop requests. Returns the way back to Node's own behaviour. */
 export function watchProcess(stop: StopRequest, logger: Logger, tell: OnSignal): () => void {
-  const onSignal = () => {
-    const answer = stop.onSignal();
-    if (answer === 'exit') process.exit(INTERRUPTED);
+  const onSignal = (signal: keyof typeof EXIT_CODES) => {
+    const answer = stop.onSignal(signal);
+    if (answer === 'exit') process.exit(EXIT_CODES[signal]);
+    if (answer === 'hurry') setTimeout(() => process.exit(EXIT_CODES[signal]), HURRIED_EXIT_MS).unref();
     if (answer !== 'echo') tell(answer);
   };
   const onError = (error: unknown) => {

@@ -1,4 +1,4 @@
-import { roundRow } from '#jobs';
+import { type ModelStream, roundRow } from '#jobs';
 import { crashpoint, systemClock } from '#platform';
 import { isOpen, type ToolCallStatus } from '#tools';
 
@@ -28,6 +28,7 @@ export class LoopSession {
   /** The round that the conversation has come to; null: none was committed. */
   last: LastRound | null = null;
   private held: HeldRound | undefined;
+  private stream: ModelStream | undefined;
   private roundStartedAt = Date.now();
   private modelName = '';
 
@@ -41,7 +42,14 @@ export class LoopSession {
   async drive(input: LoopInput): Promise<SessionEnd> {
     this.modelName = input.modelName;
     this.last = toLastRound(input.rounds);
-    const loop = toolLoop(input);
+    try {
+      return await this.steps(toolLoop(input));
+    } finally {
+      this.stream?.close();
+    }
+  }
+
+  private async steps(loop: ReturnType<typeof toolLoop>): Promise<SessionEnd> {
     let reply: LoopReply;
     for (;;) {
       const next = await loop.next(reply);
@@ -52,8 +60,16 @@ export class LoopSession {
         await loop.return({ type: 'stopped', code: 'aborted', message: '', cause: undefined, open: null });
         return { type: 'released' };
       }
+      this.noteProgress(step);
       reply = await this.take(step);
     }
+  }
+
+  /** Between `round-started` and `round-finished` the run waits for the model. */
+  private noteProgress({ type }: LoopStep): void {
+    if (type === 'round-started') this.stream = this.run.activity.openStream();
+    else if (type === 'round-finished') this.stream?.close();
+    else if (type !== 'run-calls') this.stream?.heard();
   }
 
   /** A conversation that ends in the middle of a round keeps what was shown of it; one that goes on elsewhere must not. */

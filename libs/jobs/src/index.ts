@@ -85,6 +85,7 @@ export { type Forgetter, Retention, type RetentionResult } from './retention/ret
 export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';
+export type { ModelStream, RunActivity } from './run/run-activity.js';
 export type { TextPlace } from './run/text-place.js';
 export type { RunWrite } from './run/pending-write.js';
 export type { ClaimedJob, JobRef } from './run/lease.repository.js';

@@ -53,6 +53,15 @@ describe('AnswerReader', () => {
     expect(read([...chunks, delta({ content: 'yes' }), ...stop])).toEqual([reasoning('hmm'), text('yes'), finish()]);
   });
 
+  it.each([false, true])('ignores text after the finish reason, taken piece by piece: %s', (takeEach) => {
+    const late = [delta({ content: 'late' }), delta({ reasoning: 'late' }), delta({ content: 'b' }, 'length')];
+    const chunks = [delta({ content: 'a' }), delta({ content: 'b' }), delta({ content: 'c' }, 'stop'), ...late];
+    const parts = read([...chunks, { choices: [], usage }, '[DONE]'], takeEach);
+
+    expect(parts.filter(({ type }) => type !== 'text')).toEqual([finish()]);
+    expect(parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')).toBe('abc');
+  });
+
   it('keeps the order of text and reasoning', () => {
     const chunks = [delta({ content: 'a' }), delta({ reasoning: 'b' }), delta({ content: 'c' }), ...stop];
     expect(read(chunks)).toEqual([text('a'), reasoning('b'), text('c'), finish()]);

@@ -53,7 +53,7 @@ export class AnswerReader implements SseSink {
 
   data(block: string, start: number, end: number): boolean {
     if (this.isDone) return true;
-    const text = this.template?.read(block, start, end);
+    const text = this.finishReason === undefined ? this.template?.read(block, start, end) : undefined;
     if (text !== undefined && this.template !== undefined) {
       this.text.add(this.template.field === 'content' ? 'text' : 'reasoning', text);
       return true;
@@ -114,9 +114,12 @@ export class AnswerReader implements SseSink {
     if (ownUsage !== undefined) this.usage = ownUsage;
     const choice = firstChoice(chunk);
     if (choice === undefined) return undefined;
+    const wasFinished = this.finishReason !== undefined;
     const finished = this.finishing(choice);
     const delta = isObject(choice['delta']) ? choice['delta'] : choice['message'];
-    const field = isObject(delta) ? this.delta(delta) : undefined;
+    // Text ends with the finish reason. Usage, errors and, from some providers, the tool calls follow it.
+    if (wasFinished && isObject(delta)) this.toolCalls(delta);
+    const field = isObject(delta) && !wasFinished ? this.delta(delta) : undefined;
     return ownUsage === undefined && !finished ? field : undefined;
   }
 
@@ -124,7 +127,7 @@ export class AnswerReader implements SseSink {
     const reason = choice['finish_reason'];
     if (reason === 'error') throw new ErrorInAnswer(choice['error'] ?? 'finish_reason "error"');
     if (typeof reason !== 'string' || reason === '') return false;
-    this.finishReason = reason;
+    this.finishReason ??= reason;
     return true;
   }
 

@@ -1,4 +1,4 @@
-import type { ClaimedJob, NewInterrupt, RunWrite } from '#jobs';
+import type { ClaimedJob, NewInterrupt, RunActivity, RunWrite } from '#jobs';
 
 /** Which node run of a workflow a conversation belongs to. */
 export interface ConversationNode {
@@ -21,6 +21,8 @@ export interface CallingRun {
   readonly signal: AbortSignal;
   /** The process wants to stop: no further round is to be begun. */
   readonly draining: boolean;
+  /** Of the whole job: what its conversations wait for. */
+  readonly activity: RunActivity;
   /** Stops the whole job. */
   abort(reason: Error): void;
   assertValid(): void;

@@ -131,7 +131,7 @@ export class ToolRunner {
       redact: (text) => redactor.redact(text),
     });
     crashpoint('tool-in-flight');
-    const outcome = await ended;
+    const outcome = await run.activity.track(ended);
     progress.close();
     this.telemetry.toolEnded(label, outcome);
     return outcome;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, patience, type Scope, systemClock } from '#platform';
 
-import { isTerminal } from '../job.lifecycle.js';
+import { isTerminal, type JobStatus } from '../job.lifecycle.js';
 import { JobsRepository } from '../jobs.repository.js';
 import { ThreadLine } from '../line/thread-line.js';
 import type { JobRef } from '../run/lease.repository.js';
@@ -43,8 +43,8 @@ export class JobStopper {
   ) {}
 
   /**
-   * Cancels a job: at once if nobody runs it, else its worker is told and given up to 5 s. `aborted` means that it *is*
-   * cancelled. May be called again; a finished job answers `already_terminal`.
+   * Cancels a job: at once if no worker runs it, else the worker has up to 5 s. `aborted` means that the job *is* cancelled,
+   * by this call or an earlier one; a completed or failed job answers `already_terminal`. May be called again.
    */
   async stop(scope: Scope, jobId: string, reason = 'cancelled'): Promise<StopState> {
     return (await this.stopTree(scope, jobId, reason)).state;
@@ -57,7 +57,7 @@ export class JobStopper {
     if (result === null) return { state: 'not_found', stoppedSubJobs: 0 };
     // From here on it starts no other: what is found below it is all there is.
     const stoppedSubJobs = await this.stopBelow({ workspaceId, jobId }, by);
-    if (result.state === 'terminal') return { state: 'already_terminal', stoppedSubJobs };
+    if (result.state === 'terminal') return { state: stateAtEnd(result.status), stoppedSubJobs };
     if (result.state === 'ended') return { state: 'aborted', stoppedSubJobs };
     return { state: await this.waitForEnd(scope, jobId), stoppedSubJobs };
   }
@@ -118,7 +118,7 @@ export class JobStopper {
       for (;;) {
         const job = await this.jobs.findInScope(scope, jobId);
         if (job === null) return 'not_found';
-        if (isTerminal(job.status)) return job.status === 'cancelled' ? 'aborted' : 'already_terminal';
+        if (isTerminal(job.status)) return stateAtEnd(job.status);
         if (waiting.isOver) return 'cancel_requested';
         await new Promise<void>((resolve) => {
           const timer = systemClock.after(stopPollMs, resolve);
@@ -133,4 +133,9 @@ export class JobStopper {
       off();
     }
   }
+}
+
+/** Callers that cancel the same job at the same time get the same reply. */
+function stateAtEnd(status: JobStatus): StopState {
+  return status === 'cancelled' ? 'aborted' : 'already_terminal';
 }

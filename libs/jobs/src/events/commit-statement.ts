@@ -8,7 +8,7 @@ import {
   partsOf,
   statementName,
 } from './commit-part.js';
-import { type NewJobEvent } from './job-event.js';
+import { attemptAt, type NewJobEvent } from './job-event.js';
 import { toLogRows } from './packed-events.js';
 
 /** How a write moves its job besides appending. */
@@ -30,7 +30,7 @@ export interface JobWrite {
   readonly epoch: number;
   /** 1, 2, 3 … within the lease. */
   readonly number: number;
-  /** How often shown text had been withdrawn; stamped on the events. */
+  /** How often shown text had been withdrawn before the first of `events`; each `round-restarted` among them raises it. */
   readonly attempt: number;
   readonly events: readonly NewJobEvent[];
   readonly rows: readonly PartRow[];
@@ -152,9 +152,11 @@ function eventColumns(writes: readonly JobWrite[]): unknown[][] {
   const columns: unknown[][] = [[], [], [], [], [], []];
   writes.forEach((write, i) => {
     let place = 0;
+    let { attempt } = write;
     for (const { type, body, events } of toLogRows(write.events)) {
       place += events;
-      [i, place, write.attempt, type, JSON.stringify(body), events].forEach((value, k) => columns[k]?.push(value));
+      attempt = attemptAt(attempt, type);
+      [i, place, attempt, type, JSON.stringify(body), events].forEach((value, k) => columns[k]?.push(value));
     }
   });
   return columns;

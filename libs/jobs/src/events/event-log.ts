@@ -6,7 +6,7 @@ import { concernsInterrupts } from '../interrupts/new-interrupt.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import type { JobWrite } from './commit-statement.js';
 import { EventLogRepository, type Written } from './event-log.repository.js';
-import { isDelta, type JobEvent, statusAfter } from './job-event.js';
+import { attemptAt, isDelta, type JobEvent, statusAfter } from './job-event.js';
 import { LocalEvents } from './local-events.js';
 import { WaitingWrites } from './waiting-writes.js';
 
@@ -78,10 +78,14 @@ export class EventLog {
   }
 
   private announce(write: JobWrite, { base, lastSeq, at }: Written): void {
-    const { workspaceId, jobId, attempt } = write;
+    const { workspaceId, jobId } = write;
     const status = write.events.reduce<string | undefined>((last, event) => statusAfter(event) ?? last, undefined);
     if (base !== null && this.local.wanted) {
-      const events = write.events.map((event, i): JobEvent => ({ ...event, seq: base + i + 1, jobId, at, attempt }));
+      let { attempt } = write;
+      const events = write.events.map((event, i): JobEvent => {
+        attempt = attemptAt(attempt, event.type);
+        return { ...event, seq: base + i + 1, jobId, at, attempt };
+      });
       this.local.emit({ workspaceId, jobId, events });
     }
     this.bus.publish('job-events', { workspaceId, jobId, seq: lastSeq, ...(status === undefined ? {} : { status }) });

@@ -207,6 +207,11 @@ export type JobEvent = NewJobEvent & {
   readonly attempt: number;
 };
 
+/** The `attempt` of an event, given that of the event before it: an event belongs to the text that was shown when it was appended. */
+export function attemptAt(before: number, type: string): number {
+  return type === 'round-restarted' ? before + 1 : before;
+}
+
 /** The only kinds that are merged while waiting to be written, and trimmed some time after the end. */
 export const deltaTypes = ['text-delta', 'reasoning-delta'] as const satisfies readonly JobEventType[];
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from '#platform';
 
-import type { JobWrite } from '../events/commit-statement.js';
+import { type JobWrite, toParameters } from '../events/commit-statement.js';
 import type { EventLog, WriteSource } from '../events/event-log.js';
 import { JobRun } from './job-run.js';
 import type { ClaimedJob } from './lease.repository.js';
@@ -44,6 +44,45 @@ function scene() {
     texts: () => writes.map(({ events }) => events.map(({ body }) => ('text' in body ? body.text : '')).join('')),
   };
 }
+
+describe('the attempt of an event', () => {
+  it('is that of the text shown when the event was appended, however late it is written', async () => {
+    const { run, writes, endWrite } = scene();
+    void run.text(1, 'first ');
+    run.append({ events: [{ type: 'warning', body: { code: 'a', text: 'before' } }] });
+    run.restartRound(1, 'broken');
+    run.append({ events: [{ type: 'warning', body: { code: 'b', text: 'after' } }] });
+    await endWrite();
+    void run.commit();
+    const [, second] = writes;
+    if (second === undefined) throw new Error('nothing was written');
+    const attempts = toParameters([second], 1_000)[4];
+
+    expect(second.events.map(({ type }) => type)).toEqual(['warning', 'round-restarted', 'warning']);
+    expect(attempts).toEqual([0, 1, 1]);
+  });
+});
+
+describe('a run that waits', () => {
+  it('is silent when all it waits for are models that have sent nothing', async () => {
+    const { run, clock } = scene();
+    const stream = run.activity.openStream();
+    clock.advance(2_000);
+    stream.heard();
+    clock.advance(2_999);
+    expect(run.activity.isSilentFor(3_000)).toBe(false);
+    clock.advance(1);
+    expect(run.activity.isSilentFor(3_000)).toBe(true);
+    const tool = Promise.withResolvers<undefined>();
+    const tracked = run.activity.track(tool.promise);
+    expect(run.activity.isSilentFor(3_000)).toBe(false);
+    tool.resolve(undefined);
+    await tracked;
+    expect(run.activity.isSilentFor(3_000)).toBe(true);
+    stream.close();
+    expect(run.activity.isSilentFor(3_000)).toBe(false);
+  });
+});
 
 describe('the flush of text', () => {
   it('lets the first words go at once; what comes then waits for company until the interval is over', async () => {

@@ -7,6 +7,7 @@ import type { ShownTexts } from '../snapshot/shown-texts.js';
 import type { JobRunOptions } from './job-run-options.js';
 import type { ClaimedJob } from './lease.repository.js';
 import { addCounts, type Pending, PendingWrite, type RunWrite, subtractCounts } from './pending-write.js';
+import { RunActivity } from './run-activity.js';
 import { RunText } from './run-text.js';
 import type { TextPlace } from './text-place.js';
 
@@ -56,6 +57,8 @@ export class JobRun {
   /** Answers from outside that are known of. */
   private seen: number;
   private interrupted: NonNullable<ClaimedJob['interrupted']>;
+  /** What the handler waits for; a process that stops looks at it. */
+  readonly activity: RunActivity;
   /** Sums over the whole job, as they will be on its row. */
   readonly totals: { -readonly [Key in keyof JobCounts]: number };
   /** Set when the process wants to stop: return at the next round boundary. */
@@ -80,6 +83,7 @@ export class JobRun {
     this.answered = job.answered;
     this.seen = job.answered;
     this.interrupted = job.interrupted ?? [];
+    this.activity = new RunActivity(options.clock);
   }
 
   /** Aborts on a lost lease, a cancel, the deadline or the end of a drain; `signal.reason` says which. */
@@ -313,8 +317,7 @@ export class JobRun {
   }
 
   private fly<Result>(sent: Promise<Result>): Promise<Result> {
-    this.timer?.cancel();
-    this.timer = undefined;
+    this.dispose();
     const done = sent.then((result) => {
       this.inFlight = undefined;
       this.boarding = undefined;
@@ -344,7 +347,7 @@ export class JobRun {
       jobId,
       epoch,
       number: this.writes + 1,
-      attempt: this.totals.restarts,
+      attempt: this.totals.restarts - this.pending.restarts,
       ...this.pending.take(),
       unlessCancelled,
       ...(move === undefined ? {} : { move }),

@@ -12,6 +12,9 @@ import { LeaseKeeper } from './lease-keeper.js';
 import type { FlushPolicy } from './pending-write.js';
 import { RunEnder } from './run-ender.js';
 
+/** A model that sends nothing for this long while the process stops is given up: another worker asks again. */
+const silentModelMs = 3_000;
+
 /** Without batching every piece of text is written as soon as the one before it is. */
 const unbatched: FlushPolicy = { intervalMs: 1, chunks: 1, bytes: 1 };
 
@@ -99,14 +102,24 @@ export class JobRunner {
     return this.keeper.lookForAnswers(workspaceId);
   }
 
-  /** Resolves when nothing runs any more: rounds may reach their commit within `graceMs`, then everything is given back. */
+  /**
+   * Resolves when no job runs any more. Rounds may reach their commit within `graceMs`; then, or as soon as a job waits for a
+   * silent model only, the job is released.
+   */
   async drain(graceMs: number): Promise<void> {
     if (this.kept > 0) await new Promise<void>((done) => this.noneKept.push(done));
     for (const run of this.keeper.runs()) run.draining = true;
     const grace = this.clock.after(graceMs, () => {
       for (const run of this.keeper.runs()) run.abort(new Draining());
     });
+    let silence = this.clock.after(0, () => undefined);
+    const releaseSilent = () => {
+      for (const run of this.keeper.runs()) if (run.activity.isSilentFor(silentModelMs)) run.abort(new Draining());
+      silence = this.clock.after(silentModelMs / 10, releaseSilent);
+    };
+    releaseSilent();
     await Promise.all(this.active);
+    silence.cancel();
     grace.cancel();
     await this.log.drain();
     this.keeper.stop();

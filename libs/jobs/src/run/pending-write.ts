@@ -45,6 +45,11 @@ export class PendingWrite {
     return this.events.length === 0 && this.rows.isEmpty;
   }
 
+  /** How often the waiting events withdraw shown text. */
+  get restarts(): number {
+    return this.counts.restarts;
+  }
+
   add(write: RunWrite): void {
     for (const event of write.events ?? []) mergeInto(this.events, event);
     if (write.rows !== undefined) this.rows.add(write.rows);

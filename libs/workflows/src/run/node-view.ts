@@ -41,6 +41,10 @@ export class NodeView implements NodeCallingRun {
     return this.run.job;
   }
 
+  get activity() {
+    return this.run.activity;
+  }
+
   get draining(): boolean {
     return this.run.draining;
   }
