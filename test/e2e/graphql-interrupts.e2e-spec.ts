@@ -229,6 +229,16 @@ describe('an answer', () => {
     }
   });
 
+  it('with a field of another kind is refused, naming the field, and leaves the request open', async () => {
+    const id = await open(await layOut(), { kind: 'unknown_outcome' });
+    expect(await resolve(here.member, { id, decision: 'HAPPENED', data: 'sent' })).toMatchObject({
+      interrupt: { status: 'OPEN' },
+      userErrors: [
+        { code: 'bad_request', field: 'data', message: 'data is not a field of an answer to unknown_outcome' },
+      ],
+    });
+  });
+
   it('to a request of another tenant reads as to none at all', async () => {
     const id = await open(await layOut());
     for (const absent of [id, newId(), 'nonsense']) {

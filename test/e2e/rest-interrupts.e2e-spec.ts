@@ -140,6 +140,7 @@ describe('/api/interrupts', () => {
     const job = await layOut();
     const id = await openInterrupt(test.api.app, job);
     const approval = await openInterrupt(test.api.app, job, { kind: 'tool_approval' });
+    const unknown = await openInterrupt(test.api.app, job, { kind: 'unknown_outcome' });
     const late = await openInterrupt(test.api.app, job, { expiresAt: Date.now() - 1 });
     const done = await openInterrupt(test.api.app, job);
     await decide(here.member, done, { action: 'skip' });
@@ -155,6 +156,11 @@ describe('/api/interrupts', () => {
         ...([here.member, approval, { decision: 'maybe' }, 400] as const),
         { code: 'bad_request', error: 'Invalid decision', issues: ['decision must be one of approve, deny'] },
       ],
+      [
+        ...([here.member, unknown, { decision: 'happened', data: 'sent' }, 400] as const),
+        { code: 'bad_request', field: 'data', issues: ['The fields of this answer are decision, reason, result'] },
+      ],
+      [here.member, id, { action: 'submit', data: 'x', result: 'x' }, 400, { code: 'bad_request', field: 'result' }],
       [here.member, newId(), { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
       [here.member, 'nonsense', { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],
       [stranger, id, { action: 'skip' }, 404, { code: 'not_found', error: 'Request not found' }],

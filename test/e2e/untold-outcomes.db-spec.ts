@@ -51,7 +51,10 @@ describe('a once tool that cannot tell what became of its call', () => {
     'has a person asked, is not called again by itself, and is repeated with the same key if the person says so (%s)',
     async (history) => {
       const { jobId, interrupt } = await asked({ history });
-      expect(interrupt).toMatchObject({ kind: 'unknown_outcome', tool: 'pay' });
+      expect(interrupt).toMatchObject({
+        ...{ kind: 'unknown_outcome', tool: 'pay' },
+        request: { startedAt: expect.any(Number) },
+      });
       expect(keys).toHaveLength(1);
       await stage.decide(stage.people.member, interrupt, { decision: 'repeat' });
       expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });

@@ -40,16 +40,25 @@ const decision = z.union([
     .object({
       decision: z.enum(['approve', 'deny']),
       argumentsHash: z.string().meta({ description: 'Of what was shown.' }),
-      arguments: z.record(z.string(), z.unknown()).optional().meta({ description: 'Replaces all arguments.' }),
+      arguments: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .meta({ description: 'With `approve` only: replaces all arguments.' }),
       reason: z.string().max(500).optional(),
       grantMinutes: z.union([z.literal(5), z.literal(10), z.literal(30)]).optional(),
     })
     .meta({ title: 'Of a tool_approval' }),
-  z.object({ action: z.enum(humanInputActions), data: z.unknown().optional() }).meta({ title: 'Of a human_input' }),
+  z
+    .object({
+      action: z.enum(humanInputActions),
+      data: z.unknown().optional(),
+      reason: z.string().max(500).optional(),
+    })
+    .meta({ title: 'Of a human_input or a wait' }),
   z
     .object({
       decision: z.enum(['happened', 'did_not_happen', 'repeat', 'report']),
-      result: z.unknown().optional(),
+      result: z.unknown().optional().meta({ description: 'With `happened` only.' }),
       reason: z.string().max(500).optional(),
     })
     .meta({ title: 'Of an unknown_outcome' }),

@@ -108,12 +108,12 @@ interface Row {
 }
 
 function rowOf(screen: Screen, { job, about }: Row, now: number): Cell[] {
-  const began = Date.parse(job.createdAt);
-  const tookMs = job.finishedAt === null ? null : Date.parse(job.finishedAt) - began;
+  const startedAt = job.startedAt === null ? null : new Date(job.startedAt);
+  const tookMs = job.finishedAt === null ? null : Date.parse(job.finishedAt) - Date.parse(job.createdAt);
   return [
     { text: job.status.toLowerCase(), paint: (text) => screen.ink(styles[job.status] ?? 'bold', text) },
     { text: job.id },
-    { text: formatAge(new Date(began), now), paint: (text) => screen.ink('dim', text) },
+    { text: startedAt === null ? '' : formatAge(startedAt, now), paint: (text) => screen.ink('dim', text) },
     { text: tookMs === null ? '' : formatDuration(tookMs) },
     { text: job.usage.totalTokens === 0 ? '' : job.usage.totalTokens.toLocaleString('en-US') },
     { text: about },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Interrupt } from '@nightshift/client';
 
-import { answerFrom } from './answer-from.js';
+import { type AnswerFlags, answerFrom } from './answer-from.js';
 
 // As far as it is looked at.
 const request = (kind: Interrupt['kind'], more: object = {}) => ({ id: 'i', kind, request: more }) as Interrupt;
@@ -82,5 +82,20 @@ describe('an answer in flags', () => {
     expect(() => answerFrom({ yes: true }, request('UNKNOWN_OUTCOME'))).toThrow(usage);
     expect(() => answerFrom({ yes: true, deny: true }, approval)).toThrow(usage);
     expect(() => answerFrom({ decision: 'perhaps' }, request('UNKNOWN_OUTCOME'))).toThrow(usage);
+  });
+
+  it.each<[string, AnswerFlags, Interrupt]>([
+    ['--data', { decision: 'happened', data: 'sent' }, request('UNKNOWN_OUTCOME')],
+    ['--result', { decision: 'repeat', result: 'x' }, request('UNKNOWN_OUTCOME')],
+    ['--grant', { deny: true, grant: '5' }, approval],
+    ['--grant', { grant: '5' }, approval],
+    ['--reason', { reason: 'why' }, approval],
+    ['--data', { yes: true, data: 'x' }, approval],
+    ['--result', { data: 'x', result: 'x' }, request('HUMAN_INPUT')],
+    ['--hash', { data: 'x', hash: 'x' }, request('HUMAN_INPUT')],
+  ])('refuses %s where the answer does not take it: %j', (flag, flags, asked) => {
+    expect(() => answerFrom(flags, asked)).toThrow(
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining(flag) }),
+    );
   });
 });

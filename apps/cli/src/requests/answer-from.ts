@@ -25,23 +25,40 @@ export interface AnswerFlags {
 
 const outcomes = ['HAPPENED', 'DID_NOT_HAPPEN', 'REPEAT', 'REPORT'] as const;
 
+/** The flags that each kind of answer takes. Any other flag is refused: the answer would not be the one that was typed. */
+const flagsOfAnswer = {
+  approval: ['yes', 'arguments', 'hash', 'grant', 'reason'],
+  denial: ['deny', 'reason'],
+  question: ['yes', 'deny', 'action', 'data', 'reason'],
+  event: ['action', 'data', 'reason'],
+  outcome: ['decision', 'result', 'reason'],
+} as const satisfies Record<string, readonly (keyof AnswerFlags)[]>;
+
+const answerFlags = [...new Set(Object.values(flagsOfAnswer).flat())];
+
 /** The answer that the flags give to a request; null when they give none. Throws when they do not go with its kind. */
 export function answerFrom(flags: AnswerFlags, request: Interrupt): Answer | null {
   const answer = flagsOf(request, flags);
-  if (answer === null) {
-    const given = ['yes', 'deny', 'arguments', 'action', 'data', 'decision', 'result'] as const;
-    const wrong = given.find((name) => flags[name] !== undefined);
-    if (wrong === undefined) return null;
-    const kind = kindWord(request.kind);
-    const commands = commandsFor(request);
-    const remedy = commands.length === 0 ? undefined : `What answers it:\n${commands.join('\n')}`;
-    throw usageError(`--${wrong} does not answer this request (${kind}).`, remedy);
-  }
+  const given = answerFlags.filter((name) => flags[name] !== undefined);
+  const taken: readonly string[] = answer === null ? [] : flagsOfAnswer[answer];
+  const wrong = given.find((name) => !taken.includes(name));
+  if (wrong !== undefined) throw wrongFlag(wrong, request, answer);
+  if (answer === null) return null;
   const answered = toAnswer(answer, flags, request);
   return flags.reason === undefined ? answered : { ...answered, reason: flags.reason };
 }
 
-type Given = 'approval' | 'denial' | 'question' | 'outcome';
+function wrongFlag(wrong: string, request: Interrupt, answer: Given | null): CliError {
+  const commands = commandsFor(request);
+  if (answer !== null) {
+    const takes = flagsOfAnswer[answer].map((name) => `--${name}`).join(', ');
+    return usageError(`--${wrong} does not go with this answer (${kindWord(request.kind)}).`, `It takes ${takes}.`);
+  }
+  const remedy = commands.length === 0 ? undefined : `What answers it:\n${commands.join('\n')}`;
+  return usageError(`--${wrong} does not answer this request (${kindWord(request.kind)}).`, remedy);
+}
+
+type Given = keyof typeof flagsOfAnswer;
 
 function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
   const { kind } = request;
@@ -51,7 +68,7 @@ function flagsOf(request: Interrupt, flags: AnswerFlags): Given | null {
   if (kind === 'TOOL_APPROVAL' && approves) return 'approval';
   if (kind === 'TOOL_APPROVAL' && deny === true) return 'denial';
   if (kind === 'HUMAN_INPUT') return questionFlags(request, flags);
-  if (kind === 'WAIT') return askedOf(request).event !== undefined && flags.data !== undefined ? 'question' : null;
+  if (kind === 'WAIT') return askedOf(request).event !== undefined && flags.data !== undefined ? 'event' : null;
   return kind === 'UNKNOWN_OUTCOME' && decision !== undefined ? 'outcome' : null;
 }
 
@@ -70,6 +87,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
       return toApproval(flags, request);
     case 'denial':
       return { decision: 'DENY' };
+    case 'event':
     case 'question': {
       const word = flags.yes === true ? 'approve' : flags.deny === true ? 'reject' : (flags.action ?? 'submit');
       const [action = 'SUBMIT'] = enumWords(word, questionActions, '--action');
@@ -78,6 +96,8 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
     }
     case 'outcome': {
       const [decision = 'REPORT'] = enumWords(flags.decision ?? '', outcomes, '--decision');
+      if (flags.result !== undefined && decision !== 'HAPPENED')
+        throw usageError('--result goes with --decision happened only.', 'Leave --result out, or decide happened.');
       return { decision, ...(flags.result !== undefined && { result: flags.result }) };
     }
   }

@@ -99,6 +99,11 @@ describe('a call that no client serves', () => {
     expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'interrupted' })]);
     expect(await calls.requests(jobId)).toEqual(['client_tool expired interrupted', 'unknown_outcome open']);
     expect(await calls.jobStatus(jobId)).toBe('waiting');
+    const { rows } = await database.postgres.engine.query<{ request: object }>(
+      `SELECT request FROM interrupt WHERE job_id = $1 AND kind = 'unknown_outcome'`,
+      [jobId],
+    );
+    expect(rows).toEqual([{ request: expect.objectContaining({ startedAt: expect.any(Number) }) }]);
     await expect(begin(jobId)).rejects.toMatchObject({ code: 'not_pending', details: { callStatus: 'interrupted' } });
     await expect(submit(jobId, lost)).rejects.toMatchObject({ code: 'not_pending' });
   });

@@ -24,6 +24,8 @@ export interface HeldCall {
   readonly error: ToolFailure | null;
   readonly idempotencyKey: string;
   readonly execEpoch: number;
+  /** When it was last started, ms since the epoch; null: it was not. */
+  readonly startedAt: number | null;
 }
 
 /** How a call came to run or not, beside its status. */
@@ -36,7 +38,8 @@ export interface CallDecision {
 }
 
 const columns = `id, round, ordinal, call_id AS "callId", name, arguments, approved_arguments AS "approvedArguments", effect, status,
-  executor, result, error, idem_key AS "idempotencyKey", exec_epoch AS "execEpoch"`;
+  executor, result, error, idem_key AS "idempotencyKey", exec_epoch AS "execEpoch",
+  (extract(epoch FROM started_at) * 1000)::float8 AS "startedAt"`;
 
 /**
  * The ledger from outside a lease. Every method runs in the transaction that holds the job's row, so a call cannot move while

@@ -47,3 +47,12 @@ export const invalidWord = (field: 'decision' | 'action', words: readonly string
     field,
     details: { issues: [`${field} must be one of ${words.join(', ')}`] },
   });
+
+/** A field that this answer does not take; `takes`: the fields it does. */
+export const invalidField = (field: string, message: string, takes: readonly string[]) =>
+  new AppError({
+    code: 'bad_request',
+    message,
+    field,
+    details: { issues: [`The fields of this answer are ${takes.join(', ')}`] },
+  });

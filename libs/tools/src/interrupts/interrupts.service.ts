@@ -12,6 +12,7 @@ import {
 } from '#jobs';
 import { isId } from '#platform';
 
+import { assertAnswerFields } from './answer-fields.js';
 import { deciderRightsOf } from './decider-rights.js';
 import { InterruptDeciders } from './interrupt-deciders.js';
 import { invalidAnswer } from './interrupts.errors.js';
@@ -59,7 +60,9 @@ export class InterruptsService {
   async decide(principal: Principal, id: string, body: unknown): Promise<Interrupt> {
     const interrupt = await this.find(principal, id);
     if (interrupt.kind === 'client_tool') throw invalidAnswer('id', CLIENT_TOOL_TEXT);
-    return this.deciders.of(interrupt.kind).decide(principal, interrupt, toInterruptAnswer(body));
+    const answer = toInterruptAnswer(body);
+    assertAnswerFields(interrupt.kind, answer);
+    return this.deciders.of(interrupt.kind).decide(principal, interrupt, answer);
   }
 }
 
