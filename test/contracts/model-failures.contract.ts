@@ -102,7 +102,7 @@ export function describeFailures(given: ModelFixture): void {
       const { url } = closed;
       await closed.close();
       const error = await given.run(question, { baseUrl: url, retries: 0 }).failure();
-      expect(error).toMatchObject({ code: 'model_unavailable', retryable: true, afterFirstByte: false });
+      expect(error).toMatchObject({ code: 'model_connection_refused', retryable: true, afterFirstByte: false });
     });
   });
 

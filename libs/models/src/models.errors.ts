@@ -5,6 +5,9 @@ export type ModelErrorCode =
   | 'model_unauthorized'
   | 'model_rate_limited'
   | 'model_unavailable'
+  | 'model_connection_refused'
+  | 'model_host_not_found'
+  | 'model_tls_failed'
   | 'model_timeout'
   | 'model_stream_broken'
   | 'model_bad_request'
@@ -50,10 +53,41 @@ export function modelStreamBroken(cause?: unknown, afterFirstByte = true): Model
   return new ModelError({ code: 'model_stream_broken', message, retryable: true, afterFirstByte, cause });
 }
 
-/** The connection could not be made, or broke before the answer. `cause` is kept for logs, its text is not shown. */
+/** The connection could not be made, or broke before the response. `cause` is kept for logs, its text is not shown. */
 export function modelUnreachable(cause: unknown): ModelError {
-  const message = 'The model provider cannot be reached. Check the base URL, or try again later.';
-  return new ModelError({ code: 'model_unavailable', message, retryable: true, afterFirstByte: false, cause });
+  const code = connectionCodeOf(cause);
+  return new ModelError({ code, message: connectionMessages[code], retryable: true, afterFirstByte: false, cause });
+}
+
+const connectionMessages = {
+  model_unavailable:
+    'The connection to the model provider failed before it responded. Check the network, or try again later.',
+  model_connection_refused:
+    'The model provider refused the connection: no server listens on the port of the base URL. Check the base URL, or try again later.',
+  model_host_not_found: 'The host name of the model provider cannot be resolved. Check the base URL and the DNS.',
+  model_tls_failed:
+    'The TLS connection to the model provider failed. Check that the base URL is https and that its certificate is valid.',
+} as const satisfies Partial<Record<ModelErrorCode, string>>;
+
+type ConnectionCode = keyof typeof connectionMessages;
+
+/** Node names TLS failures by OpenSSL's reasons, of which there are many; all of them match one of these. */
+const tlsCodes =
+  /^(ERR_TLS|ERR_SSL|EPROTO$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|ERR_OSSL)/;
+
+/** By Node's code of the error, or of one that it was caused by or consists of (an `AggregateError` of several addresses). */
+function connectionCodeOf(cause: unknown, depth = 0): ConnectionCode {
+  if (typeof cause !== 'object' || cause === null || depth > 5) return 'model_unavailable';
+  const { code, cause: inner, errors } = cause as { code?: unknown; cause?: unknown; errors?: unknown };
+  if (code === 'ECONNREFUSED') return 'model_connection_refused';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'model_host_not_found';
+  if (typeof code === 'string' && tlsCodes.test(code)) return 'model_tls_failed';
+  const further: readonly unknown[] = Array.isArray(errors) ? [inner, ...(errors as unknown[])] : [inner];
+  for (const one of further) {
+    const found = connectionCodeOf(one, depth + 1);
+    if (found !== 'model_unavailable') return found;
+  }
+  return 'model_unavailable';
 }
 
 /** Over one of `ModelLimits`. */

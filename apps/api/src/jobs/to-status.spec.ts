@@ -134,11 +134,17 @@ describe('the head of a status', () => {
     });
   });
 
+  it('gives a failed job its stable code beside the message', () => {
+    const error = { code: 'model_connection_refused', message: 'The model provider refused the connection.' };
+    expect(toStatus(snapshot({ status: 'failed', error }))).toMatchObject({ error: error.message, code: error.code });
+    expect(toStatus(snapshot({ status: 'completed' }))).toMatchObject({ error: null, code: null });
+  });
+
   it('has exactly the fields of the contract', () => {
     expect(Object.keys(toStatus(snapshot())).sort()).toEqual(
       [
         ...['id', 'status', 'job_status', 'threadId', 'messageId', 'model', 'kind', 'chunksReceived', 'attempt', 'seq'],
-        ...['startedAt', 'completedAt', 'error', 'tool_calls', 'workflow_state', 'content', 'content_length'],
+        ...['startedAt', 'completedAt', 'error', 'code', 'tool_calls', 'workflow_state', 'content', 'content_length'],
         ...['reasoning', 'reasoning_length'],
       ].sort(),
     );

@@ -27,6 +27,8 @@ export interface StatusHead {
   readonly startedAt: number;
   readonly completedAt: number | null;
   readonly error: string | null;
+  /** Of a failed job: the stable code of `error`, such as `deadline` or `model_connection_refused`. */
+  readonly code: string | null;
   readonly tool_calls: readonly ToolCallItem[];
   readonly content_length: number;
   readonly reasoning_length: number;
@@ -110,6 +112,7 @@ export function toStatusHead(snapshot: JobSnapshot): StatusHead {
     startedAt: snapshot.startedAt,
     completedAt: snapshot.completedAt,
     error: snapshot.status === 'failed' ? (snapshot.error?.message ?? 'Job failed') : null,
+    code: snapshot.status === 'failed' ? (snapshot.error?.code ?? 'internal') : null,
     tool_calls: snapshot.calls.map(toItem),
     content_length: snapshot.content.length,
     reasoning_length: snapshot.reasoning.length,

@@ -48,6 +48,7 @@ const status = z.object({
   startedAt: instant,
   completedAt: instant.nullable(),
   error: z.string().nullable(),
+  code: z.string().nullable().meta({ description: 'Of a failed job: the stable code of `error`. The list grows.' }),
   tool_calls: z.array(toolCall),
   content: part('All text; absent where a part was asked for.'),
   content_delta: part('Text from `offset` on.'),
