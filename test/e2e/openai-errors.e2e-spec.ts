@@ -37,7 +37,14 @@ describe('a request that cannot be served', () => {
   it.each<readonly [body: unknown, headers: Readonly<Record<string, string>>, status: number, expected: object]>([
     ['{', {}, 400, error('Invalid request body')],
     [[], {}, 400, error('Invalid request body')],
-    ['', {}, 400, error('Messages array is required and must not be empty', 'messages')],
+    ['', {}, 400, error('Invalid request body')],
+    [{}, {}, 400, error('Messages array is required and must not be empty', 'messages')],
+    [
+      plain('hi', { temperature: 'hot' }),
+      {},
+      400,
+      error('Invalid request body: temperature: expected number, received string'),
+    ],
     [{ messages: [user('hi')] }, {}, 400, error('Model is required', 'model')],
     [{ model: 'helper' }, {}, 400, error('Messages array is required and must not be empty', 'messages')],
     [

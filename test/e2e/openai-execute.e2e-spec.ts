@@ -114,8 +114,14 @@ describe('a call that is refused', () => {
   }
 
   it.each<Refusal>([
-    { body: { agent: 3 }, status: 400, message: 'Invalid request body', param: 'arguments' },
-    { body: echo({ arguments: 7 }), status: 400, message: 'Invalid request body', param: 'arguments' },
+    {
+      body: { agent: 3 },
+      ...{ status: 400, message: 'Invalid request body: agent: expected string, received number', param: 'arguments' },
+    },
+    {
+      body: echo({ arguments: 7 }),
+      ...{ status: 400, message: 'Invalid request body: arguments: expected record or string', param: 'arguments' },
+    },
     {
       body: echo({ arguments: {} }),
       ...{ status: 400, message: 'Invalid arguments: Missing required parameters: text', param: 'arguments' },

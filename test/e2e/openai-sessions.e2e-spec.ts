@@ -130,6 +130,26 @@ describe('a session', () => {
     expect(contentOfWhole(mine)).toBe('mine');
   });
 
+  it('is not named by the chat id of a front end when the body chose strict mode', async () => {
+    const chat = { 'x-openwebui-chat-id': 'strict-chat', 'x-librechat-conversation-id': 'strict-chat' };
+    const before = createGate();
+    const count = stage.model.requests.length;
+    stage.model.enqueue({ ...textReply(['one']), before });
+    const open = stage.door.open(withTools([user('hi')]), chat);
+    await stage.model.request(count + 1);
+    stage.model.enqueue(toolCallReply([ask('fe1', 'Rome')]));
+    const second = await stage.door.ask(withTools([user('weather?')]), chat);
+    expect([second.status, second.headers['x-session-id']]).toEqual([200, undefined]);
+    // A run that was never continued does not keep the next one from starting.
+    stage.model.enqueue(textReply(['three']));
+    expect(contentOfWhole(await stage.door.ask(withTools([user('hi')]), chat))).toBe('three');
+    stage.model.enqueue(textReply(['warm']));
+    const results = [called(ask('fe1', 'Rome')), result('fe1', '30')];
+    expect(contentOfWhole(await stage.door.ask(goOn(...results), chat))).toBe('warm');
+    before.open();
+    expect((await open.over).status).toBe(200);
+  });
+
   it('that is busy gives a request in another format a thread of its own', async () => {
     const before = createGate();
     const count = stage.model.requests.length;

@@ -133,6 +133,15 @@ describe('a paused run', () => {
     });
   });
 
+  it('passes the schema of a function to the provider as it is, also one that our compiler refuses', async () => {
+    const parameters = { type: ['object', 'null'], properties: { city: { type: 'town', pattern: '(?<=x)(' } } };
+    const odd = { type: 'function', function: { name: 'get_weather', parameters } };
+    stage.model.enqueue(toolCallReply([ask('odd', 'Rome')]));
+    const reply = await stage.door.ask(withTools([user('hi')], { tools: [odd] }));
+    expect(reply.json).toMatchObject({ choices: [{ message: { tool_calls: [{ id: 'odd' }] } }] });
+    expect(stage.model.requests.at(-1)?.json['tools']).toMatchObject([{}, odd]);
+  });
+
   it('lets the server run its own tools first', async () => {
     stage.model.enqueue(
       toolCallReply([ask('m1', 'Rome'), { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),

@@ -11,7 +11,7 @@ let stage: OpenAiStage;
 
 beforeAll(async () => {
   stage = await openAiStage();
-  const policy = { rules: [{ match: 'add_numbers', action: 'require_approval' }] };
+  const policy = { rules: ['add_numbers', 'send_report'].map((match) => ({ match, action: 'require_approval' })) };
   await stage.test.api.app.get(ApprovalPoliciesService).save(stage.owner.principal, { policy, expectedVersion: null });
 });
 afterEach(() => stage.assertQuiet());
@@ -61,6 +61,16 @@ describe('an answer that needs a person', () => {
       const next = await stage.door.ask(withTools([user('hi'), called(ask(id, 'Rome')), result(id, '30')]));
       expect(contentOfWhole(next)).toBe('done');
     }
+  });
+
+  it('waits for a person before it hands over a call whose schema our compiler refuses', async () => {
+    const parameters = { properties: { city: { type: 'town', pattern: '(?<=x)(' } } };
+    const odd = { type: 'function', function: { name: 'send_report', parameters } };
+    const call = { id: 'odd', name: 'send_report', arguments: '{"city":"Rome"}' };
+    stage.model.enqueue(toolCallReply([call]));
+    const open = stage.door.open(withTools([user('hi')], { stream: true, tools: [odd] }));
+    await decide(await waitsFor(open), 'approve');
+    expect((await open.over).text).toContain('"finish_reason":"tool_calls"');
   });
 
   it('is refused where nobody is to be waited for, and its job cancelled', async () => {

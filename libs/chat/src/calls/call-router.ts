@@ -90,7 +90,9 @@ export class CallRouter {
     if (isChanged(proposed, current)) return refused(call.name, 'withdrawn', { text: toolChanged(call.name) });
     const isHandedOver = isClients && context.client?.handedOver !== undefined;
     if (answer.type === 'ask' || (isClients && !isHandedOver)) {
-      const problem = problemOf(asked, isClients ? offer.definition.function.parameters : tool?.parameters);
+      // The schema of a function that is handed over is its client's: it may be one that we cannot compile.
+      const schema = isHandedOver ? undefined : isClients ? offer.definition.function.parameters : tool?.parameters;
+      const problem = problemOf(asked, schema);
       if (problem !== null) return problem;
     }
     if (answer.type === 'ask') return this.askFor(context, { call, tool, answer, version: asked.version });

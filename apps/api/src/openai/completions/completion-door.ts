@@ -8,12 +8,14 @@ import { OpenStreams } from '../../streams/open-streams.js';
 import { toIgnoredHeader } from '../request/choose-mode.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { parseCompletionRequest } from '../request/completion-request.js';
+import { bodyOf } from '../request/invalid-body.js';
 import { takeSeat } from '../take-seat.js';
 import { AnswerContext } from './answer-context.js';
 import { AnswerLimiters } from './answer-limiters.js';
 import { AnswerServer } from './answer-server.js';
-import { type AskedCompletion, Completions } from './completions.service.js';
+import { Completions } from './completions.service.js';
 import type { OpenedAnswer } from './opened-answer.js';
+import type { AskedCompletion } from './situations.js';
 
 /** Serves one request to `/v1/chat/completions`, from its first byte to its last. */
 @Injectable()
@@ -30,7 +32,7 @@ export class CompletionDoor {
   async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<void> {
     const asked = {
       headers: parseCompletionHeaders(request.headers),
-      request: parseCompletionRequest(request.body),
+      request: parseCompletionRequest(bodyOf(request)),
     };
     const closing = new AbortController();
     const most = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;
@@ -51,7 +53,8 @@ export class CompletionDoor {
   }
 
   private setHeaders(response: Response, { headers }: AskedCompletion, { answer, ...opened }: OpenedAnswer): void {
-    const sessionId = headers.sessionId ?? headers.frontEndSessionId;
+    // A front end's id names a session only where the answer is not strict.
+    const sessionId = headers.sessionId ?? (answer.format === 'openai' ? null : headers.frontEndSessionId);
     const ignored = toIgnoredHeader(opened.ignored);
     response.setHeader('X-Job-Id', answer.jobId);
     if (sessionId !== null) response.setHeader('X-Session-Id', sessionId);

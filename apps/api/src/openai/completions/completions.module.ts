@@ -16,7 +16,9 @@ import { AnswerStarts } from './answer-starts.js';
 import { CompletionDoor } from './completion-door.js';
 import { CompletionsController } from './completions.controller.js';
 import { Completions } from './completions.service.js';
+import { NewAnswers } from './new-answers.js';
 import { RequestsBelow } from './requests-below.js';
+import { Situations } from './situations.js';
 
 /** `POST /v1/chat/completions`. */
 @Module({
@@ -30,7 +32,9 @@ import { RequestsBelow } from './requests-below.js';
     AnswerStarts,
     CompletionDoor,
     Completions,
+    NewAnswers,
     RequestsBelow,
+    Situations,
   ],
 })
 export class CompletionsModule {}

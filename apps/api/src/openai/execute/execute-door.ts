@@ -8,6 +8,7 @@ import { OpenStreams } from '../../streams/open-streams.js';
 import { ViewerAccess } from '../../streams/viewer-access.js';
 import { invalidKey } from '../openai-principal.guard.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
+import { bodyOf } from '../request/invalid-body.js';
 import { takeSeat } from '../take-seat.js';
 import { parseExecuteRequest } from './execute-request.js';
 import { type ExecutedCall, ExecutionResult } from './execution-result.js';
@@ -36,7 +37,7 @@ export class ExecuteDoor {
   /** Throws what is to be said instead of a result; with `X-Job-Id` set, the job goes on all the same. */
   async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<ExecutedCall> {
     const { idempotencyKey, onDisconnect } = parseCompletionHeaders(request.headers);
-    const asked = parseExecuteRequest(request.body);
+    const asked = parseExecuteRequest(bodyOf(request));
     const closing = new AbortController();
     const most = this.config.values.OPENAI_ANSWERS_PER_PRINCIPAL;
     const seat = takeSeat(this.open, principal, { closing, most });

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
+import { fieldProblem } from '../request/invalid-body.js';
 import { invalidExecuteBody } from './execute.errors.js';
 
 /** A body of `POST /v1/tools/execute`. */
@@ -36,8 +37,9 @@ export interface ExecuteRequest {
 
 /** Throws `OpenAiError` `Invalid request body`. Unknown fields are ignored. Pure. */
 export function parseExecuteRequest(body: unknown): ExecuteRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidExecuteBody();
   const parsed = executeBody.safeParse(storable(body));
-  if (!parsed.success) throw invalidExecuteBody();
+  if (!parsed.success) throw invalidExecuteBody(fieldProblem(parsed.error));
   const { agent, tool_name: toolName, arguments: given, tool_call_id: toolCallId = null } = parsed.data;
   const request = { agent, toolName, arguments: typeof given === 'string' ? given : JSON.stringify(given), toolCallId };
   const bodyHash = createHash('sha256')

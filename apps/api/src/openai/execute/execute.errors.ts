@@ -1,7 +1,10 @@
 import { OpenAiError } from '../openai-error.js';
 
-export const invalidExecuteBody = () =>
-  new OpenAiError({ status: 400, message: 'Invalid request body', param: 'arguments' });
+/** `problem` names the field; absent: the body is not a JSON object at all. */
+export const invalidExecuteBody = (problem?: string) => {
+  const message = `Invalid request body${problem === undefined ? '' : `: ${problem}`}`;
+  return new OpenAiError({ status: 400, message, param: 'arguments' });
+};
 
 export const invalidArguments = (problem: string) =>
   new OpenAiError({ status: 400, message: `Invalid arguments: ${problem}`, param: 'arguments' });

@@ -73,9 +73,31 @@ describe('the mode', () => {
     ]);
   });
 
-  it('is refused with functions that nobody can be offered', () => {
-    expect(refusal({ request: { tools: [tool('f'), tool('f')] } })).toEqual([400, 'Invalid request body', null]);
-    expect(refusal({ request: { tools: [tool('no name')] } })).toEqual([400, 'Invalid request body', null]);
+  it.each<[string, readonly ToolDefinition[], string]>([
+    ['of one name', [tool('f'), tool('f')], 'tools[1].function.name: "f" is the name of an earlier function'],
+    [
+      'of no valid name',
+      [tool('no name')],
+      'tools[0].function.name: a name is 1 to 64 of letters, digits, "_", "-" and "."',
+    ],
+    [
+      'that are too many',
+      Array.from({ length: 129 }, (_, i) => tool(`f${i}`)),
+      'tools: at most 128 functions fit in a request',
+    ],
+    [
+      'that are too long together',
+      [{ type: 'function', function: { name: 'f', description: 'x'.repeat(262_144) } }],
+      'tools: they are longer than 262144 characters together',
+    ],
+  ])('is refused with functions %s', (_, tools, problem) => {
+    expect(refusal({ request: { tools } })).toEqual([400, `Invalid request body: ${problem}`, null]);
+  });
+
+  it('offers functions whose schema our compiler refuses', () => {
+    const parameters = { type: ['object', 'null'], properties: { a: { type: 'no-type', pattern: '(?<=x)(' } } };
+    const tools: ToolDefinition[] = [{ type: 'function', function: { name: 'f', parameters } }];
+    expect(choose({ request: { tools } })).toMatchObject({ strictBy: 'body', tools });
   });
 
   it('leaves functions to the server that it has itself', () => {

@@ -1,10 +1,10 @@
 import type { ToolChoice, ToolDefinition } from '#models';
-import { clientToolProblem } from '#tools';
 
 import type { AnswerFormat } from '../answer/answer-part.js';
 import { OpenAiError } from '../openai-error.js';
+import { checkClientTools } from './check-client-tools.js';
 import type { CompletionHeaders } from './completion-headers.js';
-import { type CompletionRequest, invalidBody } from './completion-request.js';
+import type { CompletionRequest } from './completion-request.js';
 
 /** What a mode is chosen by. */
 export interface ModeQuestion {
@@ -48,7 +48,7 @@ export function chooseMode({ headers, request, isWorkflow, answersPending }: Mod
       ignored: tools.length > 0 ? [...ignored, 'tools'] : ignored,
     };
   }
-  if (clientToolProblem(tools) !== null) throw invalidBody();
+  checkClientTools(tools);
   return { format: 'openai', strictBy: asksByBody ? 'body' : 'header', tools, toolChoice, ignored };
 }
 

@@ -9,7 +9,7 @@ export interface CompletionHeaders {
   readonly format: AnswerFormat | null;
   /** As `X-Session-Id` gives it. */
   readonly sessionId: string | null;
-  /** The conversation's id as front ends send it; for formats other than `openai`. */
+  /** The conversation's id as chat front ends send it. It names a session except in strict mode. */
   readonly frontEndSessionId: string | null;
   readonly idempotencyKey: string | null;
   readonly onDisconnect: 'continue' | 'cancel';
@@ -27,9 +27,8 @@ export function parseCompletionHeaders(headers: Headers): CompletionHeaders {
     format: parseFormat(headers),
     sessionId: parse(headers, 'X-Session-Id', sessionIdShape),
     frontEndSessionId: firstThatFits(headers, frontEndHeaders, sessionIdShape),
-    // The second is how OpenAI's own clients name a request; nobody promised that it is a key.
-    idempotencyKey:
-      parse(headers, 'Idempotency-Key', keyShape) ?? firstThatFits(headers, ['x-client-request-id'], keyShape),
+    // `X-Client-Request-Id` is a trace id: clients send one value with many requests, so it is no key.
+    idempotencyKey: parse(headers, 'Idempotency-Key', keyShape),
     onDisconnect: textOf(headers, 'x-on-disconnect')?.toLowerCase() === 'cancel' ? 'cancel' : 'continue',
   };
 }

@@ -6,6 +6,7 @@ import { canonicalJson } from '#tools';
 
 import { OpenAiError } from '../openai-error.js';
 import { type CompletionBody, completionBody, knownFields, parameterNames } from './completion-body.js';
+import { invalidBody, invalidField } from './invalid-body.js';
 import { toMessages } from './to-messages.js';
 
 /** What a body of `POST /v1/chat/completions` says, once it is known to be one. */
@@ -37,23 +38,20 @@ export interface RequestNotes {
 
 type Fields = Readonly<Record<string, Storable>>;
 
-export function invalidBody(): OpenAiError {
-  return new OpenAiError({ status: 400, message: 'Invalid request body' });
-}
-
 /** Reads a body. Throws `OpenAiError`, and nothing else. Pure. */
 export function parseCompletionRequest(body: unknown): CompletionRequest {
-  const fields = storableFields(body);
-  const { messages } = fields;
+  const sent = storableFields(body);
+  const { messages } = sent;
   if (!Array.isArray(messages) || messages.length === 0) {
     const message = 'Messages array is required and must not be empty';
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
+  const fields = withoutAbsent(sent);
   refuseUnsupported(fields);
   if ((fields['model'] ?? '') === '')
     throw new OpenAiError({ status: 400, message: 'Model is required', param: 'model' });
   const parsed = completionBody.safeParse(fields);
-  if (!parsed.success) throw invalidBody();
+  if (!parsed.success) throw invalidField(parsed.error);
   const { data } = parsed;
   return {
     model: data.model,
@@ -64,19 +62,45 @@ export function parseCompletionRequest(body: unknown): CompletionRequest {
     stream: data.stream === true,
     includeUsage: data.stream_options?.include_usage === true,
     about: toNotes(data),
-    ignored: Object.keys(fields).filter((name) => !knownFields.has(name) && fields[name] !== null),
-    bodyHash: hashOf(fields),
+    ignored: Object.keys(fields).filter((name) => !knownFields.has(name)),
+    bodyHash: hashOf(sent),
   };
 }
 
-/** Normalised once, here: what is hashed is what is stored. Who sends nothing is told what is missing. */
-function storableFields(body: unknown = {}): Fields {
+/** Normalised once, here: what is hashed is what is stored. An empty body is not JSON. */
+function storableFields(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
   try {
     return toStorable(body) as Fields; // an object in, an object out
   } catch {
-    throw invalidBody();
+    const deep = Object.entries(body).find(([, value]) => !isStorable(value));
+    throw invalidBody(deep === undefined ? undefined : `${deep[0].slice(0, 120)}: nested too deep`);
   }
+}
+
+function isStorable(value: unknown): boolean {
+  try {
+    toStorable(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Fields of which 0 means "not used". For the others, `temperature` or `seed` for example, 0 is a value. */
+const unusedWhenZero: ReadonlySet<string> = new Set([
+  ...['n', 'logprobs', 'top_logprobs', 'max_tokens', 'max_completion_tokens'],
+]);
+
+/** SDKs and front ends send the empty value of fields that the caller has not set. */
+function withoutAbsent(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isAbsent(name, value)));
+}
+
+function isAbsent(name: string, value: Storable): boolean {
+  if (name === 'messages' || name === 'model') return false;
+  if (value === null || (value === 0 && unusedWhenZero.has(name))) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
 /** Fields that would change the answer if they were heeded, and are not. */
