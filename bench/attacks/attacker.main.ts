@@ -7,7 +7,7 @@ import { Outcomes } from './attack.js';
 
 const [name = '', url = '', apiKey = '', seconds = '10'] = process.argv.slice(2);
 const attack = allAttacks.find((candidate) => candidate.name === name);
-if (attack === undefined) throw new Error(`There is no attack named ${name}`);
+if (attack === undefined) throw new Error(`Unknown attack ${name}`);
 const signal = AbortSignal.timeout(Number(seconds) * 1_000);
 const outcomes = new Outcomes();
 await attack.run({ url, apiKey }, { signal }, outcomes);

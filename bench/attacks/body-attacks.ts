@@ -9,7 +9,7 @@ const pathOf = (index: number) => paths[index % paths.length] ?? paths[0];
 /** 615 KB of gzip that inflate to about 600 MB: the members of a gzip file may simply follow each other. */
 function gzipBomb(): Buffer {
   const member = gzipSync(Buffer.alloc(1_048_576, ' '), { level: 9 });
-  return Buffer.concat(Array.from({ length: Math.floor(615_000 / member.length) }, () => member));
+  return Buffer.concat(Array.from({ length: Math.trunc(615_000 / member.length) }, () => member));
 }
 
 function gzipBombs(name: string, isAuthenticated: boolean): Attack {

@@ -44,7 +44,7 @@ export async function startNightshift(postgres: BenchPostgres, shape: Nightshift
   return { url, workspace, processes, close };
 }
 
-/** Creates a tenant and an API key of its owner; `name` tells tenants of one database apart. */
+/** Creates a tenant and an API key of its owner; `name` distinguishes tenants of one database. */
 export async function createWorkspace(
   postgres: BenchPostgres,
   modelUrl: string,

@@ -91,10 +91,10 @@ describe('a request that cannot be served', () => {
 
   it('is told which calls are too many', async () => {
     const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
-    const calls = Array.from({ length: 40_000 }, (_, i) => ({ ...call, id: `c${i}` }));
+    const calls = Array.from({ length: 4_000 }, (_, i) => ({ ...call, id: `c${i}` }));
     const message = { role: 'assistant', content: null, tool_calls: calls };
     const reply = await stage.door.ask({ model: 'helper', messages: [user('a'), message, user('b')] });
-    const text = 'Too many tool_calls in messages: with a result for each there are 40003 messages, at most 2000';
+    const text = 'Too many tool_calls in messages: with a result for each there are 4003 messages, at most 2000';
     expect([reply.status, reply.json]).toEqual([400, error(text, 'messages')]);
   });
 

@@ -6,14 +6,15 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 
 import type { Auth } from '#auth';
-import type { Platform } from '#platform';
+import type { Config, Platform } from '#platform';
 
 import { ApiModule } from './api.module.js';
 import { crossOriginMiddleware } from './auth/cross-origin.js';
+import { drainRestMiddleware } from './body/drain-rest.js';
+import { bodyMiddleware } from './body/read-body.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { requestIdMiddleware } from './errors/request-id.js';
 import { Readiness } from './health/readiness.js';
-import { bodyLimitMiddleware } from './limits/body-limit.js';
 import { noStoreMiddleware } from './limits/no-store.js';
 import { NestLogger } from './nest-logger.js';
 import { serverExtensions } from './server-extensions.js';
@@ -61,7 +62,7 @@ export async function startApi(platform: Platform, options: ApiOptions): Promise
 
 async function serve(app: NestExpressApplication, platform: Platform, options: ApiOptions): Promise<RunningApi> {
   const extensions = serverExtensions.map((create) => create());
-  prepare(app, platform.config.values.MAX_BODY_BYTES);
+  prepare(app, platform.config);
   for (const extension of extensions) extension.beforeInit?.(app);
   await app.init();
   for (const extension of extensions) await extension.afterInit?.(app);
@@ -84,13 +85,13 @@ async function serve(app: NestExpressApplication, platform: Platform, options: A
   return { url: `http://${host}:${port}`, port, app, close: () => (closing ??= close()) };
 }
 
-function prepare(app: NestExpressApplication, maxBodyBytes: number): void {
+function prepare(app: NestExpressApplication, config: Config): void {
   const server = app.getHttpServer();
-  // A request line that never ends and a body that drips in must not hold a socket.
+  // Headers that never end must not occupy a socket. Bodies have a time limit of their own, in the reader.
   server.headersTimeout = 15_000;
-  server.requestTimeout = 60_000;
+  server.requestTimeout = config.values.BODY_TIMEOUT_MS + server.headersTimeout;
   app.disable('x-powered-by').disable('etag');
-  app.use(requestIdMiddleware, noStoreMiddleware, helmet(), crossOriginMiddleware, bodyLimitMiddleware(maxBodyBytes));
-  app.useBodyParser('json', { limit: maxBodyBytes });
+  app.use(requestIdMiddleware, drainRestMiddleware, noStoreMiddleware, helmet(), crossOriginMiddleware);
+  app.use(bodyMiddleware(config.values));
   app.useGlobalFilters(app.get(ErrorFilter));
 }

@@ -5,11 +5,12 @@ import type { Request } from 'express';
 import { abilityOf, Authenticator, type MemberPrincipal } from '#auth';
 import { AppError } from '#platform';
 
+import { readBody } from '../body/read-body.js';
 import { type Asked, askedKey } from './asks.js';
 import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';
 
-/** Lets nobody in without a credential that holds, and no route without a named right. */
+/** Admits no request without a valid credential, and no route without a named right. The body is read last. */
 @Injectable()
 export class PrincipalGuard implements CanActivate {
   constructor(
@@ -28,6 +29,7 @@ export class PrincipalGuard implements CanActivate {
       throw new AppError({ code: 'forbidden', message: 'Forbidden' });
     }
     rememberPrincipal(request, principal);
+    await readBody(request, principal.userId);
     return true;
   }
 

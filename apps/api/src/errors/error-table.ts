@@ -40,6 +40,7 @@ export const errorTable = {
   scope_exceeds_role: { status: 403, graphql: 'FORBIDDEN' },
   not_found: { status: 404, graphql: 'NOT_FOUND' },
   method_not_allowed: { status: 405, graphql: 'BAD_USER_INPUT' },
+  body_timeout: { status: 408, graphql: 'BAD_USER_INPUT' },
   conflict,
   thread_busy: conflict,
   admission_cancelled: conflict,

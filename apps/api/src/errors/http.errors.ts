@@ -18,6 +18,17 @@ export const invalidCursor = (field: string) =>
 export const tooLarge = (limitBytes: number) =>
   new AppError({ code: 'too_large', message: `Request body exceeds ${limitBytes} bytes` });
 
+/** A compressed body, or one in another charset than UTF-8. */
+export const unsupportedEncoding = () =>
+  new AppError({ code: 'unsupported_media_type', message: 'Unsupported encoding of the request body' });
+
+/** The body did not arrive in time. */
+export const bodyTimedOut = () =>
+  new AppError({ code: 'body_timeout', message: 'The request body took too long to arrive. Send it again' });
+
+/** The client closed the connection before the body was complete; no one reads this. */
+export const bodyAborted = () => new AppError({ code: 'bad_request', message: 'The request was aborted' });
+
 export const crossOriginRefused = () => new AppError({ code: 'forbidden', message: 'Cross-origin request refused' });
 
 /** `limit`: how much would have been allowed. */

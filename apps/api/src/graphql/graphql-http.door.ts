@@ -6,6 +6,7 @@ import { GraphQLError, OperationTypeNode } from 'graphql';
 import { LOGGER, type Logger } from '#platform';
 
 import { credentialsOf } from '../auth/credentials-of.js';
+import { readBody } from '../body/read-body.js';
 import { requestIdOf } from '../errors/request-id.js';
 import { ContextFactory } from './context-factory.js';
 import { GraphqlExecutor, type GraphqlRequest } from './documents/graphql-executor.js';
@@ -46,6 +47,7 @@ export class GraphqlHttpDoor implements OnModuleInit {
     }
     try {
       const who = await this.contexts.enter(credentialsOf(request.headers));
+      await readBody(request, who.identity.userId);
       const prepared = this.executor.prepare(toGraphqlRequest(request.body));
       if (!('operation' in prepared)) {
         this.refuse(response, prepared, isModern(request) ? 400 : 200);

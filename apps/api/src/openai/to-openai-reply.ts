@@ -65,6 +65,8 @@ function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiE
         param: 'idempotency-key',
         code,
       });
+    case 'bad_request':
+      return new OpenAiError({ status, message, param: field ?? null });
     case 'too_large':
       return new OpenAiError({ status: 413, message, param: field ?? null, code: 'request_too_large' });
     default:

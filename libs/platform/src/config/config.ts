@@ -149,6 +149,14 @@ export const settings = z.object({
   MAX_TOOL_CALLS_PER_ROUND: whole([20, 1, 200], 'Tool calls of one round that run; further ones are skipped.'),
   MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Text a job may write.'),
   MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Size of a request body.'),
+  MAX_BODY_TOKENS: whole(
+    [100_000, 1_000, 10_000_000],
+    'JSON tokens (texts, arrays, objects, commas, colons) of a request body.',
+  ),
+  BODY_TIMEOUT_MS: ms(
+    [60_000, 100],
+    'How long a request body may take to arrive; ten seconds without a byte end it too.',
+  ),
   MAX_MESSAGES: whole([2_000, 1, 100_000], 'Messages in one request.'),
 
   DELTA_FLUSH_MS: ms([100], 'Text is written at the latest after this time,'),

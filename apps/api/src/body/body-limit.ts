@@ -1,7 +1,3 @@
-import type { NextFunction, Request, Response } from 'express';
-
-import { tooLarge } from '../errors/http.errors.js';
-
 /** A result of 256 KiB may be six times as long as JSON text, every unit of it escaped; and there is more in the body. */
 const resultBytes = 6 * 262_144 + 16_384;
 
@@ -18,20 +14,4 @@ export function bodyLimitOf(url: string, limitBytes: number): number {
   const path = url.split('?', 1)[0] ?? '';
   const route = smaller.find((candidate) => candidate.path.test(path));
   return route === undefined ? limitBytes : Math.min(route.bytes, limitBytes);
-}
-
-/**
- * Refuses a body that announces to be over the limit before a byte of it is read; the parser counts the others, up to the
- * server's limit. The connection is closed with the reply, so that the rest of the body is not waited for.
- */
-export function bodyLimitMiddleware(limitBytes: number) {
-  return (request: Request, response: Response, next: NextFunction): void => {
-    const limit = bodyLimitOf(request.url, limitBytes);
-    if (Number(request.headers['content-length'] ?? 0) <= limit) {
-      next();
-      return;
-    }
-    response.setHeader('Connection', 'close');
-    next(tooLarge(limit));
-  };
 }

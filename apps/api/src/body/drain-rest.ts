@@ -1,0 +1,44 @@
+import type { NextFunction, Request, Response } from 'express';
+
+/** How much of a body is read and thrown away after the response, for how long the connection then stays open. */
+const MOST_BYTES = 16 * 1_048_576;
+/** For callers who are not known: enough for a small request, so that its client reads the refusal. */
+const MOST_BYTES_ANONYMOUS = 1_048_576;
+const WITHIN_MS = 2_000;
+
+const anonymous = new Set([401, 403, 404]);
+
+/**
+ * A response may leave before its request has arrived whole: a refusal, or a route that takes no body. Node would read the rest without
+ * an end, or, with `Connection: close`, reset the connection while the client still writes, and clients such as undici would report
+ * ECONNRESET instead of the response. So a bounded rest is read after the response; then the connection stays open, unread, until the
+ * client closes it or the time is over ("lingering close").
+ */
+export function drainRestMiddleware(request: Request, response: Response, next: NextFunction): void {
+  // `finish` would be too late: by then Node has begun to throw the body away on its own.
+  response.once('prefinish', () => {
+    if (!request.complete && !request.destroyed) drain(request, mostBytesOf(response.statusCode));
+  });
+  next();
+}
+
+function mostBytesOf(status: number): number {
+  return anonymous.has(status) ? MOST_BYTES_ANONYMOUS : MOST_BYTES;
+}
+
+function drain(request: Request, mostBytes: number): void {
+  const { socket } = request;
+  let bytes = 0;
+  const timer = setTimeout(() => socket.destroy(), WITHIN_MS);
+  const stop = () => {
+    clearTimeout(timer);
+  };
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > mostBytes) request.pause();
+  });
+  request.once('end', stop).once('error', stop);
+  socket.once('close', stop);
+  request.read(0); // marks the body as in use, so that Node leaves it alone
+  request.resume();
+}

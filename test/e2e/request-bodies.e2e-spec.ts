@@ -1,0 +1,185 @@
+import { request as httpRequest } from 'node:http';
+import { gzipSync } from 'node:zlib';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+
+import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { RawConnection } from '../harness/raw-http.js';
+
+let database: TestDatabase;
+let test: TestApi;
+let owner: TestMember;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  test = await startTestApi(database, { takesJobs: false, env: { BODY_TIMEOUT_MS: '400' } });
+  ({ owner } = await test.people.workspaceOf('bodies'));
+});
+afterAll(async () => {
+  await test.close();
+  await database.close();
+});
+
+const json = { 'Content-Type': 'application/json' };
+const bearer = () => ({ Authorization: `Bearer ${owner.key}` });
+const paths = ['/api/jobs', '/v1/chat/completions', '/graphql'];
+
+/** Every path of the API reference that takes a body, with ids filled in. */
+async function pathsWithBodies(): Promise<{ method: string; path: string }[]> {
+  const { body } = await test.call('GET', '/openapi.json');
+  const { paths: routes } = body as { paths: Record<string, Record<string, { requestBody?: unknown }>> };
+  return Object.entries(routes).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { requestBody }]) => requestBody !== undefined)
+      .map(([method]) => ({
+        method: method.toUpperCase(),
+        path: path.replaceAll(/\{[^}]+\}/g, '01890000-0000-7000-8000-000000000000'),
+      })),
+  );
+}
+
+describe('a request without a valid credential', () => {
+  it('is refused on every path before a byte of its body arrives', async () => {
+    const routes = await pathsWithBodies();
+    expect(routes.length).toBeGreaterThan(10);
+    for (const { method, path } of routes) {
+      const headers = { ...json, 'Content-Encoding': 'gzip', 'Content-Length': '1000000' };
+      for (const credential of [{}, { Authorization: 'Bearer nsk_unknown' }]) {
+        const connection = RawConnection.send(test.url, { method, path, headers: { ...headers, ...credential } });
+        expect([path, await connection.status()]).toEqual([path, 401]);
+        connection.close();
+      }
+    }
+  });
+
+  it('is read by a Node client although its body was not sent whole', async () => {
+    const body = JSON.stringify({ x: 'a'.repeat(4_000_000) });
+    for (const path of paths) {
+      const reply = await fetch(new URL(path, test.url), { method: 'POST', headers: json, body });
+      expect([path, reply.status]).toEqual([path, 401]);
+    }
+  });
+
+  it.each(paths)('has a body without an end cut by %s', async (path) => {
+    const connection = RawConnection.send(test.url, { path, headers: { ...json, 'Transfer-Encoding': 'chunked' } });
+    const written = await connection.writeUntilClosed(chunkOf(65_536));
+    expect(await connection.status()).toBe(401);
+    expect(written).toBeLessThan(16 * 1_048_576);
+  });
+});
+
+describe('a request body', () => {
+  it.each(paths)('is never inflated by %s', async (path) => {
+    const body = gzipSync('{"messages":[]}');
+    const headers = { ...json, ...bearer(), 'Content-Encoding': 'gzip' };
+    const reply = await fetch(new URL(path, test.url), { method: 'POST', headers, body });
+    expect([reply.status, await reply.text()]).toEqual([
+      415,
+      expect.stringContaining('Unsupported encoding of the request body'),
+    ]);
+  });
+
+  it.each(paths)('in another charset is refused by %s', async (path) => {
+    const headers = { ...bearer(), 'Content-Type': 'application/json; charset=utf-16le' };
+    const body = Buffer.from('{"messages":[]}', 'utf16le');
+    const reply = await fetch(new URL(path, test.url), { method: 'POST', headers, body });
+    expect(reply.status).toBe(415);
+  });
+
+  it.each(paths)('without an end is cut at the limit by %s, and the client reads why', async (path) => {
+    const headers = { ...json, ...bearer(), 'Transfer-Encoding': 'chunked' };
+    const connection = RawConnection.send(test.url, { path, headers });
+    const written = await connection.writeUntilClosed(chunkOf(65_536));
+    expect(await connection.status()).toBe(413);
+    expect(connection.received).toContain('Request body exceeds 4194304 bytes');
+    expect(written).toBeLessThan(40 * 1_048_576);
+  });
+
+  it('sent in chunks obeys the limit of its route', async () => {
+    const path = '/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/claim';
+    const headers = { ...json, ...bearer(), 'Transfer-Encoding': 'chunked' };
+    const connection = RawConnection.send(test.url, { path, headers });
+    connection.write(chunkOf(5_000));
+    expect(await connection.status()).toBe(413);
+    expect(connection.received).toContain('Request body exceeds 4096 bytes');
+    connection.close();
+  });
+
+  it.each(paths)('nested too deep or made of too many tokens is refused by %s before it is complete', async (path) => {
+    for (const [body, why] of [
+      [Buffer.from('['.repeat(101)), 'is nested deeper than 100 levels'],
+      [Buffer.from(`[${'{},'.repeat(50_000)}`), 'has more than 100000 JSON tokens'],
+    ] as const) {
+      const headers = { ...json, ...bearer(), 'Content-Length': '4000000' };
+      const connection = RawConnection.send(test.url, { path, headers });
+      connection.write(body);
+      expect([path, await connection.status()]).toEqual([path, 413]);
+      expect(connection.received).toContain(`Request body ${why}`);
+      connection.close();
+    }
+  });
+
+  it.each(paths)('that does not arrive in time is refused by %s', async (path) => {
+    const connection = RawConnection.send(test.url, {
+      path,
+      headers: { ...json, ...bearer(), 'Content-Length': '10' },
+    });
+    connection.write('{');
+    expect(await connection.status()).toBe(408);
+    expect(connection.received).toContain('The request body took too long to arrive');
+    await connection.closed();
+  });
+});
+
+describe('a body over the limit', () => {
+  const text = 'a'.repeat(30 * 1_048_576);
+
+  it('is refused so that fetch reads the response', async () => {
+    for (const path of paths) {
+      const init = { method: 'POST', headers: { ...json, ...bearer() }, body: JSON.stringify({ text }) };
+      const reply = await fetch(new URL(path, test.url), init);
+      expect([path, reply.status, await reply.text()]).toEqual([
+        path,
+        413,
+        expect.stringContaining('Request body exceeds 4194304 bytes'),
+      ]);
+    }
+  });
+
+  it('is refused so that http.request reads the response', async () => {
+    const status = await new Promise((resolve, reject) => {
+      const sent = httpRequest(new URL('/api/jobs', test.url), { method: 'POST', headers: { ...json, ...bearer() } });
+      sent.once('response', (response) => {
+        response.resume().once('end', () => {
+          resolve(response.statusCode);
+          sent.destroy();
+        });
+      });
+      sent.on('error', reject);
+      sent.end(JSON.stringify({ text }));
+    });
+    expect(status).toBe(413);
+  });
+
+  it('is refused so that the OpenAI SDK reads the error', async () => {
+    const client = new OpenAI({ baseURL: `${test.url}/v1`, apiKey: owner.key, maxRetries: 0 });
+    const asked = client.chat.completions.create({ model: 'x', messages: [{ role: 'user', content: text }] });
+    await expect(asked).rejects.toMatchObject({ status: 413, code: 'request_too_large' });
+  });
+
+  it('leaves the connection usable when the client sends no more than a bounded rest', async () => {
+    const headers = { ...json, ...bearer(), 'Content-Length': String(5 * 1_048_576) };
+    const connection = RawConnection.send(test.url, { path: '/api/jobs', headers });
+    expect(await connection.status()).toBe(413);
+    connection.write(Buffer.alloc(5 * 1_048_576, ' '));
+    connection.write(`GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`);
+    await connection.closed();
+    expect(connection.received).toContain('{"status":"ok"}');
+  });
+});
+
+function chunkOf(bytes: number): Buffer {
+  return Buffer.from(`${bytes.toString(16)}\r\n${'1'.repeat(bytes)}\r\n`);
+}
