@@ -27,12 +27,14 @@ const asking = async (name: string) => {
   const [interrupt] = await stage.waits(jobId);
   if (interrupt === undefined) throw new Error('nothing is asked');
   const { argumentsHash } = interrupt.request;
+  const decide = (args: object) =>
+    stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash, arguments: args });
   const edit = async (args: object) => {
     stage.model.enqueue(textReply(['Done.']));
-    await stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash, arguments: args });
+    await decide(args);
     return stage.ended(jobId);
   };
-  return { jobId, edit };
+  return { jobId, decide, edit };
 };
 
 /** What viewers were told of a job's call: where it stood, its arguments, and the model's where they are others. */
@@ -77,5 +79,34 @@ describe('a call that was edited', () => {
     expect(messages.at(-1)?.content).toBe(
       'Approval receipts: call_a approved by a person with edited arguments {"pin":"***","to":"bob"}.',
     );
+  });
+});
+
+describe('arguments that would not arrive as they were written', () => {
+  it.each([
+    ['{"to":12345678901234567890}', 'hold the number 12345678901234567890, which cannot be passed on exactly'],
+    ['{"to":1e400}', 'hold the number 1e400'],
+    ['{"to":-0}', 'hold the number -0'],
+    ['{"to":"ada","to":"bob"}', 'name the member "to" twice'],
+  ])('%s are refused with a result that the model reads, and no person is asked', async (args, problem) => {
+    stage.ran.splice(0);
+    stage.model.enqueue(toolCallReply([{ id: 'call_a', name: 'send', arguments: args }]), textReply(['Understood.']));
+    const { jobId } = await stage.ask(['send']);
+    await stage.ended(jobId);
+    const messages = stage.model.requests.at(-1)?.json['messages'] as { readonly content: string }[]; // as we sent them
+    expect(messages.at(-1)?.content).toContain(problem);
+    expect(stage.ran).toEqual([]);
+    expect(await stage.rows('SELECT 1 FROM interrupt WHERE job_id = $1', [jobId])).toEqual([]);
+  });
+
+  it('are refused as an edit, and the request stays open', async () => {
+    stage.ran.splice(0);
+    const { jobId, decide } = await asking('send');
+    const refused = decide({ to: Number('12345678901234567890') });
+    await expect(refused).rejects.toMatchObject({ code: 'invalid_arguments' });
+    stage.model.enqueue(textReply(['Done.']));
+    await decide({ to: 'bob' });
+    await stage.ended(jobId);
+    expect(stage.ran).toEqual([['send', { to: 'bob' }]]);
   });
 });

@@ -48,7 +48,8 @@ export {
   ROUND_LIMIT_TEXT,
   toolChanged,
 } from './model-text.js';
-export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments } from './parse-arguments.js';
+export { mayBeRounded, ROUNDED_PROBLEM } from './inexact-json.js';
+export { MAX_ARGUMENT_BYTES, parseArguments, type ParsedArguments, readArguments } from './parse-arguments.js';
 export { type CallPlan, type Disposition, isUsableCallId, type PlannedCall, planCalls } from './plan-calls.js';
 export { canReadOn, projectResult, RESULT_BYTES, type ResultAudience } from './project-result.js';
 export {

@@ -1,3 +1,5 @@
+import { inexactJson } from './inexact-json.js';
+
 /** A JSON object that came out of a model: plain own members, no `__proto__` among them. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -10,16 +12,30 @@ export const MAX_ARGUMENT_BYTES = 65_536;
 export const MAX_ARGUMENT_DEPTH = 64;
 
 /**
- * Reads a model's argument text. Nothing at all means `{}`; text that was cut off is completed by closing open quotes and
- * brackets and by nothing else. `problem` is a clause without a full stop.
+ * Reads a model's argument text for everything that is decided, hashed or run. Nothing at all means `{}`; text that was cut off
+ * is completed by closing open quotes and brackets and by nothing else. What would not come back as the model wrote it
+ * (`inexactJson`) is refused: a person approves, and a tool gets, exactly that. `problem` is a clause without a full stop.
  */
 export function parseArguments(text: string): ParsedArguments {
+  return read(text, inexactJson);
+}
+
+/** The same for arguments that are only shown or searched: what is inexact in them is shown as a double holds it. */
+export function readArguments(text: string): ParsedArguments {
+  return read(text, () => undefined);
+}
+
+function read(text: string, problemIn: (json: string) => string | undefined): ParsedArguments {
   if (Buffer.byteLength(text) > MAX_ARGUMENT_BYTES) return no(`arguments exceed ${MAX_ARGUMENT_BYTES} bytes`);
-  const value = text.trim() === '' ? {} : (parse(text) ?? parse(closeJson(text)));
+  const json = text.trim() === '' ? '{}' : text;
+  const whole = parse(json);
+  const completed = whole === undefined ? closeJson(json) : json;
+  const value = whole ?? parse(completed);
   if (value === undefined) return no('arguments are not valid JSON');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return no('arguments must be a JSON object');
   if (!tame(value, MAX_ARGUMENT_DEPTH)) return no(`arguments are nested more than ${MAX_ARGUMENT_DEPTH} levels deep`);
-  return { ok: true, value: { ...value } };
+  const problem = problemIn(completed);
+  return problem === undefined ? { ok: true, value: { ...value } } : no(problem);
 }
 
 /** The text with its open strings, arrays and objects closed; the same text if nothing is open. */

@@ -1,4 +1,4 @@
-import { type LedgerCall, parseArguments, type ReceiptCall, redactArguments, runArguments } from '#tools';
+import { type LedgerCall, readArguments, type ReceiptCall, redactArguments, runArguments } from '#tools';
 
 /** What the receipt of its round says of a call; nothing for one that no policy was asked about. */
 export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCall, 'callId'> } {
@@ -11,6 +11,6 @@ export function receiptOf(call: LedgerCall): { readonly receipt?: Omit<ReceiptCa
 }
 
 function shown(edited: string, sensitiveFields: readonly string[]): string {
-  const parsed = parseArguments(edited);
+  const parsed = readArguments(edited);
   return parsed.ok ? JSON.stringify(redactArguments(parsed.value, sensitiveFields)) : '{}';
 }

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage } from '#models';
-import { approvalReceipts, parseArguments, type ReceiptCall } from '#tools';
+import { approvalReceipts, readArguments, type ReceiptCall } from '#tools';
 
 /** A call with what the model reads as its result. */
 export interface AnsweredCall {
@@ -51,6 +51,6 @@ export function toProviderArguments(text: string): string {
   } catch {
     // completed below if it was only cut off
   }
-  const parsed = parseArguments(text);
+  const parsed = readArguments(text);
   return parsed.ok ? JSON.stringify(parsed.value) : '{}';
 }

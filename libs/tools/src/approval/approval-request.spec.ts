@@ -45,6 +45,8 @@ describe('a request for approval', () => {
     ['not an object', '[1]'],
     ['nested too deep', `{"a":${'['.repeat(70)}${']'.repeat(70)}}`],
     ['lost', '{"_omitted":true,"bytes":100000}'],
+    ['numbers that a double cannot hold', '{"amount":12345678901234567890}'],
+    ['ambiguous because a member is there twice', '{"to":"ann","to":"bob"}'],
   ])('cannot be approved when the arguments are %s', (_fact, args) => {
     expect(approvalRequest(question(args))).toMatchObject({
       approvable: false,

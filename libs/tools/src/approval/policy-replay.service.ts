@@ -6,7 +6,7 @@ import { abilityOf, assertCan, type Principal } from '#auth';
 import { Config, systemClock, toStorable } from '#platform';
 
 import { ToolCatalog, type WorkspaceTools } from '../catalog/tool-catalog.js';
-import { parseArguments } from '../parse-arguments.js';
+import { readArguments } from '../parse-arguments.js';
 import { invalidApprovalInput, replayUnderWay } from '../tools.errors.js';
 import { ApprovalPoliciesService, assertMaySee } from './approval-policies.service.js';
 import { type ApprovalPolicy, parseApprovalPolicy } from './approval-policy.js';
@@ -91,7 +91,7 @@ export class PolicyReplayService {
 
   /** What the workspace's layer says by itself, and what counts. */
   private judge(call: PastCall, tools: WorkspaceTools, policy: ApprovalPolicy): { own: Verdict; whole: Verdict } {
-    const parsed = parseArguments(call.arguments);
+    const parsed = readArguments(call.arguments);
     const [own, ...others] = judgeLayers({
       tool: call.name,
       arguments: parsed.ok ? parsed.value : null,

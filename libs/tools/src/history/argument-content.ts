@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { parseArguments } from '../parse-arguments.js';
+import { readArguments } from '../parse-arguments.js';
 import { invalidHistoryFilter } from './history.errors.js';
 
 type Step = string | number;
@@ -41,7 +41,7 @@ export function argumentContent({ path, value }: ArgumentCondition): string {
 
 /** What arguments contain, in the order of their text: every value that is no object or array, with its place. At most 32. */
 export function argumentContents(args: string): string[] {
-  const parsed = parseArguments(args);
+  const parsed = readArguments(args);
   const contents: string[] = [];
   if (!parsed.ok) return contents;
   for (const found of leaves(parsed.value, [])) {

@@ -4,6 +4,7 @@ import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
 import { newId, PrismaService, systemClock } from '#platform';
 
 import { recordChange } from '../admin-audit.repository.js';
+import { mayBeRounded, ROUNDED_PROBLEM } from '../inexact-json.js';
 import { validateArguments } from '../validate-arguments.js';
 import { toolInvalid } from './http.errors.js';
 import { type HttpExchange, HttpToolExecutor } from './http-tool.executor.js';
@@ -35,6 +36,7 @@ export class HttpToolTrials {
     const { workspaceId } = principal;
     assertCan(abilityOf(principal), { action: 'manage', subject: 'WorkspaceTool', row: { workspaceId } });
     const tool = await this.read(principal, tried);
+    if (mayBeRounded(args)) throw toolInvalid('arguments', ROUNDED_PROBLEM);
     const valid = validateArguments(tool, JSON.stringify(args ?? {}));
     if (!valid.ok) throw toolInvalid('arguments', valid.message);
     const startedAt = systemClock.monotonic();

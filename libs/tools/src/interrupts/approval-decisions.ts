@@ -8,6 +8,7 @@ import { ApprovalGrantsService } from '../approval/approval-grants.service.js';
 import { argumentsHash } from '../approval/approval-request.js';
 import { canonicalJson } from '../canonical-json.js';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
+import { mayBeRounded, ROUNDED_PROBLEM } from '../inexact-json.js';
 import { APPROVAL_EXPIRED_TEXT, deniedText } from '../model-text.js';
 import { MAX_ARGUMENT_BYTES } from '../parse-arguments.js';
 import type { ToolFailure } from '../tool-call.js';
@@ -57,6 +58,7 @@ export class ApprovalDecisions implements DueHandler {
     const answer = toAnswer(given);
     if (answer.edited !== null) {
       assertEntitled(principal, interrupt); // before anything is spent on what was sent
+      if (mayBeRounded(given.arguments)) throw invalidEdit([ROUNDED_PROBLEM]);
       await this.assertValidEdit(interrupt, answer.edited);
     }
     const { argumentsHash: hash, ...kept } = answer;

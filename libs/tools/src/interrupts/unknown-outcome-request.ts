@@ -3,7 +3,7 @@ import { newId } from '#platform';
 
 import { previewArguments } from '../approval/preview-arguments.js';
 import { hideArguments } from '../approval/redact-arguments.js';
-import { parseArguments } from '../parse-arguments.js';
+import { readArguments } from '../parse-arguments.js';
 
 /** The call whose end nobody saw. */
 export interface LostCall {
@@ -35,7 +35,7 @@ export function unknownOutcomeRequest(
   call: LostCall,
   about: { readonly worker: string | null; readonly verification: string | null },
 ): NewInterrupt {
-  const parsed = parseArguments(call.arguments);
+  const parsed = readArguments(call.arguments);
   const hidden = parsed.ok ? hideArguments(parsed.value, call.sensitiveFields ?? []) : null;
   const preview =
     hidden === null ? { text: '(the arguments cannot be shown)', truncated: true } : previewArguments(hidden.shown);

@@ -1,5 +1,5 @@
 import type { ToolCallItem } from '#jobs';
-import { modelTextOf, parseArguments, projectResult, redactArguments, type ToolCallStatus } from '#tools';
+import { modelTextOf, projectResult, readArguments, redactArguments, type ToolCallStatus } from '#tools';
 
 /** What of calls must not be shown. */
 export interface CallSecrets {
@@ -46,7 +46,7 @@ export class CallText {
   /** As the model wrote them, where nothing in them is hidden. */
   private arguments({ name, args }: ToolCallItem): string {
     const { sensitiveFieldsOf, redact } = this.secrets;
-    const parsed = parseArguments(args);
+    const parsed = readArguments(args);
     if (!parsed.ok) return redact(args);
     const shown = JSON.stringify(redactArguments(parsed.value, sensitiveFieldsOf(name)));
     return redact(shown === JSON.stringify(parsed.value) ? args : shown);
@@ -55,7 +55,7 @@ export class CallText {
   /** `name(key=value, key2=value2)` */
   private signature({ name, args }: ToolCallItem): string {
     const { sensitiveFieldsOf, redact } = this.secrets;
-    const parsed = parseArguments(args);
+    const parsed = readArguments(args);
     const list = parsed.ok
       ? Object.entries(redactArguments(parsed.value, sensitiveFieldsOf(name))).map(
           ([key, value]) => `${key}=${cut(redact(textOf(value)), longest.value)}`,

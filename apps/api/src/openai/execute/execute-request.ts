@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 import { toStorable } from '#platform';
-import { canonicalJson } from '#tools';
+import { canonicalJson, mayBeRounded, ROUNDED_PROBLEM } from '#tools';
 
 import { fieldProblem } from '../request/invalid-body.js';
-import { invalidExecuteBody } from './execute.errors.js';
+import { invalidArguments, invalidExecuteBody } from './execute.errors.js';
 
 /** A body of `POST /v1/tools/execute`. */
 export const executeBody = z.object({
@@ -35,12 +35,17 @@ export interface ExecuteRequest {
   readonly bodyHash: string;
 }
 
-/** Throws `OpenAiError` `Invalid request body`. Unknown fields are ignored. Pure. */
+/**
+ * Throws `OpenAiError` `Invalid request body`, and `Invalid arguments` for numbers that may have been rounded. Unknown fields
+ * are ignored. Pure.
+ */
 export function parseExecuteRequest(body: unknown): ExecuteRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidExecuteBody();
   const parsed = executeBody.safeParse(storable(body));
   if (!parsed.success) throw invalidExecuteBody(fieldProblem(parsed.error));
   const { agent, tool_name: toolName, arguments: given, tool_call_id: toolCallId = null } = parsed.data;
+  // Parsed with the body: what the client wrote beyond 2^53 is lost by now.
+  if (typeof given !== 'string' && mayBeRounded(given)) throw invalidArguments(ROUNDED_PROBLEM);
   const request = { agent, toolName, arguments: typeof given === 'string' ? given : JSON.stringify(given), toolCallId };
   const bodyHash = createHash('sha256')
     .update(canonicalJson(['/v1/tools/execute', request]))
