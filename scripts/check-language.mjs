@@ -29,8 +29,8 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 const GROUPS = [
   { name: 'source', limit: 3_204, has: (file) => isCode(file) && !isTest(file) },
   { name: 'tests', limit: 3_026, has: (file) => isCode(file) && isTest(file) },
-  { name: 'pages', limit: 360, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
-  { name: 'schemas', limit: 174, has: isSchema },
+  { name: 'pages', limit: 260, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
+  { name: 'schemas', limit: 5, has: isSchema },
 ];
 
 /** `takeASeat` and `take-a-seat` are read as words too. */

@@ -18,7 +18,7 @@ function subflowsOf(name: string): readonly string[] {
 
 /** In the order of the table. */
 function listed(): readonly string[] {
-  const [, section = ''] = readFileSync('docs/workflows.md', 'utf8').split('\n## The examples\n');
+  const [, section = ''] = readFileSync('docs/workflows.md', 'utf8').split('\n## Try the examples\n');
   const [own = ''] = section.split('\n## ');
   return [...own.matchAll(/^\| \[[^\]]+\]\(\.\.\/examples\/workflows\/([\w-]+)\.json\)/gm)].map(
     ([, name = '']) => name,
