@@ -98,7 +98,7 @@ const find = (who: Pick<TestMember, 'key'>, id: string) => test.call('GET', `/ap
 const rows = async (text: string, jobId: string) =>
   (await test.platform.postgres.engine.query<Record<string, unknown>>(text, [jobId])).rows;
 const statusOf = async ({ id }: Asked) => (await find(here.viewer, id)).body;
-const remove = (who: MemberPrincipal) => test.auth.members.remove(here.owner.principal, who.userId);
+const remove = (who: MemberPrincipal) => test.auth.members.remove(here.owner.person, who.userId);
 /** What a reply says, without the number it goes by. */
 const told = ({ status, body }: Reply) => [status, { ...(body as object), requestId: 'any' }];
 
@@ -146,7 +146,7 @@ describe('a request to approve a call', () => {
     await policy({ decidableBy: 'approvers' });
     const one = await askedToSend();
     const token = { key: await test.people.tokenOf(`here${worlds}-admin`) };
-    await test.auth.members.add(elsewhere.owner.principal, { email: `here${worlds}-admin@example.org`, role: 'admin' });
+    await test.people.join(elsewhere.owner.person, `here${worlds}-admin`, 'admin');
     const { workspaceId } = here.admin.principal;
     expect((await find(token, one.id)).status).toBe(200);
     await remove(here.admin.principal);
@@ -238,7 +238,7 @@ describe('an approved call that has not begun yet', () => {
     ['was removed', () => remove(here.admin.principal)],
     [
       'may not approve any more',
-      () => test.auth.members.changeRole(here.owner.principal, { userId: here.admin.principal.userId, role: 'viewer' }),
+      () => test.auth.members.changeRole(here.owner.person, { userId: here.admin.principal.userId, role: 'viewer' }),
     ],
   ])('is denied when its approver %s', async (_what, happens) => {
     await policy({ decidableBy: 'approvers' });

@@ -75,12 +75,12 @@ describe('a viewer', () => {
 
   it('is closed when it is no longer a member, and not when its role changes', async () => {
     const { jobId, gate } = await startGatedJob();
-    const joined = await api.auth.members.add(owner.principal, { email: 'passing@example.org', role: 'member' });
+    const joined = await api.people.join(owner.person, 'passing', 'member');
     const socket = await watch(jobId, await api.people.tokenOf('passing'));
-    await api.auth.members.changeRole(owner.principal, { userId: joined.userId, role: 'viewer' });
+    await api.auth.members.changeRole(owner.person, { userId: joined.userId, role: 'viewer' });
     socket.send({ id: '2', type: 'subscribe', payload: { query: '{ me { role } }' } });
     expect(await socket.until(({ id }) => id === '2')).toMatchObject({ payload: { data: { me: { role: 'VIEWER' } } } });
-    await api.auth.members.remove(owner.principal, joined.userId);
+    await api.auth.members.remove(owner.person, joined.userId);
     expect(await socket.closed).toMatchObject({ code: 4403 });
     gate.open();
     expect(sees(socket)).not.toContain('SECRET');

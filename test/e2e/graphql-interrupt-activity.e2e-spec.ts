@@ -141,7 +141,7 @@ describe('the live inbox', () => {
     const id = await open(await layOut());
     const { socket, until } = await watch(here.member);
     await until(id, 'OPEN');
-    await api.auth.members.remove(here.owner.principal, here.member.principal.userId);
+    await api.auth.members.remove(here.owner.person, here.member.principal.userId);
     expect(await socket.closed).toMatchObject({ code: 4403 });
   });
 });

@@ -10,6 +10,7 @@ let database: TestDatabase;
 let api: TestApi;
 let owner: TestMember;
 let user: GraphqlMember;
+let person: GraphqlMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -17,6 +18,7 @@ beforeAll(async () => {
   const people = await api.people.workspaceOf('run');
   owner = people.owner;
   user = graphqlMember(api, people.owner.key);
+  person = graphqlMember(api, await api.people.tokenOf('run-owner'));
 });
 
 afterAll(async () => {
@@ -30,13 +32,8 @@ describe('the workspace', () => {
       'mutation { updateWorkspace(input: { name: "New name", whenBusy: ENQUEUE }) { workspace { name whenBusy } userErrors { code } } }',
     );
     expect(updateWorkspace).toEqual({ workspace: { name: 'New name', whenBusy: 'ENQUEUE' }, userErrors: [] });
-    const { addMember } = await user.query(
-      'mutation { addMember(input: { email: "New@Example.org", role: VIEWER }) { member { userId email role } userErrors { code } } }',
-    );
-    const { member } = addMember as { member: { userId: string } };
-    expect(addMember).toMatchObject({ member: { email: 'new@example.org', role: 'VIEWER' } });
-    const userId = member.userId;
-    const { changeMemberRole } = await user.query(
+    const { userId } = await api.people.join(owner.person, 'new', 'viewer');
+    const { changeMemberRole } = await person.query(
       'mutation($id: ID!) { changeMemberRole(input: { userId: $id, role: ADMIN }) { member { role } } }',
       { id: userId },
     );
@@ -45,14 +42,96 @@ describe('the workspace', () => {
       '{ workspace { members(first: 100) { nodes { userId role } pageInfo { hasNextPage } } modelProviders { name } apiKeys { nodes { name } } } }',
     );
     expect(JSON.stringify(workspace)).toContain(userId);
-    const last = await user.query(
+    const last = await person.query(
       'mutation($id: ID!) { removeMember(input: { userId: $id }) { member { userId } userErrors { code } } }',
       { id: owner.principal.userId },
     );
     expect(last['removeMember']).toEqual({ member: null, userErrors: [{ code: 'last_owner' }] });
-    await user.query('mutation($id: ID!) { removeMember(input: { userId: $id }) { member { userId } } }', {
+    await person.query('mutation($id: ID!) { removeMember(input: { userId: $id }) { member { userId } } }', {
       id: userId,
     });
+  });
+
+  it('has as members those who accept an invitation', async () => {
+    const { addMember } = await user.query(
+      `mutation { addMember(input: { email: "Guest@Example.org", role: VIEWER }) {
+        invitation { id email role createdAt expiresAt } userErrors { code } } }`,
+    );
+    const { invitation } = addMember as { invitation: { id: string; createdAt: string; expiresAt: string } };
+    expect(invitation).toMatchObject({ email: 'guest@example.org', role: 'VIEWER' });
+    expect(Date.parse(invitation.expiresAt) - Date.parse(invitation.createdAt)).toBeGreaterThan(13 * 86_400_000);
+    const { workspace } = await user.query('{ workspace { invitations { nodes { id email role } } } }');
+    expect(workspace).toEqual({
+      invitations: { nodes: [{ id: invitation.id, email: 'guest@example.org', role: 'VIEWER' }] },
+    });
+    const guest = graphqlMember(api, await api.people.tokenOf('guest'));
+    const { receivedInvitations } = await guest.query(
+      '{ receivedInvitations { nodes { id workspaceName role invitedBy } } }',
+    );
+    expect(receivedInvitations).toEqual({
+      nodes: [{ id: invitation.id, workspaceName: 'New name', role: 'VIEWER', invitedBy: 'run-owner@example.org' }],
+    });
+    const { acceptInvitation } = await guest.query(
+      'mutation($id: ID!) { acceptInvitation(input: { id: $id }) { workspaceId member { email role } userErrors { code } } }',
+      { id: invitation.id },
+    );
+    const { workspaceId } = owner.principal;
+    expect(acceptInvitation).toEqual({
+      workspaceId,
+      member: { email: 'guest@example.org', role: 'VIEWER' },
+      userErrors: [],
+    });
+    const { me } = await guest.query('{ me { role workspaceId } }');
+    expect(me).toEqual({ role: 'VIEWER', workspaceId });
+    const left = await guest.query(
+      'mutation($id: ID!) { leaveWorkspace(input: { workspaceId: $id }) { member { role } userErrors { code } } }',
+      { id: workspaceId },
+    );
+    expect(left['leaveWorkspace']).toEqual({ member: { role: 'VIEWER' }, userErrors: [] });
+    const alone = await person.query(
+      'mutation($id: ID!) { leaveWorkspace(input: { workspaceId: $id }) { userErrors { code message } } }',
+      { id: workspaceId },
+    );
+    expect(alone['leaveWorkspace']).toEqual({
+      userErrors: [
+        {
+          code: 'last_owner',
+          message: 'This is the only owner of the workspace. Make another member owner first.',
+        },
+      ],
+    });
+  });
+
+  it('is not run by an API key where roles are concerned', async () => {
+    const { key } = owner;
+    const codeOf = async (text: string, id: string) => {
+      const { data, errors } = await ask(api, text, { key, variables: { id } });
+      return [data, errors.map(({ extensions }) => extensions['code'])];
+    };
+    const { userId } = await api.people.join(owner.person, 'colleague', 'admin');
+    const forbidden = [null, ['FORBIDDEN']];
+    for (const text of [
+      'mutation($id: ID!) { changeMemberRole(input: { userId: $id, role: VIEWER }) { userErrors { code } } }',
+      'mutation($id: ID!) { removeMember(input: { userId: $id }) { userErrors { code } } }',
+    ])
+      expect(await codeOf(text, userId)).toEqual(forbidden);
+    for (const role of ['ADMIN', 'OWNER'])
+      expect(
+        await codeOf(
+          `mutation { addMember(input: { email: "x@example.org", role: ${role} }) { userErrors { code } } }`,
+          '',
+        ),
+      ).toEqual(forbidden);
+  });
+
+  it('of an API key comes with its first key', async () => {
+    const { createWorkspace } = await user.query(
+      'mutation { createWorkspace(input: { name: "By key" }) { workspace { id } apiKey { scopes } secret userErrors { code } } }',
+    );
+    const made = createWorkspace as { workspace: { id: string }; apiKey: { scopes: string[] }; secret: string };
+    expect(made.apiKey.scopes).toEqual(['READ', 'WRITE', 'ADMIN', 'APPROVE']);
+    const { me } = await graphqlMember(api, made.secret).query('{ me { workspaceId role } }');
+    expect(me).toEqual({ workspaceId: made.workspace.id, role: 'OWNER' });
   });
 
   it('shows the secret of a key once, and ends the key', async () => {

@@ -183,7 +183,7 @@ describe('/api/interrupts', () => {
   it('lets a person of several workspaces answer in that of the job, whichever is active', async () => {
     const id = await openInterrupt(test.api.app, await layOut());
     const other = (await test.people.workspaceOf(`beside${worlds}`)).owner;
-    await test.auth.members.add(other.principal, { email: `here${worlds}-member@example.org`, role: 'member' });
+    await test.people.join(other.person, `here${worlds}-member`, 'member');
     const headers = { 'x-workspace-id': other.principal.workspaceId };
     const path = `/api/interrupts/${id}/decision`;
     const reply = await test.call('POST', path, { key: here.member.key, body: { action: 'skip' }, headers });

@@ -68,7 +68,7 @@ describe('the right to watch', () => {
     const stream = await jobs.watch(jobId, { key: member.key });
     await stream.until(({ event }) => event === 'text-delta' || event === 'snapshot');
     await restJobs(test, member.key).shows(jobId, 1);
-    await test.auth.members.remove(boss.principal, member.principal.userId);
+    await test.auth.members.remove(boss.person, member.principal.userId);
     await stream.over;
     expect(stream.frames.at(-1)).toMatchObject({ event: 'closed', data: { reason: 'unauthorized' } });
     expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key: member.key })).status).toBe(404);

@@ -178,7 +178,7 @@ describe('a long export', () => {
   it('breaks off, without its last line, when the right to it ends', async () => {
     const key = await api.people.keyOf(world.admin.principal, ['read', 'admin']);
     const response = await begin(key);
-    await api.auth.members.changeRole(world.owner.principal, { userId: world.admin.principal.userId, role: 'viewer' });
+    await api.auth.members.changeRole(world.owner.person, { userId: world.admin.principal.userId, role: 'viewer' });
     await expect(readAll(response)).rejects.toThrow('aborted');
   });
 

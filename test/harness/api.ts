@@ -24,6 +24,8 @@ export interface TestApiOptions {
 export interface TestMember {
   readonly principal: MemberPrincipal;
   readonly key: string;
+  /** The same user with a token: may do what no API key may, such as changing roles. */
+  readonly person: MemberPrincipal;
 }
 
 /** Tenants, people and keys of a test API. */
@@ -36,6 +38,8 @@ export interface TestPeople {
     scopes: readonly KeyScope[],
     expiresAt?: number,
   ): Promise<TestMember & { readonly keyId: string }>;
+  /** Invites the subject into the inviter's workspace, accepts as the subject, and enters it. */
+  join(inviter: MemberPrincipal, subject: string, role: Role): Promise<MemberPrincipal>;
   /** A token of somebody who was made by `workspaceOf`: `<name>-<role>`. Lasts `lifeSeconds`, an hour by default. */
   tokenOf(subject: string, lifeSeconds?: number): Promise<string>;
 }
@@ -112,7 +116,13 @@ function peopleOf(auth: Auth, database: TestDatabase): TestPeople {
   const keyOf = async (principal: MemberPrincipal, scopes: readonly KeyScope[], expiresAt?: number) => {
     const { key, text } = await auth.apiKeys.create(principal, { name: 'test', scopes, expiresAt });
     const entered = await auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
-    return { principal: entered, keyId: key.id, key: text };
+    return { principal: entered, keyId: key.id, key: text, person: principal };
+  };
+  const join = async (principal: MemberPrincipal, subject: string, role: Role) => {
+    const invitation = await auth.invitations.invite(principal, { email: `${subject}@example.org`, role });
+    const authorization = `Bearer ${await tokenOf(subject, 3_600)}`;
+    await auth.invitations.accept(await auth.authenticator.identify({ authorization }), invitation.id);
+    return enter(subject, principal.workspaceId);
   };
   const workspaceOf = async (name: string) => {
     const identity = await auth.authenticator.identify({
@@ -123,19 +133,16 @@ function peopleOf(auth: Auth, database: TestDatabase): TestPeople {
       client.query('UPDATE workspace SET max_jobs = 10000, max_jobs_per_user = 10000 WHERE id = $1', [id]),
     );
     const owner = await enter(`${name}-owner`, id);
-    const join = async (role: Role) => {
-      await auth.members.add(owner, { email: `${name}-${role}@example.org`, role });
-      return enter(`${name}-${role}`, id);
-    };
+    const joined = (role: Role) => join(owner, `${name}-${role}`, role);
     const all = ['read', 'write', 'admin', 'approve'] as const;
     // A member's token has no `admin` scope to make keys with, and a viewer makes none at all: they come with tokens.
-    const byToken = async (role: Role) => ({
-      principal: await join(role),
-      key: await tokenOf(`${name}-${role}`, 3_600),
-    });
+    const byToken = async (role: Role) => {
+      const principal = await joined(role);
+      return { principal, key: await tokenOf(`${name}-${role}`, 3_600), person: principal };
+    };
     return {
       owner: await keyOf(owner, all),
-      admin: await keyOf(await join('admin'), all),
+      admin: await keyOf(await joined('admin'), all),
       member: await byToken('member'),
       viewer: await byToken('viewer'),
     };
@@ -146,7 +153,7 @@ function peopleOf(auth: Auth, database: TestDatabase): TestPeople {
     const token = new SignJWT({ iss: JWT_ISSUER, sub: subject, exp: Math.floor(seconds + lifeSeconds), ...claims });
     return token.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(JWT_SECRET));
   };
-  return { workspaceOf, keyOf, tokenOf: (subject, lifeSeconds = 3_600) => tokenOf(subject, lifeSeconds) };
+  return { workspaceOf, keyOf, join, tokenOf: (subject, lifeSeconds = 3_600) => tokenOf(subject, lifeSeconds) };
 }
 
 async function callRoute(url: URL, call: CallOptions & { readonly method: string }): Promise<Reply> {

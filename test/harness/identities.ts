@@ -17,6 +17,8 @@ export interface TestIdentities {
   bearer(subject: string, claims?: Readonly<Record<string, unknown>>): Promise<string>;
   /** Enters `workspaceId` (or the only one) by token. */
   enter(subject: string, workspaceId?: string): Promise<MemberPrincipal>;
+  /** Invites the subject into the principal's workspace, accepts as the subject, and enters. */
+  join(principal: MemberPrincipal, subject: string, role: Role): Promise<MemberPrincipal>;
   /** A new workspace owned by `<name>-owner`, with one `<name>-<role>` for each other role; principals by role. */
   workspaceOf(name: string): Promise<Record<Role, MemberPrincipal>>;
 }
@@ -52,13 +54,18 @@ export function openTestIdentities(database: TestDatabase, bus = new HintBus()):
     const identity = await auth.authenticator.identify({ authorization: await bearer(`${name}-owner`) });
     const { id } = await auth.workspaces.create(identity, { name });
     const owner = await enter(`${name}-owner`, id);
-    const join = async (role: Role) => {
-      await auth.members.add(owner, { email: emailOf(`${name}-${role}`), role });
-      return enter(`${name}-${role}`, id);
-    };
-    return { owner, admin: await join('admin'), member: await join('member'), viewer: await join('viewer') };
+    const joined = (role: Role) => join(owner, `${name}-${role}`, role);
+    return { owner, admin: await joined('admin'), member: await joined('member'), viewer: await joined('viewer') };
   };
-  return { auth, clock, bus, bearer, enter, workspaceOf };
+  const join = async (principal: MemberPrincipal, subject: string, role: Role) => {
+    const invitation = await auth.invitations.invite(principal, { email: emailOf(subject), role });
+    await auth.invitations.accept(
+      await auth.authenticator.identify({ authorization: await bearer(subject) }),
+      invitation.id,
+    );
+    return enter(subject, principal.workspaceId);
+  };
+  return { auth, clock, bus, bearer, enter, join, workspaceOf };
 }
 
 /** The address of a test subject. */

@@ -22,6 +22,7 @@ type Read = (tx: PrismaTransaction, where: object) => Promise<Row[]>;
 const READS: Record<ScopedSubject, Read> = {
   Workspace: (tx, where) => tx.workspace.findMany({ where }),
   Membership: (tx, where) => tx.membership.findMany({ where }),
+  Invitation: (tx, where) => tx.invitation.findMany({ where }),
   ApiKey: (tx, where) => tx.apiKey.findMany({ where }),
   ModelProvider: (tx, where) => tx.modelProvider.findMany({ where }),
   WorkspaceTool: (tx, where) => tx.workspaceTool.findMany({ where }),
@@ -54,7 +55,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** One row of each kind of work, made by `creator`, and a key, a provider, a tool, a secret, a server, a workflow and an agent. */
+/** One row of each kind of work, made by `creator`, and an invitation, a key, a provider, a tool, a secret, a server, a workflow and an agent. */
 async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<void> {
   const id = newId();
   await database.prisma.withWorkspace({ workspaceId }, async (tx) => {
@@ -84,6 +85,8 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
       idemKey: id,
     };
     await tx.toolCall.create({ data: call });
+    const offer = { email: `${id}@example.org`, role: 'owner', expiresAt: new Date(8.64e14) };
+    await tx.invitation.create({ data: { workspaceId, id, invitedBy: userId, ...offer } });
     const key = { workspaceId, id, userId, name: role, prefix: id, hash: new Uint8Array(32), scopes: ['read'] };
     await tx.apiKey.create({ data: key });
     await tx.modelProvider.create({
@@ -134,11 +137,27 @@ async function expectSame(principal: Principal): Promise<Record<string, number>>
   return counts;
 }
 
-const RUNNING = { Workspace: 0, Membership: 0, ApiKey: 0, ModelProvider: 0, WorkspaceTool: 0, WorkspaceSecret: 0 };
+const RUNNING = {
+  Workspace: 0,
+  Membership: 0,
+  Invitation: 0,
+  ApiKey: 0,
+  ModelProvider: 0,
+  WorkspaceTool: 0,
+  WorkspaceSecret: 0,
+};
 const NONE = { ...RUNNING, McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Workflow: 0, Agent: 0 };
 const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Workflow: 2, Agent: 2 };
 const WORK = { ...SYSTEM, McpServer: 2 };
-const ADMINS = { Workspace: 1, Membership: 4, ApiKey: 2, ModelProvider: 2, WorkspaceTool: 2, WorkspaceSecret: 2 };
+const ADMINS = {
+  Workspace: 1,
+  Membership: 4,
+  Invitation: 2,
+  ApiKey: 2,
+  ModelProvider: 2,
+  WorkspaceTool: 2,
+  WorkspaceSecret: 2,
+};
 const ALL = { ...WORK, ...ADMINS };
 
 describe('one ability, two answers', () => {
@@ -164,6 +183,7 @@ describe('one ability, two answers', () => {
       expect(await withScopes([])).toEqual(NONE);
       expect(await withScopes(['write', 'approve'])).toEqual(NONE);
       expect(await withScopes(['read'])).toEqual(WORK);
+      // Rights that no key has are rights to change; reading is the same.
       expect(await withScopes(KEY_SCOPES)).toEqual(await expectSame(principal));
     }
   });
@@ -172,6 +192,7 @@ describe('one ability, two answers', () => {
 describe('row-level security with CASL off', () => {
   const OF_ADMINS = [
     'membership',
+    'invitation',
     'api_key',
     'model_provider',
     'workspace_tool',

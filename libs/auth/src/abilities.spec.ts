@@ -49,6 +49,10 @@ const member = (workspaceId: string, role: Role, userId = other) => ({
   type: 'Membership' as const,
   row: { workspaceId, userId, role },
 });
+const invitation = (workspaceId: string, role: Role) => ({
+  type: 'Invitation' as const,
+  row: { workspaceId, role },
+});
 const key = (workspaceId: string, userId: string) => ({ type: 'ApiKey' as const, row: { workspaceId, userId } });
 const call = (workspaceId: string, createdBy: string | null) => ({
   type: 'ToolCall' as const,
@@ -114,6 +118,10 @@ describe('what a role may', () => {
     ['touches owners', rolesThatMay('change', member(here, 'owner')), ['owner']],
     ['removes owners', rolesThatMay('delete', member(here, 'owner')), ['owner']],
     ['raises itself to owner', rolesThatMay('change', member(here, 'owner', me)), ['owner']],
+    ['reads invitations', rolesThatMay('read', invitation(here, 'owner')), ['owner', 'admin']],
+    ['invites below owner', rolesThatMay('create', invitation(here, 'admin')), ['owner', 'admin']],
+    ['invites owners', rolesThatMay('create', invitation(here, 'owner')), ['owner']],
+    ['revokes invitations of owners', rolesThatMay('delete', invitation(here, 'owner')), ['owner']],
     ['changes settings', rolesThatMay('change', workspace(here)), ['owner', 'admin']],
     ['deletes the workspace', rolesThatMay('delete', workspace(here)), ['owner']],
   ])('%s', (_fact, found, expected) => {
@@ -138,6 +146,7 @@ describe('what a role may', () => {
       ...rolesThatMay(verb, thread(elsewhere, me)),
       ...rolesThatMay(verb, job(elsewhere, me)),
       ...rolesThatMay(verb, member(elsewhere, 'viewer')),
+      ...rolesThatMay(verb, invitation(elsewhere, 'viewer')),
       ...rolesThatMay(verb, key(elsewhere, me)),
       ...rolesThatMay(verb, workspace(elsewhere)),
       ...rolesThatMay(verb, plain('Message', elsewhere)),
@@ -197,10 +206,35 @@ describe('what a key scope leaves of a role', () => {
 
   it('never adds to a role', () => {
     for (const role of ROLES) {
-      const rules = abilityOf(withKey(role, ...KEY_SCOPES)).rules;
-      expect(rules).toEqual(abilityOf(as(role)).rules);
+      const { rules } = abilityOf(as(role));
+      for (const rule of abilityOf(withKey(role, ...KEY_SCOPES)).rules) expect(rules).toContainEqual(rule);
     }
     expect(abilityOf(withKey('owner')).rules).toEqual([]);
+  });
+
+  it.each(['owner', 'admin'] as const)('lets no key of an %s change roles or reach owners and admins', (role) => {
+    const all = withKey(role, ...KEY_SCOPES);
+    const about = (other: Role) => [member(here, other), invitation(here, other)];
+    const found = ROLES.flatMap((other) =>
+      about(other).flatMap((row) =>
+        (['create', 'change', 'delete'] as const)
+          .filter((verb) => may(all, verb, row))
+          .map((verb) => `${verb} ${row.type} ${other}`),
+      ),
+    );
+    expect(found).toEqual([
+      'delete Membership member',
+      'create Invitation member',
+      'delete Invitation member',
+      'delete Membership viewer',
+      'create Invitation viewer',
+      'delete Invitation viewer',
+    ]);
+  });
+
+  it('lets no key revoke the keys of other users', () => {
+    expect(may(withKey('owner', ...KEY_SCOPES), 'delete', key(here, other))).toBe(false);
+    expect(may(withKey('owner', ...KEY_SCOPES), 'delete', key(here, me))).toBe(true);
   });
 });
 

@@ -9,6 +9,7 @@ import type { KeyScope, Principal, Role } from './principal.js';
 export type SubjectRow = {
   Workspace: { id: string };
   Membership: { workspaceId: string; userId: string; role: string };
+  Invitation: { workspaceId: string; role: string };
   ApiKey: { workspaceId: string; userId: string };
   ModelProvider: { workspaceId: string };
   WorkspaceTool: { workspaceId: string };
@@ -36,9 +37,11 @@ export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditi
 
 const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Workflow', 'Agent'];
 const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
+const BELOW_ADMIN = { in: ['member', 'viewer'] };
 
 // ---- The rules, to be read aloud. `read`, `write`, `admin` and `approve` are scopes: a token has all of them, an API
-// ---- key those it was given. What nobody is given, nobody may. Every condition names the workspace.
+// ---- key those it was given. `person` is the scope `admin` of a token, which no API key has: a leaked key must not be able to change
+// ---- roles, make owners or admins, or end the access of others. What no rule grants is denied. Every condition names the workspace.
 
 function viewer({ read, here, mine }: Grants): void {
   read.can('read', WORK, here);
@@ -59,25 +62,27 @@ function member(grants: Grants): void {
 }
 
 function administrator(grants: Grants): void {
-  const { write, admin, approve, here, thisWorkspace } = grants;
+  const { write, admin, person, approve, here, thisWorkspace } = grants;
   member(grants); // so an admin, too, chats only in threads of its own
   write.can('change', ['Thread', 'Job'], here);
   approve.can('approve', ['ToolCall'], here);
   admin.can('survey', ['ToolCall'], here);
   admin.can('read', ['Workspace'], thisWorkspace);
   admin.can('change', ['Workspace'], thisWorkspace);
-  admin.can('read', ['Membership'], here);
-  admin.can('manage', ['Membership'], { ...here, role: BELOW_OWNER });
+  admin.can('read', ['Membership', 'Invitation'], here);
+  admin.can('create', ['Invitation'], { ...here, role: BELOW_ADMIN });
+  admin.can('delete', ['Membership', 'Invitation'], { ...here, role: BELOW_ADMIN });
+  person.can('manage', ['Membership', 'Invitation'], { ...here, role: BELOW_OWNER });
   admin.can('read', ['ApiKey'], here);
-  admin.can('delete', ['ApiKey'], here); // but making one for somebody else would be acting as them
+  person.can('delete', ['ApiKey'], here); // but making a key for another user would be acting as them
   admin.can('manage', ['ModelProvider', 'WorkspaceTool', 'WorkspaceSecret', 'McpServer', 'Workflow', 'Agent'], here);
 }
 
 function owner(grants: Grants): void {
-  const { admin, here, thisWorkspace } = grants;
+  const { admin, person, here, thisWorkspace } = grants;
   administrator(grants);
   admin.can('manage', ['Workspace'], thisWorkspace);
-  admin.can('manage', ['Membership'], here);
+  person.can('manage', ['Membership', 'Invitation'], here);
 }
 
 function system({ read, write, here }: Grants): void {
@@ -103,7 +108,7 @@ interface Granter {
   can(action: Action, subjects: ScopedSubject[], conditions: Where): void;
 }
 
-interface Grants extends Readonly<Record<KeyScope, Granter>> {
+interface Grants extends Readonly<Record<KeyScope | 'person', Granter>> {
   readonly here: Where;
   readonly thisWorkspace: Where;
   readonly mine: Where;
@@ -113,9 +118,9 @@ interface Grants extends Readonly<Record<KeyScope, Granter>> {
 /** Makes the ability of a principal: a pure function of it. */
 export function defineAbility(principal: Principal): AppAbility {
   const rules: RawRuleOf<AppAbility>[] = [];
-  const granter = (scope: KeyScope): Granter => ({
+  const granter = (scope: KeyScope, isGiven = true): Granter => ({
     can: (action, subjects, conditions) => {
-      if (!principal.scopes.includes(scope)) return;
+      if (!isGiven || !principal.scopes.includes(scope)) return;
       // The conditions are Prisma filters of these very subjects: a db-spec runs each against real rows.
       rules.push({ action, subject: subjects, conditions });
     },
@@ -126,6 +131,7 @@ export function defineAbility(principal: Principal): AppAbility {
     write: granter('write'),
     admin: granter('admin'),
     approve: granter('approve'),
+    person: granter('admin', principal.kind === 'user'),
     here: { workspaceId },
     thisWorkspace: { id: workspaceId },
     mine: { workspaceId, createdBy: userId },

@@ -13,6 +13,7 @@ export function forbidden(): AppError {
 const NAMES: Record<ScopedSubject, string> = {
   Workspace: 'Workspace',
   Membership: 'Member',
+  Invitation: 'Invitation',
   ApiKey: 'API key',
   ModelProvider: 'Provider',
   WorkspaceTool: 'Tool',
@@ -59,14 +60,42 @@ export function invalidInput(field: string, message: string): AppError {
 
 /** A workspace is never left without an owner. */
 export function lastOwner(): AppError {
-  return new AppError({ code: 'last_owner', message: 'A workspace needs an owner: make somebody else owner first' });
+  return new AppError({
+    code: 'last_owner',
+    message: 'This is the only owner of the workspace. Make another member owner first.',
+  });
+}
+
+/** For an API key that tries what only a person does. */
+export function personRequired(what: string): AppError {
+  return new AppError({
+    code: 'forbidden',
+    message: `An API key cannot ${what}. Sign in with a token of the user instead.`,
+  });
+}
+
+/** For a token whose issuer does not say that it verified an address. */
+export function unverifiedAddress(): AppError {
+  return new AppError({
+    code: 'forbidden',
+    message:
+      'Your token has no verified address: it needs the claims "email" and "email_verified": true. Ask the operator of the sign-in service.',
+  });
+}
+
+/** A workspace has as many open invitations as it may. */
+export function tooManyInvitations(most: number): AppError {
+  return new AppError({
+    code: 'conflict',
+    message: `This workspace has ${most} open invitations, the most there may be. Revoke some first.`,
+  });
 }
 
 /** The user is in the workspace already. */
 export function alreadyMember(): AppError {
   return new AppError({
     code: 'already_member',
-    message: 'This user is a member already: change the role instead',
+    message: 'A member of this workspace has this address already. Change their role instead.',
     field: 'email',
   });
 }

@@ -3,6 +3,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import type { Auth } from './auth.js';
 import { Authenticator } from './authenticator.service.js';
+import { InvitationsService } from './workspaces/invitations.service.js';
 import { MembersService } from './workspaces/members.service.js';
 import { WorkspacesService } from './workspaces/workspaces.service.js';
 
@@ -14,6 +15,7 @@ export class AuthModule {
       { provide: Authenticator, useValue: auth.authenticator },
       { provide: WorkspacesService, useValue: auth.workspaces },
       { provide: MembersService, useValue: auth.members },
+      { provide: InvitationsService, useValue: auth.invitations },
       { provide: ApiKeysService, useValue: auth.apiKeys },
     ];
     return { module: AuthModule, providers, exports: providers };

@@ -9,7 +9,10 @@ import { AuditRepository } from './audit/audit.repository.js';
 import { Authenticator } from './authenticator.service.js';
 import { IdentityRepository } from './identity.repository.js';
 import { type FetchKeys, JwtVerifier } from './jwt/jwt-verifier.js';
+import { InvitationsRepository } from './workspaces/invitations.repository.js';
+import { InvitationsService } from './workspaces/invitations.service.js';
 import { MembersService } from './workspaces/members.service.js';
+import { MembershipChanges } from './workspaces/membership-changes.js';
 import { MembershipsRepository } from './workspaces/memberships.repository.js';
 import { WorkspaceSeeder } from './workspaces/workspace-seeder.js';
 import { WorkspacesRepository } from './workspaces/workspaces.repository.js';
@@ -33,6 +36,7 @@ export interface Auth {
   readonly authenticator: Authenticator;
   readonly workspaces: WorkspacesService;
   readonly members: MembersService;
+  readonly invitations: InvitationsService;
   readonly apiKeys: ApiKeysService;
   readonly seeder: WorkspaceSeeder;
   /** Leaves the bus. */
@@ -53,14 +57,26 @@ export function openAuth(init: AuthInit): Auth {
     audit,
     apiKeys: keys,
   };
-  const workspaces = new WorkspacesService(prisma, identities, tables, bus);
+  const changes = new MembershipChanges(prisma, tables, bus);
+  const invitations = new InvitationsService({
+    prisma,
+    identities,
+    memberships: tables.memberships,
+    invitations: new InvitationsRepository(),
+    changes,
+    clock,
+    ttlMs: config.values.INVITATION_TTL_MS,
+  });
+  const apiKeys = new ApiKeysService({ prisma, keys, audit, codec, bus, clock });
+  const workspaces = new WorkspacesService({ prisma, identities, tables, bus, apiKeys });
   const jwt = new JwtVerifier(config.values, fetchKeys, clock);
   const keyAuthenticator = new ApiKeyAuthenticator({ codec, access, identities, clock });
   return {
     authenticator: new Authenticator({ access, keys: keyAuthenticator, jwt, clock }),
     workspaces,
-    members: new MembersService(prisma, identities, tables, bus),
-    apiKeys: new ApiKeysService({ prisma, keys, audit, codec, bus, clock }),
+    members: new MembersService(prisma, tables, changes),
+    invitations,
+    apiKeys,
     seeder: new WorkspaceSeeder(identities, workspaces, clock),
     close: () => {
       access.close();

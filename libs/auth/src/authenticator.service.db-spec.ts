@@ -138,7 +138,7 @@ describe('an API key', () => {
     const { text } = await newKey(world.member);
     await identities.auth.members.remove(world.owner, world.member.userId);
     await expect(authenticate(`Bearer ${text}`)).rejects.toMatchObject(refused);
-    await identities.auth.members.add(world.owner, { email: `here${serial}-member@example.org`, role: 'member' });
+    await identities.join(world.owner, `here${serial}-member`, 'member');
     await expect(authenticate(`Bearer ${text}`)).rejects.toMatchObject(refused);
   });
 

@@ -76,29 +76,29 @@ export class Authenticator {
   }
 
   private async enterByToken(token: string, workspaceId: string | undefined): Promise<UserPrincipal> {
-    const { userId, expiresAt } = await this.identityOf(token);
+    const { userId, expiresAt, verifiedEmail } = await this.identityOf(token);
     if (workspaceId !== undefined && !isId(workspaceId)) throw notFound('Workspace');
     const { access } = this.parts;
     const asked = workspaceId?.toLowerCase();
     // A workspace that was made a moment ago, here or elsewhere, is not remembered yet.
     const entered = entryOf(await access.user(userId), asked) ?? entryOf(await access.userAnew(userId), asked);
     if (entered === undefined) throw notFound('Workspace');
-    return userPrincipal({ workspaceId: entered.workspaceId, userId, role: entered.role, expiresAt });
+    return userPrincipal({ workspaceId: entered.workspaceId, userId, role: entered.role, expiresAt, verifiedEmail });
   }
 
-  private async identityOf(token: string): Promise<Identity & { readonly expiresAt: number }> {
+  private async identityOf(token: string): Promise<ReturnType<typeof tokenIdentity>> {
     const verified = await this.parts.jwt.verify(token);
     if (verified === null) throw unauthenticated();
-    return tokenIdentity(await this.parts.access.userIdOf(verified), verified.expiresAt);
+    return tokenIdentity(await this.parts.access.userIdOf(verified), verified);
   }
 
   private async recheckUser(principal: UserPrincipal): Promise<UserPrincipal | null> {
-    const { workspaceId, userId, expiresAt } = principal;
+    const { workspaceId, userId, expiresAt, verifiedEmail } = principal;
     const user = await this.parts.access.user(userId);
     const membership = user?.memberships.find((candidate) => candidate.workspaceId === workspaceId);
     if (membership === undefined) return null;
     const { role } = membership;
-    return role === principal.role ? principal : userPrincipal({ workspaceId, userId, role, expiresAt });
+    return role === principal.role ? principal : userPrincipal({ workspaceId, userId, role, expiresAt, verifiedEmail });
   }
 
   private hasEnded(principal: MemberPrincipal): boolean {

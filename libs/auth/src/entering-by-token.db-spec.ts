@@ -51,7 +51,7 @@ describe('a token', () => {
   });
 
   it('must choose among several workspaces', async () => {
-    await identities.auth.members.add(other.owner, { email: `here${serial}-member@example.org`, role: 'viewer' });
+    await identities.join(other.owner, `here${serial}-member`, 'viewer');
     const subject = `here${serial}-member`;
     await expect(identities.enter(subject)).rejects.toMatchObject({ code: 'bad_request', field: 'workspaceId' });
     expect(await identities.enter(subject, other.owner.workspaceId)).toMatchObject({ role: 'viewer' });
@@ -99,7 +99,7 @@ describe('a token for a workspace that is not its own', () => {
     const tryOften = () =>
       Promise.allSettled(Array.from({ length: 50 }, () => authenticate(authorization, workspaceId)));
     await tryOften();
-    await identities.auth.members.add(other.owner, { email: `here${serial}-member@example.org`, role: 'viewer' });
+    await identities.join(other.owner, `here${serial}-member`, 'viewer');
     expect(await authenticate(authorization, workspaceId)).toMatchObject({ workspaceId, role: 'viewer' });
     const identity = await identities.auth.authenticator.identify({ authorization });
     await Promise.allSettled(Array.from({ length: 50 }, () => authenticate(authorization, newId())));

@@ -30,6 +30,7 @@ describe('SECURITY DEFINER', () => {
         FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
        WHERE p.prosecdef AND n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`);
     const reviewed = [
+      'identity_invitations(text,uuid,uuid,integer,timestamp with time zone)',
       'identity_key(text)',
       'identity_memberships(uuid)',
       'identity_user_by_email(uuid,text,text)',

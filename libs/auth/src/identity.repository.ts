@@ -35,6 +35,29 @@ export interface MembershipRecord {
   readonly createdAt: number;
 }
 
+/** An open invitation as the invited person sees it. */
+export interface ReceivedInvitation {
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly workspaceName: string;
+  readonly role: Role;
+  /** The address of the member who made it. */
+  readonly invitedBy: string;
+  /** Both in ms since the epoch. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+interface InvitationRow {
+  workspace_id: string;
+  workspace_name: string;
+  id: string;
+  role: string;
+  invited_by: string;
+  created_at: Date;
+  expires_at: Date;
+}
+
 interface KeyRow {
   workspace_id: string;
   id: string;
@@ -96,6 +119,33 @@ export class IdentityRepository {
         : [],
     );
     return { id, email: first.email, name: first.name, memberships };
+  }
+
+  /**
+   * The invitations of a verified address that are open at `now` (ms since the epoch), newest first: those older than `after`,
+   * or only the one with the given id.
+   */
+  async invitationsOf(asked: {
+    readonly email: string;
+    readonly now: number;
+    readonly take: number;
+    readonly id?: string | undefined;
+    readonly after?: string | undefined;
+  }): Promise<ReceivedInvitation[]> {
+    const { email, now, take, id = null, after = null } = asked;
+    const { rows } = await this.postgres.api.query<InvitationRow>(
+      'SELECT * FROM identity_invitations($1, $2, $3, $4, $5)',
+      [email, id, after, take, new Date(now)],
+    );
+    return rows.map((row) => ({
+      id: row.id,
+      workspaceId: row.workspace_id,
+      workspaceName: row.workspace_name,
+      role: isRole(row.role) ? row.role : 'viewer', // the table's check allows roles only
+      invitedBy: row.invited_by,
+      createdAt: row.created_at.getTime(),
+      expiresAt: row.expires_at.getTime(),
+    }));
   }
 
   /** The id of the user with this address, who is made without any membership if unknown. */

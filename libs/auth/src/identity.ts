@@ -9,9 +9,15 @@ export interface Identity {
   readonly workspaceId: string | null;
   /** In ms since the epoch; null: does not end by itself. */
   readonly expiresAt: number | null;
+  /** Lower-case; the address that the issuer of the token in hand has verified. Null or absent: none, as for an API key. */
+  readonly verifiedEmail?: string | null;
 }
 
 /** The identity of a verified token. */
-export function tokenIdentity(userId: string, expiresAt: number): Identity & { readonly expiresAt: number } {
-  return Object.freeze({ id: `user:${userId}`, userId, scopes: KEY_SCOPES, workspaceId: null, expiresAt });
+export function tokenIdentity(
+  userId: string,
+  { expiresAt, email: verifiedEmail }: { readonly expiresAt: number; readonly email: string | null },
+): Identity & { readonly expiresAt: number; readonly verifiedEmail: string | null } {
+  const id = `user:${userId}` as const;
+  return Object.freeze({ id, userId, scopes: KEY_SCOPES, workspaceId: null, expiresAt, verifiedEmail });
 }

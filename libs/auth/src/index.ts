@@ -8,7 +8,7 @@ export { unauthenticated } from './auth.errors.js';
 export { AuthModule } from './auth.module.js';
 export { Authenticator, type Credentials } from './authenticator.service.js';
 export type { Identity } from './identity.js';
-export type { MembershipRecord } from './identity.repository.js';
+export type { MembershipRecord, ReceivedInvitation } from './identity.repository.js';
 export type { FetchKeys } from './jwt/jwt-verifier.js';
 export type { Page, PageRequest } from './page.js';
 export {
@@ -24,6 +24,8 @@ export {
   type UserPrincipal,
 } from './principal.js';
 export { PrincipalsRepository } from './principals.repository.js';
+export type { Invitation } from './workspaces/invitations.repository.js';
+export { InvitationsService } from './workspaces/invitations.service.js';
 export { MembersService } from './workspaces/members.service.js';
 export type { Member } from './workspaces/memberships.repository.js';
 export { WHEN_BUSY, type Workspace, type WorkspaceChanges } from './workspaces/workspace.js';

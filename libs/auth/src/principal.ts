@@ -23,6 +23,8 @@ export interface UserPrincipal extends Member {
   readonly id: `user:${string}`;
   /** The token's `exp`, in ms since the epoch. */
   readonly expiresAt: number;
+  /** Lower-case; what the token's issuer has verified. Null: not verified, or not known where the principal was made. */
+  readonly verifiedEmail?: string | null;
 }
 
 /** An API key: acts as the user that owns it, in the one workspace it was made in, narrowed by its scopes. */
@@ -53,8 +55,10 @@ export type Principal = UserPrincipal | KeyPrincipal | SystemPrincipal;
 export type MemberPrincipal = UserPrincipal | KeyPrincipal;
 
 /** Makes the principal of a token's user in one of the user's workspaces. A token carries every scope. */
-export function userPrincipal(member: Omit<Member, 'scopes'> & { readonly expiresAt: number }): UserPrincipal {
-  const { workspaceId, userId, role, expiresAt } = member;
+export function userPrincipal(
+  member: Omit<Member, 'scopes'> & { readonly expiresAt: number; readonly verifiedEmail?: string | null | undefined },
+): UserPrincipal {
+  const { workspaceId, userId, role, expiresAt, verifiedEmail = null } = member;
   return Object.freeze({
     kind: 'user',
     id: `user:${userId}`,
@@ -63,6 +67,7 @@ export function userPrincipal(member: Omit<Member, 'scopes'> & { readonly expire
     role,
     scopes: KEY_SCOPES,
     expiresAt,
+    verifiedEmail,
   });
 }
 

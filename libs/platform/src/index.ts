@@ -48,6 +48,7 @@ export {
   type ApprovalPolicyRow,
   type AuditEntryRow,
   type InterruptRow,
+  type InvitationRow,
   type JobEventRow,
   type JobRow,
   type McpServerRow,

@@ -2,6 +2,7 @@
 export type ScopedSubject =
   | 'Workspace'
   | 'Membership'
+  | 'Invitation'
   | 'ApiKey'
   | 'ModelProvider'
   | 'WorkspaceTool'

@@ -52,6 +52,7 @@ import { WorkflowMutationsResolver } from '../workflows/workflow-mutations.resol
 import { WorkflowSchedulesResolver } from '../workflows/workflow-schedules.resolver.js';
 import { WorkflowStartsResolver } from '../workflows/workflow-starts.resolver.js';
 import { WorkflowsResolver, WorkflowVersionFieldsResolver } from '../workflows/workflows.resolver.js';
+import { InvitationsResolver } from '../workspaces/invitations.resolver.js';
 import { MembersResolver } from '../workspaces/members.resolver.js';
 import { WorkspacesResolver } from '../workspaces/workspaces.resolver.js';
 import { ContextFactory } from './context-factory.js';
@@ -96,6 +97,7 @@ export const graphqlResolvers = [
   JobWorkflowResolver,
   JobsResolver,
   McpServersResolver,
+  InvitationsResolver,
   MembersResolver,
   MessageFieldsResolver,
   ModelProvidersResolver,

@@ -5,11 +5,11 @@ import { ApiKeysService, MembersService } from '#auth';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import {
-  AddMemberInput,
   ApiKeyPayload,
   ChangeMemberRoleInput,
   CreateApiKeyInput,
   CreateApiKeyPayload,
+  LeaveWorkspaceInput,
   MemberPayload,
   RemoveMemberInput,
   RevokeApiKeyInput,
@@ -23,18 +23,12 @@ export class MembersResolver {
     private readonly keys: ApiKeysService,
   ) {}
 
-  @Mutation(() => MemberPayload, { description: 'Adds a member to the workspace.' })
-  addMember(
-    @Args('input', { type: () => AddMemberInput, description: 'The person and their role.' })
-    { email, role }: AddMemberInput,
-    @Context() { member }: GraphqlContext,
-  ) {
-    return toPayload(async () => ({ member: await this.members.add(member, { email, role }) }));
-  }
-
-  @Mutation(() => MemberPayload, { description: 'Changes the role of a member. A workspace keeps at least one owner.' })
+  @Mutation(() => MemberPayload, {
+    description:
+      'Changes the role of a member. A workspace keeps at least one owner. Needs a token: an API key changes no roles.',
+  })
   changeMemberRole(
-    @Args('input', { type: () => ChangeMemberRoleInput, description: 'The person and their role.' })
+    @Args('input', { type: () => ChangeMemberRoleInput, description: 'The member and the role.' })
     { userId, role }: ChangeMemberRoleInput,
     @Context() { member }: GraphqlContext,
   ) {
@@ -42,13 +36,26 @@ export class MembersResolver {
   }
 
   @Mutation(() => MemberPayload, {
-    description: 'Removes a member, revokes their keys, and closes their streams within 2 s.',
+    description:
+      'Removes a member, revokes their keys, and closes their streams within 2 s. An API key may remove members with the roles MEMBER and VIEWER only.',
   })
   removeMember(
     @Args('input', { type: () => RemoveMemberInput, description: 'The member.' }) { userId }: RemoveMemberInput,
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(async () => ({ member: await this.members.remove(member, userId) }));
+  }
+
+  @Mutation(() => MemberPayload, {
+    description:
+      'The caller leaves a workspace; their keys of it are revoked. The only owner cannot leave. Needs a token, and no current workspace.',
+  })
+  leaveWorkspace(
+    @Args('input', { type: () => LeaveWorkspaceInput, description: 'The workspace.' })
+    { workspaceId }: LeaveWorkspaceInput,
+    @Context() { identity }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ member: await this.members.leave(identity, workspaceId) }));
   }
 
   @Mutation(() => CreateApiKeyPayload, { description: 'Creates an API key that acts as the caller in this workspace.' })
@@ -63,7 +70,10 @@ export class MembersResolver {
     });
   }
 
-  @Mutation(() => ApiKeyPayload, { description: 'Revokes an API key, everywhere within a second. Idempotent.' })
+  @Mutation(() => ApiKeyPayload, {
+    description:
+      'Revokes an API key and the keys made with it, everywhere within a second. Idempotent. An API key revokes keys of its own user only.',
+  })
   revokeApiKey(
     @Args('input', { type: () => RevokeApiKeyInput, description: 'The key.' }) { id }: RevokeApiKeyInput,
     @Context() { member }: GraphqlContext,

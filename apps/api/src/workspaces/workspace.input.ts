@@ -49,12 +49,14 @@ export class UpdateWorkspaceInput {
   jobRetentionMs?: number | null;
 }
 
-@InputType({ description: 'The person to add and their role.' })
+@InputType({ description: 'The person to invite, and the role offered.' })
 export class AddMemberInput {
-  @Field(() => String, { description: 'Their email address. A new user joins when they first sign in with it.' })
+  @Field(() => String, {
+    description: 'Their email address. To accept, they sign in with a token that carries it as a verified address.',
+  })
   email!: string;
 
-  @Field(() => MemberRoleEnum, { description: 'Their role.' })
+  @Field(() => MemberRoleEnum, { description: 'The role that accepting gives.' })
   role!: Role;
 }
 
@@ -71,6 +73,12 @@ export class ChangeMemberRoleInput {
 export class RemoveMemberInput {
   @Field(() => ID, { description: 'The user. Their API keys of this workspace are revoked.' })
   userId!: string;
+}
+
+@InputType({ description: 'Which workspace the caller leaves.' })
+export class LeaveWorkspaceInput {
+  @Field(() => ID, { description: 'The workspace.' })
+  workspaceId!: string;
 }
 
 @InputType({ description: 'A new API key that acts as you.' })
@@ -97,6 +105,24 @@ export class WorkspacePayload {
   workspace?: WorkspaceModel | null;
 
   @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'The new workspace, or the reasons why none was created.' })
+export class CreateWorkspacePayload {
+  @Field(() => WorkspaceModel, { nullable: true, description: 'The workspace.' })
+  workspace?: WorkspaceModel | null;
+
+  @Field(() => ApiKeyModel, {
+    nullable: true,
+    description: 'For a caller with an API key, the first key of the new workspace: the calling key does not open it.',
+  })
+  apiKey?: ApiKeyModel | null;
+
+  @Field(() => String, { nullable: true, description: 'The whole first key, shown only now: store it safely.' })
+  secret?: string | null;
+
+  @Field(() => [UserError], { description: 'The reasons why no workspace was created.' })
   userErrors!: UserError[];
 }
 

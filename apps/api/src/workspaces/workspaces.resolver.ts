@@ -17,7 +17,12 @@ import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { orNull } from '../graphql/or-null.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { toWorkspaceChanges } from './to-workspace-changes.js';
-import { CreateWorkspaceInput, UpdateWorkspaceInput, WorkspacePayload } from './workspace.input.js';
+import {
+  CreateWorkspaceInput,
+  CreateWorkspacePayload,
+  UpdateWorkspaceInput,
+  WorkspacePayload,
+} from './workspace.input.js';
 import { ApiKeyConnection, Me, MemberConnection, WorkspaceModel } from './workspace.model.js';
 
 /** Who asks, and the workspace it has entered. */
@@ -69,14 +74,18 @@ export class WorkspacesResolver {
     return toForwardConnection(page, args, { kind: 'apiKeys', idOf: ({ id }) => id });
   }
 
-  @Mutation(() => WorkspacePayload, {
-    description: 'Creates a workspace with the caller as its owner. Needs no current workspace.',
+  @Mutation(() => CreateWorkspacePayload, {
+    description:
+      'Creates a workspace with the caller as its owner. Needs no current workspace. A caller with an API key also gets the first key of the new workspace.',
   })
   createWorkspace(
     @Args('input', { type: () => CreateWorkspaceInput, description: 'The workspace.' }) { name }: CreateWorkspaceInput,
     @Context() { identity }: GraphqlContext,
   ) {
-    return toPayload(async () => ({ workspace: await this.workspaces.create(identity, { name }) }));
+    return toPayload(async () => {
+      const { workspace, firstKey } = await this.workspaces.createWithKey(identity, { name });
+      return { workspace, apiKey: firstKey?.key ?? null, secret: firstKey?.text ?? null };
+    });
   }
 
   @Mutation(() => WorkspacePayload, { description: 'Updates the workspace of this request.' })

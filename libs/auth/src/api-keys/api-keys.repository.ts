@@ -21,6 +21,8 @@ export interface ApiKey {
 /** A key to be stored. */
 export interface NewApiKey extends Pick<ApiKey, 'id' | 'userId' | 'name' | 'scopes' | 'expiresAt'> {
   readonly workspaceId: string;
+  /** The id of the key that makes it; null: a person does. */
+  readonly madeBy: string | null;
   readonly minted: Pick<MintedKey, 'prefix' | 'hash'>;
 }
 
@@ -58,11 +60,32 @@ export class ApiKeysRepository {
     return row === null ? null : toApiKey(row);
   }
 
-  /** Revokes one key. False: it was revoked already, and keeps its instant. */
-  async revoke(tx: PrismaTransaction, key: { workspaceId: string; id: string }, at: number): Promise<boolean> {
-    const where = { workspaceId: key.workspaceId, id: key.id, revokedAt: null };
-    const { count } = await tx.apiKey.updateMany({ where, data: { revokedAt: new Date(at) } });
-    return count > 0;
+  /**
+   * Until the transaction ends, no key of the workspace is made by a key or revoked elsewhere: so a revocation finds every key
+   * that the revoked one has made.
+   */
+  async lock(tx: PrismaTransaction, workspaceId: string): Promise<void> {
+    await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(${`api-keys:${workspaceId}`}, 20261123))`;
+  }
+
+  /** Whether the key is revoked or absent. */
+  async isRevoked(tx: PrismaTransaction, key: { workspaceId: string; id: string }): Promise<boolean> {
+    return (await tx.apiKey.count({ where: { workspaceId: key.workspaceId, id: key.id, revokedAt: null } })) === 0;
+  }
+
+  /**
+   * Revokes one key and the keys that were made with it, directly or by one of those. Returns the ids of those that were still
+   * valid: a key that was revoked before keeps its instant.
+   */
+  async revoke(tx: PrismaTransaction, key: { workspaceId: string; id: string }, at: number): Promise<string[]> {
+    const rows = await tx.$queryRaw<{ id: string }[]>`
+      WITH RECURSIVE made (id) AS (
+        SELECT ${key.id}::uuid
+        UNION SELECT k.id FROM api_key k JOIN made ON k.made_by = made.id WHERE k.workspace_id = ${key.workspaceId}::uuid)
+      UPDATE api_key SET revoked_at = ${new Date(at)}
+       WHERE workspace_id = ${key.workspaceId}::uuid AND id IN (SELECT id FROM made) AND revoked_at IS NULL
+      RETURNING id`;
+    return rows.map(({ id }) => id);
   }
 
   /** Revokes what acts as this member; returns how many keys that were. */

@@ -122,6 +122,36 @@ describe('keys', () => {
     ]);
   });
 
+  it('are revoked together with the key that made them, directly or through another', async () => {
+    const first = await make(world.owner, ['read', 'admin']);
+    const second = await make(await enter(first.text), ['read', 'admin']);
+    const third = await make(await enter(second.text), ['read', 'admin']);
+    const other = await make(world.owner, ['read']);
+    await auth.apiKeys.revoke(world.owner, first.key.id);
+    for (const { text } of [first, second, third])
+      await expect(enter(text)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(enter(other.text)).resolves.toMatchObject({ kind: 'key' });
+    const { items } = await auth.workspaces.listAudit(world.owner, { first: 3 });
+    expect(items.map(({ action, subjectId }) => [action, subjectId]).sort()).toEqual(
+      [first, second, third].map(({ key }) => ['api-key-revoked', key.id]).sort(),
+    );
+  });
+
+  it('are not made by a key that was revoked a moment ago', async () => {
+    const maker = await make(world.owner, ['read', 'admin']);
+    const principal = await enter(maker.text);
+    await auth.apiKeys.revoke(world.owner, maker.key.id);
+    await expect(make(principal, ['read'])).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('of other users are out of reach for an API key, those of its own user are not', async () => {
+    const key = await enter((await make(world.owner, ['read', 'admin'])).text);
+    const others = await make(world.member, ['read']);
+    const own = await make(world.owner, ['read']);
+    await expect(auth.apiKeys.revoke(key, others.key.id)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(auth.apiKeys.revoke(key, own.key.id)).resolves.toMatchObject({ id: own.key.id });
+  });
+
   it('keep the instant at which they were first revoked', async () => {
     const { key } = await make(world.owner, ['read']);
     const first = await auth.apiKeys.revoke(world.owner, key.id);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-import { type Bus, type Clock, isId, newId, type PrismaService } from '#platform';
+import { type Bus, type Clock, isId, newId, type PrismaService, type PrismaTransaction } from '#platform';
 
 import { SCOPES_OF } from '../abilities.js';
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { AuditRepository } from '../audit/audit.repository.js';
-import { invalidInput, notFound, scopeExceedsRole } from '../auth.errors.js';
+import { invalidInput, notFound, scopeExceedsRole, unauthenticated } from '../auth.errors.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { KEY_SCOPES, type KeyScope, type MemberPrincipal } from '../principal.js';
@@ -47,7 +47,8 @@ export class ApiKeysService {
 
   /**
    * Makes a key that acts as the principal's user; `text` is the whole key and is never shown again. It can do no more than
-   * the principal: `scope_exceeds_role` for a scope beyond it, and a key made by a key does not outlive its maker.
+   * the principal: `scope_exceeds_role` for a scope beyond it. A key made by a key does not outlive its maker: it expires no
+   * later, and is revoked with it.
    */
   async create(
     principal: MemberPrincipal,
@@ -59,8 +60,19 @@ export class ApiKeysService {
     this.assertWithin(principal, scopes);
     const { text, ...minted } = this.parts.codec.mint();
     const end = this.endOf(principal, expiresAt ?? null);
-    const fresh = { workspaceId, id: newId(), userId, name, scopes: [...new Set(scopes)], expiresAt: end, minted };
+    const madeBy = principal.kind === 'key' ? principal.id.slice('key:'.length) : null;
+    const fresh = {
+      workspaceId,
+      id: newId(),
+      userId,
+      name,
+      scopes: [...new Set(scopes)],
+      expiresAt: end,
+      madeBy,
+      minted,
+    };
     const key = await this.parts.prisma.withWorkspace(principal, async (tx) => {
+      if (madeBy !== null) await this.assertStillValid(tx, { workspaceId, id: madeBy });
       const stored = await this.parts.keys.insert(tx, fresh);
       const subject = { subjectType: 'ApiKey', subjectId: stored.id };
       const details = { name, prefix: stored.prefix, scopes: [...stored.scopes] };
@@ -85,7 +97,7 @@ export class ApiKeysService {
     return toPage(found, rows.take);
   }
 
-  /** Ends a key within a second everywhere. Twice is once. Throws `not_found`, `forbidden`. */
+  /** Ends a key, and the keys made with it, within a second everywhere. May be repeated. Throws `not_found`, `forbidden`. */
   async revoke(principal: MemberPrincipal, id: string): Promise<ApiKey> {
     const { workspaceId } = principal;
     const { prisma, keys, audit, bus, clock } = this.parts;
@@ -98,13 +110,27 @@ export class ApiKeysService {
         row: { workspaceId, userId: key.userId },
       });
       const at = clock.now();
-      if (!(await keys.revoke(tx, { workspaceId, id: key.id }, at))) return key;
+      await keys.lock(tx, workspaceId);
+      const ended = await keys.revoke(tx, { workspaceId, id: key.id }, at);
+      const others = ended.filter((one) => one !== key.id);
+      for (const subjectId of others) {
+        const details = { revokedWith: key.id };
+        const entry = { workspaceId, actor: principal.id, action: 'api-key-revoked', subjectType: 'ApiKey', subjectId };
+        await audit.append(tx, { ...entry, details });
+      }
+      if (others.length === ended.length) return key;
       const subject = { subjectType: 'ApiKey', subjectId: key.id, details: { name: key.name, prefix: key.prefix } };
       await audit.append(tx, { workspaceId, actor: principal.id, action: 'api-key-revoked', ...subject });
       return { ...key, revokedAt: at };
     });
     bus.publish('access-changed', { workspaceId });
     return revoked;
+  }
+
+  /** The principal may be a second old; a key that was revoked meanwhile makes no other. */
+  private async assertStillValid(tx: PrismaTransaction, maker: { workspaceId: string; id: string }): Promise<void> {
+    await this.parts.keys.lock(tx, maker.workspaceId);
+    if (await this.parts.keys.isRevoked(tx, maker)) throw unauthenticated();
   }
 
   private assertWithin(principal: MemberPrincipal, scopes: readonly KeyScope[]): void {

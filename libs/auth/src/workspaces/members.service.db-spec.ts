@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { emailOf, openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
+import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import type { Auth } from '../auth.js';
 import type { MemberPrincipal, Role } from '../principal.js';
 
@@ -36,58 +36,6 @@ const audit = async () =>
     details,
   }));
 const hints = () => identities.bus.sent.filter(({ topic }) => topic === 'access-changed').map(({ message }) => message);
-
-describe('adding', () => {
-  it('makes a member, audits it, and hints after the commit', async () => {
-    const added = await auth.members.add(world.admin, { email: ` New${serial}@Example.org `, role: 'member' });
-    expect(added).toMatchObject({ email: `new${serial}@example.org`, role: 'member', name: '' });
-    expect((await audit())[0]).toEqual({
-      action: 'member-added',
-      actor: world.admin.id,
-      subjectId: added.userId,
-      details: { role: 'member' },
-    });
-    expect(hints()).toEqual([{ workspaceId: world.owner.workspaceId }]);
-  });
-
-  it('answers alike for a user who is known elsewhere and one who is not', async () => {
-    const known = await identities.workspaceOf(`elsewhere${serial}`);
-    const shape = async (email: string) => Object.keys(await auth.members.add(world.owner, { email, role: 'viewer' }));
-    expect(await shape(emailOf(`elsewhere${serial}-owner`))).toEqual(await shape(`stranger${serial}@example.org`));
-    expect(await identities.enter(`elsewhere${serial}-owner`, known.owner.workspaceId)).toMatchObject({
-      role: 'owner',
-    });
-  });
-
-  it('refuses somebody twice, also at once', async () => {
-    const email = `twice${serial}@example.org`;
-    const outcomes = await Promise.allSettled(
-      [1, 2, 3].map(() => auth.members.add(world.owner, { email, role: 'viewer' })),
-    );
-    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
-    await expect(auth.members.add(world.owner, { email, role: 'member' })).rejects.toMatchObject({
-      code: 'already_member',
-    });
-  });
-
-  it('is for owners and admins, and an admin makes no owner', async () => {
-    const email = `x${serial}@example.org`;
-    for (const who of [world.member, world.viewer])
-      await expect(auth.members.add(who, { email, role: 'viewer' })).rejects.toMatchObject({ code: 'not_found' });
-    await expect(auth.members.add(world.admin, { email, role: 'owner' })).rejects.toMatchObject({ code: 'forbidden' });
-    await expect(auth.members.add(world.owner, { email, role: 'owner' })).resolves.toMatchObject({ role: 'owner' });
-  });
-
-  it.each([
-    { email: 'no address', role: 'member' },
-    { email: 'a@b.example', role: 'emperor' },
-    { email: 'a@b.example', role: 'member', workspaceId: newId() },
-  ])('refuses the input %j', async (input) => {
-    await expect(auth.members.add(world.owner, input as { email: string; role: Role })).rejects.toMatchObject({
-      code: 'bad_request',
-    }); // wrong on purpose
-  });
-});
 
 describe('changing a role', () => {
   it('is audited with both roles', async () => {
@@ -161,6 +109,84 @@ describe('the last owner', () => {
     await auth.members.changeRole(world.owner, { userId: world.admin.userId, role: 'owner' });
     await auth.members.remove(world.owner, world.owner.userId);
     await expect(identities.enter(`team${serial}-owner`)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+const leave = (who: MemberPrincipal) => auth.members.leave(who, who.workspaceId);
+
+describe('leaving', () => {
+  it('looks the same for a workspace of others and for none', async () => {
+    const other = await identities.workspaceOf(`other${serial}`);
+    const absent = { code: 'not_found', message: 'Workspace not found or unauthorized' };
+    for (const id of [other.owner.workspaceId, newId(), 'no id'])
+      await expect(auth.members.leave(world.member, id)).rejects.toMatchObject(absent);
+  });
+
+  it('removes the member, revokes the keys that act as it, audits it, and hints after the commit', async () => {
+    const { text } = await auth.apiKeys.create(world.member, { name: 'k', scopes: ['read'] });
+    identities.bus.sent.length = 0;
+    expect(await leave(world.member)).toMatchObject({ userId: world.member.userId, role: 'member' });
+    expect((await audit())[0]).toEqual({
+      action: 'member-left',
+      actor: world.member.id,
+      subjectId: world.member.userId,
+      details: { role: 'member', keysRevoked: 1 },
+    });
+    expect(hints()).toEqual([{ workspaceId: world.owner.workspaceId }]);
+    await expect(identities.enter(`team${serial}-member`)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(auth.authenticator.authenticate({ authorization: `Bearer ${text}` })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+  });
+
+  it('is open to every role', async () => {
+    for (const who of [world.viewer, world.member, world.admin]) await leave(who);
+    expect(await roles()).toEqual({ owner: 'owner' });
+  });
+
+  it('is refused to the only owner, and says what to do', async () => {
+    await expect(leave(world.owner)).rejects.toMatchObject({
+      code: 'last_owner',
+      message: 'This is the only owner of the workspace. Make another member owner first.',
+    });
+    await auth.members.changeRole(world.owner, { userId: world.admin.userId, role: 'owner' });
+    await leave(world.owner);
+    await expect(identities.enter(`team${serial}-owner`)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('leaves one owner when two owners leave at once', async () => {
+    await auth.members.changeRole(world.owner, { userId: world.admin.userId, role: 'owner' });
+    const outcomes = await Promise.allSettled([leave(world.owner), leave(world.admin)]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+});
+
+describe('an API key with the scope admin', () => {
+  const keyOf = async (who: MemberPrincipal) => {
+    const { text } = await auth.apiKeys.create(who, { name: 'k', scopes: ['read', 'admin'] });
+    return auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
+  };
+
+  it.each(['owner', 'admin'] as const)('of an %s changes no role', async (role) => {
+    const key = await keyOf(world[role]);
+    for (const about of [world.member, world.viewer, world.admin, world.owner])
+      for (const to of ['viewer', 'member', 'admin', 'owner'] as const)
+        await expect(auth.members.changeRole(key, { userId: about.userId, role: to })).rejects.toMatchObject({
+          code: 'forbidden',
+        });
+    expect(await roles()).toEqual({ owner: 'owner', admin: 'admin', member: 'member', viewer: 'viewer' });
+  });
+
+  it('removes members and viewers only, and does not leave', async () => {
+    const key = await keyOf(world.owner);
+    await auth.members.remove(key, world.viewer.userId);
+    for (const about of [world.admin, world.owner])
+      await expect(auth.members.remove(key, about.userId)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(leave(key)).rejects.toMatchObject({
+      code: 'forbidden',
+      message: 'An API key cannot leave a workspace. Sign in with a token of the user instead.',
+    });
+    expect(await roles()).toEqual({ owner: 'owner', admin: 'admin', member: 'member' });
   });
 });
 

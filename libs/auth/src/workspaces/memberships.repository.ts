@@ -61,6 +61,11 @@ export class MembershipsRepository {
     await tx.membership.delete({ where: { workspaceId_userId: pick(key) } });
   }
 
+  /** Whether a member of the workspace has this address. */
+  async hasEmail(tx: PrismaTransaction, workspaceId: string, email: string): Promise<boolean> {
+    return (await tx.membership.count({ where: { workspaceId, user: { email } } })) > 0;
+  }
+
   countOwners(tx: PrismaTransaction, workspaceId: string): Promise<number> {
     return tx.membership.count({ where: { workspaceId, role: 'owner' } });
   }

@@ -1,13 +1,15 @@
 import { type Bus, newId, type PrismaService } from '#platform';
 
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
+import type { ApiKey } from '../api-keys/api-keys.repository.js';
+import type { ApiKeysService } from '../api-keys/api-keys.service.js';
 import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
 import { forbidden, notFound, unauthenticated } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
-import type { MemberPrincipal } from '../principal.js';
+import { type KeyScope, type MemberPrincipal, userPrincipal } from '../principal.js';
 import type { MembershipsRepository } from './memberships.repository.js';
 import { newWorkspaceInput, type Workspace, type WorkspaceChanges, workspaceChanges } from './workspace.js';
 import type { WorkspacesRepository } from './workspaces.repository.js';
@@ -27,18 +29,34 @@ export interface WorkspaceTables {
   readonly audit: AuditRepository;
 }
 
+/** What workspaces are kept with. */
+export interface WorkspacesServiceParts {
+  readonly prisma: PrismaService;
+  readonly identities: IdentityRepository;
+  readonly tables: WorkspaceTables;
+  readonly bus: Bus;
+  readonly apiKeys: ApiKeysService;
+}
+
+/** The first key of a new workspace; `text` is never shown again. */
+export interface FirstKey {
+  readonly key: ApiKey;
+  readonly text: string;
+}
+
 /** Tenants: making one, its settings, its audit, and who one is in which. */
 export class WorkspacesService {
-  constructor(
-    private readonly prisma: PrismaService,
-    private readonly identities: IdentityRepository,
-    private readonly tables: WorkspaceTables,
-    private readonly bus: Bus,
-  ) {}
+  private readonly prisma: PrismaService;
+  private readonly tables: WorkspaceTables;
+
+  constructor(private readonly parts: WorkspacesServiceParts) {
+    this.prisma = parts.prisma;
+    this.tables = parts.tables;
+  }
 
   /** Who asks and where they are a member. Throws `unauthenticated` if the user is gone. */
   async me(identity: Identity): Promise<Me> {
-    const user = await this.identities.user(identity.userId);
+    const user = await this.parts.identities.user(identity.userId);
     if (user === null) throw unauthenticated();
     const narrowed = identity.id.startsWith('key:');
     const memberships = user.memberships.filter((m) => !narrowed || m.workspaceId === identity.workspaceId);
@@ -63,8 +81,30 @@ export class WorkspacesService {
       });
       return workspace;
     });
-    this.bus.publish('access-changed', { workspaceId });
+    this.parts.bus.publish('access-changed', { workspaceId });
     return made;
+  }
+
+  /**
+   * Makes a workspace as `create` does. An API key opens its own workspace only, so one that makes a workspace also gets the
+   * new one's first key, with its own scopes and end; a person needs none (`firstKey` is null).
+   */
+  async createWithKey(
+    identity: Identity,
+    input: { readonly name: string },
+  ): Promise<{ readonly workspace: Workspace; readonly firstKey: FirstKey | null }> {
+    const workspace = await this.create(identity, input);
+    if (!identity.id.startsWith('key:')) return { workspace, firstKey: null };
+    const firstKey = await this.firstKey(workspace.id, identity);
+    return { workspace, firstKey };
+  }
+
+  private firstKey(
+    workspaceId: string,
+    { userId, scopes, expiresAt }: { userId: string; scopes: readonly KeyScope[]; expiresAt: number | null },
+  ): Promise<FirstKey> {
+    const owner = userPrincipal({ workspaceId, userId, role: 'owner', expiresAt: Number.MAX_SAFE_INTEGER });
+    return this.parts.apiKeys.create(owner, { name: 'First key', scopes, expiresAt });
   }
 
   /** The principal's workspace; `not_found` without the right to read it. */

@@ -41,6 +41,10 @@ export const settings = z.object({
       description: 'Postgres 16 or newer; its login migrates. Without it an embedded Postgres 18 is started.',
     }),
   DATABASE_POOL_SIZE: whole([10, 2, 200], 'Connections of each of the two serving logins.'),
+  INVITATION_TTL_MS: ms(
+    [14 * 86_400_000, 60_000, 365 * 86_400_000],
+    'How long an invitation to a workspace can be accepted.',
+  ),
   NIGHTSHIFT_SECRET: secret(
     'Pepper of API keys, root of encryption keys and of role passwords; the same in all processes of an installation.',
   ),

@@ -7,6 +7,7 @@ export {
   type ApiKey as ApiKeyRow,
   type AuditEntry as AuditEntryRow,
   type Interrupt as InterruptRow,
+  type Invitation as InvitationRow,
   type JobEvent as JobEventRow,
   type Job as JobRow,
   type McpServer as McpServerRow,

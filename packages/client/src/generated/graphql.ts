@@ -52,6 +52,16 @@ export type ClientToolInput = {
   readonly timeoutMs?: number | null | undefined;
 };
 
+/** A new API key that acts as you. */
+export type CreateApiKeyInput = {
+  /** When it expires. Absent: never. */
+  readonly expiresAt?: string | null | undefined;
+  /** Its name, 1 to 200 characters. */
+  readonly name: string;
+  /** What it may be used for. Never more than the caller may do. */
+  readonly scopes: ReadonlyArray<KeyScope>;
+};
+
 /** Compares an instant. */
 export type DateTimeFilter = {
   /** At this instant or later. */
@@ -726,6 +736,121 @@ export type MarkAllNotificationsReadMutation = { readonly markAllNotificationsRe
 
 export type NotificationFieldsFragment = { readonly id: string, readonly type: NotificationType, readonly title: string, readonly at: string, readonly read: boolean, readonly readAt: string | null, readonly jobId: string, readonly rootJobId: string, readonly threadId: string | null, readonly interruptId: string | null };
 
+export type WorkspaceQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WorkspaceQuery = { readonly workspace: { readonly id: string, readonly name: string, readonly createdAt: string } | null };
+
+export type CreateWorkspaceMutationVariables = Exact<{
+  name: string;
+}>;
+
+
+export type CreateWorkspaceMutation = { readonly createWorkspace: { readonly secret: string | null, readonly workspace: { readonly id: string, readonly name: string } | null, readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type LeaveWorkspaceMutationVariables = Exact<{
+  workspaceId: string;
+}>;
+
+
+export type LeaveWorkspaceMutation = { readonly leaveWorkspace: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type MembersQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type MembersQuery = { readonly workspace: { readonly members: { readonly nodes: ReadonlyArray<{ readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } } | null };
+
+export type ChangeMemberRoleMutationVariables = Exact<{
+  userId: string;
+  role: MemberRole;
+}>;
+
+
+export type ChangeMemberRoleMutation = { readonly changeMemberRole: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type RemoveMemberMutationVariables = Exact<{
+  userId: string;
+}>;
+
+
+export type RemoveMemberMutation = { readonly removeMember: { readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type AddMemberMutationVariables = Exact<{
+  email: string;
+  role: MemberRole;
+}>;
+
+
+export type AddMemberMutation = { readonly addMember: { readonly invitation: { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type InvitationsQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type InvitationsQuery = { readonly workspace: { readonly invitations: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } } | null };
+
+export type RevokeInvitationMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RevokeInvitationMutation = { readonly revokeInvitation: { readonly invitation: { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type ReceivedInvitationsQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ReceivedInvitationsQuery = { readonly receivedInvitations: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly workspaceId: string, readonly workspaceName: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type AcceptInvitationMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type AcceptInvitationMutation = { readonly acceptInvitation: { readonly workspaceId: string | null, readonly member: { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type DeclineInvitationMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type DeclineInvitationMutation = { readonly declineInvitation: { readonly workspaceId: string | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type ApiKeysQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+
+export type ApiKeysQuery = { readonly workspace: { readonly apiKeys: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } } | null };
+
+export type CreateApiKeyMutationVariables = Exact<{
+  input: CreateApiKeyInput;
+}>;
+
+
+export type CreateApiKeyMutation = { readonly createApiKey: { readonly secret: string | null, readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type RevokeApiKeyMutationVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RevokeApiKeyMutation = { readonly revokeApiKey: { readonly apiKey: { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string } | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type MemberFieldsFragment = { readonly userId: string, readonly email: string, readonly name: string, readonly role: MemberRole, readonly createdAt: string };
+
+export type InvitationFieldsFragment = { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string };
+
+export type ApiKeyFieldsFragment = { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string };
+
 export type WorkflowsQueryVariables = Exact<{
   first?: number | null | undefined;
   after?: string | null | undefined;
@@ -961,6 +1086,38 @@ export const NotificationFieldsFragmentDoc = new TypedDocumentString(`
   interruptId
 }
     `, {"fragmentName":"NotificationFields"}) as unknown as TypedDocumentString<NotificationFieldsFragment, unknown>;
+export const MemberFieldsFragmentDoc = new TypedDocumentString(`
+    fragment MemberFields on Member {
+  userId
+  email
+  name
+  role
+  createdAt
+}
+    `, {"fragmentName":"MemberFields"}) as unknown as TypedDocumentString<MemberFieldsFragment, unknown>;
+export const InvitationFieldsFragmentDoc = new TypedDocumentString(`
+    fragment InvitationFields on Invitation {
+  id
+  email
+  role
+  invitedBy
+  createdAt
+  expiresAt
+}
+    `, {"fragmentName":"InvitationFields"}) as unknown as TypedDocumentString<InvitationFieldsFragment, unknown>;
+export const ApiKeyFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ApiKeyFields on ApiKey {
+  id
+  userId
+  name
+  prefix
+  scopes
+  expiresAt
+  lastUsedAt
+  revokedAt
+  createdAt
+}
+    `, {"fragmentName":"ApiKeyFields"}) as unknown as TypedDocumentString<ApiKeyFieldsFragment, unknown>;
 export const WorkflowFieldsFragmentDoc = new TypedDocumentString(`
     fragment WorkflowFields on Workflow {
   id
@@ -1737,6 +1894,354 @@ export const MarkAllNotificationsReadDocument = new TypedDocumentString(`
   message
   issues
 }`) as unknown as TypedDocumentString<MarkAllNotificationsReadMutation, MarkAllNotificationsReadMutationVariables>;
+export const WorkspaceDocument = new TypedDocumentString(`
+    query Workspace {
+  workspace {
+    id
+    name
+    createdAt
+  }
+}
+    `) as unknown as TypedDocumentString<WorkspaceQuery, WorkspaceQueryVariables>;
+export const CreateWorkspaceDocument = new TypedDocumentString(`
+    mutation CreateWorkspace($name: String!) {
+  createWorkspace(input: {name: $name}) {
+    workspace {
+      id
+      name
+    }
+    apiKey {
+      ...ApiKeyFields
+    }
+    secret
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment ApiKeyFields on ApiKey {
+  id
+  userId
+  name
+  prefix
+  scopes
+  expiresAt
+  lastUsedAt
+  revokedAt
+  createdAt
+}`) as unknown as TypedDocumentString<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>;
+export const LeaveWorkspaceDocument = new TypedDocumentString(`
+    mutation LeaveWorkspace($workspaceId: ID!) {
+  leaveWorkspace(input: {workspaceId: $workspaceId}) {
+    member {
+      ...MemberFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment MemberFields on Member {
+  userId
+  email
+  name
+  role
+  createdAt
+}`) as unknown as TypedDocumentString<LeaveWorkspaceMutation, LeaveWorkspaceMutationVariables>;
+export const MembersDocument = new TypedDocumentString(`
+    query Members($first: Int, $after: String) {
+  workspace {
+    members(first: $first, after: $after) {
+      nodes {
+        ...MemberFields
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    fragment MemberFields on Member {
+  userId
+  email
+  name
+  role
+  createdAt
+}`) as unknown as TypedDocumentString<MembersQuery, MembersQueryVariables>;
+export const ChangeMemberRoleDocument = new TypedDocumentString(`
+    mutation ChangeMemberRole($userId: ID!, $role: MemberRole!) {
+  changeMemberRole(input: {userId: $userId, role: $role}) {
+    member {
+      ...MemberFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment MemberFields on Member {
+  userId
+  email
+  name
+  role
+  createdAt
+}`) as unknown as TypedDocumentString<ChangeMemberRoleMutation, ChangeMemberRoleMutationVariables>;
+export const RemoveMemberDocument = new TypedDocumentString(`
+    mutation RemoveMember($userId: ID!) {
+  removeMember(input: {userId: $userId}) {
+    member {
+      ...MemberFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment MemberFields on Member {
+  userId
+  email
+  name
+  role
+  createdAt
+}`) as unknown as TypedDocumentString<RemoveMemberMutation, RemoveMemberMutationVariables>;
+export const AddMemberDocument = new TypedDocumentString(`
+    mutation AddMember($email: String!, $role: MemberRole!) {
+  addMember(input: {email: $email, role: $role}) {
+    invitation {
+      ...InvitationFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment InvitationFields on Invitation {
+  id
+  email
+  role
+  invitedBy
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<AddMemberMutation, AddMemberMutationVariables>;
+export const InvitationsDocument = new TypedDocumentString(`
+    query Invitations($first: Int, $after: String) {
+  workspace {
+    invitations(first: $first, after: $after) {
+      nodes {
+        ...InvitationFields
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    fragment InvitationFields on Invitation {
+  id
+  email
+  role
+  invitedBy
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<InvitationsQuery, InvitationsQueryVariables>;
+export const RevokeInvitationDocument = new TypedDocumentString(`
+    mutation RevokeInvitation($id: ID!) {
+  revokeInvitation(input: {id: $id}) {
+    invitation {
+      ...InvitationFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment InvitationFields on Invitation {
+  id
+  email
+  role
+  invitedBy
+  createdAt
+  expiresAt
+}`) as unknown as TypedDocumentString<RevokeInvitationMutation, RevokeInvitationMutationVariables>;
+export const ReceivedInvitationsDocument = new TypedDocumentString(`
+    query ReceivedInvitations($first: Int, $after: String) {
+  receivedInvitations(first: $first, after: $after) {
+    nodes {
+      id
+      workspaceId
+      workspaceName
+      role
+      invitedBy
+      createdAt
+      expiresAt
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ReceivedInvitationsQuery, ReceivedInvitationsQueryVariables>;
+export const AcceptInvitationDocument = new TypedDocumentString(`
+    mutation AcceptInvitation($id: ID!) {
+  acceptInvitation(input: {id: $id}) {
+    workspaceId
+    member {
+      ...MemberFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment MemberFields on Member {
+  userId
+  email
+  name
+  role
+  createdAt
+}`) as unknown as TypedDocumentString<AcceptInvitationMutation, AcceptInvitationMutationVariables>;
+export const DeclineInvitationDocument = new TypedDocumentString(`
+    mutation DeclineInvitation($id: ID!) {
+  declineInvitation(input: {id: $id}) {
+    workspaceId
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<DeclineInvitationMutation, DeclineInvitationMutationVariables>;
+export const ApiKeysDocument = new TypedDocumentString(`
+    query ApiKeys($first: Int, $after: String) {
+  workspace {
+    apiKeys(first: $first, after: $after) {
+      nodes {
+        ...ApiKeyFields
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    fragment ApiKeyFields on ApiKey {
+  id
+  userId
+  name
+  prefix
+  scopes
+  expiresAt
+  lastUsedAt
+  revokedAt
+  createdAt
+}`) as unknown as TypedDocumentString<ApiKeysQuery, ApiKeysQueryVariables>;
+export const CreateApiKeyDocument = new TypedDocumentString(`
+    mutation CreateApiKey($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) {
+    apiKey {
+      ...ApiKeyFields
+    }
+    secret
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment ApiKeyFields on ApiKey {
+  id
+  userId
+  name
+  prefix
+  scopes
+  expiresAt
+  lastUsedAt
+  revokedAt
+  createdAt
+}`) as unknown as TypedDocumentString<CreateApiKeyMutation, CreateApiKeyMutationVariables>;
+export const RevokeApiKeyDocument = new TypedDocumentString(`
+    mutation RevokeApiKey($id: ID!) {
+  revokeApiKey(input: {id: $id}) {
+    apiKey {
+      ...ApiKeyFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment ApiKeyFields on ApiKey {
+  id
+  userId
+  name
+  prefix
+  scopes
+  expiresAt
+  lastUsedAt
+  revokedAt
+  createdAt
+}`) as unknown as TypedDocumentString<RevokeApiKeyMutation, RevokeApiKeyMutationVariables>;
 export const WorkflowsDocument = new TypedDocumentString(`
     query Workflows($first: Int, $after: String) {
   workflows(first: $first, after: $after) {

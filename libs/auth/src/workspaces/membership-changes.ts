@@ -1,0 +1,70 @@
+import type { Bus, PrismaService, PrismaTransaction } from '#platform';
+
+import { type AppAbility, defineAbility } from '../abilities.js';
+import type { AuditRepository } from '../audit/audit.repository.js';
+import { notFound } from '../auth.errors.js';
+import type { MemberPrincipal } from '../principal.js';
+import type { Member, MembershipsRepository } from './memberships.repository.js';
+import type { WorkspacesRepository } from './workspaces.repository.js';
+
+/** The tables that every change of who is in a workspace touches. */
+export interface MembershipChangeTables {
+  readonly workspaces: WorkspacesRepository;
+  readonly memberships: MembershipsRepository;
+  readonly audit: AuditRepository;
+}
+
+/** What a change runs with. */
+export interface Writing {
+  readonly tx: PrismaTransaction;
+  /** The member who acts, as read under the lock. */
+  readonly actor: Member;
+  /** Of the actor's role under the lock. */
+  readonly ability: AppAbility;
+}
+
+/**
+ * Runs changes of who is in a workspace. Changes of one workspace run one after the other (the workspace row is locked), so that
+ * two owners cannot demote each other at once. The hint `access-changed` follows each commit.
+ */
+export class MembershipChanges {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly tables: MembershipChangeTables,
+    private readonly bus: Bus,
+  ) {}
+
+  /** A change by a member. The principal may be a second old, so the role is read again under the lock. */
+  byMember<T>(principal: MemberPrincipal, run: (writing: Writing) => Promise<T>): Promise<T> {
+    const { workspaceId, userId } = principal;
+    return this.in(workspaceId, async (tx) => {
+      const actor = await this.tables.memberships.find(tx, { workspaceId, userId });
+      if (actor === null) throw notFound('Workspace');
+      return run({ tx, actor, ability: defineAbility({ ...principal, role: actor.role }) });
+    });
+  }
+
+  /** A change of a workspace that the acting person is not a member of; `run` decides whether it is allowed. */
+  async in<T>(workspaceId: string, run: (tx: PrismaTransaction) => Promise<T>): Promise<T> {
+    const result = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      await this.tables.workspaces.lock(tx, workspaceId);
+      return run(tx);
+    });
+    this.bus.publish('access-changed', { workspaceId });
+    return result;
+  }
+
+  /** Appends the audit entry of a change, in its transaction. */
+  audit(
+    tx: PrismaTransaction,
+    by: { readonly workspaceId: string; readonly actor: string },
+    entry: {
+      readonly action: string;
+      readonly subjectType: 'Membership' | 'Invitation';
+      readonly subjectId: string;
+      readonly details: Record<string, string | number>;
+    },
+  ): Promise<void> {
+    return this.tables.audit.append(tx, { ...by, ...entry });
+  }
+}
