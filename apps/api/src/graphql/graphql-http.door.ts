@@ -9,7 +9,8 @@ import { credentialsOf } from '../auth/credentials-of.js';
 import { readBody } from '../body/read-body.js';
 import { requestIdOf } from '../errors/request-id.js';
 import { ContextFactory } from './context-factory.js';
-import { GraphqlExecutor, type GraphqlRequest } from './documents/graphql-executor.js';
+import { GraphqlExecutor } from './documents/graphql-executor.js';
+import type { GraphqlRequest } from './documents/prepare-operation.js';
 import { statusOf, toPublicError, toRequestError } from './to-public-error.js';
 
 const modern = 'application/graphql-response+json';
@@ -48,7 +49,7 @@ export class GraphqlHttpDoor implements OnModuleInit {
     try {
       const who = await this.contexts.enter(credentialsOf(request.headers));
       await readBody(request, who.identity.userId);
-      const prepared = this.executor.prepare(toGraphqlRequest(request.body));
+      const prepared = await this.executor.prepare(toGraphqlRequest(request.body), who.identity.userId);
       if (!('operation' in prepared)) {
         this.refuse(response, prepared, isModern(request) ? 400 : 200);
         return;

@@ -202,6 +202,7 @@ export const settings = z.object({
         'What becomes of a run with strict tool calls that needs a person: it waits, or is cancelled.',
       ),
     ),
+  GRAPHQL_INTROSPECTION: flag(true, 'Signed-in callers may ask GraphQL for its schema (`__schema`, `__type`).'),
   SLOW_VIEWER_BYTES: whole([1_048_576, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),
   SLOW_VIEWER_MS: ms([30_000], 'How long it is waited for before it is disconnected.'),
 

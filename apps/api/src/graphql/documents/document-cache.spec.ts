@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { buildSchema, GraphQLObjectType } from 'graphql';
+import { buildSchema, getIntrospectionQuery, GraphQLObjectType } from 'graphql';
 
 import { pageCost } from '../connections/to-page.js';
 import { DocumentCache, type ValidDocument } from './document-cache.js';
-import { costProblem } from './operation-cost.js';
+import { prepareOperation } from './prepare-operation.js';
 
-const schema = buildSchema('type Query { a: Query b: String list(first: Int, last: Int): [Query!]! }');
+const schema = buildSchema(
+  'type Query { a: Query b: String list(first: Int, last: Int): [Query!]! named(names: [String!]): Query } type Subscription { b: String }',
+);
 const query = schema.getQueryType();
 if (query instanceof GraphQLObjectType) query.getFields()['list']!.extensions = { complexity: pageCost }; // eslint-disable-line @typescript-eslint/no-non-null-assertion -- declared above
 
@@ -21,8 +23,20 @@ function validOf(source: string): ValidDocument {
   return found;
 }
 
-const costOf = (source: string, variables?: Record<string, unknown>) =>
-  costProblem(validOf(source), { schema, operationName: undefined, variables });
+function problemOf(source: string, variables?: Record<string, unknown>) {
+  const request = { query: source, operationName: undefined, variables };
+  const prepared = prepareOperation({ schema, valid: validOf(source), request });
+  return 'operation' in prepared ? null : prepared[0];
+}
+
+/** Fragments that stand for 2^levels fields. */
+function doubling(levels: number, type = 'Query'): string {
+  const body = (i: number) => (i === levels ? 'b' : `...F${i + 1} ...F${i + 1}`);
+  const fragments = Array.from({ length: levels + 1 }, (_, i) => `fragment F${i} on ${type} { ${body(i)} }`);
+  return `{ ...F0 } ${fragments.join(' ')}`;
+}
+
+const deepIntrospection = '{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }';
 
 describe('a document', () => {
   it('is parsed and validated once', () => {
@@ -59,6 +73,46 @@ describe('a document', () => {
     }
   });
 
+  it.each([
+    ['fragments that spread each other twice', doubling(60), 'select at most 2000 fields and fragments'],
+    [
+      'such fragments in a subscription',
+      `subscription ${doubling(60, 'Subscription')}`,
+      'subscription may select at most 500',
+    ],
+    [
+      'a fragment that spreads itself',
+      '{ ...F } fragment F on Query { ...G } fragment G on Query { ...F }',
+      'within itself',
+    ],
+    ['a fragment without use', '{ b } fragment F on Query { b }', 'never used'],
+    ['one field 101 times', `{ ${'b '.repeat(101)} }`, 'Select "b" at most 100 times'],
+    ['one field 11 times 11 times', `{ ${`a { ${'b '.repeat(11)} } `.repeat(11)} }`, 'Select "b" at most 100 times'],
+    ['more than 50,000 characters', `{ b ${'\n'.repeat(50_000)} }`, 'at most 50000 characters'],
+    ['two __schema', '{ __schema { types { name } } x: __schema { types { name } } }', '__schema once'],
+    ['deep introspection', deepIntrospection, 'introspection depth'],
+  ])('is refused with %s', (_, source, message) => {
+    expect(errorsOf(source)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('may spread a fragment at many places', () => {
+    const uses = Array.from({ length: 20 }, (_, i) => `x${i}: a { ...F }`).join(' ');
+    expect(errorsOf(`{ ${uses} } fragment F on Query { a { ...G } b } fragment G on Query { b }`)).toEqual([]);
+  });
+
+  it('may ask for the schema unless the operator has switched introspection off', () => {
+    const closed = new DocumentCache(schema, { introspection: false });
+    for (const source of [getIntrospectionQuery(), '{ __type(name: "Query") { name } }']) {
+      expect(errorsOf(source)).toEqual([]);
+      expect(closed.get(source)).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ message: expect.stringContaining('introspection') as unknown }),
+        ]),
+      );
+    }
+    expect(closed.get('{ __typename b }')).toHaveProperty('document');
+  });
+
   it('stays within its bounds however many come', () => {
     const small = new DocumentCache(schema);
     for (let i = 0; i < 3_000; i += 1) small.get(`query Q${i} { b }`);
@@ -70,26 +124,81 @@ describe('a document', () => {
 
 describe('the cost of an operation', () => {
   it('multiplies by page sizes', () => {
-    expect(costOf('{ list(first: 100) { list(first: 90) { b } } }')).toBeNull();
-    expect(costOf('{ list(first: 100) { list(first: 100) { list(first: 2) { b } } } }')?.message).toContain(
+    expect(problemOf('{ list(first: 100) { list(first: 90) { b } } }')).toBeNull();
+    expect(problemOf('{ list(first: 100) { list(first: 100) { list(first: 2) { b } } } }')?.message).toContain(
       'the limit is 10000',
     );
-    expect(costOf('{ list { list { list { list { b } } } } }')?.message).toContain('costs 168421');
+    expect(problemOf('{ list { list { list { list { b } } } } }')?.message).toContain('costs 168421');
   });
 
   it('takes page sizes from variables, each time anew', () => {
     const source = 'query($n: Int) { list(first: $n) { list(first: $n) { b } } }';
-    expect(costOf(source, { n: 10 })).toBeNull();
-    expect(costOf(source, { n: 100 })?.message).toContain('the limit is');
-    expect(costOf(source, { n: 10 })).toBeNull();
+    expect(problemOf(source, { n: 10 })).toBeNull();
+    expect(problemOf(source, { n: 100 })?.message).toContain('the limit is');
+    expect(problemOf(source, { n: 10 })).toBeNull();
+  });
+
+  it.each([
+    ['spaces and comments', 'query($n: Int) { list(first : # many\n $n) { list(first:$n) { b } } }'],
+    ['a directive with a space', 'query($n: Boolean!) { list(first: 100) { list(first: 100) @ skip(if: $n) { b } } }'],
+  ])('is counted for each request with %s before its variables', (_, source) => {
+    const [cheap, dear] = source.includes('Boolean') ? [true, false] : [10, 100];
+    expect(problemOf(source, { n: cheap })).toBeNull();
+    expect(problemOf(source, { n: dear })?.message).toContain('the limit is');
+    expect(problemOf(source, { n: cheap })).toBeNull();
+  });
+
+  it('is known from the first request on where an operation has no variables', () => {
+    const valid = validOf('query One { b } query Two { list { b } }');
+    for (const operationName of ['One', 'Two', 'One'])
+      prepareOperation({ schema, valid, request: { query: '', operationName, variables: {} } });
+    expect([...valid.costs]).toEqual([
+      ['One', 1],
+      ['Two', 21],
+    ]);
+  });
+
+  it('weighs the lists of an introspection', () => {
+    const names = Array.from({ length: 300 }, (_, i) => `T${i}`);
+    const wide = buildSchema(`type Query { a: T0 } ${names.map((name) => `type ${name} { a: ${name} }`).join(' ')}`);
+    const problemIn = (query: string) => {
+      const valid = new DocumentCache(wide).get(query);
+      if (!('document' in valid)) throw new Error(valid[0]?.message);
+      const request = { query, operationName: undefined, variables: undefined };
+      const prepared = prepareOperation({ schema: wide, valid, request });
+      return 'operation' in prepared ? null : prepared[0];
+    };
+    const twice = (i: number) =>
+      `x${i}: types { fields { args { type { name kind } } type { fields { name type { name } } } } }`;
+    expect(problemIn(getIntrospectionQuery())).toBeNull();
+    expect(
+      problemIn(`{ __schema { ${Array.from({ length: 10 }, (_, i) => twice(i)).join(' ')} } }`)?.message,
+    ).toContain('the limit is 10000');
   });
 
   it('does not count pages below one or above what pages may have', () => {
-    expect(costOf('{ list(first: -5) { b } }')).toBeNull();
-    expect(costOf('{ list(first: 1000000) { b } }')).toBeNull();
+    expect(problemOf('{ list(first: -5) { b } }')).toBeNull();
+    expect(problemOf('{ list(first: 1000000) { b } }')).toBeNull();
+  });
+
+  it('refuses variables with more than 50,000 values before it looks at one', () => {
+    const source = 'query($names: [String!]) { named(names: $names) { b } }';
+    const names = Array.from({ length: 50_001 }, () => 5);
+    expect(problemOf(source, { names })?.message).toContain('more than 50000 values');
+    expect(problemOf(source, { names: names.slice(2) })?.message).toContain('String cannot represent');
+    expect(problemOf(source, { names: Array.from({ length: 9_000 }, () => 'x') })).toBeNull();
+  });
+
+  it('explains three wrong variables at most', () => {
+    const valid = validOf('query($names: [String!]) { named(names: $names) { b } }');
+    const variables = { names: Array.from({ length: 1_000 }, () => 5) };
+    const refused = prepareOperation({ schema, valid, request: { query: '', operationName: undefined, variables } });
+    expect(refused).toHaveLength(4);
   });
 
   it('refuses variables of a wrong type', () => {
-    expect(costOf('query($n: Int) { list(first: $n) { b } }', { n: 'x' })?.message).toContain('Int cannot represent');
+    expect(problemOf('query($n: Int) { list(first: $n) { b } }', { n: 'x' })?.message).toContain(
+      'Int cannot represent',
+    );
   });
 });

@@ -1,22 +1,26 @@
 import { ApolloArmor } from '@escape.tech/graphql-armor';
 import {
+  BREAK,
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
+  NoSchemaIntrospectionCustomRule,
   parse,
   specifiedRules,
   validate,
   type ValidationRule,
+  visit,
 } from 'graphql';
 
+import { sizeProblem } from './document-size.js';
 import { graphqlLimits } from './graphql-limits.js';
 
 /** A document that parsed and is valid for the schema. */
 export interface ValidDocument {
   readonly document: DocumentNode;
-  /** Whether its cost depends on the variables of a request. */
-  readonly costVaries: boolean;
-  /** Costs already known, by operation name; only when `costVaries` is false. */
+  /** Whether it selects `__schema` or `__type` somewhere. */
+  readonly introspects: boolean;
+  /** Costs of operations that declare no variable, by operation name. */
   readonly costs: Map<string, number>;
   /** What else is derived from this document once, by whoever derives it. */
   readonly derived: Map<string, unknown>;
@@ -34,6 +38,16 @@ const armor = new ApolloArmor({
   maxTokens: { enabled: false },
 }).protect();
 const limitRules: readonly ValidationRule[] = armor.validationRules;
+/** Each error searches the text for its line, so their number multiplies the length of the text. */
+const maxErrors = 10;
+/** Suggestions name what else there is, and each compares a name with all others. */
+const hideSuggestions = true;
+
+/** What an operator decides about documents. */
+export interface DocumentOptions {
+  /** Whether `__schema` and `__type` may be selected. */
+  readonly introspection: boolean;
+}
 
 /**
  * Parses and validates each document once: the most recently used ones are remembered, at most 500 and 2 MiB of text. Only
@@ -43,7 +57,14 @@ export class DocumentCache {
   private readonly known = new Map<string, ValidDocument>();
   private characters = 0;
 
-  constructor(private readonly schema: GraphQLSchema) {}
+  private readonly rules: readonly ValidationRule[];
+
+  constructor(
+    private readonly schema: GraphQLSchema,
+    { introspection }: DocumentOptions = { introspection: true },
+  ) {
+    this.rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  }
 
   /** The document, or what is wrong with it. Never throws. */
   get(source: string): ValidDocument | readonly GraphQLError[] {
@@ -60,14 +81,18 @@ export class DocumentCache {
   }
 
   private check(source: string): ValidDocument | readonly GraphQLError[] {
+    if (source.length > graphqlLimits.characters)
+      return [new GraphQLError(`A document has at most ${graphqlLimits.characters} characters`)];
     try {
       const document = parse(source, { maxTokens: graphqlLimits.tokens, noLocation: false });
-      // Limits first: some of GraphQL's own rules take quadratic time on the documents that limits refuse.
-      const beyond = validate(this.schema, document, limitRules, { maxErrors: 5 });
-      const errors = beyond.length > 0 ? beyond : validate(this.schema, document, specifiedRules, { maxErrors: 20 });
+      // Limits first: GraphQL's own rules take more than linear time on the documents that limits refuse.
+      const tooLarge = sizeProblem(document);
+      if (tooLarge !== null) return [tooLarge];
+      const beyond = validate(this.schema, document, limitRules, { maxErrors, hideSuggestions });
+      const errors =
+        beyond.length > 0 ? beyond : validate(this.schema, document, this.rules, { maxErrors, hideSuggestions });
       if (errors.length > 0) return errors;
-      const costVaries = /@(?:include|skip)\b/.test(source) || /\b(?:first|last|ids)\s*:\s*\$/.test(source);
-      return { document, costVaries, costs: new Map(), derived: new Map() };
+      return { document, introspects: introspects(document), costs: new Map(), derived: new Map() };
     } catch (error) {
       return [error instanceof GraphQLError ? error : new GraphQLError('The document cannot be read')];
     }
@@ -82,4 +107,15 @@ export class DocumentCache {
       this.characters -= oldest.length;
     }
   }
+}
+
+function introspects(document: DocumentNode): boolean {
+  let found = false;
+  visit(document, {
+    Field: ({ name }) => {
+      found = name.value === '__schema' || name.value === '__type';
+      return found ? BREAK : undefined;
+    },
+  });
+  return found;
 }

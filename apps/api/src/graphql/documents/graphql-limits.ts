@@ -1,12 +1,24 @@
-/** What one document may cost, whatever transport brought it. Published in docs/clients.md. */
+/** What one document may ask for, over every transport. Published in docs/clients.md. */
 export const graphqlLimits = {
-  /** Lexical tokens of a document; asked before anything else is done with it. */
+  /** Length of a document, white space and comments included. */
+  characters: 50_000,
+  /** Lexical tokens of a document; the parser stops there. */
   tokens: 2_000,
+  /** Fields and fragments of all operations of a document, a fragment counted at each use. */
+  selections: 2_000,
+  /** The same of a subscription, which runs once for each event. */
+  subscriptionSelections: 500,
+  /** Selections that share one path of the result. Validation compares each of them with each other. */
+  repeats: 100,
   depth: 12,
   aliases: 30,
   directives: 30,
   /** One for each field, times the page size of the lists around it. */
   cost: 10_000,
+  /** Introspection reads no database: so many of its entries cost as much as one field. */
+  introspectionEntriesPerCost: 75,
+  /** Values in the variables of a request, those within a JSON value not counted. */
+  variableValues: 50_000,
   /** Entries of a page, and of `nodes(ids)`. */
   pageSize: 100,
   defaultPageSize: 20,

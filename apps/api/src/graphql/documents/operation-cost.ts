@@ -1,37 +1,73 @@
-import { GraphQLError, type GraphQLSchema } from 'graphql';
-import { fieldExtensionsEstimator, getComplexity, simpleEstimator } from 'graphql-query-complexity';
+import { GraphQLError, type GraphQLSchema, isIntrospectionType, type OperationDefinitionNode } from 'graphql';
+import {
+  type ComplexityEstimator,
+  fieldExtensionsEstimator,
+  getComplexity,
+  simpleEstimator,
+} from 'graphql-query-complexity';
 
+import type { Variables } from './coerce-variables.js';
 import type { ValidDocument } from './document-cache.js';
 import { graphqlLimits } from './graphql-limits.js';
 
-const estimators = [fieldExtensionsEstimator(), simpleEstimator({ defaultComplexity: 1 })];
+/** About how many entries a list of introspection has below one entry of its parent; `types` has all types of the schema. */
+const introspectionLists: Readonly<Record<string, number>> = {
+  fields: 8,
+  args: 3,
+  inputFields: 6,
+  enumValues: 6,
+  possibleTypes: 6,
+  interfaces: 2,
+  directives: 8,
+};
 
-/** Which operation of a document is asked about, with which variables. */
+/** An operation of a valid document, with the variables of one request, which `coerceVariables` has accepted. */
 export interface CostQuestion {
   readonly schema: GraphQLSchema;
-  readonly operationName: string | undefined;
-  readonly variables: Readonly<Record<string, unknown>> | undefined;
+  readonly operation: OperationDefinitionNode;
+  readonly variables: Variables | undefined;
 }
 
 /** Why the operation must not run, or null. Page sizes count as multipliers. */
 export function costProblem(valid: ValidDocument, question: CostQuestion): GraphQLError | null {
-  const { schema, operationName, variables } = question;
   try {
-    const key = operationName ?? '';
-    const known = valid.costVaries ? undefined : valid.costs.get(key);
-    const cost =
-      known ?? getComplexity({ schema, query: valid.document, estimators, ...optional(operationName, variables) });
-    if (!valid.costVaries) valid.costs.set(key, cost);
+    const cost = costOf(valid, question);
     return cost <= graphqlLimits.cost ? null : tooExpensive(cost);
   } catch (error) {
-    return error instanceof GraphQLError ? error : new GraphQLError('The cost of this operation cannot be told');
+    return error instanceof GraphQLError ? error : new GraphQLError('The cost of this operation is not known');
   }
 }
 
-function optional(operationName: CostQuestion['operationName'], variables: CostQuestion['variables']) {
-  return {
-    ...(operationName === undefined ? {} : { operationName }),
-    ...(variables === undefined ? {} : { variables }),
+function costOf(valid: ValidDocument, { schema, operation, variables }: CostQuestion): number {
+  const operationName = operation.name?.value;
+  const compute = () =>
+    getComplexity({
+      schema,
+      query: valid.document,
+      estimators: [
+        introspectionEstimator(schema),
+        fieldExtensionsEstimator(),
+        simpleEstimator({ defaultComplexity: 1 }),
+      ],
+      variables: { ...variables },
+      ...(operationName === undefined ? {} : { operationName }),
+    });
+  // With variables, page sizes and what is included can differ in each request, whatever the text looks like.
+  if ((operation.variableDefinitions ?? []).length > 0) return compute();
+  const key = operationName ?? '';
+  const known = valid.costs.get(key) ?? compute();
+  valid.costs.set(key, known);
+  return known;
+}
+
+function introspectionEstimator(schema: GraphQLSchema): ComplexityEstimator {
+  return ({ type, field, childComplexity }) => {
+    if (field.name === '__schema' || field.name === '__type')
+      return 1 + Math.ceil(childComplexity / graphqlLimits.introspectionEntriesPerCost);
+    if (!isIntrospectionType(type)) return undefined;
+    const isTypes = type.name === '__Schema' && field.name === 'types';
+    const entries = isTypes ? Object.keys(schema.getTypeMap()).length : (introspectionLists[field.name] ?? 1);
+    return 1 + entries * childComplexity;
   };
 }
 

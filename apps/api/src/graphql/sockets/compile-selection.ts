@@ -23,12 +23,14 @@ export type Writer = (value: unknown) => string;
 /** What a selection is compiled against. */
 export interface SelectionSource {
   readonly schema: GraphQLSchema;
-  readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Coerced variables: `@skip` and `@include` are decided now. */
   readonly variables: Readonly<Record<string, unknown>>;
+  /** How many selections may still be visited; `CannotWrite` is thrown below zero. Every possible type of a selection visits it. */
+  readonly budget: { visits: number };
 }
 
-/** The value does not fit its type: GraphQL's own execution must say where. */
+/** The value does not fit its type, or the selection is too large to compile: GraphQL's own execution answers. */
 export class CannotWrite extends Error {}
 
 /**
@@ -73,7 +75,8 @@ function orNull(write: Writer): Writer {
 
 function compileObject(source: SelectionSource, type: GraphQLObjectType, nodes: readonly FieldNode[]): Writer {
   const collected = new Map<string, FieldNode[]>();
-  for (const node of nodes) collect({ source, type, into: collected }, node.selectionSet?.selections ?? []);
+  const spread = new Set<string>();
+  for (const node of nodes) collect({ source, type, into: collected, spread }, node.selectionSet?.selections ?? []);
   const members = [...collected].map(([key, fields]) => compileMember(source, type, { key, fields }));
   return (value) => {
     // Objects only: the types of the schema say so, and property access on anything else gives undefined, which is null.
@@ -108,19 +111,29 @@ interface Collecting {
   readonly source: SelectionSource;
   readonly type: GraphQLObjectType;
   readonly into: Map<string, FieldNode[]>;
+  /** Fragments whose fields are collected; another spread of one adds nothing. */
+  readonly spread: Set<string>;
 }
 
-/** CollectFields of the specification, section 6.3.2. */
+/** CollectFields of the specification, section 6.3.2. Visits each fragment once, else fragments that double each other take exponential time. */
 function collect(collecting: Collecting, selections: readonly SelectionNode[]): void {
-  const { source, type, into } = collecting;
+  const { source, type, into, spread } = collecting;
   for (const selection of selections) {
+    source.budget.visits -= 1;
+    if (source.budget.visits < 0) throw new CannotWrite();
     if (!isIncluded(source, selection)) continue;
     if (selection.kind === Kind.FIELD) {
       const key = selection.alias?.value ?? selection.name.value;
-      into.set(key, [...(into.get(key) ?? []), selection]);
+      const same = into.get(key);
+      if (same === undefined) into.set(key, [selection]);
+      else same.push(selection);
       continue;
     }
-    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : source.fragments[selection.name.value];
+    if (selection.kind === Kind.FRAGMENT_SPREAD) {
+      if (spread.has(selection.name.value)) continue;
+      spread.add(selection.name.value);
+    }
+    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : source.fragments.get(selection.name.value);
     if (fragment === undefined) throw new CannotWrite();
     const condition = fragment.typeCondition === undefined ? type : typeFromAST(source.schema, fragment.typeCondition);
     const applies = condition === type || (isAbstractType(condition) && source.schema.isSubType(condition, type));

@@ -1,187 +1,23 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { NestFactory } from '@nestjs/core';
-import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
-import { execute, type GraphQLSchema, isObjectType, isUnionType, Kind } from 'graphql';
+import { execute, getIntrospectionQuery, getOperationAST, isObjectType, isUnionType, parse } from 'graphql';
 
-import { type FeedItem, type JobEvent, type JobSnapshot, type NewJobEvent } from '#jobs';
-
-import { toJobEventModels } from '../../jobs/to-job-event-model.js';
-import { DocumentCache } from '../documents/document-cache.js';
-import { argsOf, type PreparedOperation } from '../documents/graphql-executor.js';
-import { graphqlResolvers } from '../graphql.module.js';
+import { eventModels as models } from '../../../../../test/harness/event-models.js';
+import { buildTestSchema, type TestSchema } from '../../../../../test/harness/graphql-schema.js';
+import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import type { GraphqlContext } from '../graphql-context.js';
 import { encoderOf } from './event-encoder.js';
 
-const usage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 };
-const call = { id: 'call_1', name: 'calculate', status: 'complete', args: '{"a":"\\u2028\\""}', result: '42' } as const;
-const nodeRun = { nodeRunId: 'j:1', nodeId: 'a', label: 'A', type: 'agent', path: [] };
-const route = {
-  selectedRoute: 'route-1',
-  selectedNodeId: 'b',
-  selectedName: 'B',
-  reasoning: 'because',
-  fallbackUsed: true,
-};
-const bodies: readonly NewJobEvent[] = [
-  { type: 'job-queued', body: { kind: 'chat', threadId: 't', messageId: null, queuePosition: 2 } },
-  { type: 'job-started', body: { epoch: 1 } },
-  { type: 'job-queued', body: { kind: 'workflow', threadId: null, messageId: null, workflowId: 'w' } },
-  {
-    type: 'agent-selected',
-    body: { agent: 'a', version: 2, name: 'Ada', slug: 'ada', reasoning: '', fallback: false },
-  },
-  { type: 'round-started', body: { round: 1, model: 'm' } },
-  { type: 'round-started', body: { round: 1, model: 'm', nodeId: 'a' } },
-  { type: 'text-delta', body: { round: 1, offset: 0, text: 'Grüße 🌍 "\n\u2028' } },
-  { type: 'reasoning-delta', body: { round: 1, offset: 0, text: '' } },
-  { type: 'text-delta', body: { round: 2, text: 'aside', nodeId: 'a', branchId: 'b' } },
-  { type: 'reasoning-delta', body: { round: 2, offset: 3, text: 'why', nodeId: 'a' } },
-  { type: 'round-restarted', body: { round: 1, reason: 'x', contentLength: 0, reasoningLength: 0 } },
-  { type: 'round-finished', body: { round: 1, finishReason: 'stop', usage, toolCallIds: ['call_1'] } },
-  { type: 'tool-call', body: { round: 1, internalStatus: 'pending', call: { ...call, status: 'pending' } } },
-  { type: 'tool-call-updated', body: { round: 1, internalStatus: 'completed', call, nodeId: 'a' } },
-  {
-    type: 'tool-call-updated',
-    body: { round: 1, internalStatus: 'error', call: { ...call, status: 'error', error: 'no' } },
-  },
-  { type: 'tool-progress', body: { callId: 'call_1', seqInCall: 1, progress: 0.5, total: 2, message: 'half' } },
-  { type: 'tool-progress', body: { callId: 'call_1', seqInCall: 2 } },
-  {
-    type: 'interrupt-opened',
-    body: {
-      interruptId: 'i',
-      kind: 'tool_approval',
-      callId: 'call_1',
-      title: 'Run it',
-      expiresAt: 1_700_000_000_000,
-      request: { tool: 'it', list: [1, null] },
-    },
-  },
-  {
-    type: 'interrupt-opened',
-    body: { interruptId: 'i', kind: 'human_input', nodeId: 'n', title: 'Go?', expiresAt: null, request: {} },
-  },
-  { type: 'interrupt-reminder', body: { interruptId: 'i', kind: 'client_tool', title: 't', expiresAt: 5 } },
-  {
-    type: 'interrupt-resolved',
-    body: { interruptId: 'i', outcome: 'approved', decidedBy: 'user:u', decidedAt: 1_700_000_000_000 },
-  },
-  { type: 'interrupt-resolved', body: { interruptId: 'i', outcome: 'expired', decidedAt: 5 } },
-  { type: 'job-waiting', body: { interruptIds: ['i'] } },
-  { type: 'job-requeued', body: { reason: 'x' } },
-  { type: 'node-started', body: nodeRun },
-  { type: 'node-started', body: { ...nodeRun, path: ['sf', 'loop'], iteration: 2 } },
-  { type: 'node-finished', body: { ...nodeRun, status: 'completed', output: 'o', tokenCount: 3, route } },
-  {
-    type: 'node-finished',
-    body: { ...nodeRun, status: 'error', output: '', error: { code: 'TIMEOUT', message: 'late' } },
-  },
-  { type: 'branch-started', body: { nodeId: 'p', branchId: 'b', label: 'B' } },
-  { type: 'branch-finished', body: { nodeId: 'p', branchId: 'b', label: 'B', status: 'completed', output: 'o' } },
-  {
-    type: 'branch-finished',
-    body: { nodeId: 'p', branchId: 'b', label: 'B', status: 'error', output: '', error: 'late' },
-  },
-  {
-    type: 'route-selected',
-    body: { nodeId: 'r', routeId: 'route-1', name: 'Sales', reasoning: 'money', fallbackUsed: false },
-  },
-  { type: 'loop-iteration', body: { nodeId: 'l', iteration: 1, maxIterations: 10 } },
-  { type: 'warning', body: { code: 'c', text: 't' } },
-  { type: 'warning', body: { code: 'c', text: 't', nodeId: 'a' } },
-  { type: 'job-cancel-requested', body: { by: 'system', reason: 'x' } },
-  {
-    type: 'job-finished',
-    body: {
-      status: 'failed',
-      reason: 'x',
-      error: { code: 'c', message: 'm' },
-      content_length: 1,
-      usage,
-      durationMs: 1,
-      toolCalls: 1,
-      rounds: 1,
-    },
-  },
-];
-const snapshot = {
-  ...{
-    jobId: 'j',
-    kind: 'chat',
-    status: 'running',
-    seq: 7,
-    ended: false,
-    attempt: 0,
-    threadId: null,
-    messageId: null,
-    model: 'm',
-  },
-  ...{
-    startedAt: 0,
-    completedAt: null,
-    error: null,
-    reason: null,
-    content: 'c',
-    reasoning: 'r',
-    usage: { promptTokens: 1, completionTokens: 1, estimated: false },
-  },
-  rounds: [
-    {
-      ...{ number: 1, text: 'c', reasoning: '', finishReason: 'stop' },
-      usage: { promptTokens: 1, completionTokens: 1, estimated: false },
-    },
-  ],
-  calls: [
-    {
-      ...{ round: 1, ordinal: 1, callId: 'x', name: 'n', arguments: '{}', status: 'completed', result: 'ok' },
-      ...{ error: null, byClient: false },
-    },
-  ],
-  interrupts: [
-    { id: 'i', kind: 'client_tool', callId: 'x', nodeId: null, title: 't', request: { a: [1] }, expiresAt: 5 },
-  ],
-} as const satisfies JobSnapshot;
-const items: readonly FeedItem[] = [
-  { type: 'snapshot', snapshot, reset: true },
-  {
-    type: 'events',
-    events: bodies.map((body, i): JobEvent => ({
-      ...body,
-      seq: i + 1,
-      jobId: 'j',
-      at: 1_700_000_000_000 + i,
-      attempt: 0,
-    })),
-  },
-];
-const models = items.flatMap(toJobEventModels);
-
-let schema: GraphQLSchema;
-let cache: DocumentCache;
+let test: TestSchema;
 
 beforeAll(async () => {
-  const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: false });
-  schema = await app.get(GraphQLSchemaFactory).create([...graphqlResolvers]);
-  cache = new DocumentCache(schema);
-  await app.close();
+  test = await buildTestSchema();
 });
 
-function prepare(query: string, variables: Record<string, unknown>): PreparedOperation {
-  const valid = cache.get(query);
-  if (!('document' in valid)) throw new Error(valid[0]?.message);
-  const [operation] = valid.document.definitions;
-  if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('the operation comes first');
-  return {
-    schema,
-    valid,
-    document: valid.document,
-    operation,
-    request: { query, operationName: undefined, variables },
-  };
-}
+const prepare = (query: string, variables: Record<string, unknown>) => test.prepare(query, variables);
 
 /** Everything of every member of the union. */
 function wholeSelection(): string {
+  const { schema } = test;
   const union = schema.getType('JobEvent');
   if (!isUnionType(union)) throw new Error('JobEvent is a union');
   const parts = union.getTypes().map((type) => {
@@ -207,7 +43,26 @@ const documents = () => [
   'subscription($jobId: ID!) { jobEvents(jobId: $jobId) { ... on ToolCallEvent { toolCall { name } } ... on ToolCallUpdatedEvent { toolCall { status } toolCall { result error } } } }',
 ];
 
-describe('a compiled selection', () => {
+async function executed(prepared: PreparedOperation, model: object): Promise<string> {
+  // Plain data needs no context.
+  const result = await execute({ ...argsOf(prepared, {} as GraphqlContext), rootValue: { jobEvents: model } });
+  expect(result.errors).toBeUndefined();
+  return JSON.stringify(result);
+}
+
+describe('a schema', () => {
+  it('can be introspected in full within the cost of one operation', () => {
+    const options = {
+      inputValueDeprecation: true,
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+    };
+    expect(prepare(getIntrospectionQuery(options), {}).valid.introspects).toBe(true);
+  });
+});
+
+describe('the encoder of a subscription', () => {
   it('writes what execution gives, for every event and selection', async () => {
     const variables = { jobId: 'j', no: false, yes: true };
     const limited = wholeSelection().replaceAll(/\w+_\w+: /g, '');
@@ -219,11 +74,7 @@ describe('a compiled selection', () => {
     ]) {
       const prepared = prepare(query, variables);
       const encoder = encoderOf(prepared);
-      for (const model of models) {
-        const executed = await execute({ ...argsOf(prepared, {} as GraphqlContext), rootValue: { jobEvents: model } }); // plain data needs no context
-        expect(executed.errors).toBeUndefined();
-        expect(encoder?.encode(model)).toBe(JSON.stringify(executed));
-      }
+      for (const model of models) expect(encoder?.encode(model)).toBe(await executed(prepared, model));
     }
   });
 
@@ -232,11 +83,54 @@ describe('a compiled selection', () => {
     expect(encoderOf(prepare(query, { jobId: 'a' }))).toBe(encoderOf(prepare(query, { jobId: 'b' })));
   });
 
-  it('is not shared when variables choose what is shown', () => {
+  it('is not shared by viewers whose variables choose fields', () => {
     const query = documents()[3] ?? '';
     const one = encoderOf(prepare(query, { jobId: 'j', no: true, yes: true }));
     const other = encoderOf(prepare(query, { jobId: 'j', no: false, yes: false }));
     expect(one?.encode(models[4] ?? {})).not.toBe(other?.encode(models[4] ?? {}));
+  });
+
+  it.each([
+    ['a space after the @', 'seq @ include(if: $show)', ''],
+    ['a comment after the @', 'seq @#\ninclude(if: $show)', ''],
+    ['a fragment', '...F', 'fragment F on JobEventEntry { seq @ skip(if: $show) }'],
+    ['a fragment named __proto__', '...__proto__', 'fragment __proto__ on JobEventEntry { seq @ skip(if: $show) }'],
+    ['an inline fragment', '... @ include(if: $show) { ...F }', 'fragment F on JobEventEntry { seq }'],
+  ])('writes each viewer the fields of its own variables with %s', async (_, selection, fragments) => {
+    const query = `subscription($show: Boolean!) { jobEvents(jobId: "j") { __typename ... on JobEventEntry { ${selection} } } } ${fragments}`;
+    const model = models.at(-1) ?? {};
+    for (const show of [true, false, true]) {
+      const prepared = prepare(query, { show });
+      expect(encoderOf(prepared)?.encode(model)).toBe(await executed(prepared, model));
+    }
+  });
+
+  it('is kept for the 16 latest choices of variables', () => {
+    const flags = Array.from({ length: 5 }, (_, i) => `$v${i}: Boolean!`).join(' ');
+    const names = ['seq', 'at', 'attempt', '__typename', 'x: seq'];
+    const fields = names.map((name, i) => `${name} @include(if: $v${i})`).join(' ');
+    const query = `subscription(${flags}) { jobEvents(jobId: "j") { ... on JobEventEntry { ${fields} } } }`;
+    const choice = (bits: number) => Object.fromEntries(names.map((_, i) => [`v${i}`, (bits & (1 << i)) !== 0]));
+    for (let bits = 0; bits < 32; bits += 1) encoderOf(prepare(query, choice(bits)));
+    expect(prepare(query, choice(31)).valid.derived.size).toBe(16);
+    expect(encoderOf(prepare(query, choice(31)))).toBe(encoderOf(prepare(query, choice(31))));
+  });
+
+  it('visits each fragment once, however often fragments spread each other', async () => {
+    const doubling = Array.from({ length: 50 }, (_, i) => `fragment F${i} on JobEvent { ...F${i + 1} ...F${i + 1} }`);
+    const last = 'fragment F50 on JobEvent { ... on JobEventEntry { seq } }';
+    // Limits refuse this document; the compiler does not depend on them.
+    const document = parse(`subscription { jobEvents(jobId: "j") { ...F0 } } ${doubling.join(' ')} ${last}`);
+    const small = prepare('subscription { jobEvents(jobId: "j") { __typename } }', {});
+    const operation = getOperationAST(document) ?? small.operation;
+    const prepared = { ...small, document, operation, valid: { ...small.valid, document, derived: new Map() } };
+    for (const model of models) expect(encoderOf(prepared)?.encode(model)).toBe(await executed(prepared, model));
+  });
+
+  it('leaves a selection to execution that is too large to compile', () => {
+    const fragments = Array.from({ length: 95 }, () => '... on JobEventEntry { seq at attempt }').join(' ');
+    const prepared = prepare(`subscription { jobEvents(jobId: "j") { ${fragments} } }`, {});
+    expect(encoderOf(prepared)).toBeNull();
   });
 
   it('gives the same text for the same event, written once', () => {
@@ -246,7 +140,7 @@ describe('a compiled selection', () => {
     expect(encoder?.encode(model)).toBe(text);
   });
 
-  it('leaves to execution what does not fit its type', () => {
+  it('leaves an event to execution that does not fit its type', () => {
     const encoder = encoderOf(prepare(documents()[1] ?? '', { jobId: 'j' }));
     expect(encoder?.encode({ __typename: 'TextDeltaEvent', seq: null })).toBeNull();
     expect(encoder?.encode({ __typename: 'Unheard' })).toBeNull();

@@ -1,16 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, type GraphQLError } from 'graphql';
+import {
+  createSourceEventStream,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLError,
+  OperationTypeNode,
+} from 'graphql';
 import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
 
 import { AppError, Config, LOGGER, type Logger, newId, systemClock } from '#platform';
 
 import { rateLimited } from '../../errors/http.errors.js';
 import { ContextFactory } from '../context-factory.js';
-import { argsOf, GraphqlExecutor, type PreparedOperation } from '../documents/graphql-executor.js';
+import { GraphqlExecutor } from '../documents/graphql-executor.js';
+import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import type { GraphqlContext } from '../graphql-context.js';
 import { toPublicError, toRequestError } from '../to-public-error.js';
 import { connectionCredentials } from './connection-credentials.js';
-import { encoderOf } from './event-encoder.js';
+import { encoderOf, type EventEncoder } from './event-encoder.js';
 import { SocketOutlet } from './socket-outlet.js';
 import { SocketSeats } from './socket-seats.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
@@ -21,6 +28,8 @@ type SocketContext = Context<Record<string, unknown>, SocketSession>;
 interface Running {
   readonly prepared: PreparedOperation;
   readonly context: GraphqlContext;
+  /** Null: not a subscription, or one whose events only GraphQL's own execution can write. */
+  readonly encoder: EventEncoder | null;
 }
 
 /** graphql-ws and graphql-js type the same object a little differently. */
@@ -58,7 +67,7 @@ export class SocketProtocol {
         extra.leave?.();
       },
       onSubscribe: (context, _, payload) => this.prepare(context, payload),
-      execute: (args) => this.executor.runArgs(args),
+      execute: (args) => this.execute(args),
       subscribe: (args) => this.subscribe(args),
       onOperation: (...[context, id, , args, result]) => this.operate(context, { id, args, result }),
       onNext: (...[, , , args, result]) => this.toPublic(this.requestIdOf(args), result),
@@ -97,17 +106,29 @@ export class SocketProtocol {
     if (Object.keys(subscriptions).length > maxOperations)
       return [toRequestError(rateLimited(retryAfterSeconds, maxOperations))];
     const { query, operationName, variables } = payload;
-    const prepared = this.executor.prepare({
-      query,
-      operationName: operationName ?? undefined,
-      variables: variables ?? undefined,
-    });
-    if (!('operation' in prepared)) return prepared;
-    const close = closeFor.bind(undefined, extra.socket);
-    const context = this.contexts.make(who, { requestId: newId(), close });
-    const args = argsOf(prepared, context);
-    this.running.set(args, { prepared, context });
-    return args;
+    const request = { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
+    const { userId } = who.identity;
+    try {
+      const prepared = await this.executor.prepare(request, userId);
+      if (!('operation' in prepared)) return prepared;
+      const isLive = prepared.operation.operation === OperationTypeNode.SUBSCRIPTION;
+      const encoder = isLive ? await this.executor.within(userId, () => encoderOf(prepared)) : null;
+      const close = closeFor.bind(undefined, extra.socket);
+      const context = this.contexts.make(who, { requestId: newId(), close });
+      const args = argsOf(prepared, context);
+      this.running.set(args, { prepared, context, encoder });
+      return args;
+    } catch (error) {
+      return [toRequestError(error)];
+    }
+  }
+
+  private async execute(args: ExecutionArgs): Promise<ExecutionResult> {
+    const running = this.running.get(args);
+    if (running === undefined) throw new Error('only operations that were prepared are executed');
+    return this.executor
+      .runArgs(running.prepared, args)
+      .catch((error: unknown) => ({ errors: [toRequestError(error)] }));
   }
 
   /** The source of events; `operate` wraps it before anything is read from it. */
@@ -133,7 +154,6 @@ export class SocketProtocol {
     return new SubscriptionRun({
       ...running,
       source,
-      encoder: encoderOf(running.prepared),
       outlet: {
         next: (text) => {
           socket.write(`${before}${text}}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { PreparedOperation } from '../documents/graphql-executor.js';
+import type { PreparedOperation } from '../documents/prepare-operation.js';
 import { GraphqlContext } from '../graphql-context.js';
 import { SubscriptionRun } from './subscription-run.js';
 

@@ -1,6 +1,6 @@
-import { execute, type ExecutionResult, Kind } from 'graphql';
+import { execute, type ExecutionResult } from 'graphql';
 
-import { argsOf, type PreparedOperation } from '../documents/graphql-executor.js';
+import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import type { GraphqlContext } from '../graphql-context.js';
 import type { EventEncoder } from './event-encoder.js';
 
@@ -91,8 +91,9 @@ export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
 
   private async executeOn(event: object): Promise<string> {
     const { prepared, context, outlet } = this.init;
-    const [root] = prepared.operation.selectionSet.selections;
-    const name = root?.kind === Kind.FIELD ? root.name.value : '';
-    return outlet.toText(await execute({ ...argsOf(prepared, context), rootValue: { [name]: event } }));
+    // The one root field may stand behind a fragment: whichever it is reads the event.
+    const fields = Object.keys(prepared.schema.getSubscriptionType()?.getFields() ?? {});
+    const rootValue = Object.fromEntries(fields.map((field) => [field, event]));
+    return outlet.toText(await execute({ ...argsOf(prepared, context), rootValue }));
   }
 }

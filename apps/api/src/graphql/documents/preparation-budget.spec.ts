@@ -1,0 +1,63 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ManualClock } from '#platform';
+
+import { PreparationBudget } from './preparation-budget.js';
+
+let clock: ManualClock;
+let budget: PreparationBudget;
+let done: string[];
+
+beforeEach(() => {
+  clock = new ManualClock();
+  budget = new PreparationBudget(clock);
+  done = [];
+});
+
+/** Work that takes `ms` of the process. */
+const work = (name: string, ms: number) => () => {
+  clock.advance(ms);
+  done.push(name);
+  return name;
+};
+
+describe('PreparationBudget', () => {
+  it('runs work at once until its user has taken 100 ms, then as time comes back', async () => {
+    const results = [1, 2, 3, 4].map((i) => budget.run('a', work(`a${i}`, 60)));
+    expect(done).toEqual(['a1', 'a2']);
+    clock.advance(210);
+    expect(await results[2]).toBe('a3');
+    expect(done).toEqual(['a1', 'a2', 'a3']);
+    clock.advance(700);
+    await results[3];
+    expect(done).toEqual(['a1', 'a2', 'a3', 'a4']);
+  });
+
+  it('lets other users run while one waits', () => {
+    for (let i = 0; i < 4; i += 1) void budget.run('a', work('a', 60));
+    expect(budget.run('b', work('b', 1))).toBe('b');
+    expect(done).toEqual(['a', 'a', 'b']);
+  });
+
+  it('charges nothing for work that takes no time', () => {
+    for (let i = 0; i < 10_000; i += 1) void budget.run('a', work('a', 0));
+    expect(done).toHaveLength(10_000);
+  });
+
+  it('refuses more than 50 requests of a user that wait', async () => {
+    for (let i = 0; i < 52; i += 1) void budget.run('a', work('a', 60));
+    await expect(budget.run('a', work('a', 60))).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+
+  it('charges work that fails', async () => {
+    const fail = () => {
+      clock.advance(120);
+      throw new Error('broken');
+    };
+    expect(() => budget.run('a', fail)).toThrow('broken');
+    const next = budget.run('a', work('a', 1));
+    expect(done).toEqual([]);
+    clock.advance(300);
+    expect(await next).toBe('a');
+  });
+});

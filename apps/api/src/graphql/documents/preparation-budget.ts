@@ -1,0 +1,96 @@
+import type { Clock } from '#platform';
+
+import { rateLimited } from '../../errors/http.errors.js';
+
+/** Time that one user may take of this process at once, in ms, */
+const burstMs = 100;
+/** and what is added to it each second: a tenth of one processor. */
+const msPerSecond = 100;
+/** Work that is done sooner costs nothing: every known document is. */
+const freeMs = 0.5;
+const maxWaiting = 50;
+const maxUsers = 10_000;
+const retryAfterSeconds = 1;
+
+interface Account {
+  leftMs: number;
+  at: number;
+  /** Requests that wait for time, in order. */
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * Shares the time in which this process can do nothing else: reading documents, their cost, introspection, compilation. All of them are
+ * bounded, but a user may send many at once. Within the burst work starts immediately; beyond it, it waits until the
+ * user has time again, and the requests of others run in between.
+ */
+export class PreparationBudget {
+  private readonly accounts = new Map<string, Account>();
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Runs `work`, at once where the user has time left. Rejects with `rate_limited` when 50 requests of the user wait already. */
+  run<T>(userId: string, work: () => T | Promise<T>): T | Promise<T> {
+    const account = this.accountOf(userId);
+    if (account.leftMs > 0 && account.waiting.length === 0) return this.measure(account, work);
+    if (account.waiting.length >= maxWaiting) return Promise.reject(rateLimited(retryAfterSeconds, maxWaiting));
+    return new Promise((resolve, reject) => {
+      account.waiting.push(() => {
+        try {
+          resolve(this.measure(account, work));
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      });
+      if (account.waiting.length === 1) this.schedule(account);
+    });
+  }
+
+  private measure<T>(account: Account, work: () => T): T {
+    const began = this.clock.monotonic();
+    try {
+      return work();
+    } finally {
+      const tookMs = this.clock.monotonic() - began;
+      if (tookMs > freeMs) account.leftMs -= tookMs;
+    }
+  }
+
+  /** Runs the first request that waits as soon as the user has time, then the next one after it. */
+  private schedule(account: Account): void {
+    this.refill(account);
+    const waitMs = account.leftMs > 0 ? 0 : (-account.leftMs / msPerSecond) * 1_000 + 1;
+    this.clock.after(waitMs, () => {
+      this.refill(account);
+      if (account.leftMs > 0) account.waiting.shift()?.();
+      if (account.waiting.length > 0) this.schedule(account);
+    });
+  }
+
+  private accountOf(userId: string): Account {
+    const known = this.accounts.get(userId);
+    if (known !== undefined) {
+      this.refill(known);
+      return known;
+    }
+    const account: Account = { leftMs: burstMs, at: this.clock.monotonic(), waiting: [] };
+    this.accounts.set(userId, account);
+    if (this.accounts.size > maxUsers) this.forgetOne(userId);
+    return account;
+  }
+
+  /** The oldest account without waiting requests. */
+  private forgetOne(except: string): void {
+    for (const [userId, { waiting }] of this.accounts) {
+      if (userId === except || waiting.length > 0) continue;
+      this.accounts.delete(userId);
+      return;
+    }
+  }
+
+  private refill(account: Account): void {
+    const now = this.clock.monotonic();
+    account.leftMs = Math.min(burstMs, account.leftMs + ((now - account.at) / 1_000) * msPerSecond);
+    account.at = now;
+  }
+}
