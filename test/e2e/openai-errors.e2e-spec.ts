@@ -197,18 +197,34 @@ describe('limits', () => {
   it('of jobs in a workspace end with 503', async () => {
     const { owner, door } = await stage.tenant('full');
     await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
-      client.query('UPDATE workspace SET max_jobs = 1'),
+      client.query(`UPDATE workspace SET max_jobs = 1, when_full = 'reject'`),
     );
-    stage.model.enqueue(toolCallReply([ask('call_full', 'Rome')]));
-    expect((await door.ask(withTools([user('hi')]))).status).toBe(200);
+    const before = createGate();
+    stage.model.enqueue({ ...textReply(['one']), before });
+    const count = stage.model.requests.length;
+    const open = door.open(plain('hi'));
+    await stage.model.request(count + 1);
     const reply = await door.ask(plain('hi'));
+    const rule = 'this workspace runs at most 1 jobs at once (maxJobs)';
+    const message = `Server busy, try again later: ${rule}. An owner or admin of the workspace can raise it.`;
     expect([reply.status, reply.json]).toEqual([
       503,
-      {
-        error: { message: 'Server busy, try again later', type: 'server_error', param: null, code: 'server_busy' },
-      },
+      { error: { message, type: 'server_error', param: null, code: 'server_busy' } },
     ]);
     expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+    before.open();
+    expect((await open.over).status).toBe(200);
+  });
+
+  it('of running jobs accept requests of a client that leaves its runs paused and never continues', async () => {
+    const { owner, door } = await stage.tenant('paused');
+    await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
+      client.query(`UPDATE workspace SET max_jobs = 1, max_jobs_per_user = 1, when_full = 'reject'`),
+    );
+    for (let i = 0; i < 8; i++) {
+      stage.model.enqueue(toolCallReply([ask(`call_paused_${i}`, 'Rome')]));
+      expect((await door.ask(withTools([user('hi')]))).status).toBe(200);
+    }
   });
 
   it('of time give a client its answer later, by its key', async () => {

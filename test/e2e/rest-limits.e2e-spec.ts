@@ -96,17 +96,50 @@ describe('starts a minute', () => {
 });
 
 describe('caps of a workspace', () => {
-  it('refuse what is over them, and store nothing of it', async () => {
+  it('refuse a start over them where the workspace wants that, store nothing of it and name the limit', async () => {
     const { owner, start } = await open({}, false);
     const { workspaceId } = owner.principal;
     await idle.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query('UPDATE workspace SET max_jobs_per_user = 2 WHERE id = $1', [workspaceId]),
+      client.query(`UPDATE workspace SET max_jobs_per_user = 2, when_full = 'reject' WHERE id = $1`, [workspaceId]),
     );
     const replies = await Promise.all(Array.from({ length: 8 }, (_, i) => start(`cap-${i}`)));
     expect(replies.map(({ status }) => status).sort()).toEqual([202, 202, 503, 503, 503, 503, 503, 503]);
     const refused = replies.find(({ status }) => status === 503);
-    expect(refused?.body).toMatchObject({ error: 'Server busy, try again later', code: 'job_limit_reached' });
+    const rule = 'a user runs at most 2 jobs at once (maxJobsPerUser)';
+    expect(refused?.body).toMatchObject({
+      error: `Server busy, try again later: ${rule}. An owner or admin of the workspace can raise it.`,
+      code: 'job_limit_reached',
+      limit: { name: 'maxJobsPerUser', value: 2, raisedBy: 'workspace_admin' },
+    });
     expect(refused?.headers.get('retry-after')).toBe('5');
+  });
+});
+
+describe('500 parallel starts of one user', () => {
+  it('are all accepted and all complete, with no more running than the caps of the workspace allow', async () => {
+    const { owner, start } = await open({});
+    const { workspaceId } = owner.principal;
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query('UPDATE workspace SET max_jobs = DEFAULT, max_jobs_per_user = DEFAULT WHERE id = $1', [workspaceId]),
+    );
+    for (let i = 0; i < 500; i++) model.enqueue(textReply(['ok']));
+    const replies = await Promise.all(Array.from({ length: 500 }, (_, i) => start(`many-${i}`)));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([202]));
+    let most = 0;
+    const ended = await eventually('all have ended', async () => {
+      const [row] = await database.postgres.readInWorkspace<{ running: number; unfinished: number }>(workspaceId, {
+        text: `SELECT count(*) FILTER (WHERE status = 'running')::int AS running,
+                 count(*) FILTER (WHERE finished_at IS NULL)::int AS unfinished FROM job`,
+      });
+      most = Math.max(most, row?.running ?? 0);
+      return row?.unfinished === 0 ? true : undefined;
+    });
+    expect(ended).toBe(true);
+    const states = await database.postgres.readInWorkspace<{ status: string; jobs: number }>(workspaceId, {
+      text: 'SELECT status, count(*)::int AS jobs FROM job GROUP BY status',
+    });
+    expect(states).toEqual([{ status: 'completed', jobs: 500 }]);
+    expect(most).toBeLessThanOrEqual(5);
   });
 });
 

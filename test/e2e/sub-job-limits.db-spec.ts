@@ -147,17 +147,21 @@ describe('jobs below jobs', () => {
     await stage.offer(name, untilAsked, ['start -> q']);
     const cap = (jobs: number) =>
       stage.database.postgres.withWorkspaceSql(stage.people.owner.workspaceId, (client) =>
-        client.query('UPDATE workspace SET max_jobs_per_user = $1', [jobs]),
+        client.query(`UPDATE workspace SET max_jobs_per_user = $1, when_full = 'reject'`, [jobs]),
       );
     const [unfinished] = await stage.rows<{ jobs: number }>(
-      `SELECT count(*)::int AS jobs FROM job WHERE status IN ('queued', 'running', 'waiting')`,
+      `SELECT count(*)::int AS jobs FROM job WHERE status = 'running' OR status = 'queued' AND NOT in_line`,
     );
     await cap((unfinished?.jobs ?? 0) + 1);
     stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('later'));
     const jobId = await chat(stage, line, `workflow.${name}`);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'later' });
     await cap(1000);
-    expect(toolTexts(stage, line)).toEqual([`Error executing tool "workflow.${name}": Server busy, try again later`]);
+    expect(toolTexts(stage, line)).toEqual([
+      expect.stringContaining(
+        `Error executing tool "workflow.${name}": Server busy, try again later: a user runs at most`,
+      ),
+    ]);
   });
 });
 

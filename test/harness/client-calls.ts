@@ -144,7 +144,9 @@ async function layOut(
   const { workspaceId } = principal;
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, jobId));
-  const [job] = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
+  const {
+    claimed: [job],
+  } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
   if (job === undefined) throw new Error('the job is not to be had');
   const { count = 1, effect = 'once' } = wishes;
   const calls = Array.from({ length: count }, (_, i) => ({ ...call, ordinal: i + 1, callId: `call_${i + 1}`, effect }));

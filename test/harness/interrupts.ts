@@ -29,7 +29,9 @@ export async function layOutWaitingJob(
   const { workspaceId, userId: createdBy } = principal;
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, { jobId, threadRef }));
-  const [job] = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
+  const {
+    claimed: [job],
+  } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
   if (job?.threadId == null) throw new Error('the job is not to be had');
   const [written] = await app.get(EventLogRepository).commit([writeOf(job, 1, { rows: [newCallRow(job, 1, call)] })]);
   if (written instanceof Error) throw written;

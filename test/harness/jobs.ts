@@ -79,9 +79,11 @@ export async function openTestJobs(
     request,
     start: (count) => Promise.all(Array.from({ length: count }, () => app.get(JobStarter).start(request()))),
     claim: async (jobId, owner = 'a worker') => {
-      const [job] = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], owner);
-      if (job === undefined) throw new Error(`job ${jobId} is not to be had`);
-      return job;
+      for (;;) {
+        const { claimed, deferred } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], owner);
+        if (claimed[0] !== undefined) return claimed[0];
+        if (deferred.length === 0) throw new Error(`job ${jobId} is not to be had`);
+      }
     },
     expire: async (jobId) => {
       await rows(`UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`, [jobId]);

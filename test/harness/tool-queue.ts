@@ -207,7 +207,9 @@ export async function sendCalls(
   names: readonly string[],
 ): Promise<readonly SentCall[]> {
   const { jobId } = await app.get(JobStarter).start(requestOf(workspaceId));
-  const [job] = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'the test');
+  const {
+    claimed: [job],
+  } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'the test');
   if (job === undefined) throw new Error('the job is not to be had');
   const calls = names.map((name, i) => ({
     id: newId(),

@@ -52,7 +52,7 @@ function remedyFor(code: string, connection: Connection | undefined): string | u
     case 'rate_limited':
       return 'Try again in a while.';
     case 'job_limit_reached':
-      return 'You have as many unfinished jobs as you may have; those that wait for somebody count, too. `nightshift jobs --status queued,running,waiting` shows them, `nightshift cancel JOB` ends one.';
+      return '`nightshift jobs --status queued,running,waiting` shows the unfinished jobs, `nightshift cancel JOB` ends one.';
     default:
       return undefined;
   }

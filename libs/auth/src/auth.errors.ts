@@ -58,6 +58,12 @@ export function invalidInput(field: string, message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }
 
+/** A workspace sets its caps below the ceilings of the operator. */
+export function aboveCeiling(field: string, setting: string, ceiling: number): AppError {
+  const message = `${field} can be ${ceiling} at most on this server (${setting}). The operator of this server can raise it.`;
+  return new AppError({ code: 'bad_request', message, field });
+}
+
 /** A workspace is never left without an owner. */
 export function lastOwner(): AppError {
   return new AppError({

@@ -107,5 +107,6 @@ export {
   type StartedJob,
   type StartRequest,
   type WhenBusy,
+  type WhenFull,
   whenBusyChoices,
 } from './start/start-request.js';

@@ -12,13 +12,55 @@ export const threadBusy = () =>
 export const messageIdTaken = () =>
   new AppError({ code: 'conflict', message: 'This message id is already used in the thread', field: 'messageId' });
 
-export const jobLimitReached = () =>
-  new AppError({
+/** Whose jobs a limit counts. */
+export type LimitScope = 'user' | 'workspace';
+
+/** A limit that a start has reached, as clients read it beside the message. */
+export interface ReachedLimit {
+  readonly name: 'maxJobs' | 'maxJobsPerUser' | 'MAX_UNFINISHED_JOBS' | 'MAX_UNFINISHED_JOBS_PER_USER';
+  readonly value: number;
+  /** Who can raise it. */
+  readonly raisedBy: 'workspace_admin' | 'operator';
+}
+
+/** Too many jobs run, and the workspace refuses starts then (`whenFull: reject`). */
+export const runningLimitReached = (scope: LimitScope, value: number) =>
+  scope === 'user'
+    ? limitReached(
+        { name: 'maxJobsPerUser', value, raisedBy: 'workspace_admin' },
+        `a user runs at most ${value} jobs at once`,
+      )
+    : limitReached(
+        { name: 'maxJobs', value, raisedBy: 'workspace_admin' },
+        `this workspace runs at most ${value} jobs at once`,
+      );
+
+/** Too many jobs are stored that have not ended. */
+export const storedLimitReached = (scope: LimitScope, value: number) =>
+  scope === 'user'
+    ? limitReached(
+        { name: 'MAX_UNFINISHED_JOBS_PER_USER', value, raisedBy: 'operator' },
+        `a user has at most ${value} unfinished jobs in a workspace`,
+      )
+    : limitReached(
+        { name: 'MAX_UNFINISHED_JOBS', value, raisedBy: 'operator' },
+        `a workspace has at most ${value} unfinished jobs`,
+      );
+
+const raisers: Readonly<Record<ReachedLimit['raisedBy'], string>> = {
+  workspace_admin: 'An owner or admin of the workspace can raise it',
+  operator: 'The operator of this server can raise it',
+};
+
+function limitReached(limit: ReachedLimit, rule: string): AppError {
+  return new AppError({
     code: 'job_limit_reached',
-    message: 'Server busy, try again later',
+    message: `Server busy, try again later: ${rule} (${limit.name}). ${raisers[limit.raisedBy]}.`,
     retryable: true,
     retryAfterSeconds: 5,
+    details: { limit },
   });
+}
 
 export const idempotencyKeyMismatch = () =>
   new AppError({

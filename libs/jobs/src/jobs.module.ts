@@ -4,6 +4,8 @@ import { AmendRepository } from './amend/amend.repository.js';
 import { JobAmender } from './amend/job-amender.js';
 import { CancelRepository } from './cancel/cancel.repository.js';
 import { JobStopper } from './cancel/job-stopper.js';
+import { FreedCapacity } from './capacity/freed-capacity.js';
+import { FreedCapacityRepository } from './capacity/freed-capacity.repository.js';
 import { Doorbell } from './doorbell/doorbell.js';
 import { DoorbellRepository } from './doorbell/doorbell.repository.js';
 import { EventFeed } from './events/event-feed.js';
@@ -57,6 +59,8 @@ const shared = [
   EventLog,
   EventLogRepository,
   FeedRepository,
+  FreedCapacity,
+  FreedCapacityRepository,
   InterruptSettler,
   InterruptsRepository,
   InterruptTimers,

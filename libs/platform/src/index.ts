@@ -31,7 +31,7 @@ export { Metrics } from './metrics/metrics.js';
 export { asAnswerable, isPassing } from './postgres/availability.js';
 export { DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlClient, SqlStatement } from './postgres/sql-client.js';
-export { LastStatement, Postgres, type PostgresOptions } from './postgres/postgres.js';
+export { LastStatements, Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { dataDirSecret } from './postgres/data-secret.js';
 export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
 export { EmbeddedPostgres } from './postgres/embedded-postgres.js';

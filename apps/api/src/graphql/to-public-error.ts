@@ -52,6 +52,7 @@ function extensionsOf(error: AppError): Record<string, unknown> {
     reason: error.code,
     ...(error.field === undefined ? {} : { field: error.field }),
     ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
+    ...(error.details['limit'] === undefined ? {} : { limit: error.details['limit'] }),
   };
 }
 

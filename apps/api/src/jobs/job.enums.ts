@@ -1,6 +1,6 @@
 import { registerEnumType } from '@nestjs/graphql';
 
-import type { JobKind, JobStatus, NodeRunStatus, WhenBusy } from '#jobs';
+import type { JobKind, JobStatus, NodeRunStatus, WhenBusy, WhenFull } from '#jobs';
 import type { ToolCallStatus } from '#tools';
 
 /** GraphQL's names of job statuses. */
@@ -55,6 +55,21 @@ registerEnumType(WhenBusyEnum, {
     REJECT: { description: 'The start is refused (`thread_busy`).' },
     ENQUEUE: { description: 'The new job is queued behind the active one.' },
     INTERRUPT: { description: 'The active job and all queued jobs of the thread are cancelled first.' },
+  },
+});
+
+/** GraphQL's names of what a start over a cap does. */
+export const WhenFullEnum = { QUEUE: 'queue', REJECT: 'reject' } as const satisfies Record<
+  Uppercase<WhenFull>,
+  WhenFull
+>;
+
+registerEnumType(WhenFullEnum, {
+  name: 'WhenFull',
+  description: 'What a start does while as many jobs run as the caps of the workspace allow.',
+  valuesMap: {
+    QUEUE: { description: 'The job is queued, and runs when a place is free: users take turns.' },
+    REJECT: { description: 'It is refused with `job_limit_reached`, and nothing is stored.' },
   },
 });
 

@@ -55,6 +55,7 @@ function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiE
         retryAfterSeconds: retryAfterSeconds ?? soon,
       });
     case 'job_limit_reached':
+      return new OpenAiError({ status, message, code: 'server_busy', retryAfterSeconds: retryAfterSeconds ?? soon });
     case 'start_in_flight':
     case 'unavailable':
       return serverBusy(retryAfterSeconds);

@@ -4,7 +4,7 @@ import type { KeyScope, Role, WorkspaceChanges } from '#auth';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
-import { WhenBusyEnum } from '../jobs/job.enums.js';
+import { WhenBusyEnum, WhenFullEnum } from '../jobs/job.enums.js';
 import { ApiKeyModel, KeyScopeEnum, Member, MemberRoleEnum, WorkspaceModel } from './workspace.model.js';
 
 @InputType({ description: 'The workspace to create.' })
@@ -18,11 +18,23 @@ export class UpdateWorkspaceInput {
   @Field(() => String, { nullable: true, description: 'Its name, 1 to 200 characters.' })
   name?: string | null;
 
-  @Field(() => Int, { nullable: true, description: 'Most jobs of one user that have not ended.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Most jobs of one user that run at once; queued and waiting ones do not count.',
+  })
   maxJobsPerUser?: number | null;
 
-  @Field(() => Int, { nullable: true, description: 'Most jobs of all that have not ended.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Most jobs of the workspace that run at once; queued and waiting ones do not count.',
+  })
   maxJobs?: number | null;
+
+  @Field(() => WhenFullEnum, {
+    nullable: true,
+    description: 'What a start does while as many jobs run as the caps allow.',
+  })
+  whenFull?: WorkspaceChanges['whenFull'] | null;
 
   @Field(() => WhenBusyEnum, { nullable: true, description: 'What a start does when its thread is busy.' })
   whenBusy?: WorkspaceChanges['whenBusy'] | null;

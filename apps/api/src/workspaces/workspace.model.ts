@@ -4,7 +4,7 @@ import type { KeyScope, Role } from '#auth';
 
 import { connectionOf } from '../graphql/connections/connection.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
-import { WhenBusyEnum } from '../jobs/job.enums.js';
+import { WhenBusyEnum, WhenFullEnum } from '../jobs/job.enums.js';
 
 /** GraphQL's names of member roles. */
 export const MemberRoleEnum = {
@@ -94,11 +94,16 @@ export class WorkspaceModel {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => Int, { description: 'Most jobs of one user that have not ended.' })
+  @Field(() => Int, { description: 'Most jobs of one user that run at once; queued and waiting ones do not count.' })
   maxJobsPerUser!: number;
 
-  @Field(() => Int, { description: 'Most jobs of all that have not ended.' })
+  @Field(() => Int, {
+    description: 'Most jobs of the workspace that run at once; queued and waiting ones do not count.',
+  })
   maxJobs!: number;
+
+  @Field(() => WhenFullEnum, { description: 'What a start does while as many jobs run as the caps allow.' })
+  whenFull!: string;
 
   @Field(() => WhenBusyEnum, { description: 'What a start does when its thread is busy.' })
   whenBusy!: string;

@@ -3,13 +3,17 @@ import { z } from 'zod';
 /** What a thread does with a start while a job is active in it. */
 export const WHEN_BUSY = ['reject', 'enqueue', 'interrupt'] as const;
 
+/** What a start does while as many jobs run as the caps allow. */
+export const WHEN_FULL = ['queue', 'reject'] as const;
+
 /** A tenant and its settings. */
 export interface Workspace {
   readonly id: string;
   readonly name: string;
-  /** Caps on jobs that have not ended; waiting and queued ones count. */
+  /** Caps on running jobs; queued and waiting ones do not count. The operator's ceilings apply above them. */
   readonly maxJobsPerUser: number;
   readonly maxJobs: number;
+  readonly whenFull: (typeof WHEN_FULL)[number];
   readonly whenBusy: (typeof WHEN_BUSY)[number];
   /** True: a chat needs a provider key of its own, the workspace's is not used. */
   readonly requireUserKey: boolean;
@@ -39,6 +43,7 @@ export const workspaceChanges = z
     name,
     maxJobsPerUser: cap,
     maxJobs: cap,
+    whenFull: z.enum(WHEN_FULL),
     whenBusy: z.enum(WHEN_BUSY),
     requireUserKey: z.boolean(),
     directModels: z

@@ -1,6 +1,6 @@
 import type { Prisma, PrismaTransaction, Scope, WorkspaceRow } from '#platform';
 
-import { WHEN_BUSY, type Workspace, type WorkspaceChanges } from './workspace.js';
+import { WHEN_BUSY, WHEN_FULL, type Workspace, type WorkspaceChanges } from './workspace.js';
 
 /** The rows of tenants. Every method runs in a transaction of that tenant's own. */
 export class WorkspacesRepository {
@@ -34,6 +34,7 @@ function toWorkspace(row: WorkspaceRow): Workspace {
     name: row.name,
     maxJobsPerUser: row.maxJobsPerUser,
     maxJobs: row.maxJobs,
+    whenFull: WHEN_FULL.find((value) => value === row.whenFull) ?? 'queue',
     whenBusy,
     requireUserKey: row.requireUserKey,
     directModels: row.directModels,

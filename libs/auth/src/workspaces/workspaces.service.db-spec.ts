@@ -28,7 +28,7 @@ const hidden = { code: 'not_found', message: 'Workspace not found or unauthorize
 describe('a workspace', () => {
   it('begins with the documented defaults and an entry in its audit', async () => {
     expect(await auth.workspaces.get(world.owner)).toMatchObject({
-      ...{ name: `firm${serial}`, maxJobsPerUser: 5, maxJobs: 100, whenBusy: 'reject' },
+      ...{ name: `firm${serial}`, maxJobsPerUser: 5, maxJobs: 20, whenFull: 'queue', whenBusy: 'reject' },
       ...{ requireUserKey: false, directModels: [], deltaRetentionMs: null, jobRetentionMs: null },
     });
     const { items } = await auth.workspaces.listAudit(world.owner, { first: 100 });
@@ -66,12 +66,24 @@ describe('a workspace', () => {
     { name: 'a\0b' },
     { maxJobs: 0 },
     { maxJobs: 1.5 },
+    { maxJobs: 1_001 },
+    { maxJobsPerUser: 1_001 },
+    { whenFull: 'wait' },
     { whenBusy: 'wait' },
     { deltaRetentionMs: -1 },
     { id: newId() },
     { createdAt: 1 },
   ])('refuses the change %j', async (changes) => {
     await expect(auth.workspaces.update(world.owner, changes as object)).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it('names the ceiling of the operator that a cap would exceed', async () => {
+    await expect(auth.workspaces.update(world.owner, { maxJobs: 2_000 })).rejects.toMatchObject({
+      field: 'maxJobs',
+      message: expect.stringMatching(/1000 at most .*RUNNING_JOBS_CEILING.*operator/),
+    });
+    const changes = { maxJobs: 1_000, maxJobsPerUser: 1_000, whenFull: 'reject' } as const;
+    expect(await auth.workspaces.update(world.owner, changes)).toMatchObject(changes);
   });
 
   it('is hidden from members and viewers, settings and audit too', async () => {

@@ -1,10 +1,10 @@
-import { type Bus, newId, type PrismaService } from '#platform';
+import { type Bus, type Config, newId, type PrismaService } from '#platform';
 
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { ApiKey } from '../api-keys/api-keys.repository.js';
 import type { ApiKeysService } from '../api-keys/api-keys.service.js';
 import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
-import { forbidden, notFound, unauthenticated } from '../auth.errors.js';
+import { aboveCeiling, forbidden, notFound, unauthenticated } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
@@ -36,6 +36,7 @@ export interface WorkspacesServiceParts {
   readonly tables: WorkspaceTables;
   readonly bus: Bus;
   readonly apiKeys: ApiKeysService;
+  readonly config: Config;
 }
 
 /** The first key of a new workspace; `text` is never shown again. */
@@ -116,11 +117,15 @@ export class WorkspacesService {
     return workspace;
   }
 
-  /** Changes the name or settings of the principal's workspace; absent fields stay. Throws `bad_request`, `not_found`. */
+  /**
+   * Changes the name or settings of the principal's workspace; absent fields stay. Throws `bad_request` (also for a cap above the
+   * ceiling of the operator), `not_found`.
+   */
   async update(principal: MemberPrincipal, input: WorkspaceChanges): Promise<Workspace> {
     const { workspaceId } = principal;
     assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id: workspaceId } });
     const changes = parseInput(workspaceChanges, input);
+    this.assertBelowCeilings(changes);
     return this.prisma.withWorkspace(principal, async (tx) => {
       const workspace = await this.tables.workspaces.update(tx, workspaceId, changes);
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };
@@ -133,6 +138,13 @@ export class WorkspacesService {
       });
       return workspace;
     });
+  }
+
+  private assertBelowCeilings({ maxJobs = 1, maxJobsPerUser = 1 }: WorkspaceChanges): void {
+    const { RUNNING_JOBS_CEILING, RUNNING_JOBS_PER_USER_CEILING } = this.parts.config.values;
+    if (maxJobs > RUNNING_JOBS_CEILING) throw aboveCeiling('maxJobs', 'RUNNING_JOBS_CEILING', RUNNING_JOBS_CEILING);
+    if (maxJobsPerUser > RUNNING_JOBS_PER_USER_CEILING)
+      throw aboveCeiling('maxJobsPerUser', 'RUNNING_JOBS_PER_USER_CEILING', RUNNING_JOBS_PER_USER_CEILING);
   }
 
   /** The audit, newest first, for those who may change the workspace; `not_found` for everybody else. */

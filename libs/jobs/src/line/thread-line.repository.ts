@@ -23,18 +23,6 @@ export class ThreadLineRepository {
     private readonly turns: JobTurns,
   ) {}
 
-  /** Of each thread, whether somebody waits in its line; as of now, so ask after the end is committed. */
-  async haveLine(threadIds: readonly string[]): Promise<boolean[]> {
-    const { rows } = await this.postgres.engine.query<{ threadId: string }>({
-      name: 'threads-with-line',
-      text: `SELECT DISTINCT thread_id AS "threadId" FROM job
-              WHERE status = 'queued' AND in_line AND thread_id = ANY($1::uuid[])`,
-      values: [threadIds],
-    });
-    const waiting = new Set(rows.map(({ threadId }) => threadId));
-    return threadIds.map((threadId) => waiting.has(threadId));
-  }
-
   /** Threads with a line and no active job, in any workspace. */
   async findStuck(limit: number): Promise<{ workspaceId: string; threadId: string }[]> {
     const { rows } = await this.postgres.engine.query<{ workspaceId: string; threadId: string }>(

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, GroupWriter, systemClock } from '#platform';
+import { BUS, type Bus } from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
 import { ThreadLineRepository } from './thread-line.repository.js';
@@ -10,28 +10,16 @@ const stuckAtOnce = 50;
 /** The jobs accepted behind the active one of a thread. Advanced by whoever ends a job, and by the sweeper as a floor. */
 @Injectable()
 export class ThreadLine {
-  private readonly waiting: GroupWriter<string, boolean>;
-
   constructor(
     private readonly repository: ThreadLineRepository,
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: JobTelemetry,
-  ) {
-    this.waiting = new GroupWriter((threadIds) => this.repository.haveLine(threadIds), systemClock, {
-      tickMs: 0,
-      maxBatch: 500,
-    });
-  }
+  ) {}
 
   /** Lets the first in line begin its turn if nothing is active in the thread. May be called by anyone, at any time. */
   async advance(workspaceId: string, threadId: string): Promise<void> {
     const promoted = await this.repository.promoteFirst(workspaceId, threadId);
     if (promoted !== null) this.bus.publish('job-runnable', { workspaceId, ...promoted });
-  }
-
-  /** The same, for a thread that probably has no line: looked up for all that ask at once, after their jobs have ended. */
-  async advanceIfWaiting(workspaceId: string, threadId: string): Promise<void> {
-    if (await this.waiting.submit(threadId)) await this.advance(workspaceId, threadId);
   }
 
   /** Moves lines whose active job ended without anybody moving them. */

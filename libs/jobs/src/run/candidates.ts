@@ -7,13 +7,21 @@ import type { JobRef } from './lease.repository.js';
  */
 export class Candidates {
   private readonly byWorkspace = new Map<string, Map<string, JobRef>>();
+  /** Workspaces that `take` passes over until `resume`. */
+  private readonly deferred = new Map<string, Map<string, JobRef>>();
   private count = 0;
   overflowed = false;
 
   constructor(private readonly limit: number) {}
 
+  /** Deferred ones included. */
   get size(): number {
     return this.count;
+  }
+
+  /** Whether `take` would give anything. */
+  get isReady(): boolean {
+    return this.byWorkspace.size > 0;
   }
 
   add(ref: JobRef): void {
@@ -21,17 +29,36 @@ export class Candidates {
       this.overflowed = true;
       return;
     }
-    const jobs = this.byWorkspace.get(ref.workspaceId) ?? new Map<string, JobRef>();
-    if (jobs.has(ref.jobId)) return;
-    jobs.set(ref.jobId, { workspaceId: ref.workspaceId, jobId: ref.jobId });
-    this.byWorkspace.set(ref.workspaceId, jobs);
+    const { workspaceId, jobId } = ref;
+    const known = this.deferred.get(workspaceId) ?? this.byWorkspace.get(workspaceId);
+    if (known?.has(jobId) === true) return;
+    const jobs = known ?? new Map<string, JobRef>();
+    jobs.set(jobId, { workspaceId, jobId });
+    if (known === undefined) this.byWorkspace.set(workspaceId, jobs);
     this.count += 1;
+  }
+
+  /** Puts jobs that were taken back before the others of their workspaces, which `take` passes over until `resume`. */
+  defer(refs: readonly JobRef[]): void {
+    for (const workspaceId of new Set(refs.map((ref) => ref.workspaceId))) {
+      const later = this.deferred.get(workspaceId) ?? this.byWorkspace.get(workspaceId) ?? new Map<string, JobRef>();
+      const first = refs.filter((ref) => ref.workspaceId === workspaceId && !later.has(ref.jobId));
+      this.byWorkspace.delete(workspaceId);
+      this.deferred.set(workspaceId, new Map([...first.map((ref) => [ref.jobId, ref] as const), ...later]));
+      this.count += first.length;
+    }
+  }
+
+  /** Ends every `defer`. */
+  resume(): void {
+    for (const [workspaceId, jobs] of this.deferred) this.byWorkspace.set(workspaceId, jobs);
+    this.deferred.clear();
   }
 
   /** Up to `most` jobs, one of each workspace in turn, oldest first within a workspace. */
   take(most: number): JobRef[] {
     const taken: JobRef[] = [];
-    while (taken.length < most && this.count > 0) {
+    while (taken.length < most && this.isReady) {
       for (const [workspaceId, jobs] of this.byWorkspace) {
         const [ref] = jobs.values();
         if (ref !== undefined) {
@@ -50,6 +77,7 @@ export class Candidates {
 
   clear(): void {
     this.byWorkspace.clear();
+    this.deferred.clear();
     this.count = 0;
   }
 }

@@ -49,11 +49,11 @@ describe('a lease', () => {
     const claimer = async (n: number) => {
       const shuffled = refs.toSorted(() => Math.random() - 0.5);
       for (let i = 0; i < shuffled.length; i += 20)
-        granted.push(...(await leases.claim(shuffled.slice(i, i + 20), `claimer ${n}`)));
+        granted.push(...(await leases.claim(shuffled.slice(i, i + 20), `claimer ${n}`)).claimed);
     };
     await Promise.all(Array.from({ length: 16 }, (_, n) => claimer(n)));
     // A locked row is skipped: what all of them skipped is still free, and is had by whoever comes next.
-    granted.push(...(await leases.claim(refs, 'the last')));
+    granted.push(...(await leases.claim(refs, 'the last')).claimed);
     expect(granted).toHaveLength(200);
     expect(new Set(granted.map(({ jobId }) => jobId)).size).toBe(200);
     expect(granted.every(({ epoch }) => epoch === 1)).toBe(true);
@@ -82,7 +82,7 @@ describe('a lease', () => {
   it('of a job in a newer format is for newer builds only', async () => {
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ format: jobFormat + 1 }));
     expect((await state(jobId)).status).toBe('queued');
-    expect(await leases.claim([{ workspaceId: jobs.workspaceId, jobId }], 'an old worker')).toEqual([]);
+    expect((await leases.claim([{ workspaceId: jobs.workspaceId, jobId }], 'an old worker')).claimed).toEqual([]);
     expect((await leases.findRunnable(1_000, 0)).map((ref) => ref.jobId)).not.toContain(jobId);
   });
 

@@ -2,6 +2,16 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, Postgres } from '#platform';
 
+import {
+  ceilingsOf,
+  holderOf,
+  type InstallationLimits,
+  isCountable,
+  lockCounts,
+  nextClauses,
+  roomClauses,
+  waitingWorkspaces,
+} from '../capacity/room-statement.js';
 import { unknownOutcome } from '../unknown-outcome.js';
 
 /** A job this worker now holds. Everything a handler needs to begin comes with the claim: no second read. */
@@ -50,6 +60,13 @@ export interface ClaimedJob {
   readonly lastError: { readonly code: string; readonly message: string } | null;
 }
 
+/** What a claim gave. */
+export interface Claim {
+  readonly claimed: readonly ClaimedJob[];
+  /** Another process counts the running jobs of their workspaces at this moment: to be claimed again a few milliseconds later. */
+  readonly deferred: readonly JobRef[];
+}
+
 export interface JobRef {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -69,13 +86,26 @@ export interface Renewed {
 /** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
 export const jobFormat = 3;
 
-const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
-    JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"
-   WHERE j.format <= $2 AND NOT j.in_line
+/** A job that no worker has, or that its worker has lost. */
+const isClaimable = `j.format <= $2 AND NOT j.in_line
      AND (j.status = 'queued' OR (j.status = 'running' AND j.lease_until < clock_timestamp()))`;
 
-const claimSql = `WITH free AS (
+const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid)
+    JOIN job j ON j.workspace_id = w."workspaceId" AND j.id = w."jobId"`;
+
+/** Of the queued jobs that are named in $1, those that their workspace and their user have room for. */
+const roomOf = (isAsked: string, ceilings: Parameters<typeof roomClauses>[0]) => `asked AS (
+  SELECT j.workspace_id, j.id, ${holderOf('j')} AS holder, j.created_at FROM ${wanted}
+   WHERE j.format <= $2 AND NOT j.in_line AND j.status = 'queued' AND ${isAsked}),
+${roomClauses(ceilings)}`;
+
+const lockSql = lockCounts(`SELECT w."workspaceId" FROM json_to_recordset($1::json) AS w("workspaceId" text)`);
+
+/** A job whose worker was lost is running already: it needs no room. */
+const claimSql = `WITH ${roomOf(isCountable('j.workspace_id'), { workspace: '$7', user: '$8' })},
+free AS (
   SELECT j.workspace_id, j.id, j.lease_owner FROM ${wanted}
+   WHERE ${isClaimable} AND (j.status = 'running' OR (j.workspace_id, j.id) IN (SELECT workspace_id, id FROM room))
    ORDER BY j.workspace_id, j.id FOR NO KEY UPDATE OF j SKIP LOCKED),
 claimed AS (
   UPDATE job j SET
@@ -111,11 +141,10 @@ const renewSql = `UPDATE job j SET lease_until = clock_timestamp() + $2::int * i
  WHERE j.workspace_id = w."workspaceId" AND j.id = w."jobId" AND j.lease_epoch = w.epoch AND j.status = 'running'
 RETURNING j.id AS "jobId", j.cancel_requested_at IS NOT NULL AS "cancelRequested", j.answered, j.reason, j.deadline_at < clock_timestamp() AS late`;
 
-/** Every workspace gets its turn: the oldest runnable jobs of each, before the second oldest of any. */
-const runnableSql = `SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
-  SELECT workspace_id, id, kind, created_at, row_number() OVER (PARTITION BY workspace_id ORDER BY created_at, id) AS place
-    FROM job WHERE status = 'queued' AND NOT in_line AND format <= $1
-     AND created_at < clock_timestamp() - $3::int * interval '1 ms'
+/** Every workspace gets its turn: the first runnable job of each, before the second of any. Within one, every user gets a turn. */
+const runnableSql = `${nextClauses({ workspaces: waitingWorkspaces, minAgeMs: '$3', format: '$1', ceilings: { workspace: '$4', user: '$5' } })}
+SELECT workspace_id AS "workspaceId", id AS "jobId", kind FROM (
+  SELECT n.workspace_id, n.id, n.kind, n.created_at, r.place FROM next n JOIN room r ON r.workspace_id = n.workspace_id AND r.id = n.id
   UNION ALL
   SELECT workspace_id, id, kind, created_at, 0 FROM job
    WHERE status = 'running' AND lease_until < clock_timestamp() AND format <= $1) AS runnable
@@ -131,25 +160,38 @@ export class LeaseRepository {
 
   /**
    * Takes what is free of `refs`: new epoch, `running`, event `job-started`, and every `once` call that an older epoch
-   * left running becomes `interrupted`, all in one statement. A job locked by somebody else at this moment is skipped: it
-   * may have been claimed, or only be looked at (`findClaimable`).
+   * left running becomes `interrupted`, all in one statement. A queued job is skipped while its workspace or its user has no room for
+   * it. A job whose row is locked at this moment is skipped too: a worker may have claimed it, or an API process only reads it
+   * (`findClaimable`). Never waits for a lock.
    */
-  async claim(refs: readonly JobRef[], owner: string): Promise<ClaimedJob[]> {
+  async claim(refs: readonly JobRef[], owner: string): Promise<Claim> {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
-    const { rows } = await this.postgres.engine.query<ClaimedJob>({
-      name: 'claim',
-      text: claimSql,
-      values: [JSON.stringify(refs), jobFormat, owner, LEASE_MS, JOB_TIMEOUT_MS, JSON.stringify(unknownOutcome)],
-    });
-    return rows;
+    const { workspace, user } = this.ceilings;
+    const wanted = JSON.stringify(refs);
+    const outcome = JSON.stringify(unknownOutcome);
+    const [locks = [], claimed = []] = await this.postgres.allAsEngine([
+      { name: 'claim-lock', text: lockSql, values: [wanted] },
+      {
+        name: 'claim',
+        text: claimSql,
+        values: [wanted, jobFormat, owner, LEASE_MS, JOB_TIMEOUT_MS, outcome, workspace, user],
+      },
+    ]);
+    const locked = new Set((locks as { locked: string }[]).flatMap((row) => row.locked.split(',')));
+    const taken = new Set((claimed as ClaimedJob[]).map(({ jobId }) => jobId));
+    const deferred = refs.filter(({ workspaceId, jobId }) => !locked.has(workspaceId) && !taken.has(jobId));
+    return { claimed: claimed as ClaimedJob[], deferred };
   }
 
-  /** Which of `refs` may be claimed, as far as is committed; locks nothing and waits for nobody. */
+  /** Which of `refs` may be claimed, as far as is committed; locks nothing and waits for no lock. */
   async findClaimable(refs: readonly JobRef[]): Promise<JobRef[]> {
+    const { workspace, user } = this.ceilings;
     const { rows } = await this.postgres.engine.query<JobRef>({
       name: 'claimable',
-      text: `SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM ${wanted}`,
-      values: [JSON.stringify(refs), jobFormat],
+      text: `WITH ${roomOf('true', { workspace: '$3', user: '$4' })}
+        SELECT j.workspace_id AS "workspaceId", j.id AS "jobId" FROM ${wanted}
+         WHERE ${isClaimable} AND (j.status = 'running' OR (j.workspace_id, j.id) IN (SELECT workspace_id, id FROM room))`,
+      values: [JSON.stringify(refs), jobFormat, workspace, user],
     });
     return rows;
   }
@@ -174,14 +216,21 @@ export class LeaseRepository {
     return new Map(rows.map(({ jobId, answered }) => [jobId, answered]));
   }
 
-  /** Up to `limit` claimable jobs, fair between workspaces; queued ones only if older than `minAgeMs`. */
+  /**
+   * Up to `limit` claimable jobs that there is room for, fair between workspaces and between the users of one; queued ones only if
+   * older than `minAgeMs`.
+   */
   async findRunnable(limit: number, minAgeMs: number): Promise<(JobRef & { readonly kind: string })[]> {
     const { rows } = await this.postgres.engine.query<JobRef & { readonly kind: string }>({
       name: 'runnable',
       text: runnableSql,
-      values: [jobFormat, limit, minAgeMs],
+      values: [jobFormat, limit, minAgeMs, this.ceilings.workspace, this.ceilings.user],
     });
     return rows;
+  }
+
+  private get ceilings(): InstallationLimits {
+    return ceilingsOf(this.config);
   }
 
   /** Unfinished jobs of all workspaces, by status. */

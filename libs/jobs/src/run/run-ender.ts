@@ -3,13 +3,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AppError, BUS, type Bus, Config, crashpoint, isPassing, newId } from '#platform';
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
+import { FreedCapacity } from '../capacity/freed-capacity.js';
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import type { JobMove } from '../events/commit-statement.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
-import { ThreadLine } from '../line/thread-line.js';
 import { endNotifications } from '../notifications/new-notification.repository.js';
 import { DeadlineReached, Draining, JobCancelled, Poisoned } from './end-reason.js';
 import type { JobHandler, JobOutcome } from './job-handler.js';
@@ -31,7 +31,7 @@ const failed = (code: string, message: string): Rest => ({
 export class RunEnder {
   constructor(
     readonly telemetry: JobTelemetry,
-    private readonly line: ThreadLine,
+    private readonly capacity: FreedCapacity,
     @Inject(BUS) private readonly bus: Bus,
     private readonly config: Config,
     private readonly cancels: CancelRepository,
@@ -61,7 +61,11 @@ export class RunEnder {
         await this.commitRest(run, rest);
         return rest;
       }
-      if (await this.commitWaiting(run, rest)) return rest;
+      if (await this.commitWaiting(run, rest)) {
+        // A waiting job keeps its thread, and gives its place among the running jobs to another.
+        await this.capacity.freed({ workspaceId: run.job.workspaceId, threadId: null });
+        return rest;
+      }
       await run.commit(); // what the handler wrote is there when it looks again
     }
   }
@@ -126,7 +130,8 @@ export class RunEnder {
     if (isOver) return;
     if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind });
     if (rest.kind === 'end') this.tellParent(run.job);
-    if (rest.kind === 'end' && threadId !== null) await this.line.advanceIfWaiting(workspaceId, threadId);
+    if (rest.kind === 'end') await this.capacity.freed({ workspaceId, threadId });
+    else await this.capacity.freed({ workspaceId, threadId: null });
   }
 
   /** A worker that stops hears no cancel any more; the row tells of one that came before the job was given back. */
@@ -138,7 +143,7 @@ export class RunEnder {
     this.bus.publish('job-events', { workspaceId, jobId, seq, status });
     this.tellStopped(job);
     this.tellParent(job);
-    if (threadId !== null) await this.line.advance(workspaceId, threadId);
+    await this.capacity.freed({ workspaceId, threadId });
     return true;
   }
 

@@ -73,7 +73,10 @@ describe('a worker', () => {
       const { app } = await work(() => Promise.resolve(done));
       const claims = jest.spyOn(app.get(LeaseRepository), 'claim');
       const claimed: unknown = await eventually('somebody asked for the job', () => claims.mock.results[0]?.value);
-      expect([claims.mock.calls[0]?.[0], claimed]).toEqual([[{ workspaceId: door.workspaceId, jobId }], []]);
+      expect([claims.mock.calls[0]?.[0], claimed]).toEqual([
+        [{ workspaceId: door.workspaceId, jobId }],
+        { claimed: [], deferred: [] },
+      ]);
       expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
     });
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });

@@ -15,6 +15,8 @@ const claimBatch = 100;
 const doorbellPollMs = 1_000;
 /** Somebody who changes a job from outside holds its row for a moment. */
 const lookAgainMs = 50;
+/** Until a claim that was deferred is tried again. */
+const claimLaterMs = 5;
 
 /** A place in a worker of this process, kept for a job that is being accepted here. One of both is called, once. */
 export interface Slot {
@@ -135,8 +137,8 @@ export class Worker {
   private pump(): void {
     if (this.state !== 'taking' || this.claiming !== undefined) return;
     if (this.runner.freeSlots === 0) return;
-    if (this.candidates.size === 0) {
-      if (this.candidates.overflowed) this.refill();
+    if (!this.candidates.isReady) {
+      if (this.candidates.size === 0 && this.candidates.overflowed) this.refill();
       return;
     }
     this.claiming = this.claim().finally(() => {
@@ -169,21 +171,34 @@ export class Worker {
     const refs = this.candidates.take(Math.min(this.runner.freeSlots, claimBatch));
     this.runner.keep(refs.length);
     const claimedAt = this.clock.monotonic();
-    const claimed = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
+    const claim = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
       // Forgotten here, found again by the next doorbell or sweep.
       this.runner.warn(error, 'claiming jobs failed');
       return null;
     });
     this.runner.giveBack(refs.length);
-    for (const job of claimed ?? []) this.runner.begin(job, claimedAt);
-    if (claimed !== null && claimed.length < refs.length)
-      this.lookAgain(refs, new Set(claimed.map(({ jobId }) => jobId)));
+    if (claim === null) return;
+    for (const job of claim.claimed) this.runner.begin(job, claimedAt);
+    if (claim.deferred.length > 0) this.claimLater(claim.deferred);
+    const settled = new Set([...claim.claimed, ...claim.deferred].map(({ jobId }) => jobId));
+    if (settled.size < refs.length) this.lookAgain(refs.filter(({ jobId }) => !settled.has(jobId)));
   }
 
-  /** What was not to be had is claimed once more if it still waits a moment later: its doorbell has been answered. */
-  private lookAgain(refs: readonly JobRef[], claimed: ReadonlySet<string>): void {
+  /** A count of running jobs takes a few milliseconds: to wait for its lock would keep the jobs of other workspaces waiting. */
+  private claimLater(refs: readonly JobRef[]): void {
+    if (this.state !== 'taking') return;
+    this.candidates.defer(refs);
+    this.after(claimLaterMs, () => {
+      this.candidates.resume();
+      this.pump();
+      return Promise.resolve();
+    });
+  }
+
+  /** What was not claimed is claimed once more if it is still claimable a moment later: its queue message has been removed. */
+  private lookAgain(refs: readonly JobRef[]): void {
     const isFirst = this.missed.size === 0;
-    for (const ref of refs) if (!claimed.has(ref.jobId)) this.missed.set(ref.jobId, ref);
+    for (const ref of refs) this.missed.set(ref.jobId, ref);
     if (!isFirst || this.state !== 'taking') return;
     this.after(lookAgainMs, async () => {
       const missed = [...this.missed.values()];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { admissionKey, admit, admitUnseen, maxLine, threadKey } from './admit.js';
-import type { KnownParent, KnownThread, StartFacts, StartRequest } from './start-request.js';
+import type { KnownParent, KnownThread, Load, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
 const threadId = 'b0000000-0000-7000-8000-000000000001';
@@ -33,9 +33,13 @@ const thread = (changes: Partial<KnownThread> = {}): KnownThread => ({
   ...changes,
 });
 
+const load = (unfinished: number, active = unfinished): Load => ({ unfinished, active });
+const full = { maxJobs: 100, maxJobsPerUser: 5, whenFull: 'reject', whenBusy: 'reject' } as const;
+
 const facts = (changes: Partial<StartFacts> = {}): StartFacts => ({
-  workspace: { maxJobs: 100, maxJobsPerUser: 5, whenBusy: 'reject' },
-  unfinished: new Map(),
+  workspace: { ...full, whenFull: 'queue' },
+  stored: { workspace: 10_000, user: 1_000 },
+  load: new Map(),
   admissions: new Map(),
   threads: new Map([[threadKey(alice, threadId), thread()]]),
   takenMessages: new Set(),
@@ -47,28 +51,50 @@ const types = (requests: readonly StartRequest[], given: StartFacts) =>
   admit(requests, given, () => 'new').map((d) => (d.type === 'refuse' ? d.error.code : d.type));
 
 describe('admit', () => {
-  it('accepts exactly as many of a batch as the cap of the user leaves room for', () => {
-    const given = facts({ unfinished: new Map([[alice, 3]]) });
-    expect(
-      types(
-        Array.from({ length: 8 }, () => request()),
-        given,
-      ),
-    ).toEqual(['accept', 'accept', ...Array.from({ length: 6 }, () => 'job_limit_reached')]);
+  const eight = Array.from({ length: 8 }, () => request());
+
+  it('accepts starts over the caps of running jobs where the workspace queues them', () => {
+    const given = facts({ load: new Map([[alice, load(900)]]) });
+    expect(types(eight, given)).toEqual(eight.map(() => 'accept'));
   });
 
-  it('counts the jobs of everybody against the cap of the workspace', () => {
-    const given = facts({
-      workspace: { maxJobs: 4, maxJobsPerUser: 5, whenBusy: 'reject' },
-      unfinished: new Map([['somebody else', 4]]),
-    });
+  it('accepts exactly as many of a batch as the cap of the user leaves room for where the workspace refuses the rest', () => {
+    const given = facts({ workspace: full, load: new Map([[alice, load(3)]]) });
+    expect(types(eight, given)).toEqual(['accept', 'accept', ...Array.from({ length: 6 }, () => 'job_limit_reached')]);
+  });
+
+  it('counts the jobs of all users against the cap of the workspace', () => {
+    const given = facts({ workspace: { ...full, maxJobs: 4 }, load: new Map([['another user', load(4)]]) });
     expect(types([request()], given)).toEqual(['job_limit_reached']);
   });
 
-  it('answers a repeated key with its job, whatever the load', () => {
+  it('counts no waiting job against the caps of running jobs', () => {
+    const given = facts({ workspace: { ...full, maxJobs: 5 }, load: new Map([[alice, load(500, 4)]]) });
+    expect(types([request()], given)).toEqual(['accept']);
+  });
+
+  it.each([
+    [{ stored: { workspace: 99, user: 3 } }, { name: 'MAX_UNFINISHED_JOBS_PER_USER', raisedBy: 'operator' }],
+    [{ stored: { workspace: 3, user: 99 } }, { name: 'MAX_UNFINISHED_JOBS', raisedBy: 'operator' }],
+    [{ workspace: { ...full, maxJobsPerUser: 3 } }, { name: 'maxJobsPerUser', raisedBy: 'workspace_admin' }],
+    [{ workspace: { ...full, maxJobs: 3 } }, { name: 'maxJobs', raisedBy: 'workspace_admin' }],
+  ] as const)(
+    'refuses a start over the limits %j by naming the limit, its value and who can raise it',
+    (limits, named) => {
+      const [decision] = admit([request()], facts({ ...limits, load: new Map([[alice, load(3)]]) }), () => 'new');
+      const expected = { code: 'job_limit_reached', retryAfterSeconds: 5, details: { limit: { ...named, value: 3 } } };
+      expect(decision).toMatchObject({ type: 'refuse', error: expected });
+      expect(decision?.type === 'refuse' && decision.error.message).toMatch(
+        new RegExp(`at most 3 .*\\(${named.name}\\)\\. .* can raise it\\.$`),
+      );
+    },
+  );
+
+  it('answers a repeated key with its job, also over a limit', () => {
     const job = { jobId: 'first', status: 'completed', threadId: null, messageId: null } as const;
     const given = facts({
-      unfinished: new Map([[alice, 5]]),
+      stored: { workspace: 5, user: 5 },
+      load: new Map([[alice, load(5)]]),
       admissions: new Map([[admissionKey(`user:${alice}`, 'k'), { requestHash: 'h', cancelled: false, job }]]),
     });
     const idempotency = { key: 'k', requestHash: 'h' };
@@ -155,9 +181,8 @@ describe('admit', () => {
     });
 
     it('counts it for its user', () => {
-      expect(types([request({ parent })], below({}, { unfinished: new Map([[alice, 5]]) }))).toEqual([
-        'job_limit_reached',
-      ]);
+      const given = { workspace: full, load: new Map([[alice, load(5)]]) };
+      expect(types([request({ parent })], below({}, given))).toEqual(['job_limit_reached']);
     });
 
     it('decides about one of a parent at a time', () => {

@@ -1,17 +1,18 @@
-import { isId } from '#platform';
+import { type AppError, isId } from '#platform';
 
 import {
   admissionCancelled,
   idempotencyKeyMismatch,
-  jobLimitReached,
   messageIdTaken,
   parentStopped,
+  runningLimitReached,
+  storedLimitReached,
   subJobTooDeep,
   threadBusy,
   threadNotFound,
   tooManySubJobs,
 } from '../jobs.errors.js';
-import type { KnownAdmission, KnownThread, StartDecision, StartFacts, StartRequest } from './start-request.js';
+import type { KnownAdmission, KnownThread, Load, StartDecision, StartFacts, StartRequest } from './start-request.js';
 
 /** Jobs that may stand behind the active one of a thread. */
 export const maxLine = 10;
@@ -27,10 +28,11 @@ export function threadKey(createdBy: string | null, ref: string): string {
   return `${createdBy ?? ''} ${ref}`;
 }
 
-/** What holds where nothing that a request names is known, and nobody has too many jobs. */
+/** The facts of a workspace where nothing that a request names is known, and no limit is reached. */
 const nothingKnown: StartFacts = {
-  workspace: { maxJobs: Infinity, maxJobsPerUser: Infinity, whenBusy: 'reject' },
-  unfinished: new Map(),
+  workspace: { maxJobs: Infinity, maxJobsPerUser: Infinity, whenFull: 'queue', whenBusy: 'reject' },
+  stored: { workspace: Infinity, user: Infinity },
+  load: new Map(),
   admissions: new Map(),
   threads: new Map(),
   takenMessages: new Set(),
@@ -58,8 +60,8 @@ export function admit(
   facts: StartFacts,
   newThreadId: () => string,
 ): StartDecision[] {
-  const unfinished = new Map(facts.unfinished);
-  let total = [...unfinished.values()].reduce((sum, n) => sum + n, 0);
+  const users = new Map(facts.load);
+  let total = [...users.values()].reduce((sum, load) => plus(sum, load), noLoad);
   const used = new Set<string>();
   return requests.map((request) => {
     const claims = [
@@ -68,27 +70,35 @@ export function admit(
       ...(request.parent === undefined ? [] : [`parent ${request.parent.jobId}`]),
     ];
     if (claims.some((claim) => used.has(claim))) return { type: 'again' };
-    const load = { total, own: unfinished.get(request.createdBy ?? '') ?? 0 };
-    const decision = decide(request, facts, { load, newThreadId });
+    const user = request.createdBy ?? '';
+    const own = users.get(user) ?? noLoad;
+    const decision = decide(request, facts, { load: { total, own }, newThreadId });
     if (decision.type === 'accept') {
       for (const claim of claims) used.add(claim);
-      const user = request.createdBy ?? '';
-      unfinished.set(user, (unfinished.get(user) ?? 0) + 1);
-      total += 1;
+      const added = { unfinished: 1, active: decision.inLine ? 0 : 1 };
+      users.set(user, plus(own, added));
+      total = plus(total, added);
     }
     return decision;
   });
 }
 
-interface Load {
-  readonly total: number;
-  readonly own: number;
+const noLoad: Load = { unfinished: 0, active: 0 };
+
+function plus(a: Load, b: Load): Load {
+  return { unfinished: a.unfinished + b.unfinished, active: a.active + b.active };
+}
+
+/** What counts against the limits of one request. */
+interface Loads {
+  readonly total: Load;
+  readonly own: Load;
 }
 
 function decide(
   request: StartRequest,
   facts: StartFacts,
-  { load, newThreadId }: { readonly load: Load; readonly newThreadId: () => string },
+  { load, newThreadId }: { readonly load: Loads; readonly newThreadId: () => string },
 ): StartDecision {
   const known =
     request.idempotency === null
@@ -98,10 +108,25 @@ function decide(
   if (replay !== undefined) return replay;
   const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
-  const freed = place.supersedes.length;
-  const { maxJobs, maxJobsPerUser } = facts.workspace;
-  const full = load.total - freed >= maxJobs || (request.createdBy !== null && load.own - freed >= maxJobsPerUser);
-  return full ? { type: 'refuse', error: jobLimitReached() } : place;
+  const error = limitReached(place, facts, { ...load, hasUser: request.createdBy !== null });
+  return error === undefined ? place : { type: 'refuse', error };
+}
+
+/**
+ * The limit that keeps a request out. Running jobs are limited when the job is claimed; a start is refused for them only where the
+ * workspace wants that, and never one that waits behind another job of its thread.
+ */
+function limitReached(
+  { inLine, supersedes }: Extract<StartDecision, { type: 'accept' }>,
+  { stored, workspace }: StartFacts,
+  { total, own, hasUser }: Loads & { readonly hasUser: boolean },
+): AppError | undefined {
+  const freed = supersedes.length;
+  if (hasUser && own.unfinished - freed >= stored.user) return storedLimitReached('user', stored.user);
+  if (total.unfinished - freed >= stored.workspace) return storedLimitReached('workspace', stored.workspace);
+  if (workspace.whenFull === 'queue' || inLine) return undefined;
+  if (hasUser && own.active >= workspace.maxJobsPerUser) return runningLimitReached('user', workspace.maxJobsPerUser);
+  return total.active >= workspace.maxJobs ? runningLimitReached('workspace', workspace.maxJobs) : undefined;
 }
 
 /** What becomes of a start whose key is known; undefined: as if it were not. */

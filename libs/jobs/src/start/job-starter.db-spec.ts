@@ -32,15 +32,14 @@ describe('starting jobs', () => {
   });
 
   const starters = () => [jobs.app.get(JobStarter), other.app.get(JobStarter)];
+  /** A workspace that refuses starts over its caps. */
   const workspace = async (maxJobs = 1_000, maxJobsPerUser = maxJobs): Promise<Scope> => {
     const workspaceId = newId();
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query('INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user) VALUES ($1, $2, $3, $4)', [
-        workspaceId,
-        'Test',
-        maxJobs,
-        maxJobsPerUser,
-      ]),
+      client.query(
+        `INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user, when_full) VALUES ($1, $2, $3, $4, 'reject')`,
+        [workspaceId, 'Test', maxJobs, maxJobsPerUser],
+      ),
     );
     return { workspaceId, principal: 'system', userId: null, where: () => ({}) };
   };

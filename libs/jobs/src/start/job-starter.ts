@@ -4,7 +4,6 @@ import {
   AppError,
   crashpoint,
   DatabaseUnavailable,
-  LastStatement,
   newId,
   type SqlClient,
   systemClock,
@@ -16,16 +15,22 @@ import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
 import { admit, admitUnseen, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
-import { StartRepository } from './start.repository.js';
+import { type InsertedJob, StartRepository } from './start.repository.js';
 import { type StartAnswer, StartBatch } from './start-batch.js';
 import { StartNews } from './start-news.js';
 import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
+
+/** A batch that is committed, and the jobs of it that were written. */
+interface WrittenBatch {
+  readonly batch: StartBatch;
+  readonly inserted: readonly InsertedJob[];
+}
 
 /**
  * Accepts jobs. What arrives for one workspace in the same moment is decided and written together: one lock, one look at
  * the facts, one insert, one doorbell, one commit, however many clients start at once. New conversations are written without a look,
  * by a statement that refuses them when the facts do: the database is asked once. Where this process also works and has a free slot,
- * a job is accepted as claimed by it: no doorbell, no second commit.
+ * a job that the caps have room for is accepted as claimed by it: no queue message, no second commit.
  */
 @Injectable()
 export class JobStarter {
@@ -82,9 +87,9 @@ export class JobStarter {
   }
 
   private async startTogether(workspaceId: string, requests: readonly StartRequest[]): Promise<readonly StartAnswer[]> {
-    let batch: StartBatch | undefined;
+    let written: WrittenBatch | undefined;
     try {
-      batch = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
+      written = (await this.startUnseen(workspaceId, requests)) ?? (await this.startByFacts(workspaceId, requests));
     } catch (error) {
       // Nobody knows what came of it: said once more, each would meet what it may have written.
       if (requests.length === 1 || error instanceof DatabaseUnavailable) throw toStartError(error);
@@ -95,9 +100,10 @@ export class JobStarter {
         return result.reason instanceof Error ? result.reason : new Error(String(result.reason));
       });
     }
-    if (batch === undefined) return requests.map(() => jobNotFound());
+    if (written === undefined) return requests.map(() => jobNotFound());
+    const { batch, inserted } = written;
     if (batch.holdsSlots) crashpoint('after-own-start');
-    batch.begin((job) => this.newJobs.claimed(job));
+    batch.begin(inserted, (job) => this.newJobs.claimed(job));
     await this.news.tell(workspaceId, batch.aftermath);
     return batch.answers;
   }
@@ -106,42 +112,47 @@ export class JobStarter {
    * New conversations are written at once, and the database looks whether they may be. Undefined: nothing was written, the facts have
    * to decide. It keeps slots of the worker for no longer than the statement takes: who has to wait for the workspace waits there.
    */
-  private async startUnseen(workspaceId: string, requests: readonly StartRequest[]): Promise<StartBatch | undefined> {
+  private async startUnseen(workspaceId: string, requests: readonly StartRequest[]): Promise<WrittenBatch | undefined> {
     const decisions = admitUnseen(requests, newId);
     if (decisions === undefined) return undefined;
     let batch = undefined as StartBatch | undefined;
-    let accepted = 0;
+    let inserted: readonly InsertedJob[] = [];
     try {
-      accepted = await this.repository.insertUnseen(workspaceId, () => {
+      inserted = await this.repository.insertUnseen(workspaceId, () => {
         batch = new StartBatch(requests, decisions, this.worker);
         crashpoint('before-doorbell');
-        return this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
+        return { statement: this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs), begins: batch.holdsSlots };
       });
     } finally {
-      if (accepted === 0) batch?.release();
+      if (inserted.length === 0) batch?.release();
     }
-    return accepted === 0 ? undefined : batch;
+    return batch === undefined || inserted.length === 0 ? undefined : { batch, inserted };
   }
 
   /** Undefined: there is no such workspace. */
-  private async startByFacts(workspaceId: string, requests: readonly StartRequest[]): Promise<StartBatch | undefined> {
+  private async startByFacts(
+    workspaceId: string,
+    requests: readonly StartRequest[],
+  ): Promise<WrittenBatch | undefined> {
     let batch = undefined as StartBatch | undefined;
+    let inserted: readonly InsertedJob[];
     try {
-      await this.repository.inWorkspace(workspaceId, async (client) => {
+      inserted = await this.repository.inWorkspace(workspaceId, async (client) => {
         const facts = await this.repository.facts(client, workspaceId, requests);
-        if (facts === null) return undefined;
+        if (facts === null) return [];
         const decisions = admit(requests, facts, newId);
         batch = new StartBatch(requests, decisions, this.worker);
         await this.supersede(client, workspaceId, { decisions, batch });
-        if (batch.jobs.length === 0) return undefined;
+        if (batch.jobs.length === 0) return [];
         crashpoint('before-doorbell');
-        return new LastStatement(this.newJobs.insertion(workspaceId, batch.jobs), undefined);
+        const statement = this.newJobs.insertion(workspaceId, batch.jobs);
+        return this.repository.lastInsertion(workspaceId, { statement, begins: batch.holdsSlots });
       });
     } catch (error) {
       batch?.release();
       throw error;
     }
-    return batch;
+    return batch === undefined ? undefined : { batch, inserted };
   }
 
   private async supersede(

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, type SqlStatement } from '#platform';
 
+import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/room-statement.js';
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import {
   partChecks,
@@ -28,7 +29,7 @@ export interface NewJob {
   readonly position: number;
   /** Of a sub-job: where it stands below others. */
   readonly line: { readonly rootJobId: string; readonly depth: number } | null;
-  /** The process that has a slot for it, and begins it as soon as it is accepted; null: it waits to be claimed. */
+  /** The process that has a slot for it, and begins it once it is accepted, if the caps allow; null: a worker has to claim it. */
   readonly owner: string | null;
 }
 
@@ -38,31 +39,56 @@ const askedColumns = `SELECT * FROM json_to_recordset($2::json) AS w(i int, id u
     workflow_id uuid, workflow_version int, model text, input jsonb, background_mode jsonb, key_cipher text, title text,
     client_id text, messages int, event jsonb, owner text)`;
 
-/** All that were asked for are wanted: somebody has decided so. */
-const wantAll = `WITH want AS (
-  ${askedColumns})`;
+/** The transaction has decided about all of them. */
+const wantAll = `WITH asked AS (
+  ${askedColumns}),
+want AS (SELECT * FROM asked),`;
 
 /**
- * All or none: whether keys are known, and how many jobs are unfinished, is looked at here. By a statement that begins with the
- * workspace's lock in hand (else it wants none), so that both hold until its transaction has ended.
+ * All or none: this statement checks whether a key is known, and whether a limit is reached. Its transaction must have the workspace's
+ * lock (otherwise the statement wants none), so that both hold until the transaction has ended.
  */
 const wantUnlessKnown = `WITH asked AS (
   ${askedColumns}),
 load AS (
-  SELECT created_by, count(*) AS jobs FROM job WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1),
+  SELECT created_by, count(*) AS unfinished, count(*) FILTER (WHERE status = 'running' OR status = 'queued' AND NOT in_line) AS active
+    FROM job WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1),
 want AS (
   SELECT * FROM asked WHERE EXISTS (
-    SELECT 1 FROM workspace s WHERE s.id = $1 AND current_setting('app.started', true) = $1::text
-       AND (SELECT count(*) FROM asked) + (SELECT coalesce(sum(jobs), 0) FROM load) <= s.max_jobs
+    SELECT 1 FROM workspace s, (SELECT coalesce(sum(unfinished), 0) AS unfinished, coalesce(sum(active), 0) AS active FROM load) AS l
+     WHERE s.id = $1 AND current_setting('app.started', true) = $1::text
+       AND (SELECT count(*) FROM asked) + l.unfinished <= $7
+       AND (s.when_full = 'queue' OR (SELECT count(*) FROM asked) + l.active <= least(s.max_jobs, $5))
        AND NOT EXISTS (
          SELECT 1 FROM asked a LEFT JOIN load l ON l.created_by = a.created_by WHERE a.created_by IS NOT NULL
-          GROUP BY a.created_by, l.jobs HAVING count(*) + coalesce(l.jobs, 0) > s.max_jobs_per_user)
+          GROUP BY a.created_by, l.unfinished, l.active
+         HAVING count(*) + coalesce(l.unfinished, 0) > $8
+             OR s.when_full <> 'queue' AND count(*) + coalesce(l.active, 0) > least(s.max_jobs_per_user, $6))
        AND NOT EXISTS (
          SELECT 1 FROM asked a
-           JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key)))`;
+           JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key))),`;
 
-/** A job with an owner is inserted as claimed: the same columns and events as if it had waited for no time at all. */
-const insertWanted = `,
+/**
+ * Which of those that a process has a slot for begin at once: as many as fit under the caps, in a transaction that has the lock of the
+ * count, and none while other jobs of the workspace are queued, because they came first. The rest is queued.
+ */
+const beginning = `
+running AS (
+  SELECT ${holderOf('j')} AS holder, count(*) AS jobs FROM job j WHERE j.workspace_id = $1 AND j.status = 'running' GROUP BY 1),
+turns AS (
+  SELECT w.i, w.created_by, coalesce(r.jobs, 0) + row_number() OVER (PARTITION BY w.created_by ORDER BY w.i) AS turn
+    FROM want w LEFT JOIN running r ON r.holder = w.created_by
+   WHERE w.owner IS NOT NULL AND ${isCountable('$1')}
+     AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.status = 'queued' AND NOT j.in_line)),
+begun AS (
+  SELECT i FROM (
+    SELECT t.i, least(s.max_jobs, $5) AS cap, row_number() OVER (ORDER BY t.i) + coalesce((SELECT sum(jobs) FROM running), 0) AS place
+      FROM turns t JOIN workspace s ON s.id = $1
+     WHERE t.created_by IS NULL OR t.turn <= least(s.max_jobs_per_user, $6)) AS p
+   WHERE place <= cap)`;
+
+/** A job that begins is inserted as claimed: the same columns and events as if it had been queued for no time at all. */
+const insertWanted = `${beginning},
 threads AS (
   INSERT INTO thread (workspace_id, id, client_id, title, created_by, next_position)
   SELECT $1, thread_id, client_id, title, created_by, 1 + messages FROM want WHERE title IS NOT NULL),
@@ -77,15 +103,15 @@ up AS (
   SELECT $1, id, kind, format, in_line, thread_id, message_id, message_client_id, created_by, principal, idempotency_key,
          retry_of, parent_job_id, parent_call_id, root_job_id, coalesce(depth, 0), workflow_id, workflow_version, model, input,
          background_mode, decode(key_cipher, 'hex'), now.at, 1 + claims, CASE claims WHEN 0 THEN 'queued' ELSE 'running' END,
-         owner, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
+         CASE claims WHEN 1 THEN owner END, claims, claims, CASE claims WHEN 1 THEN now.at + $3::int * interval '1 ms' END, CASE claims WHEN 1 THEN now.at END,
          CASE claims WHEN 1 THEN now.at + $4::int * interval '1 ms' END
-    FROM want, LATERAL (SELECT (owner IS NOT NULL)::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
-  RETURNING workspace_id, id, lease_epoch),
+    FROM want, LATERAL (SELECT (i IN (SELECT i FROM begun))::int AS claims) AS c, (SELECT clock_timestamp() AS at) AS now
+  RETURNING workspace_id, id, lease_epoch, status),
 logged AS (
   INSERT INTO job_event (workspace_id, job_id, seq, epoch, type, body, at)
   SELECT $1, id, 1, 0, 'job-queued', event, clock_timestamp() FROM want
   UNION ALL
-  SELECT $1, id, 2, 1, 'job-started', '{"epoch":1}', clock_timestamp() FROM want WHERE owner IS NOT NULL),
+  SELECT $1, id, 2, 1, 'job-started', '{"epoch":1}', clock_timestamp() FROM want WHERE i IN (SELECT i FROM begun)),
 admitted AS (
   INSERT INTO admission (workspace_id, principal, key, request_hash, job_id)
   SELECT $1, principal, idempotency_key, decode(request_hash, 'hex'), id FROM want WHERE idempotency_key IS NOT NULL)`;
@@ -99,11 +125,11 @@ export class NewJobRepository {
   ) {}
 
   /**
-   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, doorbells, and
-   * what belongs beside them. Gives a row for each job.
+   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, queue messages, and
+   * what belongs beside them. Gives an `InsertedJob` for each job.
    */
   insertion(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
-    return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll });
+    return this.statement(workspaceId, jobs, { name: 'start-insert', text: wantAll, limits: [] });
   }
 
   /**
@@ -111,15 +137,21 @@ export class NewJobRepository {
    * else had the workspace's lock.
    */
   insertionUnlessKnown(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
-    return this.statement(workspaceId, jobs, { name: 'start-unseen', text: wantUnlessKnown });
+    const { workspace, user } = storedLimitsOf(this.config);
+    return this.statement(workspaceId, jobs, {
+      name: 'start-unseen',
+      text: wantUnlessKnown,
+      limits: [workspace, user],
+    });
   }
 
   private statement(
     workspaceId: string,
     jobs: readonly NewJob[],
-    want: { readonly name: string; readonly text: string },
+    want: { readonly name: string; readonly text: string; readonly limits: readonly number[] },
   ): SqlStatement {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
+    const ceilings = ceilingsOf(this.config);
     const said = jobs.map((job) => this.messagesOf(job));
     const waiting = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
     const rings = waiting.map(({ request }) => doorbellRow(request));
@@ -127,12 +159,12 @@ export class NewJobRepository {
     const parts = partsOf(rows);
     return {
       name: statementName(want.name, parts),
-      text: `${want.text}${insertWanted}${partClauses(parts, 5)}\nSELECT 1${partChecks(parts)} FROM up`,
+      text: `${want.text}${insertWanted}${partClauses(parts, 7 + want.limits.length)}
+SELECT up.id AS "jobId", up.status = 'running' AS begun${partChecks(parts)} FROM up`,
       values: [
         workspaceId,
         JSON.stringify(jobs.map((job, i) => toRow(job, i, said[i]?.length ?? 0))),
-        LEASE_MS,
-        JOB_TIMEOUT_MS,
+        ...[LEASE_MS, JOB_TIMEOUT_MS, ceilings.workspace, ceilings.user, ...want.limits],
         ...partParameters(parts, rows),
       ],
     };

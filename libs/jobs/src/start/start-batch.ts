@@ -3,6 +3,7 @@ import { isId, newId, systemClock } from '#platform';
 import type { ClaimedJob } from '../run/lease.repository.js';
 import type { Slot, Worker } from '../run/worker.js';
 import type { NewJob } from './new-job.repository.js';
+import type { InsertedJob } from './start.repository.js';
 import type { Aftermath } from './start-news.js';
 import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
 
@@ -19,7 +20,7 @@ interface HeldJob {
   readonly since: number;
 }
 
-/** Starts that are decided and written together. Holds slots of the worker until one of `begin` and `release` is called. */
+/** Starts that are decided and written together. Keeps slots of the worker until one of `begin` and `release` is called. */
 export class StartBatch {
   readonly aftermath: Aftermath = { queued: [], runnable: [], begun: [], superseded: [], threads: new Set() };
   /** To be written. */
@@ -50,9 +51,21 @@ export class StartBatch {
     for (const { slot } of this.held) slot.release();
   }
 
-  /** It is committed: what this process has slots for begins. */
-  begin(toClaimed: (job: NewJob) => ClaimedJob): void {
-    for (const { job, slot, since } of this.held) slot.begin(toClaimed(job), since);
+  /** It is committed: the jobs that were written as claimed begin. The caps have no room for the others: they are queued. */
+  begin(inserted: readonly InsertedJob[], toClaimed: (job: NewJob) => ClaimedJob): void {
+    const begun = new Set(inserted.flatMap((job) => (job.begun ? [job.jobId] : [])));
+    for (const { job, slot, since } of this.held) {
+      const { request } = job;
+      if (begun.has(request.jobId)) {
+        this.aftermath.begun.push(request);
+        slot.begin(toClaimed(job), since);
+      } else {
+        this.aftermath.queued.push(request);
+        // A job that ended meanwhile may have made room before this one could be seen: one claim finds out.
+        this.aftermath.runnable.push(request);
+        slot.release();
+      }
+    }
   }
 
   private accept(request: StartRequest, decision: Accepted): StartedJob {
@@ -60,8 +73,8 @@ export class StartBatch {
     const job = toNewJob(request, decision, slot?.owner ?? null);
     this.jobs.push(job);
     if (slot !== undefined) this.held.push({ job, slot, since: systemClock.monotonic() });
-    const { queued, runnable, begun, threads } = this.aftermath;
-    (slot === undefined ? queued : begun).push(request);
+    const { queued, runnable, threads } = this.aftermath;
+    if (slot === undefined) queued.push(request);
     if (decision.inLine && decision.thread !== null) threads.add(decision.thread.id);
     else if (slot === undefined) runnable.push(request);
     return toAnswer(job);

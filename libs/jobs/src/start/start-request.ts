@@ -7,6 +7,10 @@ import type { JobStatus } from '../job.lifecycle.js';
 export const whenBusyChoices = ['reject', 'enqueue', 'interrupt'] as const;
 export type WhenBusy = (typeof whenBusyChoices)[number];
 
+export const whenFullChoices = ['queue', 'reject'] as const;
+/** What a start over a cap of running jobs does. */
+export type WhenFull = (typeof whenFullChoices)[number];
+
 /** Which thread a job belongs to. */
 export interface ThreadWish {
   /** Our id, or the id the client gave when it first used the thread. */
@@ -63,11 +67,26 @@ export interface StartedJob {
   readonly replayed: boolean;
 }
 
+/** Jobs that have not ended. */
+export interface Load {
+  readonly unfinished: number;
+  /** Of these, the ones that run or may run at once: `running`, or `queued` and not behind another job of their thread. */
+  readonly active: number;
+}
+
 /** What the database says about the batch, read under the workspace's lock. */
 export interface StartFacts {
-  readonly workspace: { readonly maxJobs: number; readonly maxJobsPerUser: number; readonly whenBusy: WhenBusy };
-  /** Unfinished jobs of each user; the key '' is jobs of nobody. */
-  readonly unfinished: ReadonlyMap<string, number>;
+  readonly workspace: {
+    /** Caps on running jobs: the workspace's own, or the operator's ceiling where that is lower. */
+    readonly maxJobs: number;
+    readonly maxJobsPerUser: number;
+    readonly whenFull: WhenFull;
+    readonly whenBusy: WhenBusy;
+  };
+  /** Bounds on stored jobs that have not ended. */
+  readonly stored: { readonly workspace: number; readonly user: number };
+  /** Jobs of each user; the key '' is the jobs without a user. */
+  readonly load: ReadonlyMap<string, Load>;
   /** By `principal` and key, joined by a space. */
   readonly admissions: ReadonlyMap<string, KnownAdmission>;
   /** By `threadKey`: whose name for the thread it is, and the name. */

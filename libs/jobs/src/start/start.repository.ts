@@ -1,10 +1,19 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, type LastStatement, Postgres, type SqlClient, type SqlStatement } from '#platform';
+import { Config, isId, LastStatements, Postgres, type SqlClient, type SqlStatement } from '#platform';
 
+import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
 import type { JobStatus } from '../job.lifecycle.js';
 import { admissionKey, threadKey } from './admit.js';
-import type { KnownAdmission, KnownParent, KnownThread, StartFacts, StartRequest, WhenBusy } from './start-request.js';
+import type {
+  KnownAdmission,
+  KnownParent,
+  KnownThread,
+  Load,
+  StartFacts,
+  StartRequest,
+  WhenBusy,
+} from './start-request.js';
 
 interface Statement {
   readonly name: string;
@@ -13,20 +22,31 @@ interface Statement {
 
 const workspaceStatement: Statement = {
   name: 'start-workspace',
-  text: `SELECT max_jobs AS "maxJobs", max_jobs_per_user AS "maxJobsPerUser", when_busy AS "whenBusy"
+  text: `SELECT least(max_jobs, $2) AS "maxJobs", least(max_jobs_per_user, $3) AS "maxJobsPerUser", when_full AS "whenFull",
+       when_busy AS "whenBusy"
   FROM workspace WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
-/** Takes the same lock if nobody holds it, and then says so to what follows in this transaction. */
+/** Takes the same lock if it is free. A setting of the transaction tells the statements that follow. */
 const freeWorkspaceStatement: Statement = {
   name: 'start-free-workspace',
   text: `SELECT set_config('app.started', s.id::text, true)
   FROM (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED) AS s`,
 };
 
-const unfinishedStatement: Statement = {
-  name: 'start-unfinished',
-  text: `SELECT coalesce(created_by::text, '') AS "user", count(*)::int AS jobs FROM job
+/** The same, and then the lock of the count of running jobs, if that is free too. */
+const freeCountStatement: Statement = {
+  name: 'start-free-count',
+  text: `SELECT set_config('app.started', s.id::text, true), (${lockCounts('SELECT s.id::text')})
+  FROM (SELECT id FROM workspace WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED) AS s`,
+};
+
+const lockCountStatement: Statement = { name: 'start-lock-count', text: lockCounts('SELECT $1::text') };
+
+const loadStatement: Statement = {
+  name: 'start-load',
+  text: `SELECT coalesce(created_by::text, '') AS "user", count(*)::int AS unfinished,
+       (count(*) FILTER (WHERE status = 'running' OR status = 'queued' AND NOT in_line))::int AS active FROM job
  WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1`,
 };
 
@@ -91,20 +111,32 @@ const parentsStatement: Statement = {
 /** The tables behind a batch of starts of one workspace; used inside one transaction whose first act is the lock. */
 @Injectable()
 export class StartRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(
+    private readonly postgres: Postgres,
+    private readonly config: Config,
+  ) {}
 
   /**
-   * Stores what `toInsertion` gives right before it leaves, and is an `insertionUnlessKnown`. Gives how many jobs were accepted: all of
-   * them or none. Waits for no lock.
+   * Stores what `toInsertion` gives right before it leaves, an `insertionUnlessKnown`. Gives the accepted jobs: all of them or none.
+   * Waits for no lock.
    */
-  async insertUnseen(workspaceId: string, toInsertion: () => SqlStatement): Promise<number> {
-    const lock = { ...freeWorkspaceStatement, values: [workspaceId] };
-    const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => [lock, toInsertion()]);
-    return accepted.length;
+  async insertUnseen(workspaceId: string, toInsertion: () => Insertion): Promise<readonly InsertedJob[]> {
+    const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => {
+      const { statement, begins } = toInsertion();
+      return [{ ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] }, statement];
+    });
+    return accepted as unknown as InsertedJob[]; // the columns of the insertion
+  }
+
+  /** The end of a transaction that has decided to accept jobs: it stores them and gives what became of each. */
+  lastInsertion(workspaceId: string, { statement, begins }: Insertion): LastStatements<readonly InsertedJob[]> {
+    // Locked right before it is needed: while this lock is taken no worker claims a job of the workspace.
+    const lock = { ...lockCountStatement, values: [workspaceId] };
+    return new LastStatements(begins ? [lock, statement] : [statement], (rows) => rows as unknown as InsertedJob[]);
   }
 
   /** Runs `work` in a transaction of the API's role, bound to the workspace. */
-  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatement<T>>): Promise<T> {
+  inWorkspace<T>(workspaceId: string, work: (client: SqlClient) => Promise<T | LastStatements<T>>): Promise<T> {
     return this.postgres.withWorkspaceSql(workspaceId, work);
   }
 
@@ -126,13 +158,17 @@ export class StartRepository {
     const ask = <Row extends object>(statement: Statement, wanted: readonly object[]): Promise<{ rows: Row[] }> =>
       wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
     // Sent without waiting for each other; the server runs them in this order, each with its own snapshot.
-    const [workspace, admissions, threads, jobs, taken, unfinished, , parents] = await Promise.all([
-      client.query<StartFacts['workspace']>({ ...workspaceStatement, values: [workspaceId] }),
+    const ceilings = ceilingsOf(this.config);
+    const [workspace, admissions, threads, jobs, taken, load, , parents] = await Promise.all([
+      client.query<StartFacts['workspace']>({
+        ...workspaceStatement,
+        values: [workspaceId, ceilings.workspace, ceilings.user],
+      }),
       ask<AdmissionRow>(admissionsStatement, keys),
       ask<ThreadRow>(threadsStatement, refs),
       ask<ThreadJobRow>(threadJobsStatement, refs),
       ask<{ jobId: string }>(takenStatement, named),
-      client.query<{ user: string; jobs: number }>({ ...unfinishedStatement, values: [workspaceId] }),
+      client.query<Load & { user: string }>({ ...loadStatement, values: [workspaceId] }),
       ask(lockParentsStatement, calls),
       ask<KnownParent & { callId: string }>(parentsStatement, calls),
     ]);
@@ -140,7 +176,8 @@ export class StartRepository {
     if (found === undefined) return null;
     return {
       workspace: found,
-      unfinished: new Map(unfinished.rows.map(({ user, jobs: count }) => [user, count])),
+      stored: storedLimitsOf(this.config),
+      load: new Map(load.rows.map(({ user, unfinished, active }) => [user, { unfinished, active }])),
       admissions: new Map(admissions.rows.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
       threads: new Map(threads.rows.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs.rows)])),
       takenMessages: new Set(taken.rows.map(({ jobId }) => jobId)),
@@ -158,6 +195,20 @@ export class StartRepository {
 }
 
 const none: Promise<{ rows: never[] }> = Promise.resolve({ rows: [] });
+
+/** The statement that writes a batch. */
+export interface Insertion {
+  readonly statement: SqlStatement;
+  /** Some of its jobs begin with it, so the running jobs are counted. */
+  readonly begins: boolean;
+}
+
+/** A job that was written. */
+export interface InsertedJob {
+  readonly jobId: string;
+  /** It was written as claimed by the process that asked for it; otherwise it is queued. */
+  readonly begun: boolean;
+}
 
 interface AdmissionRow {
   readonly principal: string;

@@ -172,6 +172,19 @@ export const settings = z.object({
   MEMORIES_PER_SESSION: whole([10_000, 1, 1_000_000], 'Of a session, so many are kept: the newest.'),
   WRITER_TICK_MS: whole([2, 0, 100], 'Group commits begin this far apart at least; after a pause nothing waits.'),
 
+  RUNNING_JOBS_CEILING: whole(
+    [1_000, 1, 1_000_000],
+    'Most running jobs of a workspace, whatever its own cap (`maxJobs`) is.',
+  ),
+  RUNNING_JOBS_PER_USER_CEILING: whole(
+    [1_000, 1, 1_000_000],
+    "Most running jobs of a user in a workspace, whatever the workspace's cap (`maxJobsPerUser`) is.",
+  ),
+  MAX_UNFINISHED_JOBS: whole([10_000, 1, 10_000_000], 'Queued, running and waiting jobs that a workspace may store.'),
+  MAX_UNFINISHED_JOBS_PER_USER: whole(
+    [1_000, 1, 10_000_000],
+    'Queued, running and waiting jobs that a user may have in a workspace.',
+  ),
   STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a principal.'),
   WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Workflow starts of a principal.'),
   HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Answers of a principal to questions of workflows.'),

@@ -3,7 +3,7 @@ import pg from 'pg';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { LastStatement, Postgres } from './postgres.js';
+import { LastStatements, Postgres } from './postgres.js';
 
 const WORKSPACE = '0190a0a0-0000-7000-8000-000000000001';
 let database: TestDatabase;
@@ -35,16 +35,18 @@ describe('withWorkspaceSql', () => {
     expect(await storedName()).toBe('two');
   });
 
-  it('ends with its last statement, and stores nothing when that fails', async () => {
-    const ends = (last: LastStatement<string>) =>
+  it('ends with its last statements, gives the rows of the last, and stores nothing when one fails', async () => {
+    const ends = (last: LastStatements<unknown>) =>
       database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
         await client.query(rename('before the last'));
         return last;
       });
-    const failing = ends(new LastStatement({ text: 'SELECT 1 / 0' }, 'not given'));
+    const failing = ends(new LastStatements([{ text: 'SELECT 1 / 0' }, rename('never')], () => 'not given'));
     await expect(failing).rejects.toThrow('division by zero');
     expect(await storedName()).toBe('two');
-    expect(await ends(new LastStatement(rename('last'), 'given'))).toBe('given');
+    expect(await ends(new LastStatements([rename('last'), { text: 'SELECT 7 AS n' }], ([row]) => row))).toEqual({
+      n: 7,
+    });
     expect(await storedName()).toBe('last');
   });
 

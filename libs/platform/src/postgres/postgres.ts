@@ -14,11 +14,11 @@ export interface PostgresOptions {
   readonly onIdleError?: (error: Error) => void;
 }
 
-/** What a transaction ends with: `statement` leaves together with the COMMIT, and `result` is given once both are through. */
-export class LastStatement<T> {
+/** The last statements of a transaction: they leave together with the COMMIT. `toResult` gets the rows of the last one after the commit. */
+export class LastStatements<T> {
   constructor(
-    readonly statement: pg.QueryConfig,
-    readonly result: T,
+    readonly statements: readonly pg.QueryConfig[],
+    readonly toResult: (rows: readonly pg.QueryResultRow[]) => T,
   ) {}
 }
 
@@ -54,7 +54,7 @@ export class Postgres {
    */
   async withWorkspaceSql<T>(
     workspaceId: string,
-    run: (client: pg.PoolClient) => Promise<T | LastStatement<T>>,
+    run: (client: pg.PoolClient) => Promise<T | LastStatements<T>>,
   ): Promise<T> {
     const client = await this.connectToApi();
     let broken = false;
@@ -63,12 +63,12 @@ export class Postgres {
       const [, done] = await Promise.all(
         inOneWrite(client, () => [client.query(opening(client, workspaceId)), run(client)] as const),
       );
-      const last = done instanceof LastStatement ? done : null;
+      const last = done instanceof LastStatements ? done.statements : [];
       // A COMMIT after a statement that failed is a rollback.
-      await Promise.all(
-        inOneWrite(client, () => [...(last === null ? [] : [client.query(last.statement)]), client.query('COMMIT')]),
+      const ends = await Promise.all(
+        inOneWrite(client, () => [...last.map((statement) => client.query(statement)), client.query('COMMIT')]),
       );
-      return done instanceof LastStatement ? done.result : done;
+      return done instanceof LastStatements ? done.toResult(ends.at(-2)?.rows ?? []) : done;
     } catch (error) {
       // A connection that cannot even roll back is thrown away, never handed to the next caller.
       await client.query('ROLLBACK').catch(() => (broken = true));
@@ -104,17 +104,15 @@ export class Postgres {
       client.release();
       throw error;
     }
-    const [answers, [opened, ended]] = await Promise.all(
-      inOneWrite(client, () => {
-        const begun = client.query(opening(client, workspaceId));
-        const asked = statements.map((statement) => client.query<Row>(statement));
-        // After a failure it is a rollback.
-        return [Promise.allSettled(asked), Promise.allSettled([begun, client.query('COMMIT')])] as const;
-      }),
-    );
-    client.release(ended.status === 'rejected');
-    for (const end of [...answers, opened, ended]) if (end.status === 'rejected') throw asAvailabilityError(end.reason);
-    return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.rows : []));
+    return allInOneWrite<Row>(client, opening(client, workspaceId), statements);
+  }
+
+  /** The same as the engine's login, which sees the rows of every workspace. */
+  async allAsEngine<Row extends pg.QueryResultRow>(statements: readonly pg.QueryConfig[]): Promise<Row[][]> {
+    const client = await this.engine.connect().catch((error: unknown) => {
+      throw asAvailabilityError(error);
+    });
+    return allInOneWrite<Row>(client, 'BEGIN', statements);
   }
 
   private async connectToApi(): Promise<pg.PoolClient> {
@@ -128,6 +126,25 @@ export class Postgres {
     this.closing ??= Promise.all([this.api.end(), this.engine.end(), this.reserved.end()]).then(() => undefined);
     return this.closing;
   }
+}
+
+/** One transaction in one write: `begin`, the statements, the end. Gives the rows of each statement and releases the client. */
+async function allInOneWrite<Row extends pg.QueryResultRow>(
+  client: pg.PoolClient,
+  begin: string,
+  statements: readonly pg.QueryConfig[],
+): Promise<Row[][]> {
+  const [answers, [opened, ended]] = await Promise.all(
+    inOneWrite(client, () => {
+      const begun = client.query(begin);
+      const asked = statements.map((statement) => client.query<Row>(statement));
+      // After a failure it is a rollback.
+      return [Promise.allSettled(asked), Promise.allSettled([begun, client.query('COMMIT')])] as const;
+    }),
+  );
+  client.release(ended.status === 'rejected');
+  for (const end of [...answers, opened, ended]) if (end.status === 'rejected') throw asAvailabilityError(end.reason);
+  return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.rows : []));
 }
 
 /** Begins a transaction and binds it to the workspace, in one message. */

@@ -153,7 +153,7 @@ describe('a schedule', () => {
   /** The only place of the workspace is taken by another job. */
   const takeAllRoom = async () => {
     await engine.app.get(StartWorkflowService).startUnattended(here.owner.workspaceId, unattended());
-    await sql('UPDATE workspace SET max_jobs = 1');
+    await sql(`UPDATE workspace SET max_jobs = 1, when_full = 'reject'`);
   };
 
   it('starts nothing any more of a slot that was due when it was disabled', async () => {

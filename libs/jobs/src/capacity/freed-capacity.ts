@@ -1,0 +1,50 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, GroupWriter, systemClock } from '#platform';
+
+import { JobTelemetry } from '../job.telemetry.js';
+import { ThreadLine } from '../line/thread-line.js';
+import { FreedCapacityRepository, type RestedJob, type Successors } from './freed-capacity.repository.js';
+
+const batching = { tickMs: 0, maxBatch: 500 } as const;
+
+/**
+ * Wakes the jobs that a running job kept waiting: the next one of its thread, and those of its workspace that the caps have room for now.
+ *
+ * No wake-up is lost while all processes live. A claim that finds no room has committed nothing and the job is committed as queued, so
+ * every look that follows a later end finds it; an end that is committed before the claim counts is seen by the claim. If a process
+ * dies between an end and its look, the sweeper finds the jobs.
+ */
+@Injectable()
+export class FreedCapacity {
+  private readonly looks: GroupWriter<RestedJob, Successors>;
+  /** One at a time: what is freed meanwhile is looked up together. */
+  private readonly wakes: GroupWriter<string, undefined>;
+
+  constructor(
+    private readonly repository: FreedCapacityRepository,
+    private readonly line: ThreadLine,
+    @Inject(BUS) private readonly bus: Bus,
+    private readonly telemetry: JobTelemetry,
+  ) {
+    this.looks = new GroupWriter((rested) => this.repository.findSuccessors(rested), systemClock, batching);
+    this.wakes = new GroupWriter((workspaceIds) => this.wake(workspaceIds), systemClock, batching);
+  }
+
+  /** Call it after the commit by which the job stopped running. Never rejects: a failed look is repaired by the sweeper. */
+  async freed(job: RestedJob): Promise<void> {
+    const { workspaceId, threadId } = job;
+    try {
+      const { inThread, inWorkspace } = await this.looks.submit(job);
+      if (inThread && threadId !== null) await this.line.advance(workspaceId, threadId);
+      if (inWorkspace) await this.wakes.submit(workspaceId);
+    } catch (error) {
+      this.telemetry.logger.warn({ err: error, workspaceId, threadId }, 'jobs that may run now could not be looked up');
+    }
+  }
+
+  private async wake(workspaceIds: readonly string[]): Promise<undefined[]> {
+    for (const job of await this.repository.findNext([...new Set(workspaceIds)])) this.bus.publish('job-runnable', job);
+    return workspaceIds.map(() => undefined);
+  }
+}

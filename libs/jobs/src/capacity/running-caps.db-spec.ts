@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+
+import { newId } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { openTestJobs, type TestJobs } from '../../../../test/harness/jobs.js';
+import type { JobOutcome } from '../run/job-handler.js';
+import type { JobRun } from '../run/job-run.js';
+import { Worker } from '../run/worker.js';
+import { JobStarter } from '../start/job-starter.js';
+import { FreedCapacity } from './freed-capacity.js';
+
+const done: JobOutcome = { status: 'completed', reason: 'stop' };
+
+describe('the caps of running jobs', () => {
+  let database: TestDatabase;
+  const processes: TestJobs[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase({ poolSize: 20 });
+  });
+
+  afterEach(async () => {
+    for (const { app } of processes) await app.get(Worker).stop(0);
+    for (const process of processes.splice(0)) await process.close();
+  });
+
+  afterAll(async () => {
+    await database.close();
+  });
+
+  /** Processes that accept jobs and work; hints between them go through Postgres. */
+  const open = async (count: number, run: (run: JobRun) => Promise<JobOutcome>, env: Record<string, string> = {}) => {
+    for (let i = 0; i < count; i++) {
+      const process = await openTestJobs(database, { LEASE_MS: '600000', BUS: 'postgres', ...env });
+      process.handle(run);
+      processes.push(process);
+      process.app.get(Worker).start();
+    }
+    const [first] = processes;
+    if (first === undefined) throw new Error('no process');
+    return first;
+  };
+  const workspace = async (maxJobs: number, maxJobsPerUser: number): Promise<string> => {
+    const workspaceId = newId();
+    await database.postgres.withWorkspaceSql(workspaceId, (client) =>
+      client.query('INSERT INTO workspace (id, name, max_jobs, max_jobs_per_user) VALUES ($1, $2, $3, $4)', [
+        workspaceId,
+        'Test',
+        maxJobs,
+        maxJobsPerUser,
+      ]),
+    );
+    return workspaceId;
+  };
+  /** Starts jobs of one user in all processes at once. */
+  const start = (workspaceId: string, createdBy: string | null, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, i) => {
+        const process = processes[i % processes.length] ?? never();
+        const thread = createdBy === null ? null : { ref: newId(), isNew: true, createTitle: 'T' };
+        return process.app.get(JobStarter).start(process.request({ workspaceId, createdBy, thread }));
+      }),
+    );
+  const never = (): never => {
+    throw new Error('open a process first');
+  };
+  const running = async (workspaceId: string) => {
+    const sql = `SELECT created_by AS "user", count(*)::int AS jobs FROM job WHERE workspace_id = $1 AND status = 'running' GROUP BY 1`;
+    return (processes[0] ?? never()).rows<{ user: string; jobs: number }>(sql, [workspaceId]);
+  };
+  const allEnded = (workspaceId: string, count: number) =>
+    eventually(`${count} jobs have completed`, async () => {
+      const sql = `SELECT count(*)::int AS jobs FROM job WHERE workspace_id = $1 AND status = 'completed'`;
+      const [row] = await (processes[0] ?? never()).rows<{ jobs: number }>(sql, [workspaceId]);
+      return row?.jobs === count ? true : undefined;
+    });
+
+  it('are never exceeded by three processes that start and claim the jobs of four users at once', async () => {
+    const workspaceId = await workspace(7, 3);
+    const users = [newId(), newId(), newId(), newId()];
+    let [most, mostOfUser] = [0, 0];
+    await open(3, async () => {
+      const counts = await running(workspaceId);
+      most = Math.max(most, counts.reduce((sum, { jobs }) => sum + jobs, 0)); // prettier-ignore
+      mostOfUser = Math.max(mostOfUser, ...counts.map(({ jobs }) => jobs));
+      return done;
+    });
+    await Promise.all(users.map((user) => start(workspaceId, user, 40)));
+    await allEnded(workspaceId, 160);
+    expect([most, mostOfUser]).toEqual([7, 3]);
+  });
+
+  it('stay below the ceilings of the operator where the workspace has set higher caps', async () => {
+    const workspaceId = await workspace(1_000, 1_000);
+    let [most, mostOfUser] = [0, 0];
+    await open(
+      2,
+      async () => {
+        const counts = await running(workspaceId);
+        most = Math.max(most, counts.reduce((sum, { jobs }) => sum + jobs, 0)); // prettier-ignore
+        mostOfUser = Math.max(mostOfUser, ...counts.map(({ jobs }) => jobs));
+        return done;
+      },
+      { RUNNING_JOBS_CEILING: '3', RUNNING_JOBS_PER_USER_CEILING: '2' },
+    );
+    await Promise.all([newId(), newId()].map((user) => start(workspaceId, user, 15)));
+    await allEnded(workspaceId, 30);
+    expect([most, mostOfUser]).toEqual([3, 2]);
+  });
+
+  it('let the first job of a user run before the rest of a queue that another user has filled', async () => {
+    const workspaceId = await workspace(2, 2);
+    const [busy, late] = [newId(), newId()];
+    const gates = new Map<string, PromiseWithResolvers<JobOutcome>>();
+    const order: (string | null)[] = [];
+    await open(2, ({ job }) => {
+      order.push(job.createdBy);
+      const gate = Promise.withResolvers<JobOutcome>();
+      gates.set(job.jobId, gate);
+      return gate.promise;
+    });
+    await start(workspaceId, busy, 20);
+    await eventually('two jobs run', () => (gates.size === 2 ? true : undefined));
+    await start(workspaceId, late, 1);
+    const [first] = gates.values();
+    first?.resolve(done);
+    await eventually('a third job runs', () => (gates.size === 3 ? true : undefined));
+    expect(order).toEqual([busy, busy, late]);
+    for (let ended = 1; ended < 21; ended++) {
+      await eventually('the next job runs', () => (gates.size > ended || gates.size === 21 ? true : undefined));
+      for (const gate of gates.values()) gate.resolve(done);
+    }
+    await allEnded(workspaceId, 21);
+  });
+
+  it('keep no job of another workspace waiting', async () => {
+    const [full, free] = [await workspace(1, 1), await workspace(1, 1)];
+    const gate = Promise.withResolvers<JobOutcome>();
+    await open(1, ({ job }) => (job.workspaceId === full ? gate.promise : Promise.resolve(done)));
+    await start(full, newId(), 50);
+    await start(free, newId(), 3);
+    await allEnded(free, 3);
+    gate.resolve(done);
+    await allEnded(full, 50);
+  });
+
+  it('do not count a job that waits, and count it again when it continues', async () => {
+    const workspaceId = await workspace(1, 1);
+    const seen: string[] = [];
+    const process = await open(1, ({ job }) => {
+      seen.push(job.jobId);
+      return Promise.resolve(seen.length === 1 ? { status: 'waiting', interruptIds: [newId()] } : done);
+    });
+    const user = newId();
+    const [first] = await start(workspaceId, user, 1);
+    const rest = await start(workspaceId, user, 3);
+    await allEnded(workspaceId, 3);
+    expect(seen.slice(1).toSorted()).toEqual(rest.map(({ jobId }) => jobId).toSorted());
+    await process.rows(`UPDATE job SET status = 'queued' WHERE id = $1`, [first?.jobId]);
+    await process.app.get(Worker).sweep();
+    await process.rows(`UPDATE job SET created_at = created_at - interval '1 hour' WHERE id = $1`, [first?.jobId]);
+    await process.app.get(Worker).sweep();
+    await allEnded(workspaceId, 4);
+  });
+
+  it('count jobs without a user for their workspace alone', async () => {
+    const workspaceId = await workspace(4, 1);
+    let most = 0;
+    await open(2, async () => {
+      const [count] = await running(workspaceId);
+      most = Math.max(most, count?.jobs ?? 0);
+      return done;
+    });
+    await start(workspaceId, null, 30);
+    await allEnded(workspaceId, 30);
+    expect(most).toBe(4);
+  });
+
+  it('release queued jobs by the sweeper when the process that ended a job looked for none', async () => {
+    const workspaceId = await workspace(2, 2);
+    await open(1, () => Promise.resolve(done), { LEASE_MS: '400' });
+    jest.spyOn(processes[0]?.app.get(FreedCapacity) ?? never(), 'freed').mockResolvedValue();
+    await start(workspaceId, newId(), 8);
+    await allEnded(workspaceId, 8);
+  });
+
+  it('are known to a start: a job that has no room is queued, and its slot is free at once', async () => {
+    const workspaceId = await workspace(1, 1);
+    const gate = Promise.withResolvers<JobOutcome>();
+    await open(1, () => gate.promise);
+    const user = newId();
+    const jobs = [...(await start(workspaceId, user, 1)), ...(await start(workspaceId, user, 4))];
+    expect(await running(workspaceId)).toEqual([{ user, jobs: 1 }]);
+    const [other] = await start(await workspace(5, 5), newId(), 1);
+    const sql = `SELECT status FROM job WHERE id = $1`;
+    expect(await (processes[0] ?? never()).rows(sql, [other?.jobId])).toEqual([{ status: 'running' }]);
+    gate.resolve(done);
+    await allEnded(workspaceId, jobs.length);
+  });
+});
