@@ -35,7 +35,9 @@ describe('conversations of one key, with a provider that names all calls alike',
     expect(textOf(await stage.door.ask(withTools(answered('first?', first.id, 'one'))))).toBe('answer to the first');
 
     const second = await begin('second?');
-    expect(second.id).not.toBe(first.id);
+    // The first job has ended, so the id may come again; of a job that has not, it may not.
+    expect(second.id).toBe(first.id);
+    expect((await begin('third?')).id).toMatch(/^call_[0-9a-f]{24}$/);
     stage.model.enqueue(textReply(['more of the first']));
     const next = await stage.door.ask(
       withTools([
@@ -54,12 +56,12 @@ describe('conversations of one key, with a provider that names all calls alike',
     expect(textOf(await stage.door.ask(withTools(answered('second?', second.id, 'two'))))).toBe('answer to the second');
   });
 
-  it('repeat an answer to nobody who asks another model', async () => {
-    const { id } = await begin('third?');
-    stage.model.enqueue(textReply(['answer to the third']));
-    await stage.door.ask(withTools(answered('third?', id, 'three')));
-    const other = await stage.door.ask(withTools(answered('third?', id, 'three'), { model: 'auto-not' }));
-    expect([other.status, textOf(other)]).toEqual([400, undefined]);
+  it('repeat no answer of one model to a request for another one', async () => {
+    const { id } = await begin('fourth?');
+    stage.model.enqueue(textReply(['answer to the fourth']));
+    await stage.door.ask(withTools(answered('fourth?', id, 'four')));
+    const other = await stage.door.ask(withTools(answered('fourth?', id, 'four'), { model: 'auto-not' }));
+    expect([other.status, textOf(other)]).toEqual([404, undefined]);
   });
 
   it('go on within their session only', async () => {

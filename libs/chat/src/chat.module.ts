@@ -10,6 +10,7 @@ import { AgentsRepository } from './agents/agents.repository.js';
 import { AgentsService } from './agents/agents.service.js';
 import { AnswerWritesRepository } from './answers/answer-writes.repository.js';
 import { AnswersRepository } from './answers/answers.repository.js';
+import { AppliedRuns } from './answers/applied-runs.service.js';
 import { CallIdsRepository } from './answers/call-ids.repository.js';
 import { Continuations } from './answers/continuations.service.js';
 import { SaidBefore } from './answers/said-before.service.js';
@@ -36,7 +37,7 @@ import { ThreadsRepository } from './threads/threads.repository.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { chatTurns } from './threads/turn-message-part.repository.js';
 
-const answers = [AnswersRepository, AnswerWritesRepository, CallIdsRepository, Continuations, SaidBefore];
+const answers = [AnswersRepository, AnswerWritesRepository, AppliedRuns, CallIdsRepository, Continuations, SaidBefore];
 const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
 const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSource];
 

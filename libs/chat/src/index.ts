@@ -37,11 +37,14 @@ export type {
   AnswerFormat,
   AnswerSession,
   AnswerState,
+  AppliedAnswer,
+  ContinuationDigests,
   KnownAnswers,
   NewAnswer,
 } from './answers/answer.js';
 export { isOvertaken, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
 export { type AnswerLookup, AnswersRepository } from './answers/answers.repository.js';
+export { type AppliedRun, AppliedRuns } from './answers/applied-runs.service.js';
 export { SaidBefore } from './answers/said-before.service.js';
 export { type ContinuationOrder, Continuations, type HeldAnswer } from './answers/continuations.service.js';
 export { ChatModule } from './chat.module.js';

@@ -19,13 +19,13 @@ type SessionRow = readonly [
 ];
 
 const fields = `b(principal text, "sessionId" text, model text, format text, "afterSeq" int, "afterRound" int, key text,
-    hash text, digest text, said jsonb, about jsonb)`;
+    hash text, digest text, "requestDigest" text, resumes uuid, said jsonb, about jsonb)`;
 
 const columns = `workspace_id, id, job_id, principal, session_id, model, format, after_seq, after_round, idempotency_key,
-    request_hash, results_digest, said, about`;
+    request_hash, results_digest, request_digest, resumes, said, about`;
 
 const values = `r.workspace_id, r.id, r.job_id, b.principal, b."sessionId", b.model, b.format, b."afterSeq", b."afterRound", b.key,
-    decode(b.hash, 'hex'), decode(b.digest, 'hex'), b.said, b.about`;
+    decode(b.hash, 'hex'), decode(b.digest, 'hex'), decode(b."requestDigest", 'hex'), b.resumes, b.said, b.about`;
 
 const answers: CommitPart<AnswerRow> = {
   name: 'answers',
@@ -92,24 +92,31 @@ export const insertAnswerSql = `INSERT INTO openai_answer (${columns})
 
 /** Its members as the statements read them. */
 export function toBody({ principal, sessionId, model, format, afterSeq, afterRound, ...more }: NewAnswer): object {
-  const { idempotency, applied, about } = more;
+  const { idempotency, applied, resumes, about } = more;
   return {
     ...{ principal, sessionId, model, format, afterSeq, afterRound },
     key: idempotency?.key ?? null,
     hash: idempotency?.requestHash ?? null,
     about,
-    digest: applied?.digest ?? null,
+    digest: applied?.results ?? null,
+    requestDigest: applied?.request ?? null,
+    resumes,
     said: applied === null || applied.said.length === 0 ? null : applied.said,
   };
 }
 
 const lockNotAvailable = '55P03';
 
+/** Each is hit by the second of two equal requests that come together. */
+const onceOnly: ReadonlySet<unknown> = new Set([
+  'openai_answer_workspace_id_principal_idempotency_key_key',
+  'openai_answer_resumes',
+]);
+
 /** Whether a write failed because another came first, of the same session or thread or with the same key: to be looked at again. */
 export function isOvertaken(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
-  if ('constraint' in error && error.constraint === 'openai_answer_workspace_id_principal_idempotency_key_key')
-    return true;
+  if ('constraint' in error && onceOnly.has(error.constraint)) return true;
   if (error.code === lockNotAvailable) return true;
   return error.code === 'NS001' && /\bsessions\b|\bsession_steps\b/.test(error.message);
 }

@@ -45,9 +45,19 @@ export type NewAnswer = Pick<
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** What the client has noted down about its request. */
   readonly about: object | null;
-  /** Of a continuation: SHA-256 (hex) of the results that it applies, and what is said after them. */
-  readonly applied: { readonly digest: string; readonly said: readonly ChatMessage[] } | null;
+  /** Of a continuation, and of an answer that resumes one: the results that it applies, and the messages after them. */
+  readonly applied: (ContinuationDigests & { readonly said: readonly ChatMessage[] }) | null;
+  /** Id of the answer whose applied results this one resumes from; null: it begins by itself, or continues a run. */
+  readonly resumes: string | null;
 };
+
+/** Tell a repeated continuation from another one. SHA-256, hex. */
+export interface ContinuationDigests {
+  /** Of the results, and of the conversation that they belong to where no session names it. */
+  readonly results: string;
+  /** Of what else of the request shapes the answer. */
+  readonly request: string;
+}
 
 /** A conversation of one principal, as its client names it. */
 export interface AnswerSession {
@@ -64,8 +74,16 @@ export interface KnownAnswers {
   readonly session: AnswerSession | null;
   /** Of the job whose open calls have the ids that were asked about: its newest answer. */
   readonly pending: Answer | null;
-  /** That of the continuation that has applied just these results. */
-  readonly applied: Answer | null;
+  /** An ended job had the id of a pending call before: whether the request continues `pending` is for its conversation to tell. */
+  readonly isIdReused: boolean;
+  /** The answer of the newest continuation that applied these results, one of an equal request if there is any. */
+  readonly applied: AppliedAnswer | null;
+}
+
+export interface AppliedAnswer {
+  readonly answer: Answer;
+  /** The request was equal in everything else that shapes an answer, its model included unless either is `auto`. */
+  readonly isSame: boolean;
 }
 
 /** A settled call as an earlier answer of a session showed it. */

@@ -4,7 +4,7 @@ import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
 import { Postgres, type SqlClient } from '#platform';
 
-import type { Answer, AnsweredSessionCall, AnswerState, KnownAnswers } from './answer.js';
+import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
 
 type Asker = Pick<Principal, 'workspaceId' | 'id'>;
 
@@ -20,6 +20,8 @@ interface KnownRow extends AnswerRow {
   readonly why: 'session' | 'pending' | 'applied';
   readonly threadId: string | null;
   readonly latestId: string | null;
+  /** Of `applied`: the request was equal in everything else. Of `pending`: an ended job had the id of its call before. */
+  readonly mark: boolean | null;
 }
 
 /** What is asked about before a request is taken. */
@@ -27,8 +29,10 @@ export interface AnswerLookup {
   readonly sessionId: string | null;
   /** Ids of calls that the request brings results of. */
   readonly callIds: readonly string[];
-  /** SHA-256 (hex) of these results; null: there are none. */
-  readonly digest: string | null;
+  /** Null: it brings no results that may have been applied before. */
+  readonly digests: ContinuationDigests | null;
+  /** As the request names it. */
+  readonly model: string;
 }
 
 /** Calls of older answers of a session are not looked up: what a turn reads must not grow with its conversation for ever. */
@@ -52,17 +56,19 @@ const selected = `a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.
 const newest = `ORDER BY x.after_round DESC, x.id DESC LIMIT 1`;
 
 const knownSql = `WITH found AS (
-  SELECT 'session' AS why, s.latest_answer AS id, s.thread_id FROM openai_session s
+  SELECT 'session' AS why, s.latest_answer AS id, s.thread_id, NULL::boolean AS mark FROM openai_session s
    WHERE s.workspace_id = $1 AND s.principal = $2 AND s.session_id = $3
   UNION ALL
-  (SELECT 'pending', (SELECT x.id FROM openai_answer x WHERE x.workspace_id = $1 AND x.job_id = i.job_id ${newest}), NULL
+  (SELECT 'pending', (SELECT x.id FROM openai_answer x WHERE x.workspace_id = $1 AND x.job_id = i.job_id ${newest}), NULL,
+      EXISTS (SELECT 1 FROM openai_call_id o WHERE o.workspace_id = $1 AND o.principal = $2 AND o.call_id = i.call_id AND o.reused)
      FROM interrupt i WHERE i.workspace_id = $1 AND i.principal = $2 AND i.call_id = ANY($4::text[]) AND i.status = 'open'
       AND i.kind = 'client_tool' ORDER BY i.id DESC LIMIT 1)
   UNION ALL
-  (SELECT 'applied', x.id, NULL FROM openai_answer x
+  (SELECT 'applied', x.id, NULL, x.request_digest IS NOT DISTINCT FROM decode($6, 'hex')
+          AND ('auto' IN ($7, x.model) OR x.model = $7) AS mark FROM openai_answer x
     WHERE x.workspace_id = $1 AND x.principal = $2 AND x.results_digest = decode($5, 'hex')
-      AND x.session_id IS NOT DISTINCT FROM $3 ORDER BY x.id DESC LIMIT 1))
-SELECT found.why, found.thread_id AS "threadId", found.id AS "latestId", ${selected}
+      AND ($3::text IS NULL OR x.session_id = $3) ORDER BY mark DESC, x.id DESC LIMIT 1))
+SELECT found.why, found.thread_id AS "threadId", found.id AS "latestId", found.mark, ${selected}
   FROM found LEFT JOIN openai_answer a ON a.workspace_id = $1 AND a.id = found.id
   LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id`;
 
@@ -94,22 +100,24 @@ export class AnswersRepository {
   }
 
   /** What a request may go on with, or repeat. */
-  async known({ workspaceId, id }: Asker, { sessionId, callIds, digest }: AnswerLookup): Promise<KnownAnswers> {
+  async known({ workspaceId, id }: Asker, { sessionId, callIds, digests, model }: AnswerLookup): Promise<KnownAnswers> {
     const rows = await this.postgres.readInWorkspace<KnownRow>(workspaceId, {
       name: 'answers-known',
       text: knownSql,
-      values: [workspaceId, id, sessionId, callIds, digest],
+      values: [workspaceId, id, sessionId, callIds, digests?.results ?? null, digests?.request ?? null, model],
     });
     const of = (why: KnownRow['why']) => rows.find((row) => row.why === why);
     const session = of('session');
     const answerOf = (row: KnownRow | undefined) => (isWhole(row) ? toAnswer(row) : null);
+    const applied = answerOf(of('applied'));
     return {
       session:
         session?.threadId == null || session.latestId === null
           ? null
           : { threadId: session.threadId, latestId: session.latestId, latest: answerOf(session) },
       pending: answerOf(of('pending')),
-      applied: answerOf(of('applied')),
+      isIdReused: of('pending')?.mark === true,
+      applied: applied === null ? null : { answer: applied, isSame: of('applied')?.mark === true },
     };
   }
 
@@ -139,15 +147,25 @@ export class AnswersRepository {
   ): Promise<readonly unknown[]> {
     const rows = await this.postgres.readInWorkspace<{ content: unknown }>(workspaceId, {
       name: 'answer-said-since',
-      text: `SELECT m.content FROM openai_call_id o
-               JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = o.job_id AND c.call_id = o.call_id
+      text: `SELECT m.content FROM (SELECT c.job_id, c.round FROM tool_call c
+                       JOIN job j ON j.workspace_id = $1 AND j.id = c.job_id AND j.principal = $2
+                      WHERE c.workspace_id = $1 AND c.thread_id = $3 AND c.call_id = $4 ORDER BY c.id DESC LIMIT 1) o
                JOIN message a ON a.workspace_id = $1 AND a.job_id = o.job_id AND a.thread_id = $3
                JOIN message m ON m.workspace_id = $1 AND m.thread_id = $3 AND m.position > a.position AND m.role = 'user'
-                AND (m.said_to_job_id IS DISTINCT FROM o.job_id OR m.after_round >= c.round)
-              WHERE o.workspace_id = $1 AND o.principal = $2 AND o.call_id = $4 ORDER BY m.position LIMIT $5`,
+                AND (m.said_to_job_id IS DISTINCT FROM o.job_id OR m.after_round >= o.round) ORDER BY m.position LIMIT $5`,
       values: [workspaceId, principal, threadId, callId, limit],
     });
     return rows.map(({ content }) => content);
+  }
+
+  /** The round after which the job's next answer begins; null: this is its last one. */
+  async endOfWindow({ workspaceId, jobId, afterRound }: Answer): Promise<number | null> {
+    const rows = await this.postgres.readInWorkspace<{ round: number | null }>(workspaceId, {
+      name: 'answer-window-end',
+      text: `SELECT min(after_round) AS round FROM openai_answer WHERE workspace_id = $1 AND job_id = $2 AND after_round > $3`,
+      values: [workspaceId, jobId, afterRound],
+    });
+    return rows[0]?.round ?? null;
   }
 
   /** The newest answer of a job, inside the transaction that holds the job; null: its starter was no OpenAI client. */

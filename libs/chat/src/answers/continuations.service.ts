@@ -6,7 +6,7 @@ import type { ChatMessage } from '#models';
 import { newId } from '#platform';
 import { type HandedCall, HandedCalls } from '#tools';
 
-import type { Answer, NewAnswer } from './answer.js';
+import type { Answer, ContinuationDigests, NewAnswer } from './answer.js';
 import { AnswerWritesRepository } from './answer-writes.repository.js';
 import { AnswersRepository } from './answers.repository.js';
 
@@ -22,8 +22,7 @@ export interface HeldAnswer {
 export interface ContinuationOrder {
   /** Text by the id of the call; exactly one for each call that is waited for. */
   readonly results: ReadonlyMap<string, string>;
-  /** SHA-256 (hex) of them. */
-  readonly digest: string;
+  readonly digests: ContinuationDigests;
   /** What is said after the results. */
   readonly said: readonly ChatMessage[];
   readonly idempotency: NewAnswer['idempotency'];
@@ -65,14 +64,15 @@ export class Continuations {
     job: HeldJob,
     { answer, handed, order }: { answer: Answer; handed: readonly HandedCall[]; order: ContinuationOrder },
   ): Promise<Answer> {
-    const { results: texts, digest, said, idempotency, about } = order;
-    await this.calls.settle(job, handed, { texts, submission: digest, by: answer.principal });
+    const { results: texts, digests, said, idempotency, about } = order;
+    await this.calls.settle(job, handed, { texts, submission: digests.results, by: answer.principal });
     const { sessionId, principal, model, format, job: row } = answer;
     const next: NewAnswer = {
       ...{ id: newId(), principal, sessionId, model, format, idempotency, about },
       afterSeq: row.lastSeq,
       afterRound: Math.max(...handed.map(({ call }) => call.round)),
-      applied: { digest, said },
+      applied: { ...digests, said },
+      resumes: null,
     };
     await this.writes.insert(job, next);
     await this.writes.keepSaid(job, next.afterRound, said);

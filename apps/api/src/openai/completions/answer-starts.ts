@@ -40,6 +40,9 @@ export interface NewAnswerOrder {
   /** The session is not to be touched: the request gets a thread of its own. */
   readonly isBeside: boolean;
   readonly idempotencyKey: string | null;
+  /** Of an answer that resumes from results which were applied before; see `NewAnswer`. */
+  readonly applied: NewAnswer['applied'];
+  readonly resumes: NewAnswer['resumes'];
 }
 
 /** What became of it. `overtaken`: another request came first, and everything has to be looked at again. */
@@ -158,7 +161,7 @@ function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder):
   const model = request.model === 'auto' && target.type === 'agent' ? target.agent.slug : request.model;
   return {
     ...{ id: newId(), principal, sessionId, model, format: mode.format },
-    ...{ afterSeq: 0, afterRound: 0, applied: null },
+    ...{ afterSeq: 0, afterRound: 0, applied: order.applied, resumes: order.resumes },
     idempotency: idempotencyOf(order),
     about: Object.keys(request.about).length === 0 ? null : request.about,
   };

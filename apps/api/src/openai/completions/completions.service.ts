@@ -5,11 +5,11 @@ import { type Answer, AnswersRepository, type ContinuationOrder, Continuations, 
 
 import { OpenAiError } from '../openai-error.js';
 import { checkContinuation, type PendingRun, sessionBusy } from '../request/check-continuation.js';
-import { resultsDigest } from '../request/continuation.js';
 import { serverBusy } from '../to-openai-reply.js';
 import { NewAnswers } from './new-answers.js';
 import { attached, type OpenedAnswer } from './opened-answer.js';
-import { type AskedCompletion, repetitionOf, runOf, type Situation, Situations } from './situations.js';
+import { digestsOf } from './repetition-digests.js';
+import { appliedOf, type AskedCompletion, repetitionOf, runOf, type Situation, Situations } from './situations.js';
 
 /** Another request has come first: everything has to be looked at again, or, when that was often enough, refused. */
 interface Overtaken {
@@ -33,7 +33,8 @@ export class Completions {
   async open(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer> {
     let refusal: OpenAiError = serverBusy();
     for (let look = 0; look < maxLooks; look++) {
-      const opened = (await this.repeated(principal, asked)) ?? (await this.lookOrRepeat(principal, asked));
+      const isFirst = look === 0;
+      const opened = (await this.repeated(principal, asked)) ?? (await this.lookOrRepeat(principal, asked, isFirst));
       if ('answer' in opened) return opened;
       refusal = opened.refusal;
     }
@@ -49,10 +50,14 @@ export class Completions {
     return attached(answer);
   }
 
-  /** What is refused since one with the same key came first is a repetition of that one. */
-  private async lookOrRepeat(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | Overtaken> {
+  /** A request that is refused because one with the same key came first repeats that one. */
+  private async lookOrRepeat(
+    principal: MemberPrincipal,
+    asked: AskedCompletion,
+    isFirst: boolean,
+  ): Promise<OpenedAnswer | Overtaken> {
     try {
-      return await this.look(principal, asked);
+      return await this.look(principal, asked, isFirst);
     } catch (error) {
       const repeated = error instanceof OpenAiError ? await this.repeated(principal, asked) : null;
       if (repeated === null) throw error;
@@ -60,22 +65,35 @@ export class Completions {
     }
   }
 
-  private async look(principal: MemberPrincipal, asked: AskedCompletion): Promise<OpenedAnswer | Overtaken> {
+  private async look(
+    principal: MemberPrincipal,
+    asked: AskedCompletion,
+    isFirst: boolean,
+  ): Promise<OpenedAnswer | Overtaken> {
     const situation = await this.situations.of(principal, asked);
-    const opened = await this.opened(principal, situation);
+    const opened = await this.opened(principal, situation, isFirst);
     return opened ?? { refusal: situation.mode.strictBy === null ? serverBusy() : sessionBusy() };
   }
 
-  /** Null: it was overtaken, and has to be looked at again. */
-  private async opened(principal: MemberPrincipal, situation: Situation): Promise<OpenedAnswer | null> {
-    if (situation.mode.strictBy === null) return this.begin(principal, situation);
+  /** Null: another request came first, and the situation has to be read again. */
+  private async opened(
+    principal: MemberPrincipal,
+    situation: Situation,
+    isFirst: boolean,
+  ): Promise<OpenedAnswer | null> {
+    const { continuation, request, known, mode } = situation;
+    if (mode.strictBy === null) return this.begin(principal, situation);
+    const repeated = repetitionOf(situation);
+    if (repeated !== null) {
+      // Of equal requests that come together one wins. A repeat that comes later attaches to the winner's answer.
+      if (!isFirst && repeated.state === 'busy') throw sessionBusy();
+      return attached(repeated, mode.ignored);
+    }
     const run = runOf(situation);
-    const repeated = repetitionOf(situation, run);
-    if (repeated !== null) return attached(repeated, situation.mode.ignored);
-    if (run?.state === 'paused') return this.goOn(principal, run, situation);
-    const { continuation, request } = situation;
-    const isBusy = run?.state === 'busy';
-    checkContinuation({ isBusy, pending: null, model: request.model, continuation });
+    if (run?.state === 'paused' && run !== known.applied?.answer) return this.goOn(principal, run, situation);
+    if (run?.state === 'busy') throw sessionBusy();
+    if (appliedOf(situation) === null)
+      checkContinuation({ isBusy: false, pending: null, model: request.model, continuation });
     return this.begin(principal, situation);
   }
 
@@ -94,7 +112,7 @@ export class Completions {
   private async goOn(
     principal: MemberPrincipal,
     run: Answer,
-    { request, headers, continuation, digest, mode }: Situation,
+    { request, headers, continuation, digests, sessionId, mode }: Situation,
   ): Promise<OpenedAnswer | null> {
     const { idempotencyKey: key } = headers;
     const { model, bodyHash: requestHash, about } = request;
@@ -106,7 +124,7 @@ export class Completions {
         if (verdict.type === 'new') return null;
         return {
           results: new Map(verdict.results.map(({ id, content }) => [id, content])),
-          digest: digest ?? resultsDigest(continuation.results),
+          digests: digests ?? digestsOf(continuation, request, sessionId),
           said: verdict.after,
           idempotency: key === null ? null : { key, requestHash },
           about: Object.keys(about).length === 0 ? null : about,

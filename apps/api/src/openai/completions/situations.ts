@@ -1,13 +1,22 @@
 import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
-import { type Answer, AnswersRepository, type KnownAnswers } from '#chat';
+import {
+  type Answer,
+  AnswersRepository,
+  type AppliedAnswer,
+  AppliedRuns,
+  type ContinuationDigests,
+  type KnownAnswers,
+} from '#chat';
 
 import { chooseMode, type Mode } from '../request/choose-mode.js';
 import type { CompletionHeaders } from '../request/completion-headers.js';
 import type { CompletionRequest } from '../request/completion-request.js';
 import { type Continuation, readContinuation } from '../request/continuation.js';
-import { repetitionDigest } from './repetition-digest.js';
+import { withoutBlocks } from '../request/prepare-messages.js';
+import { continuesRun } from '../request/resumed-messages.js';
+import { repetitionDigests } from './repetition-digests.js';
 
 /** A request as it was read. */
 export interface AskedCompletion {
@@ -18,7 +27,8 @@ export interface AskedCompletion {
 /** What is known of a request before anything is begun for it. */
 export interface Situation extends AskedCompletion {
   readonly continuation: Continuation;
-  readonly digest: string | null;
+  /** Null: it brings no results that may have been applied before. */
+  readonly digests: ContinuationDigests | null;
   /** Names the session of the request; null: it has none. */
   readonly sessionId: string | null;
   readonly known: KnownAnswers;
@@ -28,60 +38,86 @@ export interface Situation extends AskedCompletion {
 /** Finds what the server knows about a request: its session, the run that waits for it, and an earlier request like it. */
 @Injectable()
 export class Situations {
-  constructor(private readonly answers: AnswersRepository) {}
+  constructor(
+    private readonly answers: AnswersRepository,
+    private readonly runs: AppliedRuns,
+  ) {}
 
   /** Throws `OpenAiError` where the request asks for a mode that it cannot have. */
   async of(principal: MemberPrincipal, { headers, request }: AskedCompletion): Promise<Situation> {
     const continuation = readContinuation(request.messages);
-    const digest = repetitionDigest(continuation);
-    const asked = { headers, request, continuation, digest };
-    const named = await this.within(principal, { ...asked, sessionId: headers.sessionId });
+    const asked = { headers, request, continuation };
+    const named = await this.within(principal, asked, headers.sessionId);
     const { frontEndSessionId } = headers;
     // Chat front ends send these ids with each request of a chat, so in strict mode they would make unrelated runs collide.
     if (named.mode.strictBy !== null || headers.sessionId !== null || frontEndSessionId === null) return named;
-    return { ...(await this.within(principal, { ...asked, sessionId: frontEndSessionId })), mode: named.mode };
+    return { ...(await this.within(principal, asked, frontEndSessionId)), mode: named.mode };
   }
 
-  private async within(principal: MemberPrincipal, asked: Omit<Situation, 'known' | 'mode'>): Promise<Situation> {
-    const { headers, request, continuation, digest, sessionId } = asked;
+  private async within(
+    principal: MemberPrincipal,
+    asked: Pick<Situation, 'headers' | 'request' | 'continuation'>,
+    sessionId: string | null,
+  ): Promise<Situation> {
+    const { headers, request, continuation } = asked;
+    const digests = repetitionDigests(continuation, request, sessionId);
     const callIds = [...new Set(continuation.results.map(({ id }) => id))];
     // Nothing of a request without session and results can be known.
     const isKnowable = sessionId !== null || callIds.length > 0;
-    const found = isKnowable ? await this.answers.known(principal, { sessionId, callIds, digest }) : nothing;
-    const known = meant(found, asked);
+    const { model } = request;
+    const found = isKnowable ? await this.answers.known(principal, { sessionId, callIds, digests, model }) : nothing;
+    const pending = pendingFor(found, { continuation, sessionId });
+    const isMeant = pending === null || !found.isIdReused || (await this.continues(principal, pending, request));
+    const known = { ...found, pending: isMeant ? pending : null };
     const answersPending = continuation.endsWithResults && (known.pending ?? known.applied) !== null;
-    const isWorkflow = /^(?:workflow|team)\//.test(request.model);
+    const isWorkflow = /^(?:workflow|team)\//.test(model);
     const mode = chooseMode({ headers, request, isWorkflow, answersPending });
-    return { ...asked, known, mode };
+    return { ...asked, sessionId, digests, known, mode };
+  }
+
+  /** Providers name calls alike in all conversations, so results of another one must not reach this run. */
+  private async continues(principal: MemberPrincipal, pending: Answer, { messages }: CompletionRequest) {
+    const run = await this.runs.read(principal, pending);
+    return run === null || continuesRun(withoutBlocks(messages), run);
   }
 }
 
-const nothing: KnownAnswers = { session: null, pending: null, applied: null };
+const nothing: KnownAnswers = { session: null, pending: null, isIdReused: false, applied: null };
+
+/** Results that an assistant has answered are history, and a session continues its own runs only. */
+function pendingFor(
+  { pending }: KnownAnswers,
+  { continuation, sessionId }: Pick<Situation, 'continuation' | 'sessionId'>,
+): Answer | null {
+  const isHistory = continuation.after.some(({ role }) => role === 'assistant');
+  const isForeign = sessionId !== null && (pending?.sessionId ?? sessionId) !== sessionId;
+  return isHistory || isForeign ? null : pending;
+}
 
 /**
- * Of what was found by ids, what this request can mean: results that an assistant has answered are history; a session continues
- * its own runs only; and only a request for the same model repeats an answer.
+ * The run that strict rules are about. By header that is the session's latest. Where the body chose strict mode it is the run that
+ * the results belong to, and a paused run that they do not belong to is not in the way: clients that force a call for structured
+ * output never continue it.
  */
-function meant(
-  found: KnownAnswers,
-  { sessionId, continuation, request }: Omit<Situation, 'known' | 'mode'>,
-): KnownAnswers {
-  const { pending, applied } = found;
-  const { model } = request;
-  const isHistory = continuation.after.some(({ role }) => role === 'assistant');
-  const isForeign =
-    sessionId !== null && pending !== null && pending.sessionId !== null && pending.sessionId !== sessionId;
-  const isOther = applied !== null && model !== 'auto' && applied.model !== model && applied.agent !== model;
-  return { ...found, pending: isHistory || isForeign ? null : pending, applied: isOther ? null : applied };
+export function runOf({ mode, continuation, known: { session, pending, applied } }: Situation): Answer | null {
+  const latest = session?.latest ?? null;
+  if (mode.strictBy === 'header') return latest;
+  const isInTheWay = latest?.state !== 'paused' || continuation.results.length > 0;
+  return pending ?? applied?.answer ?? (isInTheWay ? latest : null);
 }
 
-/** The run that strict rules are about: that of the session, or, where the body chose them, of the calls it answers. */
-export function runOf({ mode, known: { session, pending, applied } }: Situation): Answer | null {
-  const ofSession = session?.latest ?? null;
-  return mode.strictBy === 'header' ? ofSession : (pending ?? ofSession ?? applied);
+/** The continuation that applied the results of this request; null: none did, or it is not that of the session's latest job. */
+export function appliedOf({ mode, known: { session, applied } }: Situation): AppliedAnswer | null {
+  if (applied === null || mode.strictBy === null) return null;
+  return mode.strictBy === 'body' || session?.latest?.jobId === applied.answer.jobId ? applied : null;
 }
 
-/** The answer of a continuation that was applied before, by a request just like this one. */
-export function repetitionOf({ known: { applied } }: Situation, run: Answer | null): Answer | null {
-  return applied !== null && run?.jobId === applied.jobId && run.state !== 'busy' ? applied : null;
+/** The answer that a repeated continuation gets again. One that failed or was cancelled is not repeated. */
+export function repetitionOf(situation: Situation): Answer | null {
+  const { request, known } = situation;
+  const applied = known.pending === null ? appliedOf(situation) : null;
+  if (applied === null || !applied.isSame) return null;
+  const { answer } = applied;
+  const isModel = [answer.model, answer.agent, 'auto'].includes(request.model);
+  return isModel && !['failed', 'cancelled'].includes(answer.job.status) ? answer : null;
 }

@@ -43,6 +43,13 @@ export function prepareMessages(
   return repairConversation(whole);
 }
 
+/** The same for a request that need not say anything: nothing of earlier blocks is put back. Pure. */
+export function withoutBlocks(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return repairConversation(
+    messages.flatMap((message) => (message.role === 'assistant' ? restored(message, new Map()) : [message])),
+  );
+}
+
 function says(content: MessageContent | null): boolean {
   if (content === null) return false;
   if (typeof content === 'string') return content.trim() !== '';

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+
+import type { ContinuationDigests } from '#chat';
+import { canonicalJson } from '#tools';
+
+import type { CompletionRequest } from '../request/completion-request.js';
+import { type Continuation, resultsDigest } from '../request/continuation.js';
+
+/**
+ * By what a continuation is recognised when it comes again. Null: it brings no results, or an assistant has answered them, and they
+ * are history. Pure.
+ */
+export function repetitionDigests(
+  continuation: Continuation,
+  request: CompletionRequest,
+  sessionId: string | null,
+): ContinuationDigests | null {
+  const { results, after } = continuation;
+  const isHistory = after.some(({ role }) => role === 'assistant');
+  return results.length === 0 || isHistory ? null : digestsOf(continuation, request, sessionId);
+}
+
+/**
+ * `results`: the results and, without a session, the conversation before them, since ids of calls may come again in another one;
+ * system messages are left out, since clients put the time into them. `request`: what else shapes the answer but the model, which
+ * has several names. Pure.
+ */
+export function digestsOf(
+  { results, after }: Continuation,
+  { messages, tools, toolChoice, parameters }: CompletionRequest,
+  sessionId: string | null,
+): ContinuationDigests {
+  const end = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+  const told = sessionId === null ? messages.slice(0, end).filter(({ role }) => role !== 'system') : [];
+  return {
+    results: digestOf([resultsDigest(results), told]),
+    request: digestOf([after, tools, toolChoice, parameters]),
+  };
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}

@@ -1,0 +1,97 @@
+import type { AppliedRun } from '#chat';
+import type { ChatMessage, MessageToolCall } from '#models';
+import { canonicalJson, parseArguments } from '#tools';
+
+import type { Continuation } from './continuation.js';
+
+/**
+ * The conversation of a request that brings results which a run has applied already, with everything that run did: rounds of
+ * server tools, which no client sees, stand where they ran, so that the model does not ask for them again. `messages` are prepared.
+ * Null: the request tells another conversation than the run, for example one whose history was edited. Pure.
+ */
+export function resumedMessages(
+  messages: readonly ChatMessage[],
+  { asked, done }: AppliedRun,
+  { results, after }: Continuation,
+): readonly ChatMessage[] | null {
+  const run = [...asked, ...done];
+  const common = commonLength(messages, run);
+  const rest = withoutLeadingSystem(run.slice(common.ofRun));
+  const resultId = results[0]?.id;
+  const isOfRun = run.some((message) => message.role === 'tool' && message.tool_call_id === resultId);
+  if (!isOfRun || !startsWithCalls(rest) || !isTold(messages.slice(common.ofRequest), rest, after)) return null;
+  const resumed = [...messages.slice(0, common.ofRequest), ...rest];
+  const answered = resumed.findIndex((message) => message.role === 'tool' && message.tool_call_id === resultId);
+  return [...resumed, ...newIn(after, resumed.slice(answered + 1))];
+}
+
+/**
+ * Whether a request with results tells the conversation of a run that waits for them, up to its open calls. One that brings nothing
+ * but results tells none, and fits any run. Pure.
+ */
+export function continuesRun(messages: readonly ChatMessage[], { asked, done }: AppliedRun): boolean {
+  const open = messages.findLastIndex((message) => callsOf(message).length > 0);
+  if (open === -1) return true;
+  const before = messages.slice(0, open);
+  const run = [...asked, ...done];
+  const common = commonLength(before, run);
+  const rest = withoutLeadingSystem(run.slice(common.ofRun));
+  return startsWithCalls(rest) && isTold(before.slice(common.ofRequest), rest, []);
+}
+
+/** How far both tell the same. System messages may differ: clients put the time and the like into them. */
+function commonLength(request: readonly ChatMessage[], run: readonly ChatMessage[]) {
+  let [ofRequest, ofRun] = [0, 0];
+  for (let [i, j] = [0, 0]; i < request.length && j < run.length;) {
+    if (request[i]?.role === 'system') i++;
+    else if (run[j]?.role === 'system') j++;
+    else if (isEqual(request[i++], run[j++])) [ofRequest, ofRun] = [i, j];
+    else break;
+  }
+  while (request[ofRequest]?.role === 'system' && request[ofRequest + 1]?.role === 'assistant') ofRequest++;
+  return { ofRequest, ofRun };
+}
+
+function withoutLeadingSystem(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  return messages[first]?.role === 'assistant' ? messages.slice(first) : messages;
+}
+
+function startsWithCalls([first]: readonly ChatMessage[]): boolean {
+  return first === undefined || callsOf(first).length > 0;
+}
+
+/** Whether what is left of a request is the client's view of `rest`: its calls, and what was said beside their results. */
+function isTold(left: readonly ChatMessage[], rest: readonly ChatMessage[], after: readonly ChatMessage[]): boolean {
+  const calls = new Set(rest.flatMap((message) => callsOf(message).map(identityOf)));
+  return left.every((message) => {
+    if (message.role === 'assistant')
+      return callsOf(message).length > 0 && callsOf(message).every((call) => calls.has(identityOf(call)));
+    return message.role !== 'user' || [...rest, ...after].some((known) => isEqual(known, message));
+  });
+}
+
+/** What of `after` the run has not heard. */
+function newIn(after: readonly ChatMessage[], known: readonly ChatMessage[]): readonly ChatMessage[] {
+  let from = 0;
+  const first = after.findIndex((message) => {
+    const at = known.findIndex((each, i) => i >= from && isEqual(each, message));
+    from = at + 1;
+    return at === -1;
+  });
+  return first === -1 ? [] : after.slice(first);
+}
+
+function callsOf(message: ChatMessage): readonly MessageToolCall[] {
+  return message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+}
+
+/** SDKs write arguments anew: equal ones are those that mean the same. */
+function identityOf({ id, function: { name, arguments: text } }: MessageToolCall): string {
+  const parsed = parseArguments(text);
+  return canonicalJson([id, name, parsed.ok ? parsed.value : text]);
+}
+
+function isEqual(one: ChatMessage | undefined, other: ChatMessage | undefined): boolean {
+  return canonicalJson(one ?? null) === canonicalJson(other ?? null);
+}

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+
+import { type Principal, scopeOf } from '#auth';
+import { JobsRepository } from '#jobs';
+import type { ChatMessage } from '#models';
+import { isOpen } from '#tools';
+
+import { toChatInput } from '../chat-input.js';
+import { ConversationRepository } from '../history/conversation.repository.js';
+import { roundMessages } from '../history/round-messages.js';
+import type { LoopRound } from '../loop/loop-step.js';
+import { toLoopRounds } from '../loop/to-loop-rounds.js';
+import type { Answer } from './answer.js';
+import { AnswersRepository } from './answers.repository.js';
+
+/** What a run did up to the results that a continuation applied, and with them. */
+export interface AppliedRun {
+  /** The conversation that the run began with. */
+  readonly asked: readonly ChatMessage[];
+  /** Its committed rounds with the results of all their calls, those of the server included, and what was said between them. */
+  readonly done: readonly ChatMessage[];
+}
+
+/** Reads runs whose results were applied, so that a new answer can resume from them without running a tool again. */
+@Injectable()
+export class AppliedRuns {
+  constructor(
+    private readonly jobs: JobsRepository,
+    private readonly conversations: ConversationRepository,
+    private readonly answers: AnswersRepository,
+  ) {}
+
+  /**
+   * The run of `answer`, up to where the job's next answer begins. A round without calls ends it: that is the text which the new
+   * answer replaces. Null: the job or its rounds are gone.
+   */
+  async read(principal: Principal, answer: Answer): Promise<AppliedRun | null> {
+    const { workspaceId, jobId, afterRound } = answer;
+    const [found, { rounds, calls, said }, end] = await Promise.all([
+      this.jobs.findInputInScope(scopeOf(principal), jobId),
+      this.conversations.load({ workspaceId, jobId, threadId: null, messageId: null }),
+      this.answers.endOfWindow(answer),
+    ]);
+    if (found === null || found.job.kind !== 'chat') return null;
+    const whole = rounds.filter(({ partial }) => !partial);
+    const done = settledRounds(toLoopRounds(whole, calls), end ?? Number.POSITIVE_INFINITY);
+    if ((done.at(-1)?.round ?? 0) < afterRound) return null;
+    return {
+      asked: toChatInput(found.input).messages,
+      done: done.flatMap((round) => [...roundMessages(round), ...(said.get(round.round) ?? [])]),
+    };
+  }
+}
+
+/** The rounds before the first one that has no calls, or calls whose results are missing. */
+function settledRounds(rounds: readonly LoopRound[], end: number): readonly LoopRound[] {
+  const stop = rounds.findIndex(
+    ({ round, calls }) => round >= end || calls.length === 0 || calls.some(({ status }) => isOpen(status)),
+  );
+  return stop === -1 ? rounds : rounds.slice(0, stop);
+}
