@@ -4,6 +4,7 @@ import { type CliError, usageError } from './cli.errors.js';
 import { addAgents } from './commands/agents.command.js';
 import { addApprove } from './commands/approve.command.js';
 import { addAttach } from './commands/attach.command.js';
+import { addBackup } from './commands/backup.command.js';
 import { addCancel } from './commands/cancel.command.js';
 import { addDoctor } from './commands/doctor.command.js';
 import { addJobs } from './commands/jobs.command.js';
@@ -107,6 +108,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     addTools,
     addAgents,
     addDoctor,
+    addBackup,
   ];
   for (const add of commands) add(program, perform);
   addCompletion(program, perform);

@@ -61,6 +61,7 @@ export {
 } from './job.lifecycle.js';
 export { type JobOwner, JobOwnersRepository } from './job-owners.repository.js';
 export { JobTelemetry } from './job.telemetry.js';
+export { voidRestoredLeases } from './run/restored-jobs.repository.js';
 export {
   CancelRequested,
   idempotencyKeyMismatch,

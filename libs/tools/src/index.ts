@@ -151,3 +151,4 @@ export type { HistoryCount } from './history/tool-call-history.repository.js';
 export { ToolCallHistory } from './history/tool-call-history.service.js';
 export { type RecordedFailure, type ToolCallRecord, toToolCallRecord } from './history/tool-call-record.js';
 export type { StatsBucket, StatsDimension, ToolCallStats } from './history/tool-call-stats.js';
+export { interruptRestoredCalls } from './restored-calls.repository.js';

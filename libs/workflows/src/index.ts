@@ -25,3 +25,4 @@ export { WorkflowsModule } from './workflows.module.js';
 export type { NodeStates } from './diagram/drawing.js';
 export { toMermaid } from './diagram/to-mermaid.js';
 export { toSvg } from './diagram/to-svg.js';
+export { skipRestoredSlots } from './schedules/restored-slots.repository.js';

@@ -5,6 +5,7 @@ import pg from 'pg';
 
 import { DataDirLock } from './data-dir-lock.js';
 import { embeddedPassword } from './data-secret.js';
+import { withDatabase } from './database-urls.js';
 import { stopOrphan } from './orphan-server.js';
 import { dataDirOfOtherVersion, embeddedUnavailable } from './postgres.errors.js';
 import { postgresHome, type ServerUser, serverUser } from './postgres-binaries.js';
@@ -44,12 +45,12 @@ export class EmbeddedPostgres {
       const password = await embeddedPassword(options.dataDir);
       const server = await startCluster(cluster, password);
       lock.announce(server.port);
-      const url = `postgres://postgres:${password}@127.0.0.1:${server.port}/`;
-      await ensureDatabase(`${url}postgres`).catch(async (error: unknown) => {
+      const url = urlAt(server.port, password);
+      await ensureDatabase(withDatabase(url, 'postgres')).catch(async (error: unknown) => {
         await server.stop();
         throw error;
       });
-      return new EmbeddedPostgres(lock, server, `${url}${DATABASE}`, place);
+      return new EmbeddedPostgres(lock, server, url, place);
     } catch (error) {
       await lock.release();
       throw error;
@@ -72,6 +73,15 @@ export class EmbeddedPostgres {
     this.stopping ??= this.server.stop().then(() => this.lock.release());
     return this.stopping;
   }
+}
+
+/** The superuser's url of the embedded Postgres that another process runs on `dataDir`, at the port it announces. */
+export async function embeddedDatabaseUrl(dataDir: string, port: number): Promise<string> {
+  return urlAt(port, await embeddedPassword(dataDir));
+}
+
+function urlAt(port: number, password: string): string {
+  return `postgres://postgres:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
 async function startCluster(cluster: PostgresCluster, password: string): Promise<PostgresServer> {

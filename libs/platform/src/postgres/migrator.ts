@@ -6,6 +6,7 @@ import type { DatabaseUrls } from './database-urls.js';
 import { type MigrationFile, ownMigrationsDirectory, readMigrationFiles } from './migration-files.js';
 import { migrationChanged, migrationFailed } from './postgres.errors.js';
 import { ensureQueueSchema, QUEUES } from './queue-schema.js';
+import { supportedVersion } from './server-version.js';
 
 export interface MigrateOptions {
   /** Default: `prisma/migrations` of this build. */
@@ -22,7 +23,7 @@ const LOCK_WAIT_MS = 120_000;
  * Brings the database of `urls.owner` to this build's state: roles, migrations not applied yet (one transaction each),
  * pg-boss's schema with its queues and grants, logins. Safe to call by several processes at once and again at any time; a
  * newer database is left alone, so that an old build can serve beside a new one during a rolling deploy.
- * Throws `AppError` with `migration_changed`, `migration_failed`, `migration_not_allowed` or `database_role_not_ready`.
+ * Throws `AppError` with `postgres_too_old`, `migration_changed`, `migration_failed`, `migration_not_allowed` or `database_role_not_ready`.
  */
 export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const files = await readMigrationFiles(options.directory ?? ownMigrationsDirectory());
@@ -35,6 +36,7 @@ export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}):
   client.on('error', () => undefined); // a lost connection also rejects the query that is under way
   await client.connect();
   try {
+    await supportedVersion(client);
     await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
     await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
     // A migration that waits for a lock makes everybody else queue behind it: better to fail and be started again.

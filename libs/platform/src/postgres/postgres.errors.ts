@@ -19,6 +19,15 @@ export function migrationFailed(name: string, cause: unknown): AppError {
   });
 }
 
+/** The server of DATABASE_URL is older than this build supports. */
+export function postgresTooOld(found: string, oldest: number): AppError {
+  return new AppError({
+    code: 'postgres_too_old',
+    message: `The server of DATABASE_URL is Postgres ${found}; Nightshift needs Postgres ${oldest} or newer. Upgrade the server, or leave DATABASE_URL out to use the Postgres that comes with Nightshift.`,
+    details: { found, oldest },
+  });
+}
+
 /** The login of DATABASE_URL may not do what a migration needs. */
 export function migrationNotAllowed(lacking: readonly string[]): AppError {
   return new AppError({

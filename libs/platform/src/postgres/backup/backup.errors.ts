@@ -1,0 +1,80 @@
+import { AppError } from '../../errors/app-error.js';
+
+const installHint = (major: number) =>
+  `Install the package postgresql-client-${major} (Debian and Ubuntu; apt.postgresql.org has every version), postgresql${major} (Red Hat) ` +
+  `or postgresql@${major} (Homebrew), or put the folder of a newer one on the PATH`;
+
+/** No client programs that fit the server. `found`: the versions that are there, with their folders. */
+export function pgToolsMissing(server: string, major: number, found: readonly string[]): AppError {
+  const there =
+    found.length === 0 ? 'There is no pg_dump on the PATH or in the usual folders' : `Found: ${found.join(', ')}`;
+  return new AppError({
+    code: 'pg_tools_missing',
+    message: `Postgres ${server} needs pg_dump and pg_restore of version ${major} or newer. ${there}. ${installHint(major)}.`,
+    details: { server, major },
+  });
+}
+
+/** A client program ended with an error; `output` is the end of its error output. */
+export function pgToolFailed(tool: string, output: string): AppError {
+  return new AppError({ code: 'pg_tool_failed', message: `${tool} failed: ${output}`, details: { tool } });
+}
+
+export function backupExists(file: string): AppError {
+  return new AppError({
+    code: 'backup_exists',
+    message: `${file} exists. Choose another name, or move the file away.`,
+  });
+}
+
+export function notABackup(file: string, why: string): AppError {
+  return new AppError({ code: 'not_a_backup', message: `${file} does not hold a backup of Nightshift: ${why}.` });
+}
+
+/** The backup was written by a newer build, whose migrations this one does not know. */
+export function backupOfNewerBuild(file: string, migration: string): AppError {
+  return new AppError({
+    code: 'backup_too_new',
+    message: `${file} was restored, but has migration ${migration}, which this build does not know. Start the build that wrote it, or a newer one.`,
+    details: { migration },
+  });
+}
+
+export function serverOlderThanBackup(file: string, archive: number, server: string): AppError {
+  return new AppError({
+    code: 'postgres_too_old',
+    message: `${file} comes from Postgres ${archive} and cannot be restored to Postgres ${server}. Restore it to Postgres ${archive} or newer.`,
+  });
+}
+
+export function databaseInUse(sessions: number): AppError {
+  return new AppError({
+    code: 'database_in_use',
+    message: `${sessions} sessions of Nightshift are connected to this database. Stop all its processes, then restore.`,
+  });
+}
+
+export function databaseNotEmpty(): AppError {
+  return new AppError({
+    code: 'database_not_empty',
+    message:
+      'This database holds an installation. Restore to an empty database or data directory, or add --replace to delete what is there.',
+  });
+}
+
+/** Row-level security would leave rows out. */
+export function rowsHidden(tables: readonly string[]): AppError {
+  return new AppError({
+    code: 'backup_not_allowed',
+    message: `The login of DATABASE_URL cannot read every row of ${tables.join(', ')}. Use the login that migrates, a member of nightshift_owner.`,
+    details: { tables },
+  });
+}
+
+export function ownerMissing(role: string): AppError {
+  return new AppError({
+    code: 'restore_not_allowed',
+    message: `The backup has objects of the login "${role}", and the login of DATABASE_URL is not a member of it. Run: GRANT "${role}" TO the login, or restore with a superuser.`,
+    details: { role },
+  });
+}

@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { voidRestoredLeases } from '#jobs';
+
+import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { openTestJobs, type TestJobs } from '../harness/jobs.js';
+
+let database: TestDatabase;
+let jobs: TestJobs;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  jobs = await openTestJobs(database);
+  owner = new pg.Client({ connectionString: database.urls.owner });
+  await owner.connect();
+});
+afterAll(async () => {
+  await owner.end();
+  await jobs.close();
+  await database.close();
+});
+
+describe('voidRestoredLeases', () => {
+  it('fences every worker of before and lets another one claim the job at once', async () => {
+    const leases = jobs.app.get(LeaseRepository);
+    const [started] = await jobs.start(1);
+    const jobId = started?.jobId ?? '';
+    const before = await jobs.claim(jobId, 'a worker of before');
+    const ref = { workspaceId: jobs.workspaceId, jobId };
+    expect(await leases.claim([ref], 'too early')).toEqual([]);
+
+    await voidRestoredLeases(owner);
+
+    expect((await leases.renew([{ ...ref, epoch: before.epoch }])).size).toBe(0);
+    const after = await jobs.claim(jobId, 'a worker of after');
+    expect(after.epoch).toBeGreaterThan(before.epoch + 1_000);
+  });
+
+  it('leaves ended jobs unchanged and removes viewers', async () => {
+    const [started] = await jobs.start(1);
+    const jobId = started?.jobId ?? '';
+    await owner.query(`UPDATE job SET status = 'cancelled', finished_at = clock_timestamp() WHERE id = $1`, [jobId]);
+    await owner.query(
+      `INSERT INTO job_viewer (workspace_id, job_id, process, seen_at) VALUES ($1, $2, $2, clock_timestamp())`,
+      [jobs.workspaceId, jobId],
+    );
+
+    await voidRestoredLeases(owner);
+
+    expect(await jobs.rows('SELECT lease_epoch FROM job WHERE id = $1', [jobId])).toEqual([{ lease_epoch: 0 }]);
+    expect((await owner.query('SELECT 1 FROM job_viewer')).rows).toEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { Doorbell, voidRestoredLeases } from '#jobs';
+import { defineTool, interruptRestoredCalls, ToolRegistry } from '#tools';
+import { SchedulesService, ScheduleTimers, skipRestoredSlots } from '#workflows';
+
+import { type ApprovalStage, openApprovalStage } from '../harness/approval-stage.js';
+import { eventually } from '../harness/eventually.js';
+import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { publish, sketch } from '../harness/workflows.js';
+
+let stage: ApprovalStage;
+let owner: pg.Client;
+const gate = createGate();
+/** Keys that the tool was called with. */
+const keys: string[] = [];
+
+beforeAll(async () => {
+  stage = await openApprovalStage({ LOG_LEVEL: 'silent' });
+  owner = new pg.Client({ connectionString: stage.database.urls.owner });
+  await owner.connect();
+  stage.engine.app.get(ToolRegistry).register(
+    defineTool({
+      ...{ name: 'pay', description: 'Pays', input: { type: 'object' }, timeoutMs: 60_000 },
+      execute: async (_, { idempotencyKey }) => {
+        keys.push(idempotencyKey);
+        await gate.opened;
+        return 'paid';
+      },
+    }),
+  );
+});
+afterEach(() => {
+  stage.model.assertDone();
+});
+afterAll(async () => {
+  gate.open();
+  await owner.end();
+  await stage.close();
+});
+
+describe('a restored backup', () => {
+  it('asks a person about a once call that was about to start, and does not start it', async () => {
+    stage.model.enqueue(toolCallReply([{ id: 'a', name: 'pay', arguments: '{}' }]), textReply(['Done.']));
+    const { jobId } = await stage.ask(['pay']);
+    await eventually('the call runs', () => keys[0]);
+    await owner.query(`UPDATE tool_call SET status = 'pending', started_at = NULL WHERE job_id = $1`, [jobId]);
+    await voidRestoredLeases(owner);
+    await interruptRestoredCalls(owner);
+    stage.engine.app.get(Doorbell).hint({ workspaceId: stage.people.owner.workspaceId, jobId, kind: 'chat' });
+
+    const [interrupt] = await stage.waits(jobId);
+
+    expect(interrupt).toMatchObject({ kind: 'unknown_outcome', tool: 'pay' });
+    expect(keys).toHaveLength(1);
+    if (interrupt !== undefined) await stage.decide(stage.people.member, interrupt, { decision: 'did_not_happen' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
+    expect(keys).toHaveLength(1);
+  });
+
+  it('starts no slot of a schedule that came between the backup and the restore', async () => {
+    const { app } = stage.engine;
+    const document = sketch({ out: { type: 'output', format: 'text' } }, ['start -> out'], { name: 'Echo' });
+    const { id: workflowRef } = await publish(stage.engine, stage.people.owner, document);
+    const { id } = await app.get(SchedulesService).save(stage.people.owner, {
+      ...{ id: null, workflowRef, cron: '0 0 1 1 *', timeZone: 'UTC', missed: 'all', prompt: 'Hi', enabled: true },
+    });
+    await owner.query(`UPDATE workflow_schedule SET next_slot_at = next_slot_at - interval '3 years' WHERE id = $1`, [
+      id,
+    ]);
+
+    await skipRestoredSlots(owner, Date.now());
+    await app.get(ScheduleTimers).look();
+
+    expect(await stage.rows(`SELECT 1 FROM job WHERE kind = 'workflow'`)).toEqual([]);
+    const { rows } = await owner.query(
+      'SELECT enabled AND next_slot_at > clock_timestamp() AS comes FROM workflow_schedule WHERE id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ comes: true }]);
+  });
+});
