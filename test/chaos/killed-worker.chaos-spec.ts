@@ -117,6 +117,14 @@ describe('when a worker is killed', () => {
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Paid.' });
   });
 
+  it('after the commit of a round, a call that may run once was never sent: it runs, and no person is asked', async () => {
+    stage.model.enqueue(call('post_note'), textReply(['Posted.']));
+    const { jobId } = await orphan({ CRASH_POINT: 'after-round-commit:kill' }, () => stage.ask('post', ['post_note']));
+    expect(callsOf(jobId)).toHaveLength(1);
+    expect(await toolStates(jobId)).toEqual([['post_note', 'completed']]);
+    expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Posted.' });
+  });
+
   it('before it could write the end, the job ends all the same, once', async () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const { jobId } = await orphan({ CRASH_POINT: 'before-finish:kill' }, () => stage.ask('end'));

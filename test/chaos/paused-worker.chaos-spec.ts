@@ -140,7 +140,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect((await stage.snapshot(jobId)).calls).toMatchObject([{ name: 'post_note', status: 'interrupted' }]);
   });
 
-  it('right after the commit that starts a tool, it does not call it any more', async () => {
+  it('right after the commit of a round, it leaves the call to its successor, which sends it once', async () => {
     // The process stops itself there: its timers are late, and its next step would be the call, over an open connection.
     await paused.stop();
     paused = await stage.startWorker({ ...sleeper, CRASH_POINT: 'after-round-commit:stop:2' });
@@ -153,7 +153,11 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     await wake(viewer);
     await sleeperIsFine();
     const called = stage.ledger.calls.filter(({ key }) => key.startsWith(viewer.jobId));
-    expect(called.map(({ tool }) => tool)).toEqual(['charge']);
+    expect(called.map(({ tool }) => tool)).toEqual(['charge', 'post_note']);
+    expect((await stage.snapshot(viewer.jobId)).calls).toMatchObject([
+      { status: 'completed' },
+      { status: 'completed' },
+    ]);
   });
 
   it('while its successor is at the same tool, its own result is refused', async () => {

@@ -6,7 +6,7 @@ import type { CallingRun } from './calls/calling-run.js';
 import { HeldRound } from './calls/held-round.js';
 import type { JobCalls } from './calls/job-calls.js';
 import { unlessCancelled } from './calls/job-calls.js';
-import { type FinishedRound, type RoundFinished, roundWrite } from './calls/round-write.js';
+import { type FinishedRound, type RoundFinished, roundWrite, startState } from './calls/round-write.js';
 import type { LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep, OpenRound } from './loop/loop-step.js';
 import { toolLoop } from './loop/tool-loop.js';
 
@@ -149,7 +149,7 @@ export class LoopSession {
 
   /** False: a cancel came first, and the calls were committed as cancelled. */
   private async commitAndStart(round: FinishedRound): Promise<boolean> {
-    const write = roundWrite(this.run, round, () => ({ status: 'running' }));
+    const write = roundWrite(this.run, round, startState);
     if (await unlessCancelled(this.run, () => this.run.commitUnlessCancelled(write))) return true;
     await this.run.commit(roundWrite(this.run, round, () => ({ status: 'cancelled' })));
     return false;

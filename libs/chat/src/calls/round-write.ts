@@ -26,8 +26,21 @@ export interface FinishedRound {
   readonly contentLength: number;
 }
 
-/** Where a call that this worker runs stands when its round is committed: begun by this commit, refused, or ended. */
-export type RunState = { readonly status: 'running' | 'cancelled' } | ToolOutcome;
+/** Where a call that this worker runs stands when its round is committed: started by this commit or after it, refused, or ended. */
+export type RunState = { readonly status: 'pending' | 'running' | 'cancelled' } | ToolOutcome;
+
+/**
+ * A `once` call is started by a commit of its own, right before it is sent: after a crash between the two commits it is known
+ * not to have been sent. The others may be sent again, and save that commit.
+ */
+export function startState({ effect }: Pick<PlannedCall, 'effect'>): RunState {
+  return { status: startsAlone(effect) ? 'pending' : 'running' };
+}
+
+/** Whether the start of a call is not a part of its round's commit. */
+export function startsAlone(effect: PlannedCall['effect'] | undefined): boolean {
+  return effect === 'once';
+}
 
 type RoundOwner = Pick<CallingRun, 'job' | 'node'>;
 
@@ -60,7 +73,9 @@ export function roundWrite(
     },
   };
   const callEvents = calls.map((call): NewJobEvent => {
-    const body = { round: step.round, internalStatus: call.status, call: toToolCallItem(call) };
+    // Its start follows at once: viewers are spared an event that says only that.
+    const status = call.status === 'pending' ? 'running' : call.status;
+    const body = { round: step.round, internalStatus: status, call: toToolCallItem({ ...call, status }) };
     return { type: 'tool-call', body };
   });
   return {

@@ -23,6 +23,7 @@ import { runCalls, type StartVerdict } from '../loop/run-calls.js';
 import { CallProgress } from './call-progress.js';
 import type { CallingRun } from './calling-run.js';
 import type { HeldRound } from './held-round.js';
+import { startsAlone } from './round-write.js';
 
 /** A call that may run now. `toRun`: the arguments the tool gets, which a person may have edited. */
 export interface RunnableCall extends LoopCall {
@@ -34,7 +35,7 @@ export interface RunnableCall extends LoopCall {
 /** How the calls of a round came to be run here. */
 interface RoundState {
   readonly round: number;
-  /** Whether their start was part of the round's own commit. */
+  /** Whether this run has committed the round, and with it the start of the calls that may be sent again. */
   readonly isStarted: boolean;
   /** Takes the outcomes of a round that is not written yet. */
   readonly held: HeldRound | undefined;
@@ -63,7 +64,7 @@ export class ToolRunner {
     const outcomes = await runCalls(calls, {
       concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
       start: async (call) => {
-        const verdict = state.isStarted ? 'started' : await this.start(run, round, call);
+        const verdict = await this.start(run, call, state);
         // The commit may have been answered to a process that was paused meanwhile.
         run.assertValid();
         return verdict;
@@ -83,13 +84,17 @@ export class ToolRunner {
     });
   }
 
-  /** For calls of a round that was committed before they could start. */
-  private async start(run: CallingRun, round: number, call: RunnableCall): Promise<StartVerdict> {
+  /** Commits the start of a call, unless its round's commit was its start. */
+  private async start(run: CallingRun, call: RunnableCall, { round, isStarted }: RoundState): Promise<StartVerdict> {
+    if (isStarted && !startsAlone(call.effect)) return 'started';
+    // Another worker starts it: what is not started here is not in doubt there.
+    if (run.signal.reason instanceof Draining) return 'refused';
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: 'running' });
+    const body = { round, internalStatus: 'running', call: item };
     try {
       await run.commitUnlessCancelled({
         rows: [startCallRow(run.job, { round, ordinal: call.ordinal })],
-        events: [{ type: 'tool-call-updated', body: { round, internalStatus: 'running', call: item } }],
+        events: isStarted ? [] : [{ type: 'tool-call-updated', body }],
       });
       return 'started';
     } catch (error) {

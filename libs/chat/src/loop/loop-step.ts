@@ -7,7 +7,7 @@ import type {
   ToolChoice,
   ToolDefinition,
 } from '#models';
-import type { OfferedTool, PlannedCall, ReceiptCall, SettledStatus, ToolCallStatus } from '#tools';
+import type { OfferedTool, PlannedCall, ReceiptCall, SettledStatus, ToolCallStatus, ToolEffect } from '#tools';
 
 /** A call of a committed round, as the loop sees it. */
 export interface LoopCall {
@@ -15,6 +15,8 @@ export interface LoopCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: string;
+  /** As its row says; absent: the call comes from an earlier run. */
+  readonly effect?: ToolEffect;
   readonly status: ToolCallStatus;
   /** What the model reads as its result; empty while the call is open. */
   readonly text: string;
