@@ -91,10 +91,8 @@ export class ModelCatalog implements OnApplicationShutdown {
         idleTimeoutMs: values.MODEL_IDLE_TIMEOUT_MS,
       },
     );
-    const own = new Redactor(apiKey === null ? [] : [apiKey]).everything;
-    const known = this.redactor.of(job.workspaceId);
-    const redact = (text: string) => own.redactKnown(known.redactKnown(text));
-    return { model: withoutSecrets(model, redact), modelName: job.model };
+    const redactor = this.redactor.ofJob(job.workspaceId, apiKey);
+    return { model: withoutSecrets(model, redactor), modelName: job.model };
   }
 
   /** The last phase of a shutdown: before it, jobs may still be brought to the commit of their round. */

@@ -14,7 +14,7 @@ async function said(parts: readonly ModelPart[]): Promise<readonly ModelPart[]> 
     },
   };
   const redactor = new Redactor([new Secret(SECRET), new Secret('plain-secret')]).everything;
-  const clean = withoutSecrets(model, (text) => redactor.redactKnown(text));
+  const clean = withoutSecrets(model, redactor);
   const all: ModelPart[] = [];
   for await (const batch of clean.stream({ model: 'm', messages: [] }, new AbortController().signal))
     all.push(...batch);
@@ -48,8 +48,35 @@ describe('a model without secrets', () => {
     expect(await argumentsOf('{"x":"plain-secret')).toBe('{"x":"[redacted]');
   });
 
-  it('hands on everything else', async () => {
-    const parts: readonly ModelPart[] = [{ type: 'text', text: 'plain-secret' }];
-    expect(await said(parts)).toEqual(parts);
+  it('keeps the numbers of arguments as the model wrote them beside a secret', async () => {
+    const text = String.raw`{"id":12345678901234567890,"x":1.50,"text":"correct-horse-\u005c\"battery\""}`;
+    expect(await argumentsOf(text)).toContain('"id":12345678901234567890,"x":1.50');
+    expect(await argumentsOf(text)).not.toContain('horse');
+  });
+
+  it('says and thinks no known secret, also one that comes in two parts', async () => {
+    const finish: ModelPart = {
+      type: 'finish',
+      finishReason: 'stop',
+      usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2, estimated: false },
+    };
+    const text = (value: string): ModelPart => ({ type: 'text', text: value });
+    const reasoning = (value: string): ModelPart => ({ type: 'reasoning', text: value });
+    const parts = [reasoning('Is it plain-'), text('It is plai'), reasoning('secret?'), text('n-secret.'), finish];
+    const shown = await said(parts);
+    const joined = (type: string) =>
+      shown.map((part) => ('text' in part && part.type === type ? part.text : '')).join('');
+
+    expect([joined('reasoning'), joined('text')]).toEqual(['Is it [redacted]?', 'It is [redacted].']);
+    expect(shown.at(-1)).toEqual(finish);
+  });
+
+  it('gives all of a text that ends like the beginning of a secret, before the calls', async () => {
+    const calls: ModelPart = { type: 'tool-calls', calls: [] };
+    expect(await said([{ type: 'text', text: 'It is plain' }, calls])).toEqual([
+      { type: 'text', text: 'It is ' },
+      { type: 'text', text: 'plain' },
+      calls,
+    ]);
   });
 });

@@ -1,29 +1,63 @@
+import type { TextRedactor } from '#platform';
+
 import type { Model, ModelPart, RequestedCall } from './model.js';
 
 /**
- * A model whose calls hold no secret that we know: what it asks for is what is kept, shown to people and run, so a secret that
- * got into a conversation leaves it by no tool. `redact` takes known secrets out of a text and leaves all else as it is.
+ * A model whose answers and calls hold no secret that we know: what it says is what is kept, shown to people and run, so a
+ * secret that got into a conversation leaves it by no answer and no tool. What may be the beginning of a secret waits for the
+ * next part. All else stays as it is.
  */
-export function withoutSecrets(model: Model, redact: (text: string) => string): Model {
+export function withoutSecrets(model: Model, redactor: Pick<TextRedactor, 'redactKnown' | 'knownStream'>): Model {
   return {
     async *stream(request, signal) {
-      for await (const parts of model.stream(request, signal)) yield parts.map((part) => cleanPart(part, redact));
+      const streams = { text: redactor.knownStream(), reasoning: redactor.knownStream() };
+      for await (const parts of model.stream(request, signal)) {
+        const clean = parts.flatMap((part): readonly ModelPart[] => {
+          switch (part.type) {
+            case 'text':
+            case 'reasoning':
+              return toParts(part.type, streams[part.type].push(part.text));
+            case 'tool-calls':
+            case 'finish':
+              return [
+                ...toParts('reasoning', streams.reasoning.end()),
+                ...toParts('text', streams.text.end()),
+                part.type === 'finish' ? part : cleanCalls(part, (text) => redactor.redactKnown(text)),
+              ];
+          }
+        });
+        if (clean.length > 0) yield clean;
+      }
     },
   };
 }
 
-function cleanPart(part: ModelPart, redact: (text: string) => string): ModelPart {
-  if (part.type !== 'tool-calls') return part;
-  const calls = part.calls.map((call): RequestedCall => ({ ...call, arguments: cleanJson(call.arguments, redact) }));
-  return { type: 'tool-calls', calls };
+function toParts(type: 'text' | 'reasoning', text: string): readonly ModelPart[] {
+  return text === '' ? [] : [{ type, text }];
 }
 
-/** A secret may be spelled with escapes, which only its parsed text shows; text without one stays as the model wrote it. */
+function cleanCalls(
+  { calls }: Extract<ModelPart, { type: 'tool-calls' }>,
+  redact: (text: string) => string,
+): Extract<ModelPart, { type: 'tool-calls' }> {
+  const clean = calls.map((call): RequestedCall => ({
+    ...call,
+    name: redact(call.name),
+    arguments: cleanJson(call.arguments, redact),
+  }));
+  return { type: 'tool-calls', calls: clean };
+}
+
+/**
+ * A secret may be spelled with escapes that only its parsed text shows; text without one stays as the model wrote it, and so do
+ * the numbers beside one.
+ */
 function cleanJson(text: string, redact: (text: string) => string): string {
   const shown = redact(text);
   try {
     const found: string[] = [];
-    const value: unknown = JSON.parse(shown, (_, member: unknown) => {
+    const value: unknown = JSON.parse(shown, (_, member: unknown, context?: { readonly source?: string }) => {
+      if (typeof member === 'number' && context?.source !== undefined) return rawJson(context.source);
       if (typeof member !== 'string') return member;
       const clean = redact(member);
       if (clean !== member) found.push(clean);
@@ -33,4 +67,9 @@ function cleanJson(text: string, redact: (text: string) => string): string {
   } catch {
     return shown; // not JSON: it will not run
   }
+}
+
+/** Stands in a value for its JSON text (ECMAScript 2026, `JSON.rawJSON`; not in the types yet). */
+function rawJson(text: string): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

@@ -1,12 +1,30 @@
 import type { SecretRange } from './credential-shapes.js';
+import { DecodedText } from './decoded-text.js';
+import { hexRuns } from './hex-runs.js';
+import { PatternSet } from './pattern-set.js';
 import type { Secret } from './secret.js';
 import { formsOf, SHORTEST_KNOWN } from './secret-forms.js';
+
+/** Where secrets stand in a text. */
+export interface FoundSecrets {
+  readonly ranges: readonly SecretRange[];
+  /** Where a secret may begin that the end of the text cuts in two; the text's length: nowhere. */
+  readonly begun: number;
+}
+
+interface Patterns {
+  readonly texts: PatternSet;
+  readonly hex: PatternSet;
+}
+
+/** So few hexadecimal digits tell nothing, and every other word ends with as many. */
+const FEWEST_DIGITS = 4;
 
 /** Secrets that are known by their text, in every form they are likely to take. */
 export class KnownSecrets {
   private readonly counts = new Map<string, number>();
-  /** Length of the longest form there ever was. */
-  longest = 0;
+  /** Made when a text is read after a change. */
+  private patterns: Patterns | undefined;
 
   get isEmpty(): boolean {
     return this.counts.size === 0;
@@ -16,44 +34,58 @@ export class KnownSecrets {
   add(secret: Secret): () => void {
     const value = secret.reveal();
     if (value.length < SHORTEST_KNOWN) return () => undefined;
-    const forms = formsOf(value);
-    for (const form of forms) {
-      this.counts.set(form, (this.counts.get(form) ?? 0) + 1);
-      this.longest = Math.max(this.longest, form.length);
-    }
-    let isHeld = true;
+    this.count(value, 1);
+    let isCounted = true;
     return () => {
-      if (isHeld) for (const form of forms) this.release(form);
-      isHeld = false;
+      if (isCounted) this.count(value, -1);
+      isCounted = false;
     };
   }
 
-  *find(text: string): Generator<SecretRange> {
-    for (const form of this.counts.keys()) {
-      for (let start = text.indexOf(form); start !== -1;) {
-        let end = start + form.length;
-        let next = text.indexOf(form, start + 1);
-        for (; next !== -1 && next < end; next = text.indexOf(form, next + 1)) end = next + form.length;
-        yield { from: start, start, end };
-        start = next;
+  has(secret: Secret): boolean {
+    return this.counts.has(secret.reveal());
+  }
+
+  /** Takes time in proportion to the text, however many secrets there are. */
+  find(text: string): FoundSecrets {
+    if (this.isEmpty || text === '') return { ranges: [], begun: text.length };
+    const { texts, hex } = (this.patterns ??= this.compile());
+    const plain = texts.find(text);
+    const ranges: SecretRange[] = plain.ranges.map(([start, end]) => ({ from: start, start, end }));
+    let { begun } = plain;
+    const decoded = DecodedText.of(text);
+    if (decoded !== null) {
+      const found = texts.find(decoded.value);
+      for (const [first, last] of found.ranges) {
+        const start = decoded.toSource(first);
+        ranges.push({ from: start, start, end: decoded.toSource(last) });
       }
+      begun = Math.min(begun, decoded.end, decoded.toSource(found.begun));
     }
-  }
-
-  /** Where a secret may begin that the end of the text cuts in two; the text's length: nowhere. */
-  cutIn(text: string): number {
-    const starts = [...this.counts.keys()].map((form) => {
-      for (let length = Math.min(form.length - 1, text.length); length > 0; length--) {
-        if (text.endsWith(form.slice(0, length))) return text.length - length;
+    for (const { digits, places, isAtEnd } of hexRuns(text, SHORTEST_KNOWN * 2, FEWEST_DIGITS)) {
+      const found = hex.find(digits);
+      for (const [first, last] of found.ranges) {
+        const start = places[first] ?? 0;
+        ranges.push({ from: start, start, end: (places[last - 1] ?? text.length) + 1 });
       }
-      return text.length;
-    });
-    return starts.reduce((least, start) => Math.min(least, start), text.length);
+      if (isAtEnd && digits.length - found.begun >= FEWEST_DIGITS)
+        begun = Math.min(begun, places[found.begun] ?? begun);
+    }
+    return { ranges, begun };
   }
 
-  private release(form: string): void {
-    const count = this.counts.get(form) ?? 0;
-    if (count > 1) this.counts.set(form, count - 1);
-    else this.counts.delete(form);
+  private count(value: string, by: 1 | -1): void {
+    const before = this.counts.get(value) ?? 0;
+    if (before + by === 0) this.counts.delete(value);
+    else this.counts.set(value, before + by);
+    if (before === 0 || before + by === 0) this.patterns = undefined;
+  }
+
+  private compile(): Patterns {
+    const forms = [...this.counts.keys()].map(formsOf);
+    return {
+      texts: new PatternSet(forms.flatMap(({ texts }) => texts)),
+      hex: new PatternSet(forms.flatMap(({ hex }) => hex)),
+    };
   }
 }

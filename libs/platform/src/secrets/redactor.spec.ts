@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
+import { escaped, hex, percent, spellings } from '../../../../test/harness/secret-spellings.js';
 import { Redactor } from './redactor.js';
 import { Secret } from './secret.js';
 
@@ -59,6 +60,24 @@ describe('Redactor', () => {
     ['a form in lower case', 'ke%22y%2f%c3%bc+%3c1%3e%c3%a9'],
     ['Base64', Buffer.from('ke"y/ü <1>é').toString('base64').replace(/=+$/, '')],
     ['Base64 for URLs', Buffer.from('ke"y/ü <1>é').toString('base64url')],
+    ['JSON within JSON', String.raw`ke\\\"y\/ü <1>é`],
+    ['JSON with every character escaped', escaped('ke"y/ü <1>é', (code) => String.raw`\u${code.padStart(4, '0')}`)],
+    ['JSON within JSON with some escaped', String.raw`\\u006Be\\\"y/\\u00FC <1>é`],
+    ['JavaScript', String.raw`\x6be\x22y\u{2f}\xFC <1>\xe9`],
+    ['bytes of Python', String.raw`ke"y/\xc3\xbc <1>\xc3\xa9`],
+    ['octal escapes of C', String.raw`ke\042y\057\303\274 <1>\303\251`],
+    ['percent-encoding of every byte', percent('ke"y/ü <1>é')],
+    ['percent-encoding of every byte in lower case', percent('ke"y/ü <1>é').toLowerCase()],
+    ['percent-encoding that was encoded again', 'ke%2522y%252F%25C3%25BC%2520%253C1%253E%25C3%25A9'],
+    ['percent-encoding in JSON', String.raw`ke%22y%2F\u00fc <1>é`],
+    ['HTML', 'ke&quot;y/ü &lt;1&gt;é'],
+    ['HTML with numbers', 'ke&#34;y&#x2F;&#252; &#60;1&#x3e;&#233;'],
+    ['HTML within HTML', 'ke&amp;quot;y/ü &amp;lt;1&amp;gt;é'],
+    ['hexadecimal', hex('ke"y/ü <1>é')],
+    ['hexadecimal in upper case', hex('ke"y/ü <1>é').toUpperCase()],
+    ['hexadecimal in both cases', hex('ke"y/ü <1>é').replace('c3', 'C3')],
+    ['hexadecimal with colons', hex('ke"y/ü <1>é').replace(/..(?=.)/g, '$&:')],
+    ['hexadecimal with spaces', hex('ke"y/ü <1>é').replace(/..(?=.)/g, '$& ')],
   ])('knows a secret in %s', (_, form) => {
     const redactor = new Redactor([new Secret('ke"y/ü <1>é')]);
     expect(redactor.redact(`say ${form}!`)).toBe('say [redacted]!');
@@ -119,6 +138,43 @@ describe('Redactor', () => {
         expect(shown).toBe(redactor.redact(text));
       }),
     );
+  });
+
+  it('finds a secret whose characters are each written in another way', () => {
+    const secret = fc.string({
+      unit: fc.constantFrom(...Array.from('abcXYZ019-_./+"<>& ')),
+      minLength: 8,
+      maxLength: 30,
+    });
+    const ways = fc.array(fc.nat(spellings.length - 1), { minLength: 30, maxLength: 30 });
+    fc.assert(
+      fc.property(secret, ways, (text, choices) => {
+        const spelled = Array.from(text, (char, i) => spellings[choices[i] ?? 0]?.(char)).join('');
+        expect(new Redactor([new Secret(text)]).redact(`say: ${spelled}!`)).toBe('say: [redacted]!');
+      }),
+    );
+  });
+
+  it('finds a 0x list of bytes', () => {
+    const list = Array.from(Buffer.from(plain), (byte) => `0x${byte.toString(16)}`).join(', ');
+    expect(new Redactor([new Secret(plain)]).redact(`[${list}]`)).toBe('[0x[redacted]]');
+  });
+
+  it('finds a secret behind what could be the beginning of an escape', () => {
+    const redactor = new Redactor([new Secret('nsecret-word'), new Secret('41secret-word')]);
+    expect(redactor.redact(String.raw`\nsecret-word %41secret-word`)).toBe(String.raw`\[redacted] %[redacted]`);
+  });
+
+  it.each([
+    ['backslashes', '\\'.repeat(1_000_000)],
+    ['percent signs', '%25'.repeat(500_000)],
+    ['entities', '&amp;'.repeat(300_000)],
+    ['hexadecimal digits', '6b6b'.repeat(500_000)],
+    ['separators', '6b : '.repeat(300_000)],
+    ['beginnings of the secret', 'aaaaaaab'.repeat(200_000)],
+  ])('reads megabytes of %s in one pass', (_, text) => {
+    const redactor = new Redactor([new Secret(`${'a'.repeat(500)}c`), new Secret(`${'k'.repeat(500)}z`)]);
+    expect(redactor.redact(text)).toBe(text);
   });
 
   it('does not let go of what introduces a secret while the secret is held back', () => {

@@ -60,6 +60,14 @@ export class Redactor {
     return new TextRedactor(() => [this.own, this.workspaces.get(workspaceId) ?? NONE]);
   }
 
+  /** The same for the texts of one job, which has brought a secret of its own. */
+  ofJob(workspaceId: string, secret: Secret | null): TextRedactor {
+    if (secret === null || this.own.has(secret)) return this.of(workspaceId);
+    const brought = new KnownSecrets();
+    brought.add(secret);
+    return new TextRedactor(() => [this.own, this.workspaces.get(workspaceId) ?? NONE, brought]);
+  }
+
   /** The text with the server's own secrets, and what looks like a credential, replaced by `[redacted]`. */
   redact(text: string): string {
     return this.server.redact(text);

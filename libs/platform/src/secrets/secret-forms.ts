@@ -1,35 +1,29 @@
+import { DecodedText } from './decoded-text.js';
+
 /** Below this a "secret" is a word of ordinary text, and marking it would only garble. */
 export const SHORTEST_KNOWN = 8;
 
+/** What to look for in the place of a secret. */
+export interface SecretForms {
+  /** In a text, and in the same with its escapes read (`DecodedText`). */
+  readonly texts: readonly string[];
+  /** In the hexadecimal digits of a text (`hexRuns`). */
+  readonly hex: readonly string[];
+}
+
 /**
- * The forms in which a text is likely to come back from whoever it was sent to: as it is, in JSON, in a URL or a form, in
- * Base64 on its own or with something around it, as in `user:secret` of Basic credentials. Without those that are too short.
+ * The forms in which a text is likely to come back from where it was sent: as it is, with escapes of any kind and depth, in a
+ * form, in hexadecimal, in Base64 on its own or with something around it, as in `user:secret` of Basic credentials. Without
+ * those that are too short.
  */
-export function formsOf(value: string): readonly string[] {
-  const forms = new Set([value, ...jsonForms(value), ...urlForms(value), ...base64Forms(value)]);
-  return [...forms].filter((form) => form.length >= SHORTEST_KNOWN);
-}
-
-/** As JSON is written by most; with `/` escaped and in ASCII only (PHP, Python); without what is special in HTML (Go). */
-function jsonForms(value: string): readonly string[] {
-  const json = JSON.stringify(value).slice(1, -1);
-  const ascii = json.replace(/[\u007f-\uffff]/g, escaped);
-  const plain = [json, ascii, json.replace(/[<>&]/g, escaped)];
-  return [...plain, ...plain.map((form) => form.replaceAll('/', String.raw`\/`))];
-}
-
-function escaped(unit: string): string {
-  return String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-/** Percent-encoded as a component, strictly (RFC 3986), as part of a path, and as a form, with `+` for a space; `%2F` and `%2f`. */
-function urlForms(value: string): readonly string[] {
-  const wellFormed = value.toWellFormed();
-  const component = encodeURIComponent(wellFormed);
-  const strict = component.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
-  const form = new URLSearchParams([['', wellFormed]]).toString().slice('='.length);
-  const upper = [component, strict, component.replaceAll('%2F', '/'), form];
-  return [...upper, ...upper.map((text) => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))];
+export function formsOf(value: string): SecretForms {
+  const plain = [value, DecodedText.of(value)?.value ?? value, value.replaceAll('\\', '')];
+  const forms = plain.map((form) => form.replaceAll(' ', '+'));
+  const texts = new Set([...plain, ...forms, ...base64Forms(value)]);
+  return {
+    texts: [...texts].filter((form) => form.length >= SHORTEST_KNOWN),
+    hex: [Buffer.from(value).toString('hex')],
+  };
 }
 
 /** By how many bytes stand before it, modulo 3: the first characters that those have a say in. */

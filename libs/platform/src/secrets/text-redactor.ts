@@ -1,5 +1,5 @@
 import { credentialsIn, cutCredential, type SecretRange } from './credential-shapes.js';
-import type { KnownSecrets } from './known-secrets.js';
+import type { FoundSecrets, KnownSecrets } from './known-secrets.js';
 
 const MARK = '[redacted]';
 /** Longer than the shortest match of every shape of a credential, so that one cut in two is whole within the window. */
@@ -7,9 +7,13 @@ const WINDOW = 256;
 /** What looks like one endless secret is given up on as text after this many characters, and marked. */
 const LONGEST_HELD = 16_384;
 
+/** So much of what was shown is remembered: an escape that a piece ends with, of a secret that nothing else gave away. */
+const REMEMBERED = 16;
+const LETTER = /[A-Za-z0-9]/;
+
 /** Texts that arrive in pieces, redacted although a secret may be cut between two of them. */
 export interface RedactingStream {
-  /** Takes the next piece and returns what can be shown by now: the last 256 characters wait for the next one. */
+  /** Takes the next piece and returns what can be shown by now. */
   push(text: string): string;
   /** The rest. */
   end(): string;
@@ -26,13 +30,14 @@ export class TextRedactor {
 
   /** The same for known secrets alone: for what has to stay as it is, unless it holds one. */
   redactKnown(text: string): string {
-    return cutOut(text, merge(this.findKnown(text)));
+    return cutOut(text, merge([...this.findKnown(text).ranges]));
   }
 
   /** The same for a text that was cut off at its end: what may be the first part of a secret there is left out. */
   redactCut(text: string): string {
-    const ranges = this.find(text);
-    const begun = Math.min(cutCredential(text), ...this.known().map((secrets) => secrets.cutIn(text)));
+    const known = this.findKnown(text);
+    const ranges = merge([...known.ranges, ...credentialsIn(text)]);
+    const begun = Math.min(cutCredential(text), known.begun);
     const cut = ranges.find(({ from, end }) => from < begun && end > begun)?.from ?? begun;
     return cutOut(
       text.slice(0, cut),
@@ -40,13 +45,15 @@ export class TextRedactor {
     );
   }
 
+  /** The last 256 characters of what was pushed wait for the next piece. */
   stream(): RedactingStream {
     let held = '';
     return {
       push: (text) => {
         held += text;
-        const ranges = this.find(held);
-        const cut = this.safeCut(held.length, ranges);
+        const known = this.findKnown(held);
+        const ranges = merge([...known.ranges, ...credentialsIn(held)]);
+        const cut = safeCut(held.length, known.begun, ranges);
         const shown = held.slice(0, cut);
         held = held.slice(cut);
         return cutOut(
@@ -62,22 +69,63 @@ export class TextRedactor {
     };
   }
 
-  /** Never inside a secret, and never so late that the head of a secret still arriving would be shown. */
-  private safeCut(length: number, ranges: readonly SecretRange[]): number {
-    if (length > LONGEST_HELD) return length;
-    const longest = Math.max(WINDOW, ...this.known().map((secrets) => secrets.longest));
-    const cut = Math.max(0, length - longest);
-    return ranges.find((range) => range.from < cut && range.end > cut)?.from ?? cut;
+  /**
+   * For known secrets alone, and without a delay: nothing waits but what a secret may begin with. The first character of one
+   * waits at the beginning of a word only, since nearly every piece ends with one that some form of a secret begins with.
+   */
+  knownStream(): RedactingStream {
+    let seen = ''; // shown, as it came
+    let held = '';
+    const advance = (text: string, isEnd: boolean): string => {
+      const window = seen + held + text;
+      const { ranges, cut } = this.known().every(({ isEmpty }) => isEmpty)
+        ? { ranges: [], cut: window.length }
+        : this.readyPart(window, isEnd);
+      const from = seen.length;
+      const ready = ranges.filter(({ end }) => end > from && end <= cut);
+      const shifted = ready.map((range) => ({
+        ...range,
+        start: Math.max(0, range.start - from),
+        end: range.end - from,
+      }));
+      const end = Math.max(cut, from);
+      const shown = cutOut(window.slice(from, end), shifted);
+      held = window.slice(end);
+      seen = window.slice(Math.max(0, end - REMEMBERED), end);
+      return shown;
+    };
+    return { push: (text) => advance(text, false), end: () => advance('', true) };
+  }
+
+  private readyPart(window: string, isEnd: boolean): { readonly ranges: readonly SecretRange[]; readonly cut: number } {
+    const { ranges, begun } = this.findKnown(window);
+    const merged = merge([...ranges]);
+    const isOneLetter = begun === window.length - 1 && begun > 0 && LETTER.test(window.charAt(begun - 1));
+    if (isEnd || (isOneLetter && LETTER.test(window.charAt(begun)))) return { ranges: merged, cut: window.length };
+    const cut = merged.find(({ from, end }) => from < begun && end > begun)?.from ?? begun;
+    if (window.length - cut <= LONGEST_HELD) return { ranges: merged, cut };
+    return { ranges: merge([...merged, { from: cut, start: cut, end: window.length }]), cut: window.length };
   }
 
   /** The ranges to take out, in order and without overlap. */
   private find(text: string): SecretRange[] {
-    return merge([...this.findKnown(text), ...credentialsIn(text)]);
+    return merge([...this.findKnown(text).ranges, ...credentialsIn(text)]);
   }
 
-  private findKnown(text: string): SecretRange[] {
-    return this.known().flatMap((secrets) => [...secrets.find(text)]);
+  private findKnown(text: string): FoundSecrets {
+    const found = this.known().map((secrets) => secrets.find(text));
+    return {
+      ranges: found.flatMap(({ ranges }) => ranges),
+      begun: Math.min(text.length, ...found.map(({ begun }) => begun)),
+    };
   }
+}
+
+/** Never inside a secret, and never so late that the head of a secret still arriving would be shown. */
+function safeCut(length: number, begun: number, ranges: readonly SecretRange[]): number {
+  if (length > LONGEST_HELD) return length;
+  const cut = Math.max(0, Math.min(length - WINDOW, begun));
+  return ranges.find((range) => range.from < cut && range.end > cut)?.from ?? cut;
 }
 
 function merge(ranges: SecretRange[]): SecretRange[] {

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { hex, percent, spellings } from '../../../../test/harness/secret-spellings.js';
+import { Redactor } from './redactor.js';
+import { Secret } from './secret.js';
+
+describe('a stream of a text that may hold known secrets', () => {
+  const key = 'sk-Pr0vider/key+42';
+  const redactor = new Redactor([new Secret(key), new Secret('zweites Geheimnis')]).everything;
+  const streamed = (pieces: readonly string[]): string => {
+    const stream = redactor.knownStream();
+    return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
+  };
+  const forms = [
+    ...[key, hex(key), hex(key).toUpperCase(), percent(key), encodeURIComponent(key)],
+    ...[Buffer.from(key).toString('base64').replace(/=+$/, ''), Buffer.from(key).toString('base64url')],
+    ...spellings.slice(1).map((spell) => Array.from(key, spell).join('')),
+  ];
+
+  it.each(forms)('shows nothing of a secret that is cut in two anywhere: %s', (form) => {
+    const text = `The key is: ${form} and no more.`;
+    for (let at = 0; at <= text.length; at++) {
+      const shown = streamed([text.slice(0, at), text.slice(at)]);
+      expect(shown).toMatch(/^The key is: (?:[3-7][0-9a-f]{0,2})?\[redacted\] and no more\.$/i);
+    }
+    expect(streamed(Array.from(text))).toMatch(/^The key is: (?:[3-7][0-9a-f]{0,2})?\[redacted\] and no more\.$/i);
+  });
+
+  it('shows the same as for the whole text, whatever the pieces', () => {
+    const word = fc.constantFrom(
+      'word',
+      'sk',
+      'sk-Pr0',
+      '50% &',
+      '\\',
+      key,
+      percent(key),
+      'zweites Geheimnis',
+      'zweites',
+      '\\n',
+    );
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 12 }), fc.array(fc.integer({ min: 2, max: 30 })), (words, sizes) => {
+        const text = words.join(' ');
+        const pieces: string[] = [];
+        let at = 0;
+        for (const size of sizes) pieces.push(text.slice(at, (at += size)));
+        expect(streamed([...pieces, text.slice(at)])).toBe(redactor.redactKnown(text));
+      }),
+    );
+  });
+
+  it('lets ordinary text through at once', () => {
+    const stream = redactor.knownStream();
+    for (const piece of ['The ', 'tasks', ' are', ' 66', ' done', ', ', 'zwei', ' results'])
+      expect(stream.push(piece)).toBe(piece.startsWith('zwei') ? '' : piece === ' results' ? 'zwei results' : piece);
+    expect(stream.end()).toBe('');
+  });
+
+  it('lets go of what only begins like a secret, and marks what begins like one for too long', () => {
+    const stream = new Redactor([new Secret('a'.repeat(40_000))]).everything.knownStream();
+    expect(stream.push(`x ${'a'.repeat(9_000)}`)).toBe('x ');
+    expect(stream.push('.')).toBe(`${'a'.repeat(9_000)}.`);
+    expect(stream.push('a'.repeat(20_000))).toBe('[redacted]');
+  });
+});
