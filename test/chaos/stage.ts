@@ -6,6 +6,7 @@ import { ApprovalPoliciesService, InterruptsService } from '#tools';
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { startTestEngine, type TestEngine } from '../harness/engine.js';
 import { eventually } from '../harness/eventually.js';
+import { failAtOnce } from '../harness/fail-at-once.js';
 import { openTestIdentities } from '../harness/identities.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
@@ -195,7 +196,7 @@ function settingsOf(model: ScriptedModel): Record<string, string> {
   return {
     MODEL_BASE_URL: model.url,
     MODEL_NAME: 'scripted',
-    MODEL_RETRIES: '0',
+    ...failAtOnce,
     MODEL_IDLE_TIMEOUT_MS: '240000', // gates hold answers for as long as a test needs
     LEASE_MS,
     DELTA_FLUSH_MS: '10',

@@ -17,7 +17,7 @@ let nightshift: Nightshift;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   member = (await api.people.workspaceOf('client')).owner;
   nightshift = createNightshift({ url: api.url, token: member.key });
 });

@@ -18,7 +18,7 @@ let worlds = 0;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   proxy = await TcpProxy.start(api.url);
   await enterWorld();
 });

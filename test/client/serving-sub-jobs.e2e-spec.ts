@@ -19,7 +19,7 @@ let client: Nightshift;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   owner = (await api.people.workspaceOf('below')).owner;
   const nodes = { q: { type: 'approval', prompt: 'Well?' } };
   const { id } = await publish(api.api, owner.principal, sketch(nodes, ['start -> q'], { name: 'asks' }));

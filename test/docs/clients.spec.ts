@@ -35,6 +35,7 @@ const { properties = {}, required } = z.toJSONSchema(startBody, { unrepresentabl
 const shapes = properties as Readonly<Record<string, Shape>>; // members of an object schema are schemas
 
 const typeWords: Readonly<Record<string, string>> = {
+  integer: 'whole number',
   string: 'text',
   boolean: 'true or false',
   array: 'list',

@@ -15,7 +15,7 @@ let jobs: RestJobs;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   key = (await test.people.workspaceOf('admissions')).owner.key;
   jobs = restJobs(test, key);
 });

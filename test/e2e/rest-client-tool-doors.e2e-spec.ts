@@ -19,7 +19,7 @@ let jobs: RestJobs;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   people = await test.people.workspaceOf('acme');
   foreign = (await test.people.workspaceOf('other')).owner;
   jobs = restJobs(test, people.member.key);

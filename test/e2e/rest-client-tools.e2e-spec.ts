@@ -20,7 +20,7 @@ let jobs: RestJobs;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   people = await test.people.workspaceOf('acme');
   jobs = restJobs(test, people.member.key);
 });
@@ -223,7 +223,7 @@ describe('a call that a client runs', () => {
     const jobId = await waitingFor({ jobs, model }, ['c1']);
     const claimed = await restClient(test, people.member.key, 'laptop').claim(jobId, 'c1');
     await test.close();
-    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+    test = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
     jobs = restJobs(test, people.member.key);
     const client = restClient(test, people.member.key, 'laptop');
     const claim = { callId: 'c1', claimToken: tokenOf(claimed) };

@@ -21,7 +21,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
   test = await startTestApi(database, {
-    env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', MAX_BODY_BYTES: '65536' },
+    env: { MODEL_BASE_URL: model.url, MAX_BODY_BYTES: '65536' },
   });
   key = (await test.people.workspaceOf('jobs')).owner.key;
   jobs = restJobs(test, key);

@@ -44,7 +44,7 @@ interface Scene {
 async function open(env: Readonly<Record<string, string>>, takesJobs = true): Promise<Scene> {
   const test = await startTestApi(takesJobs ? database : idle, {
     takesJobs,
-    env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', ...env },
+    env: { MODEL_BASE_URL: model.url, ...env },
   });
   opened.push(test);
   const { owner } = await test.people.workspaceOf(`w-${newId()}`);

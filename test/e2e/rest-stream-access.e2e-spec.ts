@@ -21,7 +21,7 @@ let gated: GatedStart;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  const env = { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', STREAMS_PER_PRINCIPAL: '4', DELTA_FLUSH_MS: '5' };
+  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '4', DELTA_FLUSH_MS: '5' };
   test = await startTestApi(database, { env });
   ({ owner } = await test.people.workspaceOf('streams'));
   jobs = restJobs(test, owner.key);

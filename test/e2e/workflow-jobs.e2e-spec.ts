@@ -21,7 +21,7 @@ let jobs: RestJobs;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0' } });
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
 });
 beforeEach(async () => {
   people = await api.people.workspaceOf(`workflows-${newId()}`);

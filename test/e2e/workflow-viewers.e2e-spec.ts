@@ -31,7 +31,7 @@ beforeAll(async () => {
   // A slow viewer is waited for as long as this takes.
   const slow = { SLOW_VIEWER_BYTES: '65536', SLOW_VIEWER_MS: '3600000' };
   const env = { DELTA_FLUSH_MS: '5', STREAMS_PER_PRINCIPAL: '20', ...slow };
-  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', ...env } });
+  api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ...env } });
 });
 beforeEach(async () => {
   replies.clear();

@@ -7,6 +7,7 @@ import { type RunningApi, startApi } from '../../apps/api/src/start-api.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
 import { Presence } from '../../libs/jobs/src/presence/presence.js';
 import type { TestDatabase } from './database.js';
+import { failAtOnce } from './fail-at-once.js';
 
 const SECRET = 'the secret of the test databases';
 const JWT_SECRET = 'the shared secret of the test tokens';
@@ -73,7 +74,13 @@ export interface Reply {
 
 export async function startTestApi(database: TestDatabase, options: TestApiOptions = {}): Promise<TestApi> {
   const given = { NODE_ENV: 'test', MODEL_NAME: 'scripted', LOG_LEVEL: 'silent', JWT_SECRET, JWT_ISSUER };
-  const config = Config.from({ MODEL_BASE_URL: 'http://127.0.0.1:9/v1', ...patience, ...given, ...options.env });
+  const config = Config.from({
+    MODEL_BASE_URL: 'http://127.0.0.1:9/v1',
+    ...failAtOnce,
+    ...patience,
+    ...given,
+    ...options.env,
+  });
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({
     config,

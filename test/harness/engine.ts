@@ -7,6 +7,7 @@ import { Config, createLogger, newId, openPlatform, type Platform, PlatformModul
 import { WorkflowsModule } from '#workflows';
 
 import type { TestDatabase } from './database.js';
+import { failAtOnce } from './fail-at-once.js';
 
 const secret = 'the secret of the test databases';
 
@@ -24,7 +25,11 @@ export async function startTestEngine(
   env: Readonly<Record<string, string>>,
   takesJobs = true,
 ): Promise<TestEngine> {
-  const config = Config.from({ NODE_ENV: 'test', MODEL_NAME: 'scripted', LOG_LEVEL: 'warn', ...env });
+  const config = Config.from({
+    ...{ NODE_ENV: 'test', MODEL_NAME: 'scripted', LOG_LEVEL: 'warn' },
+    ...failAtOnce,
+    ...env,
+  });
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
   @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule] })

@@ -65,7 +65,7 @@ export function useNodeStage(take: (stage: NodeStage) => void): void {
 }
 
 async function openNodeStage(): Promise<NodeStage> {
-  const stage = await openApprovalStage({ MODEL_RETRIES: '0' });
+  const stage = await openApprovalStage({});
   const { app } = stage.engine;
   const scripts = new Map<string, Reply[]>();
   let current: Play = () => Promise.reject(new Error('nobody said what to do'));

@@ -27,7 +27,7 @@ export interface OpenAiStage {
 export async function openAiStage(env: Readonly<Record<string, string>> = {}): Promise<OpenAiStage> {
   const database = await createTestDatabase();
   const model = await ScriptedModel.start();
-  const settings = { MODEL_BASE_URL: model.url, MODEL_RETRIES: '0', DELTA_FLUSH_MS: '5', BUS: 'postgres', ...env };
+  const settings = { MODEL_BASE_URL: model.url, DELTA_FLUSH_MS: '5', BUS: 'postgres', ...env };
   const test = await startTestApi(database, { env: settings });
   const others: TestApi[] = [];
   const tenant = async (name: string) => {

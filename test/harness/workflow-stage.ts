@@ -77,7 +77,7 @@ export function agent(prompt: string, data: object = {}): SketchedNode {
 }
 
 export async function openWorkflowStage(env: Readonly<Record<string, string>> = {}): Promise<WorkflowStage> {
-  const stage = await openApprovalStage({ MODEL_RETRIES: '0', ALLOW_PRIVATE_TOOL_URLS: 'true', ...env });
+  const stage = await openApprovalStage({ ALLOW_PRIVATE_TOOL_URLS: 'true', ...env });
   const [scripts, acts] = [scriptsOf(stage), actsOf(stage)];
   const waitsAfter = async (line: string, jobId: string) => {
     for (;;) {

@@ -3,6 +3,7 @@ import { type ApprovalPolicy, type ClientSide, mayStartSubJobs, type ToolRuntime
 
 import type { AgentCandidates, ChosenAgent } from './agents/agent.js';
 import type { DirectCall } from './nodes/direct-call.js';
+import type { ProviderDownTerms } from './outages/provider-outages.service.js';
 
 /** What a chat job was asked to do, as it is stored on its row (`chatFormat`). Never holds a secret. */
 export interface ChatInput {
@@ -31,6 +32,8 @@ export interface ChatInput {
   /** Whom the job is to choose among; never beside `agent`. */
   readonly routing?: AgentCandidates;
   readonly parameters?: ModelParameters;
+  /** What counts before the instance's and the agent's settings while the model provider is down. */
+  readonly providerDown?: ProviderDownTerms;
   /** All that the job does: no model is asked. */
   readonly call?: DirectCall;
   /** The job whose question this one asks again: nothing new is said, and its unfinished answer is left out of the prompt. */

@@ -4,7 +4,7 @@ import { type LedgerCall, toToolCallItem } from '#tools';
 import type { JobCalls } from './calls/job-calls.js';
 import type { Conversation } from './history/conversation.repository.js';
 import type { LoopInput } from './loop/loop-step.js';
-import { LoopSession } from './loop-session.js';
+import { type Asking, LoopSession, type SessionEnd } from './loop-session.js';
 
 /** One run of a chat job: what becomes of the job when its conversation ends. It leaves the thread valid in every case. */
 export class ChatSession {
@@ -13,19 +13,24 @@ export class ChatSession {
   constructor(
     run: JobRun,
     private readonly calls: JobCalls,
+    asking: Asking,
   ) {
-    this.session = new LoopSession(run, calls);
+    this.session = new LoopSession(run, calls, asking);
   }
 
   async answer(input: LoopInput): Promise<JobOutcome> {
     const end = await this.session.drive(input);
     switch (end.type) {
-      case 'released':
-        return { status: 'released' };
       case 'finished':
         return { status: 'completed', reason: end.reason };
       case 'waiting':
         return { status: 'waiting', interruptIds: this.calls.interruptIds };
+      case 'refused':
+        await this.calls.close();
+        return toOutcome(end);
+      case 'released':
+      case 'paused':
+        return toOutcome(end);
       case 'stopped':
         if (!this.calls.goOnElsewhere) {
           await this.calls.close();
@@ -33,6 +38,18 @@ export class ChatSession {
         }
         return { status: 'failed', code: end.code, message: end.message };
     }
+  }
+}
+
+/** What becomes of a chat job whose model is not asked now. */
+export function toOutcome(end: Extract<SessionEnd, { type: 'released' | 'paused' | 'refused' }>): JobOutcome {
+  switch (end.type) {
+    case 'released':
+      return { status: 'released' };
+    case 'paused':
+      return { status: 'waiting', interruptIds: [end.interruptId] };
+    case 'refused':
+      return { status: 'failed', code: end.error.code, message: end.error.message };
   }
 }
 

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
 import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
+import { isProviderDown } from '#models';
 import { JobCloser, type OfferedTool, ToolCatalog } from '#tools';
 
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
 import type { AgentPreset } from './agents/agent.js';
 import { instructed } from './agents/apply-agent.js';
+import { ROUTING_ROUND } from './agents/route-to-agent.js';
 import { CallRouter } from './calls/call-router.js';
 import { callThatEndsJob } from './calls/call-that-ends-job.js';
 import { JobCalls } from './calls/job-calls.js';
@@ -15,14 +17,15 @@ import { routeContext } from './calls/route-context.js';
 import { SentCalls } from './calls/sent-calls.js';
 import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
-import type { ChatInput } from './chat-input.js';
-import { ChatSession, takeOver } from './chat-session.js';
+import { type ChatInput, toChatInput } from './chat-input.js';
+import { ChatSession, takeOver, toOutcome } from './chat-session.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository, NOTHING_SAID } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
 import { directCall } from './nodes/direct-call.js';
+import { ProviderOutages } from './outages/provider-outages.service.js';
 import { toolsOffered } from './tools-offered.js';
 
 /** What the handler runs calls with, and closes them. */
@@ -47,6 +50,7 @@ export class ChatHandler implements JobHandler {
     private readonly agents: ActingAgents,
     private readonly catalog: ToolCatalog,
     private readonly calls: ChatCalls,
+    private readonly outages: ProviderOutages,
   ) {}
 
   async run(run: JobRun): Promise<JobOutcome> {
@@ -63,7 +67,9 @@ export class ChatHandler implements JobHandler {
   }
 
   private async answer(run: JobRun): Promise<JobOutcome> {
-    const { agent, input } = await this.agents.of(run);
+    const acting = await this.acting(run);
+    if ('status' in acting) return acting;
+    const { agent, input } = acting;
     const [loaded, offered] = await Promise.all([this.conversationOf(run, input), this.offered(run, input)]);
     takeOver(run, loaded);
     const conversation = { ...loaded, calls: await this.calls.unknown.decide(run, loaded.calls) };
@@ -76,11 +82,32 @@ export class ChatHandler implements JobHandler {
       return { status: 'failed', ...failure };
     }
     const loop = await this.loopInput(run, { agent, input, offered, pager, conversation });
-    const outcome = await new ChatSession(run, calls).answer(loop);
+    const outcome = await new ChatSession(run, calls, this.outages.of(run, [input.providerDown, agent?.limits])).answer(
+      loop,
+    );
     if (outcome.status !== 'waiting' || !calls.hasUndecided) return outcome;
     // A tool could not tell what became of its call: decided upon as after a crash, from the rows.
     await run.commit();
     return this.answer(run);
+  }
+
+  /** Who answers. Choosing an agent asks a model too, and its provider may be down as well. */
+  private async acting(run: JobRun): Promise<Acting | JobOutcome> {
+    const { routing, providerDown } = toChatInput(run.job.input);
+    if (routing === undefined) return this.agents.of(run);
+    const outage = this.outages.of(run, [providerDown]);
+    const end = await outage.before();
+    if (end !== null) return toOutcome(end);
+    for (;;) {
+      try {
+        return await this.agents.of(run);
+      } catch (error) {
+        if (!isProviderDown(error) || run.signal.aborted) throw error;
+        const next = await outage.after({ failure: error, round: ROUTING_ROUND, committed: 0 });
+        if (next.type === 'failed') throw next.error ?? error;
+        if (next.type !== 'ask') return toOutcome(next);
+      }
+    }
   }
 
   /**

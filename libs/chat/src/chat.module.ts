@@ -27,6 +27,8 @@ import { ConversationRepository } from './history/conversation.repository.js';
 import { NodeConversationsRepository } from './nodes/node-conversations.repository.js';
 import { NodeConversations } from './nodes/node-conversations.service.js';
 import { NodeLoops } from './nodes/node-loops.service.js';
+import { OutagesRepository } from './outages/outages.repository.js';
+import { ProviderOutages } from './outages/provider-outages.service.js';
 import { CallingChats } from './sub-jobs/calling-chats.service.js';
 import { StartedJobsRepository } from './sub-jobs/started-jobs.repository.js';
 import { StartedJobs } from './sub-jobs/started-jobs.service.js';
@@ -60,7 +62,9 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
     NodeConversations,
     NodeConversationsRepository,
     NodeLoops,
+    OutagesRepository,
     PendingCallsRepository,
+    ProviderOutages,
     SentCalls,
     ToolRunner,
     UnknownCalls,

@@ -181,7 +181,7 @@ export class ChatService {
 
 function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent' | 'routing'>): ChatInput {
   const { messages, history, alreadySaid = 0, tools, toolRuntimes, client, humanWait } = request;
-  const { toolApproval, toolChoice, parameters } = request;
+  const { toolApproval, toolChoice, parameters, providerDown } = request;
   const { callerPolicies = [], maxRounds } = request.below ?? {};
   const input: ChatInput = {
     messages,
@@ -195,6 +195,7 @@ function toInput(request: StartChat, pinned: Pick<ChatInput, 'toolPins' | 'agent
     ...(toolApproval === undefined ? {} : { toolApproval }),
     ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
     ...(maxRounds === undefined ? {} : { maxRounds }),
+    ...(providerDown === undefined ? {} : { providerDown }),
     ...(toolChoice === null ? {} : { toolChoice }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     ...(request.providerKey === null ? {} : { hasOwnKey: true }),

@@ -50,6 +50,7 @@ export { type ContinuationOrder, Continuations, type HeldAnswer } from './answer
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';
 export type { StartChat } from './start-chat.js';
+export type { ProviderDownTerms } from './outages/provider-outages.service.js';
 export { ConversationFailed } from './nodes/conversation-failed.js';
 export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
 export type { DirectCall } from './nodes/direct-call.js';

@@ -1,5 +1,5 @@
 import { type ModelStream, roundRow } from '#jobs';
-import { crashpoint, systemClock } from '#platform';
+import { type AppError, crashpoint, systemClock } from '#platform';
 import { isOpen, type ToolCallStatus } from '#tools';
 
 import type { CallingRun } from './calls/calling-run.js';
@@ -9,9 +9,16 @@ import { unlessCancelled } from './calls/job-calls.js';
 import { type FinishedRound, type RoundFinished, roundWrite, startState } from './calls/round-write.js';
 import type { LoopInput, LoopOutcome, LoopReply, LoopRound, LoopStep, OpenRound } from './loop/loop-step.js';
 import { toolLoop } from './loop/tool-loop.js';
+import type { AfterFailure, ConversationOutage } from './outages/conversation-outage.js';
 
-/** How a conversation's run ended. `released`: the process wants to stop, and no round is open. */
-export type SessionEnd = LoopOutcome | { readonly type: 'released' };
+/** How a conversation's run ended. `released`: the process stops and no round is open. */
+export type SessionEnd =
+  | LoopOutcome
+  | { readonly type: 'released' }
+  /** The model provider is down: the job waits for this interrupt. */
+  | { readonly type: 'paused'; readonly interruptId: string }
+  /** The job must not ask its model: it fails with this, whatever a node does about errors. */
+  | { readonly type: 'refused'; readonly error: AppError };
 
 /** The newest round of a conversation: what it said, and how its calls ended, by ordinal. */
 export interface LastRound {
@@ -19,6 +26,9 @@ export interface LastRound {
   readonly captured: string | null;
   readonly ends: Map<number, { readonly status: ToolCallStatus; readonly text: string }>;
 }
+
+/** What decides whether and when the model of a conversation is asked. */
+export type Asking = Pick<ConversationOutage, 'before' | 'after'>;
 
 /**
  * One run of the loop, with its consumer: streams text, commits each round before its first tool starts, and has the calls
@@ -35,6 +45,7 @@ export class LoopSession {
   constructor(
     private readonly run: CallingRun,
     private readonly calls: JobCalls,
+    private readonly asking: Asking,
     /** Grows by the ids of new calls. */
     private readonly callIds: Set<string> = new Set(),
   ) {}
@@ -52,16 +63,23 @@ export class LoopSession {
   private async steps(loop: ReturnType<typeof toolLoop>): Promise<SessionEnd> {
     let reply: LoopReply;
     for (;;) {
-      const next = await loop.next(reply);
+      const { done, value: step } = await loop.next(reply);
       reply = undefined;
-      if (next.done === true) return next.value;
-      const step = next.value;
+      if (done === true) return step;
       if (this.run.draining && step.type === 'round-started') {
-        await loop.return({ type: 'stopped', code: 'aborted', message: '', cause: undefined, open: null });
+        await leave(loop);
         return { type: 'released' };
       }
       this.noteProgress(step);
-      reply = await this.take(step);
+      const next = await this.mayAsk(step);
+      if (next === null) {
+        reply = await this.take(step);
+      } else if (next.type === 'ask') {
+        reply = next;
+      } else {
+        await leave(loop);
+        return next;
+      }
     }
   }
 
@@ -97,6 +115,17 @@ export class LoopSession {
     if (open !== null && !isSilent(open)) this.run.restartRound(open.round, reason);
   }
 
+  /** Before a round, and after a request that failed: what follows in place of the step. Null: the step is taken. */
+  private async mayAsk(step: LoopStep): Promise<SessionEnd | Extract<AfterFailure, { type: 'ask' }> | null> {
+    if (step.type === 'round-started') return this.asking.before();
+    if (step.type !== 'provider-down') return null;
+    this.run.assertValid();
+    const next = await this.asking.after(step);
+    if (next.type !== 'failed') return next;
+    const cause = next.error ?? step.failure;
+    return { type: 'stopped', code: cause.code, message: cause.message, cause, open: null };
+  }
+
   private async take(step: LoopStep): Promise<LoopReply> {
     this.run.assertValid();
     switch (step.type) {
@@ -112,6 +141,8 @@ export class LoopSession {
         return undefined;
       case 'round-restarted':
         this.run.restartRound(step.round, step.reason);
+        return undefined;
+      case 'provider-down':
         return undefined;
       case 'take-call-ids':
         return { held: await this.calls.takeIds(step.callIds) };
@@ -168,6 +199,10 @@ export class LoopSession {
     for (const { ordinal, status, text } of results) this.last?.ends.set(ordinal, { status, text });
     return { results };
   }
+}
+
+async function leave(loop: ReturnType<typeof toolLoop>): Promise<void> {
+  await loop.return({ type: 'stopped', code: 'aborted', message: '', cause: undefined, open: null });
 }
 
 function toLastRound(rounds: readonly LoopRound[]): LastRound | null {

@@ -4,6 +4,7 @@ import type { Secret } from '#platform';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
 import type { AgentWish } from './agents/agent.js';
+import type { ProviderDownTerms } from './outages/provider-outages.service.js';
 
 /** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */
 export interface StartChat {
@@ -46,6 +47,8 @@ export interface StartChat {
     readonly callerPolicies: readonly ApprovalPolicy[];
     readonly maxRounds: number;
   };
+  /** Counts before the instance's and the agent's settings while the model provider is down. */
+  readonly providerDown?: ProviderDownTerms;
   readonly toolChoice: ToolChoice | null;
   readonly parameters: ModelParameters;
   readonly whenBusy: WhenBusy | null;

@@ -30,6 +30,7 @@ export {
   interruptStatuses,
   type NewInterrupt,
   type Outcome,
+  listedKinds,
   requestKinds,
 } from './interrupts/interrupt.js';
 export {

@@ -20,9 +20,10 @@ export type {
   ToolMessage,
   UserMessage,
 } from './model.js';
-export { missingModelKey, ModelError, type ModelErrorCode } from './models.errors.js';
+export { isProviderDown, missingModelKey, ModelError, type ModelErrorCode } from './models.errors.js';
 export { createModelAgent, createOpenAiModel, type OpenAiModelOptions } from './openai-model.js';
 export { jobKeyPlace, ModelCatalog } from './model-catalog.js';
+export { waitUnlessAborted } from './wait-unless-aborted.js';
 export { ModelsModule } from './models.module.js';
 export { type DemoModel, type DemoModelOptions, startDemoModel } from './demo/demo-model.js';
 export type { ModelProvider, ModelProviderChanges, NewModelProvider } from './providers/model-provider.js';

@@ -17,7 +17,7 @@ const given = new WorkspaceFixture();
 
 function open(settings: Readonly<Record<string, string>> = {}) {
   const { prisma, postgres } = given.database;
-  const config = Config.from({ ALLOW_PRIVATE_MODEL_URLS: 'true', MODEL_RETRIES: '0', ...settings });
+  const config = Config.from({ ALLOW_PRIVATE_MODEL_URLS: 'true', ...settings });
   const redactor = new Redactor();
   const repository = new ModelProvidersRepository(postgres);
   const service = new ModelProvidersService(prisma, repository, secretBox, config, given.bus);

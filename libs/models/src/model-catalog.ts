@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
 import { AppError, Config, createGuardedAgent, Redactor, SecretBox, type SecretPlace, systemClock } from '#platform';
 
+import { ProviderBreakers } from './breakers/provider-breakers.js';
 import type { Model } from './model.js';
 import { arePrivateUrlsAllowed } from './model-url.js';
 import { missingModelKey } from './models.errors.js';
@@ -41,6 +42,7 @@ export function jobKeyPlace(job: { readonly workspaceId: string; readonly jobId:
 export class ModelCatalog implements OnApplicationShutdown {
   private readonly agent = createModelAgent();
   private readonly guarded;
+  private readonly breakers: ProviderBreakers;
 
   constructor(
     private readonly config: Config,
@@ -49,6 +51,11 @@ export class ModelCatalog implements OnApplicationShutdown {
     private readonly redactor: Redactor,
   ) {
     this.guarded = createGuardedAgent({ allowPrivate: arePrivateUrlsAllowed(config) });
+    this.breakers = new ProviderBreakers({
+      failures: config.values.MODEL_BREAKER_FAILURES,
+      pauseMs: config.values.MODEL_BREAKER_PAUSE_MS,
+      maxPauseMs: Math.max(config.values.MODEL_BREAKER_PAUSE_MS, 60_000),
+    });
     const key = instanceEndpoint(config.values)?.apiKey;
     if (key !== null && key !== undefined) redactor.add(key);
   }
@@ -85,14 +92,14 @@ export class ModelCatalog implements OnApplicationShutdown {
       {
         clock: systemClock,
         dispatcher: isGuarded ? this.guarded : this.agent,
-        retries: values.MODEL_RETRIES,
-        backoffMs: values.MODEL_BACKOFF_MS,
+        retries: 0, // the job retries: it tells its viewers, and gives its slot back for a long wait
         firstByteTimeoutMs: values.MODEL_FIRST_BYTE_TIMEOUT_MS,
         idleTimeoutMs: values.MODEL_IDLE_TIMEOUT_MS,
       },
     );
     const redactor = this.redactor.ofJob(job.workspaceId, apiKey);
-    return { model: withoutSecrets(model, redactor), modelName: job.model };
+    const guarded = this.breakers.guard(model, { baseUrl: endpoint.baseUrl, apiKey, modelName: job.model });
+    return { model: withoutSecrets(guarded, redactor), modelName: job.model };
   }
 
   /** The last phase of a shutdown: before it, jobs may still be brought to the commit of their round. */

@@ -84,6 +84,8 @@ export interface ModelRequest {
   readonly tools?: readonly ToolDefinition[];
   readonly toolChoice?: ToolChoice;
   readonly parameters?: ModelParameters;
+  /** A person asked for this request: it is sent although requests to the provider are paused. */
+  readonly evenIfPaused?: boolean;
 }
 
 /** A call the model asked for, complete. */

@@ -19,6 +19,7 @@ export interface ModelErrorInit extends AppErrorInit {
   readonly code: ModelErrorCode;
   readonly afterFirstByte: boolean;
   readonly status?: number;
+  readonly isPaused?: boolean;
 }
 
 /** A model call failed. `retryable` says whether the same call may succeed later; its retries inside the client are over. */
@@ -28,6 +29,8 @@ export class ModelError extends AppError {
   readonly afterFirstByte: boolean;
   /** The HTTP status of the provider's answer, if there was one. */
   readonly status: number | undefined;
+  /** True when the request was not sent, because requests to this provider are paused after failures in a row. */
+  readonly isPaused: boolean;
 
   constructor(init: ModelErrorInit) {
     super(init);
@@ -35,7 +38,27 @@ export class ModelError extends AppError {
     this.code = init.code;
     this.afterFirstByte = init.afterFirstByte;
     this.status = init.status;
+    this.isPaused = init.isPaused ?? false;
   }
+}
+
+/** Whether the provider could not be used and may be later: nothing of a response was seen, and the failure can heal. */
+export function isProviderDown(error: unknown): error is ModelError {
+  return error instanceof ModelError && error.retryable && !error.afterFirstByte;
+}
+
+/** The request was not sent. `last` is the failure that paused the requests, `pauseMs` how long they are paused from now on. */
+export function requestsPaused(last: ModelError | undefined, pauseMs: number): ModelError {
+  const { code = 'model_unavailable', message = 'The model provider cannot be used.', status } = last ?? {};
+  return new ModelError({
+    code,
+    message: `${message} After several failures in a row, requests to it are paused for a moment.`,
+    retryable: true,
+    afterFirstByte: false,
+    retryAfterSeconds: pauseMs / 1_000,
+    isPaused: true,
+    ...(status === undefined ? {} : { status }),
+  });
 }
 
 /** Neither header nor body came in time, or the body fell silent. */

@@ -29,6 +29,7 @@ import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
 import { CallInterruptKinds } from './interrupts/interrupt-kinds.js';
 import { InterruptsService } from './interrupts/interrupts.service.js';
 import { JobCloser } from './interrupts/job-closer.js';
+import { ProviderWaits } from './interrupts/provider-waits.js';
 import { UnknownOutcomes } from './interrupts/unknown-outcomes.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { OutputsModule } from './outputs/outputs.module.js';
@@ -61,6 +62,7 @@ const interrupts = [
   InterruptDeciders,
   InterruptsService,
   JobCloser,
+  ProviderWaits,
   UnknownOutcomes,
 ];
 const clientTools = [

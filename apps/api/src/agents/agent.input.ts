@@ -1,6 +1,7 @@
 import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
 import { Json } from '../graphql/scalars/json.scalar.js';
+import { ProviderDownActionEnum } from '../jobs/job.enums.js';
 
 @InputType({
   description: 'Limits of an agent, which only tighten those of the instance. Absent: the limit of the instance.',
@@ -17,6 +18,18 @@ export class AgentLimitsInput {
 
   @Field(() => Int, { nullable: true, description: 'Maximum duration of one model response, in ms.' })
   roundTimeoutMs?: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000.',
+  })
+  modelRetryForMs?: number | null;
+
+  @Field(() => ProviderDownActionEnum, {
+    nullable: true,
+    description: 'What its jobs do while the model provider is down.',
+  })
+  onProviderDown?: 'wait' | 'fail' | null;
 }
 
 /** What may be said of an agent. */

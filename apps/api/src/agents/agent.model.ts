@@ -4,6 +4,7 @@ import { connectionOf } from '../graphql/connections/connection.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
+import { ProviderDownActionEnum } from '../jobs/job.enums.js';
 
 /** What an agent tightens; null: as the instance has it. */
 @ObjectType('AgentLimits', {
@@ -21,6 +22,18 @@ export class AgentLimitsModel {
 
   @Field(() => Int, { nullable: true, description: 'Maximum duration of one model response, in ms.' })
   roundTimeoutMs?: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: 'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000.',
+  })
+  modelRetryForMs?: number | null;
+
+  @Field(() => ProviderDownActionEnum, {
+    nullable: true,
+    description: 'What its jobs do while the model provider is down.',
+  })
+  onProviderDown?: 'wait' | 'fail' | null;
 }
 
 /** What an agent is made of. */

@@ -10,6 +10,7 @@ export const InterruptKindEnum = {
   HUMAN_INPUT: 'human_input',
   UNKNOWN_OUTCOME: 'unknown_outcome',
   WAIT: 'wait',
+  PROVIDER_UNAVAILABLE: 'provider_unavailable',
 } as const satisfies Record<Uppercase<InterruptKind>, InterruptKind>;
 
 registerEnumType(InterruptKindEnum, {
@@ -21,6 +22,10 @@ registerEnumType(InterruptKindEnum, {
     HUMAN_INPUT: { description: 'A person has to answer a question.' },
     UNKNOWN_OUTCOME: { description: 'A tool call started and its outcome is unknown. A person has to decide.' },
     WAIT: { description: 'A workflow node waits for a time or an event. No person has to decide.' },
+    PROVIDER_UNAVAILABLE: {
+      description:
+        'The model provider cannot be used. The job asks it again when the request expires, or after a decision.',
+    },
   },
 });
 
@@ -68,11 +73,14 @@ export const InterruptDecisionEnum = {
   DID_NOT_HAPPEN: 'did_not_happen',
   REPEAT: 'repeat',
   REPORT: 'report',
+  RETRY: 'retry',
+  GIVE_UP: 'give_up',
 } as const;
 
 registerEnumType(InterruptDecisionEnum, {
   name: 'InterruptDecision',
-  description: 'The decision: APPROVE or DENY for a TOOL_APPROVAL, the others for an UNKNOWN_OUTCOME.',
+  description:
+    'The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE, the others for an UNKNOWN_OUTCOME.',
   valuesMap: {
     APPROVE: { description: 'The call runs, with the arguments that were shown or with edited ones.' },
     DENY: { description: 'The call does not run. The model reads the denial.' },
@@ -80,6 +88,8 @@ registerEnumType(InterruptDecisionEnum, {
     DID_NOT_HAPPEN: { description: 'The call did not run. The job continues without its result.' },
     REPEAT: { description: 'The call is repeated with the same idempotency key.' },
     REPORT: { description: 'The model reads that the outcome is unknown.' },
+    RETRY: { description: 'The job asks the model provider again now.' },
+    GIVE_UP: { description: 'The job fails with the last error of the provider.' },
   },
 });
 

@@ -7,6 +7,7 @@ import { canonicalJson } from '#tools';
 
 import { toAgentWish } from '../agents/to-agent-input.js';
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
+import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
 import { toTools } from './to-tools.js';
 
@@ -27,6 +28,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
     history: 'thread',
     ...toTools(input),
     ...toToolApproval(input.toolApproval, 'toolApproval'),
+    ...toProviderDown(input),
     toolChoice: toToolChoice(toolChoice ?? null),
     parameters: toParameters(parameters ?? {}),
     whenBusy: whenBusy ?? null,

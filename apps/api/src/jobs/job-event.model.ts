@@ -12,6 +12,7 @@ import { JobEventEntry, NodeEventEntry, type Typed } from './job-event-entry.mod
 import { OpenInterrupt, SnapshotRoundState, ToolCallState } from './job-snapshot.model.js';
 import { Usage } from './round.model.js';
 import {
+  ModelRetryEvent,
   ReasoningDeltaEvent,
   RoundFinishedEvent,
   RoundRestartedEvent,
@@ -188,6 +189,7 @@ export const jobEventModels = {
   RoundStartedEvent,
   TextDeltaEvent,
   ReasoningDeltaEvent,
+  ModelRetryEvent,
   RoundRestartedEvent,
   RoundFinishedEvent,
   ToolCallEvent,

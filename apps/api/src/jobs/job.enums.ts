@@ -130,3 +130,15 @@ registerEnumType(NodeRunStatusEnum, {
     CANCELLED: { description: 'It was cancelled.' },
   },
 });
+
+/** GraphQL's names of what a job does while its model provider is down. */
+export const ProviderDownActionEnum = { WAIT: 'wait', FAIL: 'fail' } as const;
+
+registerEnumType(ProviderDownActionEnum, {
+  name: 'ProviderDownAction',
+  description: 'What a job does while its model provider is down.',
+  valuesMap: {
+    WAIT: { description: 'It is WAITING and asks the provider again from time to time, for 24 hours by default.' },
+    FAIL: { description: 'After short retries it fails with the last error of the provider.' },
+  },
+});

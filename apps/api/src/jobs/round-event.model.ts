@@ -1,4 +1,4 @@
-import { Field, Int, ObjectType } from '@nestjs/graphql';
+import { Field, Float, Int, ObjectType } from '@nestjs/graphql';
 
 import { JobEventEntry, NodeEventEntry } from './job-event-entry.model.js';
 import { Usage } from './round.model.js';
@@ -64,6 +64,34 @@ export class RoundRestartedEvent extends NodeEventEntry {
 
   @Field(() => Int, { description: 'How much of the reasoning stays, in UTF-16 units.' })
   reasoningLength!: number;
+}
+
+@ObjectType({
+  implements: () => [JobEventEntry],
+  description:
+    'The model provider could not be used; the job asks it again at `retryAt`. Nothing of the round was shown.',
+})
+export class ModelRetryEvent extends NodeEventEntry {
+  @Field(() => Int, { description: 'The round.' })
+  round!: number;
+
+  @Field(() => Int, { description: 'How many requests of the round have failed in a row.' })
+  failures!: number;
+
+  @Field(() => Int, { description: 'Ms from this event to the next request.' })
+  delayMs!: number;
+
+  @Field(() => Float, { description: 'When the next request is sent, in ms since the epoch.' })
+  retryAt!: number;
+
+  @Field(() => String, { description: 'Why the last request failed; stable, such as `model_connection_refused`.' })
+  code!: string;
+
+  @Field(() => String, { description: 'The same as a sentence for people.' })
+  reason!: string;
+
+  @Field(() => Boolean, { description: 'Whether the job gives its worker up until then and is WAITING.' })
+  waits!: boolean;
 }
 
 @ObjectType({ implements: () => [JobEventEntry], description: 'The round is complete and recorded.' })

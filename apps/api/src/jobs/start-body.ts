@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 import { whenBusyChoices } from '#jobs';
 
+import { maxModelRetryForMs } from './to-provider-down.js';
+
 /** Control fields of a start, by their plain name; each is accepted with a leading underscore too. */
 export const controlFields = [
   'background',
@@ -15,6 +17,8 @@ export const controlFields = [
   'admissionId',
   'whenBusy',
   'agent',
+  'modelRetryForMs',
+  'onProviderDown',
 ] as const;
 
 /** Sampling and routing fields that go to the provider as they are. Only those whose type OpenAI fixes are checked. */
@@ -79,6 +83,8 @@ export const startBody = z.object({
   toolApproval: z.record(z.string(), z.unknown()).optional(),
   admissionId: z.string().optional(),
   whenBusy: z.enum(whenBusyChoices).optional(),
+  modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
+  onProviderDown: z.enum(['wait', 'fail']).optional(),
   /** An agent by id, slug or name; `auto`: whichever fits. */
   agent: z.string().min(1).max(256).optional(),
   model: z.string().min(1).max(256).optional(),

@@ -6,7 +6,7 @@ import type { OnClientTimeout, ToolEffect } from '#tools';
 import { AgentWishInput } from '../agents/agent.input.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { ToolEffectEnum } from '../tools/tool.model.js';
-import { WhenBusyEnum } from './job.enums.js';
+import { ProviderDownActionEnum, WhenBusyEnum } from './job.enums.js';
 
 /** One entry of a conversation, as it comes in. */
 @InputType({ description: "One message of a conversation, in OpenAI's format." })
@@ -158,6 +158,19 @@ export class StartChatInput {
 
   @Field(() => Json, { nullable: true, description: 'Sampling fields, as OpenAI names them: `{"temperature":0.2}`.' })
   parameters?: unknown;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agent or the instance says.',
+  })
+  modelRetryForMs?: number | null;
+
+  @Field(() => ProviderDownActionEnum, {
+    nullable: true,
+    description: 'What the job does while its model provider is down. Absent: as the agent or the instance says.',
+  })
+  onProviderDown?: 'wait' | 'fail' | null;
 
   @Field(() => WhenBusyEnum, {
     nullable: true,

@@ -33,6 +33,7 @@ const typenames = {
   'text-delta': 'TextDeltaEvent',
   'reasoning-delta': 'ReasoningDeltaEvent',
   'round-restarted': 'RoundRestartedEvent',
+  'model-retry': 'ModelRetryEvent',
   'round-finished': 'RoundFinishedEvent',
   'tool-call': 'ToolCallEvent',
   'tool-call-updated': 'ToolCallUpdatedEvent',

@@ -9,6 +9,7 @@ import { canonicalJson, clientToolProblem } from '#tools';
 import { invalidBody, missing } from '../errors/http.errors.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
 import { parseKey } from './to-admission-key.js';
+import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
 
 /** What a start request says, and what its caller may do about it. */
@@ -53,6 +54,7 @@ export function toStartChat({ body, headers, mayCreateThread, mustSayBackground 
     toolRuntimes: start.toolRuntime ?? {},
     ...toClientSide(start, tools),
     ...toToolApproval(start.toolApproval, '_toolApproval'),
+    ...toProviderDown(start),
     toolChoice: start.tool_choice ?? null,
     parameters: Object.fromEntries(Object.entries(start).filter(([name]) => parameterNames.includes(name))),
     whenBusy: start.whenBusy ?? null,

@@ -62,6 +62,9 @@ const decision = z.union([
       reason: z.string().max(500).optional(),
     })
     .meta({ title: 'Of an unknown_outcome' }),
+  z
+    .object({ decision: z.enum(['retry', 'give_up']), reason: z.string().max(500).optional() })
+    .meta({ title: 'Of a provider_unavailable' }),
 ]);
 
 /** Requests to people. */

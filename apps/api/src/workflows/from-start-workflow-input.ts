@@ -3,6 +3,7 @@ import type { StartWorkflow } from '#workflows';
 
 import { missing } from '../errors/http.errors.js';
 import { toIdempotency, toName, toProviderKey } from '../jobs/from-start-chat-input.js';
+import { toProviderDown } from '../jobs/to-provider-down.js';
 import { toAttachments } from './to-attachments.js';
 import { toHistory } from './to-history.js';
 import type { StartWorkflowInput } from './workflow.input.js';
@@ -25,6 +26,7 @@ export function fromStartWorkflowInput(given: StartWorkflowInput): StartWorkflow
     whenBusy: whenBusy ?? null,
     idempotency: toIdempotency(input.idempotencyKey, input),
     providerKey: input.providerKey == null ? null : toProviderKey(input.providerKey),
+    ...toProviderDown(input),
     known: {},
     resumeFrom: null,
   };

@@ -6,6 +6,7 @@ import { canonicalJson } from '#tools';
 import type { KnownRun, StartWorkflow } from '#workflows';
 
 import { invalidBody, missing } from '../errors/http.errors.js';
+import { toProviderDown } from '../jobs/to-provider-down.js';
 import { toIdempotencyKey, toProviderKey } from '../jobs/to-start-chat.js';
 import { toAttachments } from './to-attachments.js';
 import { toHistory } from './to-history.js';
@@ -48,6 +49,7 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
     whenBusy: null,
     idempotency: key === null ? null : { key, requestHash: hashOf(given) },
     providerKey: toProviderKey(headers),
+    ...toProviderDown(given),
     known: {
       ...(updatedAt === undefined ? {} : { updatedAt }),
       ...(version === undefined ? {} : { version }),

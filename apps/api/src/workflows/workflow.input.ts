@@ -3,7 +3,7 @@ import { Field, ID, InputType, Int } from '@nestjs/graphql';
 import type { WhenBusy } from '#jobs';
 
 import { Json } from '../graphql/scalars/json.scalar.js';
-import { WhenBusyEnum } from '../jobs/job.enums.js';
+import { ProviderDownActionEnum, WhenBusyEnum } from '../jobs/job.enums.js';
 
 const definitionText =
   'The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB.';
@@ -117,6 +117,19 @@ export class StartWorkflowInput {
 
   @Field(() => [WorkflowAttachmentInput], { nullable: true, description: 'At most 20.' })
   attachments?: WorkflowAttachmentInput[] | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agents or the instance says.',
+  })
+  modelRetryForMs?: number | null;
+
+  @Field(() => ProviderDownActionEnum, {
+    nullable: true,
+    description: 'What the job does while its model provider is down. Absent: as the agents or the instance says.',
+  })
+  onProviderDown?: 'wait' | 'fail' | null;
 
   @Field(() => WhenBusyEnum, {
     nullable: true,

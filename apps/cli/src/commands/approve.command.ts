@@ -39,7 +39,10 @@ export function addApprove(program: Command, perform: Perform): void {
     .option('--grant <minutes>', 'approve the same operation for 5, 10 or 30 minutes')
     .option('--action <word>', 'of a question: submit, approve, modify, custom, skip, reject')
     .option('--data <text>', 'the answer to a question: text, or JSON where its form is no text')
-    .option('--decision <word>', 'of an unknown outcome: happened, did_not_happen, repeat, report')
+    .option(
+      '--decision <word>',
+      'of an unknown outcome: happened, did_not_happen, repeat, report; of a model provider: retry, give_up',
+    )
     .option('--result <text>', 'what the call that happened gave')
     .option('--reason <text>', 'told to the model')
     .option('--job <id>', 'the inbox of this job and its sub-jobs only')

@@ -31,6 +31,8 @@ export function askAnswer(request: Interrupt, tools: AskTools): Promise<Asking> 
       return askQuestion(request, tools);
     case 'UNKNOWN_OUTCOME':
       return askOutcome(tools);
+    case 'PROVIDER_UNAVAILABLE':
+      return askProvider(tools);
     case 'CLIENT_TOOL':
     case 'WAIT':
       return Promise.resolve('later');
@@ -100,6 +102,15 @@ async function askQuestion(request: Interrupt, tools: AskTools): Promise<Asking>
   const form = action === 'SUBMIT' ? asked.schema : { type: 'string' };
   const filled = await askForm(tools.prompts, { title: 'Answer', schema: form, editor: tools.editor });
   return filled === LEFT ? LEFT : { action, data: filled.value };
+}
+
+async function askProvider({ prompts }: AskTools): Promise<Asking> {
+  const chosen = await prompts.choose('The job asks the provider again by itself. Decide now?', [
+    { value: 'RETRY', label: 'Retry now' },
+    { value: 'GIVE_UP', label: 'Give up', hint: 'the job fails' },
+    LATER,
+  ]);
+  return chosen === LEFT || chosen === 'later' ? chosen : { decision: chosen };
 }
 
 async function askOutcome({ prompts, editor }: AskTools): Promise<Asking> {

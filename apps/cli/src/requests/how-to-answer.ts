@@ -21,6 +21,8 @@ export function commandsFor(request: Interrupt): string[] {
       return [...new Set(questionWords(asked))].map((words) => `${command} ${words}`);
     case 'UNKNOWN_OUTCOME':
       return [`${command} --decision happened|did_not_happen|repeat|report`];
+    case 'PROVIDER_UNAVAILABLE':
+      return [`${command} --decision retry|give_up`];
     case 'WAIT':
       return asked.event === undefined ? [] : [`${command} --data '…'`];
     case 'CLIENT_TOOL':

@@ -11,6 +11,7 @@ const kinds: Readonly<Record<string, string>> = {
   HUMAN_INPUT: 'question',
   CLIENT_TOOL: 'client tool',
   UNKNOWN_OUTCOME: 'unknown outcome',
+  PROVIDER_UNAVAILABLE: 'model provider',
 };
 
 /** A kind in a word or two. */

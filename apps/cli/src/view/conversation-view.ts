@@ -50,6 +50,9 @@ export class ConversationView implements JobView {
     RouteSelectedEvent: ({ name, reasoning }) => {
       this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
     },
+    ModelRetryEvent: ({ reason, delayMs }) => {
+      this.remark(`… ${oneLine(reason)} Next try in ${formatDuration(delayMs)}.`);
+    },
     InterruptOpenedEvent: ({ interruptId, kind, callId, title }) => {
       if (callId === null) this.questions.set(interruptId, title);
       // Nobody is asked: without a word the job would seem to hang.

@@ -75,6 +75,12 @@ const agent = z.strictObject({
       maxToolCallsPerRound: limit(1_000),
       maxOutputBytes: limit(1_000_000_000),
       roundTimeoutMs: limit(24 * 3_600_000),
+      modelRetryForMs: z
+        .int()
+        .min(0)
+        .max(7 * 86_400_000)
+        .exactOptional(),
+      onProviderDown: z.enum(['wait', 'fail']).exactOptional(),
     })
     .exactOptional(),
   parameters: parameters.exactOptional(),

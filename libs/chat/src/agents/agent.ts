@@ -1,7 +1,7 @@
 import type { ModelParameters } from '#models';
 import type { ApprovalPolicy } from '#tools';
 
-/** What an agent tightens of the instance's limits; what is absent stays as the instance has it. All whole numbers >= 1. */
+/** Limits of an agent; absent ones are the instance's. Numbers are whole, >= 1, and tighten what the instance allows. */
 export interface AgentLimits {
   /** Rounds of one answer; the last is asked without tools. */
   readonly maxRounds?: number;
@@ -10,6 +10,10 @@ export interface AgentLimits {
   readonly maxOutputBytes?: number;
   /** Ms until one answer of the model has to be whole. */
   readonly roundTimeoutMs?: number;
+  /** For this time (ms) model requests that failed before their first byte are repeated at least every minute. */
+  readonly modelRetryForMs?: number;
+  /** `fail`: its jobs fail instead of waiting for a model provider that is down. */
+  readonly onProviderDown?: 'wait' | 'fail';
 }
 
 /** What an agent is made of. Kept in numbered versions that never change. */

@@ -2,6 +2,7 @@ import type {
   ChatMessage,
   FinishReason,
   Model,
+  ModelError,
   ModelParameters,
   ModelUsage,
   ToolChoice,
@@ -96,6 +97,16 @@ export type LoopStep =
   | { readonly type: 'reasoning'; readonly round: number; readonly text: string }
   /** Text and reasoning of the round are withdrawn and it is asked again. */
   | { readonly type: 'round-restarted'; readonly round: number; readonly reason: string }
+  /**
+   * The provider could not be used and nothing of the round is shown. `committed`: rounds before it. The reply asks again, at once
+   * or although requests to the provider are paused (`probe`); without a reply the loop stops with the failure.
+   */
+  | {
+      readonly type: 'provider-down';
+      readonly round: number;
+      readonly committed: number;
+      readonly failure: ModelError;
+    }
   /** Ids of calls for clients. The reply carries those that others hold. */
   | { readonly type: 'take-call-ids'; readonly round: number; readonly callIds: readonly string[] }
   /** To be committed with its calls before the next step is asked for: the first tool starts after it. */
@@ -112,9 +123,12 @@ export type LoopStep =
   /** Open calls of a committed round. The reply carries how they ended; one that is left out is still open. */
   | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };
 
-/** What the consumer says when it asks for the next step: what `run-calls` and `take-call-ids` ask for, else nothing. */
+/** What the consumer says when it asks for the next step: what `run-calls`, `take-call-ids` and `provider-down` ask for, else nothing. */
 export type LoopReply =
-  { readonly results: readonly CallResult[] } | { readonly held: ReadonlySet<string> } | undefined;
+  | { readonly results: readonly CallResult[] }
+  | { readonly held: ReadonlySet<string> }
+  | { readonly ask: 'again' | 'probe' }
+  | undefined;
 
 /** What was shown of a round that was not committed. */
 export interface OpenRound {

@@ -1,4 +1,4 @@
-import { ModelError, type ModelUsage, type RequestedCall } from '#models';
+import { isProviderDown, ModelError, type ModelRequest, type ModelUsage, type RequestedCall } from '#models';
 import { toStorableText } from '#platform';
 import { isOpen, isUsableCallId, planCalls, type PlannedCall } from '#tools';
 
@@ -61,15 +61,23 @@ async function* askRound(input: LoopInput, rounds: readonly LoopRound[]): Steps<
   const asked = nextRequest(input, rounds);
   const { round } = asked;
   yield { type: 'round-started', round, toolsOffered: asked.offered.length };
-  for (let restarts = 0; ; restarts++) {
+  let evenIfPaused = false;
+  for (let restarts = 0; ;) {
     const answer = new RoundAnswer(limits.maxOutputBytes - bytesOf(rounds));
-    const failure = yield* streamRound(input, asked, answer);
+    const request: ModelRequest = evenIfPaused ? { ...asked.request, evenIfPaused } : asked.request;
+    const failure: unknown = yield* streamRound(input, { ...asked, request }, answer);
     if (failure === null) return yield* finishRound(input, rounds, { asked, answer });
+    if (isProviderDown(failure)) {
+      const reply: LoopReply = yield { type: 'provider-down', round, committed: rounds.length, failure };
+      evenIfPaused = reply !== undefined && 'ask' in reply && reply.ask === 'probe';
+      if (reply !== undefined && 'ask' in reply) continue;
+    }
     const mayRestart = failure instanceof ModelError && failure.afterFirstByte && failure.retryable && !signal.aborted;
     if (!mayRestart || restarts >= limits.maxRestartsPerRound) {
       return stoppedBy(failure, signal, { round, text: answer.text, reasoning: answer.reasoning });
     }
     yield { type: 'round-restarted', round, reason: failure.code };
+    restarts++;
   }
 }
 

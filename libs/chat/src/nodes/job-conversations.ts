@@ -45,6 +45,8 @@ export class JobConversations {
   private readonly entered = new Set<string>();
   private readonly roundsOf = new Map<number, Set<number>>();
   private readonly callIds: Set<string>;
+  /** Waits for a model provider, by the node run. */
+  private readonly pauses = new Map<number, Set<string>>();
   private lastRound: number;
 
   constructor(
@@ -93,9 +95,10 @@ export class JobConversations {
    */
   async close(nodeRun: number, requests: readonly string[] = []): Promise<void> {
     const rounds = [...(this.roundsOf.get(nodeRun) ?? [])];
-    if (rounds.length === 0 && requests.length === 0) return;
+    const own = [...requests, ...(this.pauses.get(nodeRun) ?? [])];
+    if (rounds.length === 0 && own.length === 0) return;
     await this.run.commit(); // what is closed has to be there
-    await this.services.calls.closer.close(this.run.job, rounds, requests);
+    await this.services.calls.closer.close(this.run.job, rounds, own);
   }
 
   /** Ends everything that the job still has open; before it ends. */
@@ -114,6 +117,10 @@ export class JobConversations {
           // A tool that could not tell what became of its call: decided upon from the rows, as after a crash.
           if (calls.hasUndecided) continue;
           return { type: 'waiting', interruptIds: calls.interruptIds, calls: calls.elsewhere };
+        case 'paused':
+          return this.pause(view, end.interruptId);
+        case 'refused':
+          throw new ConversationFailed(end.error, true);
         case 'released':
           throw new Draining();
         case 'stopped':
@@ -137,7 +144,9 @@ export class JobConversations {
     const calls = new JobCalls(view, this.services.calls, context, ledger);
     const ending = callThatEndsJob(ledger);
     if (ending !== null) throw new ConversationFailed(ending, true);
-    const session = new LoopSession(view, calls, this.callIds);
+    const agent = agentOf(this.terms, wish);
+    const outage = this.services.loops.outages.of(view, [this.terms.providerDown, agent?.limits]);
+    const session = new LoopSession(view, calls, outage, this.callIds);
     return { session, calls, end: await session.drive(input) };
   }
 
@@ -150,6 +159,12 @@ export class JobConversations {
     }
     this.entered.add(key);
     return this.unread.get(key) ?? { rounds: [], calls: [] };
+  }
+
+  /** The node waits for the model provider: neither its retries nor its time are used. */
+  private pause({ node: { nodeRun } }: NodeCallingRun, interruptId: string): NodeWait {
+    this.pauses.set(nodeRun, (this.pauses.get(nodeRun) ?? new Set<string>()).add(interruptId));
+    return { type: 'waiting', interruptIds: [interruptId], calls: [] };
   }
 
   /** What is left of a conversation that cannot go on, and what is thrown about it. */

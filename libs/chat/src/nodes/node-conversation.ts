@@ -2,6 +2,7 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 
 import type { AgentSettings } from '../agents/agent.js';
 import type { CallTerms } from '../calls/route-context.js';
+import type { ProviderDownTerms } from '../outages/provider-outages.service.js';
 
 /** What an agent says of the conversations that name it, beside what their nodes have taken over from it. */
 export type NodeAgentTerms = Pick<AgentSettings, 'toolApproval' | 'limits' | 'externalTools'>;
@@ -10,6 +11,8 @@ export type NodeAgentTerms = Pick<AgentSettings, 'toolApproval' | 'limits' | 'ex
 export interface ConversationTerms extends CallTerms {
   /** Versions of the server's tools as they were when the job was accepted. */
   readonly toolPins?: Readonly<Record<string, string>>;
+  /** What counts before the instance's and the agents' settings while the model provider is down. */
+  readonly providerDown?: ProviderDownTerms;
   /** The agents that conversations name, by the names that they give them. */
   readonly agents?: Readonly<Record<string, NodeAgentTerms>>;
 }

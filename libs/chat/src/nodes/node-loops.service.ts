@@ -10,6 +10,7 @@ import type { CallingRun } from '../calls/calling-run.js';
 import { pagerOf } from '../calls/pager-of.js';
 import { repairConversation } from '../history/repair-conversation.js';
 import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
+import { ProviderOutages } from '../outages/provider-outages.service.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import { type DirectCall, directCall } from './direct-call.js';
 import { agentOf, type ConversationTerms, type NodeAgentTerms, type NodeConversation } from './node-conversation.js';
@@ -34,6 +35,7 @@ export class NodeLoops {
     private readonly models: ModelCatalog,
     private readonly catalog: ToolCatalog,
     private readonly config: Config,
+    readonly outages: ProviderOutages,
   ) {}
 
   /** `routed`: every tool that a call may be one of. Throws what `ModelCatalog` throws. */

@@ -37,6 +37,11 @@ export const jobEventMeanings: Readonly<Record<JobEventType, Meaning>> = {
     meaning:
       'The round restarts: discard text beyond the two lengths, and the text that the round showed at its node. Text of other rounds beyond these lengths is sent again, without a `nodeId`. Raises `attempt` by one.',
   },
+  'model-retry': {
+    body: '`round`, `failures`, `delayMs`, `retryAt`, `code`, `reason`, `waits`, `nodeId?`',
+    meaning:
+      'The model provider could not be used and is asked again at `retryAt` (ms since the epoch), `delayMs` from now. `failures`: failed requests in a row. `code` and `reason` say why. `waits`: the job gives its worker up until then; else the worker sleeps.',
+  },
   'round-finished': {
     body: '`round`, `finishReason`, `usage`, `usageEstimated?`, `toolCallIds`',
     meaning: 'The response and its tool calls are committed.',

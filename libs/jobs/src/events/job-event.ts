@@ -108,6 +108,19 @@ export interface JobEventBodies {
     readonly contentLength: number;
     readonly reasoningLength: number;
   };
+  /**
+   * The model provider could not be used; nothing of the round was shown. `failures`: failed requests in a row. `delayMs`: from this
+   * event to the next try, at `retryAt` (ms since the epoch). `waits`: the job gives its worker up until then.
+   */
+  'model-retry': AtNode & {
+    readonly round: number;
+    readonly failures: number;
+    readonly delayMs: number;
+    readonly retryAt: number;
+    readonly code: string;
+    readonly reason: string;
+    readonly waits: boolean;
+  };
   'round-finished': {
     readonly round: number;
     readonly finishReason: string;
@@ -238,6 +251,7 @@ export function statusAfter(event: NewJobEvent): JobStatus | undefined {
     case 'text-delta':
     case 'reasoning-delta':
     case 'round-restarted':
+    case 'model-retry':
     case 'round-finished':
     case 'tool-call':
     case 'tool-call-updated':

@@ -1,12 +1,25 @@
 /** What a job can wait for from outside. */
-export const interruptKinds = ['tool_approval', 'client_tool', 'human_input', 'unknown_outcome', 'wait'] as const;
+export const interruptKinds = [
+  'tool_approval',
+  'client_tool',
+  'human_input',
+  'unknown_outcome',
+  'wait',
+  'provider_unavailable',
+] as const;
 export type InterruptKind = (typeof interruptKinds)[number];
 
 /** Those that a person is asked to decide, and reminded of. */
 export const personKinds = ['tool_approval', 'human_input', 'unknown_outcome'] as const satisfies InterruptKind[];
 
-/** Those that are to somebody. A `wait` is to nobody: its time comes, or its event. */
+/** Those that need a person or a client. The others end by themselves: by a timer or an event. */
 export const requestKinds = [...personKinds, 'client_tool'] as const satisfies InterruptKind[];
+
+/** Those that a person may decide; without a decision, a `provider_unavailable` is retried by its timer. */
+export const decidableKinds = [...personKinds, 'provider_unavailable'] as const satisfies InterruptKind[];
+
+/** Those that lists show unless they are asked for others. */
+export const listedKinds = [...requestKinds, 'provider_unavailable'] as const satisfies InterruptKind[];
 
 export const interruptStatuses = ['open', 'resolved', 'expired', 'cancelled'] as const;
 export type InterruptStatus = (typeof interruptStatuses)[number];

@@ -11,7 +11,7 @@ import {
 } from '#platform';
 
 import type { KeysetPage } from '../jobs.repository.js';
-import { type Interrupt, type Outcome, personKinds } from './interrupt.js';
+import { decidableKinds, type Interrupt, type Outcome } from './interrupt.js';
 import { type StoredInterrupt, toInterrupt } from './to-interrupt.js';
 
 /** Which requests a list shows; every member narrows it. Instants in ms since the epoch. */
@@ -241,7 +241,7 @@ function decidableWith({ userId, approves, changes }: DeciderRights): Prisma.Int
   if (userId === null || circles.length === 0) return { id: { in: [] } };
   // A request of nobody's has no fourth eye to look for; NULL would make a plain NOT unknown.
   const isOther = { OR: [{ fourEyes: false }, { requester: null }, { requester: { not: userId } }] };
-  return { kind: { in: [...personKinds] }, AND: [isOther, { OR: circles }] };
+  return { kind: { in: [...decidableKinds] }, AND: [isOther, { OR: circles }] };
 }
 
 function fromRow(row: InterruptRow): Interrupt {

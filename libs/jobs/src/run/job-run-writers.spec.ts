@@ -12,7 +12,8 @@ import type { ClaimedJob, Renewed } from './lease.repository.js';
 import { addCounts } from './pending-write.js';
 
 const said = (code: string, text: string): NewJobEvent => ({ type: 'warning', body: { code, text } });
-const names = ({ events }: JobWrite) => events.map(({ body }) => ('code' in body ? `${body.code}:${body.text}` : '?'));
+const names = ({ events }: JobWrite) =>
+  events.map(({ body }) => ('text' in body && 'code' in body ? `${body.code}:${body.text}` : '?'));
 const turn = () => new Promise(setImmediate);
 
 type Asked = (Pick<Renewed, 'cancelRequested' | 'answered'> & Partial<Pick<Renewed, 'reason'>>) | undefined;

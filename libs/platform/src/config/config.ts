@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { modelPrices } from './model-prices.js';
+import { modelRequestSettings } from './model-request-settings.js';
 import { choice, flag, httpUrl, httpUrlOr, ms, secret, text, textOr, whole } from './setting-kinds.js';
 
 const roles = ['api', 'worker', 'tools', 'all'] as const;
@@ -77,10 +78,7 @@ export const settings = z.object({
       description: 'Ports that tools of workspaces may ask.',
     }),
   MODEL_PRICES: modelPrices,
-  MODEL_RETRIES: whole([1, 0, 10], 'Retries of a model request before its first byte.'),
-  MODEL_BACKOFF_MS: ms([1_000, 0], 'First wait before such a retry; it doubles.'),
-  MODEL_FIRST_BYTE_TIMEOUT_MS: ms([60_000], 'Longest wait for the first byte of an answer.'),
-  MODEL_IDLE_TIMEOUT_MS: ms([30_000], 'Longest silence within an answer.'),
+  ...modelRequestSettings,
   MODEL_CONTEXT_TOKENS: whole([128_000, 1_000, 1e8], 'What a model can read: longer sessions of workflows are cut.'),
 
   JWT_SECRET: secret('Verifies HS256 tokens.'),

@@ -21,6 +21,7 @@ const answerFields: Readonly<Record<DecidedKind, AnswerFields>> = {
   human_input: { word: 'action', always: ['data', 'reason'], only: {} },
   wait: { word: 'action', always: ['data', 'reason'], only: {} },
   unknown_outcome: { word: 'decision', always: ['reason'], only: { result: 'happened' } },
+  provider_unavailable: { word: 'decision', always: ['reason'], only: {} },
 };
 
 /**

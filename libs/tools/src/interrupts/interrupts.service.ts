@@ -7,7 +7,7 @@ import {
   type InterruptFilter,
   InterruptsRepository,
   type KeysetPage,
-  requestKinds,
+  listedKinds,
   requestNotFound,
 } from '#jobs';
 import { isId } from '#platform';
@@ -71,7 +71,7 @@ const CLIENT_TOOL_TEXT =
 
 /** What is to nobody is found by those who look for its kind. */
 function toFilter(principal: Principal, { assignee, ...query }: InterruptQuery): InterruptFilter {
-  const filter = { kinds: requestKinds, ...query };
+  const filter = { kinds: listedKinds, ...query };
   if (assignee === undefined) return filter;
   const isMe = assignee === 'mine' || assignee.userId === principal.userId;
   return { ...filter, decider: isMe ? deciderRightsOf(principal) : rightsOfOther(assignee.userId) };

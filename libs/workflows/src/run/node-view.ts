@@ -118,7 +118,13 @@ export class NodeView implements NodeCallingRun {
   }
 }
 
-const namedTypes: ReadonlySet<string> = new Set(['round-started', 'tool-call', 'tool-call-updated', 'warning']);
+const namedTypes: ReadonlySet<string> = new Set([
+  'round-started',
+  'model-retry',
+  'tool-call',
+  'tool-call-updated',
+  'warning',
+]);
 
 function atNode(event: NewJobEvent, nodeId: string): NewJobEvent {
   if (!namedTypes.has(event.type)) return event;

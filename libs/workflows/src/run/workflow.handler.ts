@@ -57,10 +57,14 @@ export class WorkflowHandler implements JobHandler {
 
   private async goOn(run: JobRun, opened: Opened): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
-    const { toolPins, toolApproval, callerPolicies = [] } = input;
+    const { toolPins, toolApproval, callerPolicies = [], providerDown } = input;
     const agents = await this.plans.agentsOf(run, input);
     const acting = Object.fromEntries(agents);
-    const terms = { toolPins, agents: acting, callerPolicies, ...(toolApproval === undefined ? {} : { toolApproval }) };
+    const terms = {
+      ...{ toolPins, agents: acting, callerPolicies },
+      ...(toolApproval === undefined ? {} : { toolApproval }),
+      ...(providerDown === undefined ? {} : { providerDown }),
+    };
     const isFirstLook = run.job.epoch === 1 && !this.enteredAt.has(run);
     const enteredAt = this.enteredAt.get(run) ?? now();
     this.enteredAt.set(run, enteredAt);

@@ -113,9 +113,10 @@ export class StartWorkflowService {
 }
 
 function toInput(
-  { prompt, history, attachments, resumeFrom, inputs, toolApproval = null, callerPolicies = [] }: StartWorkflow,
+  { prompt, history, attachments, resumeFrom, inputs, ...request }: StartWorkflow,
   { graph, subflows, toolPins, agents }: ReadyVersion,
 ): WorkflowInput {
+  const { providerDown, toolApproval = null, callerPolicies = [] } = request;
   return {
     prompt,
     history,
@@ -124,6 +125,7 @@ function toInput(
     toolPins,
     ...(agents === undefined ? {} : { agents }),
     ...(inputs === undefined ? {} : { inputs }),
+    ...(providerDown === undefined ? {} : { providerDown }),
     ...(toolApproval === null ? {} : { toolApproval }),
     ...(callerPolicies.length === 0 ? {} : { callerPolicies }),
     ...(resumeFrom === null ? {} : { resumeFrom: fromKnownRun(graph, resumeFrom) }),

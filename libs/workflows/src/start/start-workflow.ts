@@ -1,3 +1,4 @@
+import type { ProviderDownTerms } from '#chat';
 import type { ParentCall, PartRow, WhenBusy } from '#jobs';
 import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
@@ -50,6 +51,8 @@ export interface StartWorkflow {
   readonly idempotency: { readonly key: string; readonly requestHash: string } | null;
   /** For this job only; stored encrypted and erased when the job ends. */
   readonly providerKey: Secret | null;
+  /** Counts before the instance's and the agents' settings while the model provider is down. */
+  readonly providerDown?: ProviderDownTerms;
   readonly known: KnownDefinition;
   readonly resumeFrom: KnownRun | null;
   /** Of a start for a call: which one, values of the declared inputs, and the rules that hold for the caller. */

@@ -1,3 +1,4 @@
+import type { ProviderDownTerms } from '#chat';
 import type { ChatMessage } from '#models';
 import type { ApprovalPolicy } from '#tools';
 
@@ -36,6 +37,8 @@ export interface WorkflowInput {
   readonly resumeFrom?: ResumeFrom;
   /** The job whose prompt this one runs again; nothing new is said in the thread either. */
   readonly retryOf?: string;
+  /** What counts before the instance's and the agents' settings while the model provider is down. */
+  readonly providerDown?: ProviderDownTerms;
   /** The request brought a provider key of its own. */
   readonly hasOwnKey?: boolean;
 }

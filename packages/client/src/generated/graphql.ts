@@ -115,7 +115,7 @@ export type InterruptAction =
   /** Answers with `data`. */
   | 'SUBMIT';
 
-/** The decision: APPROVE or DENY for a TOOL_APPROVAL, the others for an UNKNOWN_OUTCOME. */
+/** The decision: APPROVE or DENY for a TOOL_APPROVAL, RETRY or GIVE_UP for a PROVIDER_UNAVAILABLE, the others for an UNKNOWN_OUTCOME. */
 export type InterruptDecision =
   /** The call runs, with the arguments that were shown or with edited ones. */
   | 'APPROVE'
@@ -123,12 +123,16 @@ export type InterruptDecision =
   | 'DENY'
   /** The call did not run. The job continues without its result. */
   | 'DID_NOT_HAPPEN'
+  /** The job fails with the last error of the provider. */
+  | 'GIVE_UP'
   /** The call did run, with this `result`. */
   | 'HAPPENED'
   /** The call is repeated with the same idempotency key. */
   | 'REPEAT'
   /** The model reads that the outcome is unknown. */
-  | 'REPORT';
+  | 'REPORT'
+  /** The job asks the model provider again now. */
+  | 'RETRY';
 
 /** Filters for requests. All given fields must match. */
 export type InterruptFilterInput = {
@@ -156,6 +160,8 @@ export type InterruptKind =
   | 'CLIENT_TOOL'
   /** A person has to answer a question. */
   | 'HUMAN_INPUT'
+  /** The model provider cannot be used. The job asks it again when the request expires, or after a decision. */
+  | 'PROVIDER_UNAVAILABLE'
   /** A person has to allow a tool call. */
   | 'TOOL_APPROVAL'
   /** A tool call started and its outcome is unknown. A person has to decide. */
@@ -317,6 +323,13 @@ export type OnClientTimeout =
   /** The call keeps waiting for 24 hours, or for a longer timeout. Then it is TIMED_OUT. */
   | 'WAIT';
 
+/** What a job does while its model provider is down. */
+export type ProviderDownAction =
+  /** After short retries it fails with the last error of the provider. */
+  | 'FAIL'
+  /** It is WAITING and asks the provider again from time to time, for 24 hours by default. */
+  | 'WAIT';
+
 /** A draft to publish. */
 export type PublishWorkflowInput = {
   /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
@@ -373,6 +386,10 @@ export type StartChatInput = {
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
   /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
+  /** For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agent or the instance says. */
+  readonly modelRetryForMs?: number | null | undefined;
+  /** What the job does while its model provider is down. Absent: as the agent or the instance says. */
+  readonly onProviderDown?: ProviderDownAction | null | undefined;
   /** Sampling fields, as OpenAI names them: `{"temperature":0.2}`. */
   readonly parameters?: unknown;
   /** A provider key for this job only, stored encrypted and deleted when the job ends. */
@@ -399,6 +416,10 @@ export type StartWorkflowInput = {
   readonly history?: unknown;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
+  /** For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agents or the instance says. */
+  readonly modelRetryForMs?: number | null | undefined;
+  /** What the job does while its model provider is down. Absent: as the agents or the instance says. */
+  readonly onProviderDown?: ProviderDownAction | null | undefined;
   /** The input of the start node, at most 12,000 characters. */
   readonly prompt: string;
   /** A provider key for this job only, stored encrypted and deleted when the job ends. */
@@ -618,6 +639,7 @@ export type JobEventsSubscription = { readonly jobEvents:
     | { readonly __typename: 'JobWaitingEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly interruptIds: ReadonlyArray<string> }
     | { readonly __typename: 'JobWarningEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly code: string, readonly text: string, readonly nodeId: string | null }
     | { readonly __typename: 'LoopIterationEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeId: string | null, readonly iteration: number | null, readonly maxIterations: number }
+    | { readonly __typename: 'ModelRetryEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly failures: number, readonly delayMs: number, readonly retryAt: number, readonly code: string, readonly reason: string, readonly waits: boolean, readonly nodeId: string | null }
     | { readonly __typename: 'NodeFinishedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeRunId: string, readonly nodeId: string | null, readonly label: string, readonly type: string, readonly path: ReadonlyArray<string>, readonly iteration: number | null, readonly nodeStatus: NodeRunStatus, readonly output: string, readonly tokenCount: number | null, readonly error: { readonly code: string, readonly message: string } | null, readonly route: { readonly selectedRoute: string, readonly selectedNodeId: string, readonly selectedName: string, readonly reasoning: string, readonly fallbackUsed: boolean } | null }
     | { readonly __typename: 'NodeStartedEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly nodeRunId: string, readonly nodeId: string | null, readonly label: string, readonly type: string, readonly path: ReadonlyArray<string>, readonly iteration: number | null }
     | { readonly __typename: 'ReasoningDeltaEvent', readonly seq: number, readonly jobId: string, readonly at: string, readonly attempt: number, readonly round: number, readonly offset: number | null, readonly text: string, readonly nodeId: string | null, readonly branchId: string | null }
@@ -1411,6 +1433,16 @@ export const JobEventsDocument = new TypedDocumentString(`
       text
       nodeId
       branchId
+    }
+    ... on ModelRetryEvent {
+      round
+      failures
+      delayMs
+      retryAt
+      code
+      reason
+      waits
+      nodeId
     }
     ... on RoundRestartedEvent {
       round

@@ -1,4 +1,4 @@
-import { interruptStatuses, requestKinds } from '#jobs';
+import { interruptStatuses, listedKinds } from '#jobs';
 
 import { json, type Route, type RouteGroup } from '../route.js';
 
@@ -27,7 +27,7 @@ export const interruptRoutes: RouteGroup = {
       summary: 'List requests, newest first',
       parameters: [
         { name: 'status', in: 'query', description: 'Only these.', schema: { ...text, enum: interruptStatuses } },
-        { name: 'kind', in: 'query', description: 'Only these.', schema: { ...text, enum: requestKinds } },
+        { name: 'kind', in: 'query', description: 'Only these.', schema: { ...text, enum: listedKinds } },
         { name: 'jobId', in: 'query', description: 'Of this job.' },
         { name: 'rootJobId', in: 'query', description: 'Of this job and all its sub-jobs.' },
         { name: 'threadId', in: 'query', description: 'Of this thread.' },

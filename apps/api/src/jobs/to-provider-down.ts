@@ -1,0 +1,26 @@
+import type { ProviderDownTerms } from '#chat';
+import { AppError } from '#platform';
+
+/** The longest time for which failed model requests may be repeated at least every minute: 7 days. */
+export const maxModelRetryForMs = 604_800_000;
+
+/** What a start says about a model provider that is down; null counts as absent. Throws `bad_request` naming the field. Pure. */
+export function toProviderDown(given: { readonly modelRetryForMs?: unknown; readonly onProviderDown?: unknown }): {
+  readonly providerDown?: ProviderDownTerms;
+} {
+  const { modelRetryForMs: ms, onProviderDown: action } = given;
+  if (ms != null && !(typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= maxModelRetryForMs))
+    throw invalid('modelRetryForMs', `a whole number from 0 to ${maxModelRetryForMs}`);
+  if (action != null && action !== 'wait' && action !== 'fail') throw invalid('onProviderDown', 'wait or fail');
+  if (ms == null && action == null) return {};
+  return {
+    providerDown: {
+      ...(ms == null ? {} : { modelRetryForMs: ms }),
+      ...(action == null ? {} : { onProviderDown: action }),
+    },
+  };
+}
+
+function invalid(field: string, allowed: string): AppError {
+  return new AppError({ code: 'bad_request', message: `${field} must be ${allowed}`, field });
+}

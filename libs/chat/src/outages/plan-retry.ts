@@ -1,0 +1,58 @@
+import type { ModelError } from '#models';
+
+/** When and how a failed model request is repeated. Times in ms. */
+export interface RetryPolicy {
+  /** For this time it is repeated at least every minute; then less often. */
+  readonly retryForMs: number;
+  readonly onProviderDown: 'wait' | 'fail';
+  /** The first wait; it doubles. */
+  readonly backoffMs: number;
+  /** The longest wait that keeps the worker slot. */
+  readonly holdMs: number;
+  /** After this time of failures the job fails. */
+  readonly waitForMs: number;
+}
+
+/** Failed requests of one round in a row. */
+export interface Outage {
+  /** The first failure, ms since the epoch. */
+  readonly since: number;
+  /** Requests that were sent and failed; >= 0: none, when requests were paused from the beginning. */
+  readonly failures: number;
+}
+
+/** What follows a failure. `retry`: the worker sleeps. `wait`: the job gives its worker up until `at` (ms since the epoch). */
+export type RetryPlan =
+  | { readonly type: 'retry'; readonly delayMs: number }
+  | { readonly type: 'wait'; readonly delayMs: number; readonly at: number; readonly givesUpAt: number }
+  | { readonly type: 'fail'; readonly isTimeOver: boolean };
+
+const maxBackoffMs = 60_000;
+const maxLateBackoffMs = 600_000;
+
+/**
+ * Decides what follows the last failure of an outage. `Retry-After` replaces the backoff and is honored until the job gives up.
+ * A jitter of a quarter spreads jobs that failed together; after a `Retry-After`, up to a tenth is added and nothing taken away.
+ * A wait for paused requests is never a sleep, so that paused jobs take no slots. Pure; `random` gives 0 <= x < 1.
+ */
+export function planRetry(
+  outage: Outage,
+  failure: Pick<ModelError, 'retryAfterSeconds' | 'isPaused'>,
+  { policy, now, random }: { readonly policy: RetryPolicy; readonly now: number; readonly random: () => number },
+): RetryPlan {
+  const givesUpAt = outage.since + policy.waitForMs;
+  if (now >= givesUpAt) return { type: 'fail', isTimeOver: true };
+  const isEarly = now - outage.since < policy.retryForMs;
+  const most = isEarly ? maxBackoffMs : Math.max(policy.backoffMs, maxLateBackoffMs);
+  const doubled = Math.min(most, policy.backoffMs * 2 ** Math.min(30, Math.max(0, outage.failures - 1)));
+  const askedMs = failure.retryAfterSeconds === undefined ? undefined : failure.retryAfterSeconds * 1_000;
+  const delayMs = Math.round(
+    askedMs === undefined
+      ? doubled * (0.75 + random() * 0.5)
+      : askedMs * (1 + random() * 0.1) + (failure.isPaused ? policy.backoffMs * random() : 0),
+  );
+  if (isEarly && !failure.isPaused && delayMs <= policy.holdMs) return { type: 'retry', delayMs };
+  if (policy.onProviderDown === 'fail') return { type: 'fail', isTimeOver: false };
+  const at = Math.min(now + Math.max(1, delayMs), givesUpAt);
+  return { type: 'wait', delayMs: at - now, at, givesUpAt };
+}

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+
+import { abilityOf, asSubject, PrincipalsRepository } from '#auth';
+import type { ClaimedJob } from '#jobs';
+import { AppError, Config } from '#platform';
+
+import type { CallingRun } from '../calls/calling-run.js';
+import { ConversationOutage } from './conversation-outage.js';
+import { OutagesRepository } from './outages.repository.js';
+import type { RetryPolicy } from './plan-retry.js';
+
+/** What a start or an agent says about failed model requests; absent members: as the instance says. */
+export interface ProviderDownTerms {
+  /** For this time (ms) failed requests are repeated at least every minute. */
+  readonly modelRetryForMs?: number;
+  /** `fail`: the job fails instead of waiting. */
+  readonly onProviderDown?: 'wait' | 'fail';
+}
+
+/**
+ * Decides whether a job may ask its model, and what follows a request that failed because the provider cannot be used: it is
+ * repeated, or the job waits.
+ */
+@Injectable()
+export class ProviderOutages {
+  /** Jobs that have waited under their present claim. */
+  private readonly waited = new WeakSet<ClaimedJob>();
+
+  constructor(
+    private readonly outages: OutagesRepository,
+    private readonly principals: PrincipalsRepository,
+    private readonly config: Config,
+  ) {}
+
+  /** The failed requests of one conversation, under one claim. `terms`: what counts before the instance's settings, first wins. */
+  of(run: CallingRun, terms: readonly (ProviderDownTerms | undefined)[]): ConversationOutage {
+    const mayHaveWaited = () => run.job.epoch > 1 || this.waited.has(run.job);
+    return new ConversationOutage(run, {
+      policy: this.policyFor(run, terms),
+      mayHaveWaited,
+      newest: (place) => this.outages.newest(run.job, place),
+      refusal: async () => (await this.accessLost(run.job)) ?? (mayHaveWaited() ? await this.givenUp(run.job) : null),
+      onWait: () => this.waited.add(run.job),
+    });
+  }
+
+  /** A job acts for its requester, so it stops asking once they could not start it any more. An answer is at most a second old. */
+  private async accessLost({ workspaceId, principal: id }: ClaimedJob): Promise<AppError | null> {
+    if (id === 'system') return null;
+    const principal = await this.principals.find(workspaceId, id);
+    if (principal === null) return requesterLost(id.startsWith('key:') ? KEY_GONE : MEMBER_GONE);
+    const row = { workspaceId, createdBy: principal.userId };
+    return abilityOf(principal).can('create', asSubject('Job', row)) ? null : requesterLost(RIGHT_LOST);
+  }
+
+  private async givenUp(job: ClaimedJob): Promise<AppError | null> {
+    const found = await this.outages.givenUp(job);
+    if (found === null) return null;
+    const message = `A person gave up waiting for the model provider. ${found.message}`;
+    return new AppError({ code: found.code, message });
+  }
+
+  private policyFor({ node }: CallingRun, terms: readonly (ProviderDownTerms | undefined)[]): RetryPolicy {
+    const { values } = this.config;
+    const onProviderDown = firstOf(terms, 'onProviderDown') ?? values.ON_PROVIDER_DOWN;
+    const retryForMs = firstOf(terms, 'modelRetryForMs') ?? values.MODEL_RETRY_FOR_MS;
+    // A node that fails is retried by its own rules: retries here would multiply with them.
+    const isLeftToNode = node !== undefined && onProviderDown === 'fail';
+    return {
+      retryForMs: isLeftToNode ? 0 : retryForMs,
+      onProviderDown,
+      backoffMs: values.MODEL_BACKOFF_MS,
+      holdMs: values.MODEL_RETRY_HOLD_MS,
+      waitForMs: values.MODEL_WAIT_FOR_MS,
+    };
+  }
+}
+
+function firstOf<Name extends keyof ProviderDownTerms>(
+  terms: readonly (ProviderDownTerms | undefined)[],
+  name: Name,
+): ProviderDownTerms[Name] | undefined {
+  return terms.find((one) => one?.[name] !== undefined)?.[name];
+}
+
+const MEMBER_GONE = 'The requester of the job is no longer a member of this workspace. Ask an owner to add them.';
+const KEY_GONE =
+  'The API key that started the job was revoked or has expired, or its user left this workspace. Start the job with another key.';
+const RIGHT_LOST =
+  'The requester of the job may no longer start jobs in this workspace. Ask an owner for the role member.';
+
+function requesterLost(message: string): AppError {
+  return new AppError({ code: 'requester_lost_access', message });
+}

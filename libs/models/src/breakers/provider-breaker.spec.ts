@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import { ModelError } from '../models.errors.js';
+import { ProviderBreaker } from './provider-breaker.js';
+
+const options = { failures: 3, pauseMs: 1_000, maxPauseMs: 60_000 };
+const down = (retryAfterSeconds?: number) =>
+  new ModelError({
+    ...{ code: 'model_unavailable', message: 'Down.', retryable: true, afterFirstByte: false },
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+const refused = new ModelError({ code: 'model_bad_request', message: 'No.', retryable: false, afterFirstByte: false });
+
+let now: number;
+let time: { mockRestore(): unknown };
+
+beforeEach(() => {
+  now = 1_000_000;
+  time = jest.spyOn(Date, 'now').mockImplementation(() => now);
+});
+afterEach(() => {
+  time.mockRestore();
+});
+
+/** Counts requests that were sent; each fails with `failure`, or gives 'ok'. */
+function provider(failure: () => Error | null) {
+  const breaker = new ProviderBreaker(options);
+  const sent = { count: 0 };
+  const request = () => {
+    sent.count++;
+    const error = failure();
+    return error === null ? Promise.resolve('ok') : Promise.reject(error);
+  };
+  const ask = () => breaker.run(request).catch((error: unknown) => error);
+  return { breaker, sent, request, ask };
+}
+
+describe('ProviderBreaker', () => {
+  it('sends no further request after the failures in a row that open it, and says for how long', async () => {
+    const { sent, ask } = provider(() => down());
+    for (let i = 0; i < 3; i++) await ask();
+    now += 400;
+    expect(await ask()).toMatchObject({
+      ...{ code: 'model_unavailable', isPaused: true, retryable: true, retryAfterSeconds: 0.6 },
+      message: expect.stringContaining('paused'),
+    });
+    expect(sent.count).toBe(3);
+  });
+
+  it('sends one probe after the pause, doubles the pause when it fails, and closes when it succeeds', async () => {
+    let failure: Error | null = down();
+    const { breaker, sent, ask } = provider(() => failure);
+    for (let i = 0; i < 3; i++) await ask();
+    now += 1_000;
+    await ask();
+    expect(sent.count).toBe(4);
+    now += 1_000;
+    expect(await ask()).toMatchObject({ isPaused: true, retryAfterSeconds: 1 });
+    now += 1_000;
+    failure = null;
+    expect(await ask()).toBe('ok');
+    expect([breaker.isClosed, sent.count]).toEqual([true, 5]);
+  });
+
+  it('lets other requests wait for the outcome of the probe', async () => {
+    const outcome = Promise.withResolvers<string>();
+    const breaker = new ProviderBreaker(options);
+    for (let i = 0; i < 3; i++) await breaker.run(() => Promise.reject(down())).catch(() => undefined);
+    now += 1_000;
+    const probe = breaker.run(() => outcome.promise);
+    let sent = 0;
+    const others = Promise.all(
+      [1, 2].map(() =>
+        breaker.run(() => {
+          sent++;
+          return Promise.resolve('ok');
+        }),
+      ),
+    );
+    await new Promise(setImmediate);
+    expect(sent).toBe(0);
+    outcome.resolve('ok');
+    expect([await probe, await others, sent]).toEqual(['ok', ['ok', 'ok'], 2]);
+  });
+
+  it('pauses for as long as the provider asks for, but at most a minute', async () => {
+    const { ask } = provider(() => down(20));
+    for (let i = 0; i < 3; i++) await ask();
+    expect(await ask()).toMatchObject({ retryAfterSeconds: 20 });
+    const long = provider(() => down(3_600));
+    for (let i = 0; i < 3; i++) await long.ask();
+    expect(await long.ask()).toMatchObject({ retryAfterSeconds: 60 });
+  });
+
+  it('does not open for failures that prove that the provider works, or for aborted requests', async () => {
+    for (const failure of [refused, new Error('aborted')]) {
+      const { breaker, sent, ask } = provider(() => failure);
+      for (let i = 0; i < 10; i++) await ask();
+      expect([breaker.isClosed, sent.count]).toEqual([true, 10]);
+    }
+  });
+
+  it('sends a request that a person asked for although it is open, and closes when that succeeds', async () => {
+    let failure: Error | null = down();
+    const { breaker, request, ask } = provider(() => failure);
+    for (let i = 0; i < 3; i++) await ask();
+    await expect(breaker.runAnyway(request)).rejects.toMatchObject({ isPaused: false });
+    expect(breaker.isClosed).toBe(false);
+    failure = null;
+    expect([await breaker.runAnyway(request), breaker.isClosed]).toEqual(['ok', true]);
+  });
+});

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+
+import type { Model, ModelTarget } from '../model.js';
+import { type BreakerOptions, ProviderBreaker } from './provider-breaker.js';
+
+/** Tenants choose endpoints, keys and models, so the number of breakers is bounded. */
+const maxBreakers = 5_000;
+
+/**
+ * The circuit breakers of this process, one for each endpoint, key and model: a rate limit belongs to a key, and a router such as
+ * OpenRouter loses one model while the others answer. Other processes learn of an outage by their own requests.
+ */
+export class ProviderBreakers {
+  private readonly breakers = new Map<string, ProviderBreaker>();
+
+  /** `failures` 0: no breaker, every request is sent. */
+  constructor(private readonly options: BreakerOptions) {}
+
+  /** The model behind its breaker. */
+  guard(model: Model, target: ModelTarget & { readonly modelName: string }): Model {
+    return this.options.failures === 0 ? model : withBreaker(model, this.of(target));
+  }
+
+  private of({ baseUrl, apiKey, modelName }: ModelTarget & { readonly modelName: string }): ProviderBreaker {
+    const name = createHash('sha256')
+      .update(JSON.stringify([baseUrl, apiKey?.reveal() ?? null, modelName]))
+      .digest('base64');
+    const known = this.breakers.get(name);
+    if (known !== undefined) return known;
+    const breaker = new ProviderBreaker(this.options);
+    this.breakers.set(name, breaker);
+    const [oldest] = this.breakers.keys();
+    if (this.breakers.size > maxBreakers && oldest !== undefined) this.breakers.delete(oldest);
+    return breaker;
+  }
+}
+
+/** The first parts decide: a provider that has begun to respond is not down. */
+function withBreaker(model: Model, breaker: ProviderBreaker): Model {
+  return {
+    async *stream(request, signal) {
+      const parts = model.stream(request, signal)[Symbol.asyncIterator]();
+      const begin = () => parts.next();
+      try {
+        let next = await (request.evenIfPaused === true ? breaker.runAnyway(begin) : breaker.run(begin));
+        for (; next.done !== true; next = await parts.next()) yield next.value;
+      } finally {
+        await parts.return?.();
+      }
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Principal } from '#auth';
+import { type DueHandler, type Interrupt, type InterruptSettlement, InterruptSettler } from '#jobs';
+
+import { recordDecision } from './decision-audit.repository.js';
+import { mayTakeAnswer } from './held-decision.js';
+import type { InterruptAnswer, InterruptDecider } from './interrupt-deciders.js';
+import { invalidWord, missingAnswer } from './interrupts.errors.js';
+
+const decisions = ['retry', 'give_up'] as const;
+
+/**
+ * Jobs that wait for their model provider. The expiry of the request is the timer of the next try; a person may ask for the try at
+ * once, or give the provider up. The job continues in each case: it asks the provider again, or fails with its last error.
+ */
+@Injectable()
+export class ProviderWaits implements InterruptDecider, DueHandler {
+  readonly kind = 'provider_unavailable';
+
+  constructor(private readonly settler: InterruptSettler) {}
+
+  /** Throws `bad_request`, `cannot_decide`, `already_answered`, `expired`. */
+  async decide(principal: Principal, interrupt: Interrupt, given: InterruptAnswer): Promise<Interrupt> {
+    if (given.decision === undefined) throw missingAnswer('decision');
+    const decision = decisions.find((word) => word === given.decision);
+    if (decision === undefined) throw invalidWord('decision', decisions);
+    const answer = { decision, reason: given.reason ?? null };
+    return this.settler.settle(interrupt, async (held) => {
+      if (!mayTakeAnswer(held, principal, answer)) return null;
+      await recordDecision(held.job.client, {
+        workspaceId: interrupt.workspaceId,
+        actor: principal.id,
+        action: `provider_unavailable.${decision}`,
+        interruptId: interrupt.id,
+        details: { reason: answer.reason },
+      });
+      return { status: 'resolved', outcome: { outcome: decision, answer }, by: principal.id };
+    });
+  }
+
+  /** The time of the next try has come. */
+  expire(): Promise<InterruptSettlement> {
+    return Promise.resolve({ status: 'expired', outcome: { outcome: 'retried' }, by: null });
+  }
+}
