@@ -63,6 +63,14 @@ export function compileCel(source: string, { environment, calls = [], noun }: Ce
   }
 }
 
+/**
+ * What compiling an expression takes, in UTF-16 units, with the repetitions in its patterns written out: 50,000 take up to 0.3 s. For
+ * documents that hold many expressions. Linear in the length.
+ */
+export function celSize(source: string): number {
+  return Math.max(source.length, patternSize(source));
+}
+
 export function isTooSlow(error: unknown): boolean {
   return (
     typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'

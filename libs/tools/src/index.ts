@@ -34,7 +34,10 @@ export { type ClientCall, clientToolInterrupt, type ClientToolRequest } from './
 export { type HandedCall, HandedCalls, type HandedResults } from './client-tools/handed-calls.js';
 export { clientToolProblem } from './client-tools/client-tool-problem.js';
 export { type Claim, type ClaimRef, ClientToolsService } from './client-tools/client-tools.service.js';
+export { assertSchema } from './assert-schema.js';
+export { celSize } from './cel.js';
 export { compileSchema } from './compile-schema.js';
+export { SchemaBudget } from './schema-limits.js';
 export { defineTool, type JsonSchemaToolSpec, type ZodToolSpec } from './define-tool.js';
 export { compileExpression, type ExpressionValues } from './expression.js';
 export { executeToolCall, type ToolOutcome, type ToolRun } from './execute-tool-call.js';

@@ -15,7 +15,7 @@ export function validateArguments(tool: { name: string; parameters: JsonSchema }
   if (!parsed.ok) return { ok: false, message: executionError(tool.name, parsed.problem) };
   const missing = requiredOf(tool.parameters).filter((name) => !Object.hasOwn(parsed.value, name));
   if (missing.length > 0) return { ok: false, message: `Missing required parameters: ${missing.join(', ')}` };
-  const problems = compileSchema(tool.parameters)(parsed.value);
+  const problems = validateValue(tool.parameters, parsed.value);
   if (problems.length === 0) return parsed;
   return { ok: false, message: executionError(tool.name, `invalid arguments: ${problems.join('; ')}`) };
 }
@@ -23,6 +23,18 @@ export function validateArguments(tool: { name: string; parameters: JsonSchema }
 /** The sentence every failure of a tool begins with. */
 export function executionError(name: string, reason: string): string {
   return `Error executing tool "${name}": ${reason}`;
+}
+
+/**
+ * What is wrong with a value. Never throws: a schema that `assertSchema` took can still fail to compile, by references that only the
+ * compiler follows, and then no value is valid.
+ */
+export function validateValue(schema: JsonSchema, value: unknown): readonly string[] {
+  try {
+    return compileSchema(schema)(value);
+  } catch (error) {
+    return [error instanceof Error ? error.message : 'the schema of the tool cannot be used'];
+  }
 }
 
 function requiredOf(schema: JsonSchema): readonly string[] {

@@ -38,6 +38,12 @@ describe('an approval policy', () => {
     });
   });
 
+  it('refuses conditions that take too long to compile together', () => {
+    const rules = Array.from({ length: 30 }, (_, n) => ({ ...rule, when: `tool.matchesRe2("^(a|b${n}){300}$")` }));
+    expect(errorOf({ rules }).message).toContain('the conditions are larger than 50000 characters together');
+    parseApprovalPolicy({ rules: rules.slice(0, 3) });
+  });
+
   it('reads back what it wrote', () => {
     const policy = parseApprovalPolicy({ rules: [{ ...rule, fourEyes: true }] });
     expect(parseApprovalPolicy(JSON.parse(JSON.stringify(policy)))).toEqual(policy);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { celSize } from '../cel.js';
 import { invalidPolicy } from '../tools.errors.js';
 import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
 
@@ -20,6 +21,8 @@ export function narrowerOf(a: DecidableBy, b: DecidableBy): DecidableBy {
 }
 
 export const MAX_RULES = 200;
+/** Of all conditions of a policy, repetitions in patterns written out. */
+const MAX_CONDITIONS_SIZE = 50_000;
 const longestMatch = 200;
 const mostDays = 3_650;
 
@@ -57,6 +60,12 @@ const policySchema = z.strictObject({
 });
 
 const newPolicySchema = policySchema.superRefine(({ rules }, context) => {
+  const size = rules.reduce((sum, { when = '' }) => sum + celSize(when), 0);
+  if (size > MAX_CONDITIONS_SIZE) {
+    const message = `the conditions are larger than ${MAX_CONDITIONS_SIZE} characters together`;
+    context.addIssue({ code: 'custom', path: ['rules'], message });
+    return;
+  }
   for (const [index, { when }] of rules.entries()) {
     const compiled = when === undefined ? null : compileCondition(when);
     if (compiled?.ok === false)

@@ -32,6 +32,23 @@ describe('clientToolProblem', () => {
       Array.from({ length: 5 }, (_, i) => tool(`a${i}`, { title: 'x'.repeat(60_000) })),
       'longer than 262144 characters together',
     ],
+    [
+      'patterns that take too long to compile together',
+      Array.from({ length: 95 }, (_, i) =>
+        tool(`a${i}`, { properties: { p: { pattern: `^(a|b${i}){200}$` }, q: { pattern: `^(c|d${i}){200}$` } } }),
+      ),
+      'its patterns are too many, or too large together',
+    ],
+    [
+      'schemas of too many parts together',
+      Array.from({ length: 100 }, (_, i) => tool(`a${i}`, { anyOf: Array.from({ length: 800 }, () => ({})) })),
+      'the schemas beside it have more than 20000 parts',
+    ],
+    [
+      'too many, before a schema is looked at',
+      Array.from({ length: 950 }, (_, i) => tool(`a${i}`, { type: 'object', required: 'b' })),
+      'At most 128 client tools',
+    ],
     ['too many', Array.from({ length: 129 }, (_, i) => tool(`a${i}`)), 'At most 128 client tools'],
   ])('says what is wrong with %s', (_, tools, problem) => {
     expect(clientToolProblem(tools)).toContain(problem);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { isOwnHeader, Redactor, toStorable } from '#platform';
 
-import { compileSchema } from '../compile-schema.js';
+import { assertSchema } from '../assert-schema.js';
 import type { JsonSchema } from '../tool.js';
 import { bodyNames, bodyTexts } from './fill-body.js';
 import { toolInvalid } from './http.errors.js';
@@ -117,7 +117,7 @@ function* problemsOf(tool: HttpTool): Generator<Problem> {
 function problemOfSchema(schema: JsonSchema): string | null {
   if (schema['type'] !== 'object') return 'it must be the JSON Schema of an object: "type": "object"';
   try {
-    compileSchema(schema);
+    assertSchema(schema);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : 'it does not compile';

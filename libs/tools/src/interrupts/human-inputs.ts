@@ -3,10 +3,10 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Principal } from '#auth';
 import { type HeldInterrupt, type Interrupt, type InterruptSettlement, InterruptSettler, InterruptTimers } from '#jobs';
 
-import { compileSchema } from '../compile-schema.js';
 import { deniedText, PERSON_SILENT_TEXT, PERSON_SKIPPED_TEXT } from '../model-text.js';
 import { projectResult } from '../project-result.js';
 import type { Settlement } from '../tool-call.js';
+import { validateValue } from '../validate-arguments.js';
 import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
 import { HeldCallsRepository } from './held-calls.repository.js';
@@ -109,7 +109,7 @@ function assertOffered(interrupt: Interrupt, { action, data }: HumanAnswer): voi
     return;
   }
   if (mode !== 'input' || inputSchema === undefined) return;
-  const issues = compileSchema(inputSchema)(data);
+  const issues = validateValue(inputSchema, data);
   if (issues.length > 0) throw invalidInput(issues);
 }
 

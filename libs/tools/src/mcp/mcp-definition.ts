@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { toStorable } from '#platform';
 
+import { assertSchema } from '../assert-schema.js';
 import { canonicalJson } from '../canonical-json.js';
-import { compileSchema } from '../compile-schema.js';
 import type { JsonSchema } from '../tool.js';
 
 /** What a server says of a tool that changes nothing. Hints: nobody checks them. */
@@ -66,7 +66,7 @@ export function problemOf(definition: McpDefinition): string | null {
   }
   if (definition.inputSchema['type'] !== 'object') return 'its input is not an object schema';
   try {
-    compileSchema(definition.inputSchema);
+    assertSchema(definition.inputSchema);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message.replace(/\.$/, '') : 'its input schema does not compile';

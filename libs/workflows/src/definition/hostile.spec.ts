@@ -51,6 +51,29 @@ describe('a hostile definition', () => {
       'DATA_VALIDATION_ERROR',
     ],
     [
+      'expressions that take too long to compile together',
+      workflowDocument(
+        Object.fromEntries(
+          times(400, (i) => [
+            `n${i}`,
+            i === 0 ? 'start' : ['transform', { expression: `text.matchesRe2("(a|b${i}){200}")` }],
+          ]),
+        ),
+        chain(400),
+      ),
+      'DATA_VALIDATION_ERROR',
+    ],
+    [
+      'schemas whose patterns take too long to compile together',
+      workflowDocument(
+        Object.fromEntries(
+          times(400, (i) => [`n${i}`, i === 0 ? 'start' : ['input', { schema: { pattern: `(a|b${i}){200}` } }]]),
+        ),
+        chain(400),
+      ),
+      'DATA_VALIDATION_ERROR',
+    ],
+    [
       'a pattern built while it runs',
       around(['transform', { expression: 'text.matchesRe2(text)' }]),
       'DATA_VALIDATION_ERROR',

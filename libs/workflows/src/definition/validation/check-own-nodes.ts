@@ -1,5 +1,6 @@
-import { compileExpression, parseJsonPath } from '#tools';
+import { celSize, compileExpression, parseJsonPath } from '#tools';
 
+import { LIMITS } from '../limits.js';
 import { namesIn, parseTemplate } from '../template.js';
 import { checkSchema } from './check-schema.js';
 import { type DraftNode, placeOf } from './draft.js';
@@ -8,6 +9,11 @@ import type { IssueList } from './issue.js';
 type OwnNode = Extract<DraftNode, { type: 'approval' | 'input' | 'wait' | 'http' | 'transform' | 'map' }>;
 /** Of a field, or (null) of the node. */
 type Report = (field: string | null, message: string) => void;
+
+interface Reporting {
+  readonly report: Report;
+  readonly issues: IssueList;
+}
 
 /** What the nodes that only we have ask beyond their fields' types. */
 export function checkOwnNode(node: OwnNode, issues: IssueList): void {
@@ -28,11 +34,11 @@ export function checkOwnNode(node: OwnNode, issues: IssueList): void {
       checkHttp(node, report);
       return;
     case 'transform':
-      checkExpression(node.data.expression, 'expression', report);
+      checkExpression(node.data.expression, 'expression', { report, issues });
       return;
     case 'map':
       if (node.data.items !== undefined && !isTemplate(node.data.items))
-        checkExpression(node.data.items, 'items', report);
+        checkExpression(node.data.items, 'items', { report, issues });
   }
 }
 
@@ -40,7 +46,12 @@ function isTemplate(text: string): boolean {
   return namesIn(parseTemplate(text)).length > 0;
 }
 
-function checkExpression(source: string, field: string, report: Report): void {
+function checkExpression(source: string, field: string, { report, issues }: Reporting): void {
+  issues.expressionsSize += celSize(source);
+  if (issues.expressionsSize > LIMITS.expressionsSize) {
+    report(field, `The expressions of the workflow are larger than ${LIMITS.expressionsSize} characters together.`);
+    return;
+  }
   const compiled = compileExpression(source);
   if (!compiled.ok) report(field, `The expression ${compiled.problem}.`);
 }

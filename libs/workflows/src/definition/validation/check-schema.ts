@@ -1,5 +1,5 @@
 import { AppError } from '#platform';
-import { compileSchema } from '#tools';
+import { assertSchema } from '#tools';
 
 import { isJsonObject, memberOf } from '../json.js';
 import { type DraftNode, placeOf } from './draft.js';
@@ -11,7 +11,7 @@ export function checkSchema(node: DraftNode, path: readonly string[], issues: Is
   for (const name of path) schema = memberOf(schema, name);
   if (!isJsonObject(schema)) return; // a wrong type is told with the other faults
   try {
-    compileSchema(schema);
+    assertSchema(schema, issues.schemaBudget);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...path), error.message);

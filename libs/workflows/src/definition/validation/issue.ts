@@ -1,3 +1,5 @@
+import { SchemaBudget } from '#tools';
+
 import { toPointer } from '../json.js';
 
 /** A workflow with one of these is neither saved nor started. */
@@ -77,6 +79,10 @@ const MOST_ISSUES = 500;
 export class IssueList {
   readonly errors: WorkflowIssue[] = [];
   readonly warnings: WorkflowIssue[] = [];
+  /** Of all schemas of the document: checking them is bounded for all together. */
+  readonly schemaBudget = new SchemaBudget();
+  /** Of all expressions of the document that were compiled, as `celSize` counts. */
+  expressionsSize = 0;
 
   error(code: ErrorIssueCode, place: IssuePlace, message: string): void {
     if (this.errors.length < MOST_ISSUES) this.errors.push({ type: 'error', code, message, ...toPlace(place) });

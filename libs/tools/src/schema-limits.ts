@@ -1,0 +1,99 @@
+import { type LinearPattern, linearPattern, patternSize } from './linear-pattern.js';
+import { invalidSchema } from './tools.errors.js';
+
+const MAX_SCHEMA_LENGTH = 262_144;
+/** Recursion over a schema is safe up to here. */
+const MOST_LEVELS = 200;
+/** Code is generated for each part of a schema; a thousand properties with a type have 2,000. 5,000 take up to 0.4 s. */
+const MOST_PARTS = 5_000;
+/** Code of its own is generated for each place that is referred to, and a lookup for each pattern. */
+const PARTS_OF_TARGET = 5;
+const PARTS_OF_PATTERN = 5;
+/** Describe, and generate no code. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  ...['$comment', 'default', 'deprecated', 'description', 'examples', 'readOnly', 'title', 'writeOnly'],
+]);
+
+/** What the patterns of schemas may amount to together; see `patternSize`. */
+export interface PatternLimits {
+  readonly patterns: number;
+  readonly size: number;
+}
+
+export const PATTERN_LIMITS: PatternLimits = { patterns: 500, size: 10_000 };
+
+/** What the schemas of one request or document may amount to together: 20,000 parts are checked in some 100 ms. */
+const MOST_PARTS_TOGETHER = 20_000;
+
+/** Counts the parts of one or of several schemas, and compiles their patterns, each once, for a linear engine. */
+export class SchemaBudget {
+  size = 0;
+  private parts = 0;
+  private readonly known = new Map<string, LinearPattern>();
+  // ajv tells compiled patterns apart by toString(), which RE2JS gives as the pattern's own text; a wrapper without one would make
+  // all patterns of a schema share the first.
+  readonly regExp = Object.assign((pattern: string) => this.known.get(pattern) ?? this.compile(pattern), {
+    code: 're2',
+  });
+
+  /** Throws once the schemas have too many parts together. */
+  takeParts(parts: number): void {
+    this.parts += parts;
+    if (this.parts > MOST_PARTS_TOGETHER)
+      throw invalidSchema(`it and the schemas beside it have more than ${MOST_PARTS_TOGETHER} parts`);
+  }
+
+  private compile(pattern: string): LinearPattern {
+    this.size += patternSize(pattern);
+    if (this.known.size === PATTERN_LIMITS.patterns || this.size > PATTERN_LIMITS.size)
+      throw new Error('its patterns are too many, or too large together');
+    const made = linearPattern(pattern, 'javascript');
+    this.known.set(pattern, made);
+    return made;
+  }
+}
+
+/** Throws `invalid_schema` for a schema that is too long, too deep, asynchronous, or has too many parts. Linear in its length. */
+export function assertBounded(schema: object, budget: SchemaBudget): void {
+  if (levelsOf(schema, MOST_LEVELS) > MOST_LEVELS) throw invalidSchema('it is nested too deep');
+  if (JSON.stringify(schema).length > MAX_SCHEMA_LENGTH)
+    throw invalidSchema(`it is longer than ${MAX_SCHEMA_LENGTH} characters`);
+  if (isAsync(schema)) throw invalidSchema('it is asynchronous ($async)');
+  const targets = new Set<string>();
+  const parts = partsOf(schema, targets) + targets.size * PARTS_OF_TARGET;
+  if (parts > MOST_PARTS) throw invalidSchema(`it has more than ${MOST_PARTS} parts`);
+  budget.takeParts(parts);
+}
+
+function levelsOf(value: unknown, most: number): number {
+  if (!isObject(value)) return 0;
+  if (most === 0) return 1;
+  return 1 + Object.values(value).reduce<number>((deepest, member) => Math.max(deepest, levelsOf(member, most - 1)), 0);
+}
+
+/** Everything in a schema, but for annotations and lists of mere data, each of which counts as one. */
+function partsOf(schema: unknown, targets: Set<string>): number {
+  if (!isObject(schema)) return 1;
+  // Long lists of names (`dependentRequired`) take time that grows with the square of their length.
+  const more = Array.isArray(schema) && !schema.some(isObject) ? schema.length ** 2 / 1_000 : 0;
+  return Object.entries(schema).reduce((sum, [name, value]) => {
+    if (name === '$ref' && typeof value === 'string') targets.add(value);
+    if (name === 'pattern' && typeof value === 'string') return sum + PARTS_OF_PATTERN;
+    if (ANNOTATIONS.has(name) && !isObject(value)) return sum;
+    return sum + (isData(name, value) ? 1 : partsOf(value, targets));
+  }, 1 + more);
+}
+
+function isData(name: string, value: unknown): boolean {
+  return (name === 'enum' || name === 'required') && Array.isArray(value) && !value.some(isObject);
+}
+
+/** A word of ajv's own: such a schema answers with a promise, and a promise is no "valid". */
+function isAsync(schema: unknown): boolean {
+  if (!isObject(schema)) return false;
+  return Object.hasOwn(schema, '$async') || Object.values(schema).some(isAsync);
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
