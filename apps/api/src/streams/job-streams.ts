@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { Config, LOGGER, type Logger, systemClock } from '#platform';
+import { LOGGER, type Logger, systemClock } from '#platform';
 
 import { type FeedRequest, JobFeeds } from './job-feeds.js';
 import { JobViewer } from './job-viewer.js';
 import { OpenStreams } from './open-streams.js';
+import { SlowViewers } from './slow-viewers.js';
 import { SseWriter } from './sse-writer.js';
 import type { StreamEncoder } from './stream-encoder.js';
 import { ViewerAccess } from './viewer-access.js';
@@ -29,7 +30,7 @@ export class JobStreams {
     private readonly feeds: JobFeeds,
     private readonly access: ViewerAccess,
     private readonly open: OpenStreams,
-    private readonly config: Config,
+    private readonly slow: SlowViewers,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -71,7 +72,6 @@ export class JobStreams {
   }
 
   private writerOn(response: ServerResponse, onPing: () => void): SseWriter {
-    const { SLOW_VIEWER_BYTES: slowBytes, SLOW_VIEWER_MS: slowMs } = this.config.values;
-    return new SseWriter(response, { clock: systemClock, pingMs, slowBytes, slowMs, onPing });
+    return new SseWriter(response, { clock: systemClock, pingMs, ...this.slow.limits, unsent: this.slow, onPing });
   }
 }

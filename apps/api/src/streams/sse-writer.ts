@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 
 import { type Clock, patience, type Timer } from '#platform';
 
+import type { SlowViewers } from './slow-viewers.js';
+
 export interface SseWriterOptions {
   readonly clock: Clock;
   /** After this much silence a comment keeps proxies from giving the connection up. */
@@ -10,6 +12,8 @@ export interface SseWriterOptions {
   readonly slowBytes: number;
   /** How long a reader may take to drain, or to take what is left at the end, while this process is awake. */
   readonly slowMs: number;
+  /** Counts the reader while it is waited for. */
+  readonly unsent?: Pick<SlowViewers, 'enter'> | undefined;
   /** Runs with every ping. */
   readonly onPing: () => void;
   /** What is said first; without, browsers are told to come back 2 s after a lost connection. */
@@ -81,6 +85,7 @@ export class SseWriter {
     return new Promise((resolve) => {
       const settle = (outcome: 'drained' | 'slow' | 'closed') => {
         timer.cancel();
+        leave?.();
         this.response.off('drain', onDrain).off('close', onClose);
         resolve(outcome);
       };
@@ -94,6 +99,12 @@ export class SseWriter {
         settle('slow');
       });
       this.response.once('drain', onDrain).once('close', onClose);
+      const leave = this.options.unsent?.enter(this.response, {
+        bytes: this.response.writableLength,
+        cut: () => {
+          this.response.destroy();
+        },
+      });
     });
   }
 

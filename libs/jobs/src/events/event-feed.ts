@@ -6,8 +6,8 @@ import { JobTelemetry } from '../job.telemetry.js';
 import { jobNotFound } from '../jobs.errors.js';
 import { Presence } from '../presence/presence.js';
 import { type JobSnapshot, SnapshotRepository } from '../snapshot/snapshot.repository.js';
-import { feedPage, FeedRepository } from './feed.repository.js';
-import { isDelta, type JobEvent } from './job-event.js';
+import { FeedRepository, isFull } from './feed.repository.js';
+import type { JobEvent } from './job-event.js';
 import { JobTail } from './job-tail.js';
 import { TailReader } from './tail-reader.js';
 
@@ -167,10 +167,5 @@ type Start =
 
 /** Something follows the cursor, without a gap, and less than a page of it: no need to measure. */
 function isWholeReplay(events: readonly JobEvent[], after: number): boolean {
-  if (events.length === 0 || events.length === feedPage || events.at(-1)?.seq !== after + events.length) return false;
-  return events.reduce((sum, event) => sum + bytesOf(event), 0) <= maxReplayBytes;
-}
-
-function bytesOf(event: JobEvent): number {
-  return Buffer.byteLength(isDelta(event) ? event.body.text : JSON.stringify(event.body));
+  return events.length > 0 && events.at(-1)?.seq === after + events.length && !isFull(events);
 }

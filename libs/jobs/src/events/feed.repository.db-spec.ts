@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
+
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from './event-log.repository.js';
-import { feedPage, FeedRepository } from './feed.repository.js';
+import { feedPage, feedPageBytes, FeedRepository } from './feed.repository.js';
 import type { NewJobEvent } from './job-event.js';
 
 const started = (i: number): NewJobEvent => ({
@@ -44,6 +46,28 @@ describe('a page of a log', () => {
     const { seqs, loaded } = await page(after);
     expect(seqs).toEqual(Array.from({ length: feedPage }, (_, i) => after + i + 1));
     expect(loaded).toBeLessThan(feedPage + 2 * 64);
+  });
+
+  it.each([
+    ['incompressible', () => randomBytes(15_000).toString('base64')],
+    ['compressible', () => 'x'.repeat(20_000)],
+  ])('ends once it holds enough of %s text, and the next goes on behind it', async (_, text) => {
+    const [job] = await jobs.start(1);
+    const claimed = await jobs.claim(job?.jobId ?? '');
+    const deltas = Array.from({ length: 60 }, (__, i): NewJobEvent => {
+      return { type: 'text-delta', body: { round: i + 1, offset: i * 20_000, text: text() } };
+    });
+    await jobs.app.get(EventLogRepository).commit([writeOf(claimed, 1, { events: deltas })]);
+    const seqs: number[] = [];
+    for (let pages = 0; pages < 10; pages += 1) {
+      const cursor = { jobId: claimed.jobId, after: seqs.at(-1) ?? 0 };
+      const events = await jobs.app.get(FeedRepository).readAfter(jobs.workspaceId, cursor);
+      if (events.length === 0) break;
+      seqs.push(...events.map(({ seq }) => seq));
+      expect(JSON.stringify(events).length).toBeLessThan(feedPageBytes + 40_000);
+    }
+    expect(seqs).toEqual(Array.from({ length: seqs.length }, (__, i) => i + 1));
+    expect(seqs.length).toBeGreaterThanOrEqual(60);
   });
 
   it('is what is left where that is less', async () => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Postgres, systemClock, WorkspaceBatches } from '#platform';
 
-import type { JobEvent } from './job-event.js';
+import { isDelta, type JobEvent } from './job-event.js';
 import { eventsOf, type StoredLogRow } from './packed-events.js';
 
 /** Where a reader of one job stands. */
@@ -12,8 +12,10 @@ export interface Cursor {
   readonly after: number;
 }
 
-/** Most events of one job in one answer. */
+/** Most events of one job in one page. */
 export const feedPage = 500;
+/** A page ends with the event that brings its bodies to this many bytes: what a slow viewer makes wait does not grow with the text. */
+export const feedPageBytes = 256 * 1024;
 
 /** Most cursors in one statement. */
 const maxTogether = 200;
@@ -22,14 +24,18 @@ interface EventRow extends StoredLogRow {
   readonly i: number;
 }
 
-// A row is read while those before it hold less than a page; of the first one only what lies behind the cursor counts.
+// A row is read while those before it hold less than a page; of the first one only what lies behind the cursor counts. A body
+// that is not compressed needs not be read to be measured.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
        LATERAL (SELECT x.*, sum(least(x.events, x.seq - w.after)) OVER (ORDER BY x.seq ROWS UNBOUNDED PRECEDING)
-                         - least(x.events, x.seq - w.after) AS before
-                  FROM (SELECT * FROM job_event WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
-                         ORDER BY seq LIMIT ${feedPage}) x) e
- WHERE e.before < ${feedPage}
+                         - least(x.events, x.seq - w.after) AS before,
+                       sum(x.bytes) OVER (ORDER BY x.seq ROWS UNBOUNDED PRECEDING) - x.bytes AS bytes_before
+                  FROM (SELECT *, CASE WHEN pg_column_compression(body) IS NULL THEN pg_column_size(body)
+                                    ELSE octet_length(body::text) END AS bytes
+                          FROM (SELECT * FROM job_event WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
+                         ORDER BY seq LIMIT ${feedPage}) newest) x) e
+ WHERE e.before < ${feedPage} AND e.bytes_before < ${feedPageBytes}
  ORDER BY w.i, e.seq`;
 
 /** Reads logs for viewers, inside the workspace's own transaction: another tenant's log does not exist here. */
@@ -44,7 +50,10 @@ export class FeedRepository {
     });
   }
 
-  /** What follows the cursor, in order, at most `feedPage` events. However many ask at once, it is one statement. */
+  /**
+   * What follows the cursor, in order, at most `feedPage` events and, but for the last one, `feedPageBytes`. However many ask at
+   * once, it is one statement.
+   */
   readAfter(workspaceId: string, cursor: Cursor): Promise<readonly JobEvent[]> {
     return this.batches.submit(workspaceId, cursor);
   }
@@ -76,6 +85,18 @@ export class FeedRepository {
     }
     return found.map((events) => events.slice(0, feedPage));
   }
+}
+
+/** Whether more may follow a page. By its text: half the limit leaves room for what a body has beside that. */
+export function isFull(page: readonly JobEvent[]): boolean {
+  return page.length >= feedPage || bytesOf(page) >= feedPageBytes / 2;
+}
+
+function bytesOf(events: readonly JobEvent[]): number {
+  return events.reduce(
+    (sum, event) => sum + Buffer.byteLength(isDelta(event) ? event.body.text : JSON.stringify(event.body)),
+    0,
+  );
 }
 
 export interface Distance {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
 
-import { feedPage, FeedRepository } from './feed.repository.js';
+import { FeedRepository, isFull } from './feed.repository.js';
 import { JobTail } from './job-tail.js';
 import { LocalEvents } from './local-events.js';
 
@@ -114,7 +114,7 @@ export class TailReader {
       // A viewer whose tail begins in the middle (a trimmed log) reads for itself; it only has to wake up.
       const isFresh = tail.push(events);
       if (!isFresh && events.length > 0) tail.wake();
-      if (isFresh && events.length === feedPage) this.dirty.add(tail);
+      if (isFresh && isFull(events)) this.dirty.add(tail);
     } catch (error) {
       // The poll tries again; viewers wait a little longer and lose nothing.
       this.logger.warn({ err: error, jobId, workspaceId }, 'reading a live log failed');

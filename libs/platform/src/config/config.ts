@@ -214,7 +214,8 @@ export const settings = z.object({
       ),
     ),
   GRAPHQL_INTROSPECTION: flag(true, 'Signed-in callers may ask GraphQL for its schema (`__schema`, `__type`).'),
-  SLOW_VIEWER_BYTES: whole([1_048_576, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),
+  SLOW_VIEWER_BYTES: whole([262_144, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),
+  SLOW_VIEWERS_BYTES: whole([2 ** 26, 2 ** 20, 2 ** 34], 'The same of all; over it the slowest is disconnected.'),
   SLOW_VIEWER_MS: ms([30_000], 'How long it is waited for before it is disconnected.'),
 
   CRASH_POINT: z

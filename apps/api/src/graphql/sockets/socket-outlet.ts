@@ -4,11 +4,15 @@ import type { WebSocket } from 'ws';
 
 import { AppError, type Clock } from '#platform';
 
+import type { SlowViewers } from '../../streams/slow-viewers.js';
+
 /** How long, and how far, a viewer may be behind. */
 export interface SlowLimits {
   /** Unsent bytes from which on nothing more is pulled for the viewer. */
   readonly bytes: number;
   readonly ms: number;
+  /** Counts the viewer while it is waited for. */
+  readonly unsent: Pick<SlowViewers, 'enter'>;
 }
 
 /** Writes text to a socket and knows when the other side has taken it. */
@@ -53,6 +57,12 @@ export class SocketOutlet {
   }
 
   private waitForDrain(): Promise<void> {
+    const leave = this.limits.unsent.enter(this.socket, {
+      bytes: this.socket.bufferedAmount,
+      cut: () => {
+        this.socket.terminate();
+      },
+    });
     return new Promise<void>((resolve, reject) => {
       // Looks are counted, not time: while this process stands still, nobody is slow.
       const look = (left: number) => {
@@ -64,7 +74,7 @@ export class SocketOutlet {
           });
       };
       look(Math.ceil(this.limits.ms / pollMs));
-    });
+    }).finally(leave);
   }
 
   private cutOff(): AppError {

@@ -8,9 +8,10 @@ import {
 } from 'graphql';
 import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
 
-import { AppError, Config, LOGGER, type Logger, newId, systemClock } from '#platform';
+import { AppError, LOGGER, type Logger, newId, systemClock } from '#platform';
 
 import { rateLimited } from '../../errors/http.errors.js';
+import { SlowViewers } from '../../streams/slow-viewers.js';
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
@@ -54,7 +55,7 @@ export class SocketProtocol {
     private readonly contexts: ContextFactory,
     private readonly executor: GraphqlExecutor,
     private readonly seats: SocketSeats,
-    private readonly config: Config,
+    private readonly slow: SlowViewers,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -145,8 +146,9 @@ export class SocketProtocol {
       running?.context.end();
       return undefined;
     }
-    const { SLOW_VIEWER_BYTES: bytes, SLOW_VIEWER_MS: ms } = this.config.values;
-    const socket = new SocketOutlet(extra.socket, extra.request.socket, systemClock, { bytes, ms });
+    const { slowBytes: bytes, slowMs: ms } = this.slow.limits;
+    const limits = { bytes, ms, unsent: this.slow };
+    const socket = new SocketOutlet(extra.socket, extra.request.socket, systemClock, limits);
     const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
     // Our subscription resolvers give batches of events, see `PlainData`.
     const source = result as unknown as AsyncIterable<readonly object[]>;
