@@ -79,7 +79,7 @@ describe('a job', () => {
     expect(await job.cancel()).toBe('ABORTED');
     await stopped;
     expect(await job.result()).toMatchObject({ status: 'CANCELLED', content: 'Well' });
-    expect(await job.cancel()).toBe('ALREADY_TERMINAL');
+    expect(await job.cancel()).toBe('ABORTED');
     gate.open();
   });
 

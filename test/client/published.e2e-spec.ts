@@ -61,7 +61,7 @@ async function install(): Promise<void> {
     'dependencies' | 'peerDependencies',
     Record<string, string>
   >; // it has both
-  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), 'ws'])
+  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), 'ws', 'zod'])
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
 }
@@ -103,6 +103,21 @@ describe('the published package', () => {
     expect(await inProject(process.execPath, readme('operations'))).toContain('calculate');
   });
 
+  it.each(['typescript', 'typescript-5.9'])('checks and runs the typed example with %s', async (version) => {
+    const [file, script] = [join(project, 'typed-tool.ts'), readme('typed-tool')];
+    writeFileSync(file, script);
+    const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom'];
+    const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')];
+    const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
+    const checked = await run(process.execPath, [tsc, ...options, ...types, file], { cwd: project }).catch(
+      (error: unknown) => error as { stdout: string }, // of execFile
+    );
+    expect(checked.stdout).toBe('');
+    const call = { id: 'c1', name: 'count_words', arguments: '{"text":"to be or not to be"}' };
+    model.enqueue(toolCallReply([call]), textReply(['Six.']));
+    expect(await inProject(process.execPath, readFileSync(join(project, 'typed-tool.js'), 'utf8'))).toBe('Six.\n');
+  });
+
   it('runs the example of notifications', async () => {
     // Somebody else: a job above whose client was slow to follow it has told its starter of its end.
     const { owner } = await api.people.workspaceOf('told');
@@ -139,8 +154,11 @@ describe('the published package', () => {
     expect(await count()).toBe(before);
   });
 
-  it('types what it gives, in a project of the strictest kind', async () => {
-    const script = `import { createNightshift, type JobEventOf, NightshiftError } from '@nightshift/client';
+  it.each(['typescript', 'typescript-5.9'])(
+    'has types for a project of the strictest kind, with %s',
+    async (version) => {
+      const script = `import { clientTool, createNightshift, type FromJsonSchema, type JobEventOf, NightshiftError } from '@nightshift/client';
+      import { z } from 'zod';
       import { ToolsDocument } from '@nightshift/client/operations';
       const nightshift = createNightshift({ url: 'http://127.0.0.1', getToken: () => 'token' });
       const job = await nightshift.startChat({
@@ -153,6 +171,31 @@ describe('the published package', () => {
         if (event.__typename === 'TextDeltaEvent') { const delta: JobEventOf<'TextDeltaEvent'> = event; delta.text.trim(); }
       const { tools } = await nightshift.query(ToolsDocument, {});
       export const names: string[] = tools.map(({ name }) => name);
+      const ofSchema = clientTool({
+        parameters: {
+          type: 'object',
+          properties: { text: { type: 'string' }, tags: { type: 'array', items: { type: 'string' } }, size: { enum: ['S', 'M'] } },
+          required: ['text', 'size'],
+        },
+        run: ({ text, tags, size }) => {
+          const sure: string = text;
+          const some: string[] | undefined = tags;
+          const one: 'S' | 'M' = size;
+          return [sure, some, one];
+        },
+      });
+      const ofZod = clientTool({
+        parameters: z.object({ count: z.number(), note: z.string().optional() }),
+        run: ({ count, note }) => count.toFixed() + (note?.length ?? 0),
+      });
+      // @ts-expect-error a number is no text
+      clientTool({ parameters: z.object({ count: z.number() }), run: ({ count }) => count.trim() });
+      // @ts-expect-error not in the schema
+      clientTool({ parameters: { type: 'object', properties: { a: { type: 'string' } } }, run: ({ b }) => b });
+      void nightshift.startChat({ message: 'Hi', tools: { ofSchema, ofZod, plain: () => 1 } });
+      export const nullable: FromJsonSchema<{ readonly type: readonly ['string', 'null'] }> = null;
+      const waiting = await job.text({ onWaiting: ({ title, decidableBy }) => void [title.trim(), decidableBy] });
+      waiting.trim();
       // @ts-expect-error one of the two
       createNightshift({ url: 'http://127.0.0.1' });
       // @ts-expect-error no such member
@@ -160,17 +203,18 @@ describe('the published package', () => {
       // @ts-expect-error no such variable
       void nightshift.query(ToolsDocument, { first: 1 });
       export const isLater = (error: unknown) => error instanceof NightshiftError && error.retryable;`;
-    writeFileSync(join(project, 'types.mts'), script);
-    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
-    const lib = ['es2023', 'dom', 'dom.asynciterable'];
-    const compilerOptions = { ...strict, module: 'nodenext', target: 'es2022', lib, types: [] };
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }));
-    const { stdout } = await run(process.execPath, [tsc, '-p', project]).catch(
-      (error: unknown) => error as { stdout: string },
-    ); // of execFile
-    expect(stdout).toBe('');
-  });
+      writeFileSync(join(project, 'types.mts'), script);
+      const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
+      const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+      const lib = ['es2023', 'dom', 'dom.asynciterable'];
+      const compilerOptions = { ...strict, module: 'nodenext', target: 'es2022', lib, types: [] };
+      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }));
+      const { stdout } = await run(process.execPath, [tsc, '-p', project]).catch(
+        (error: unknown) => error as { stdout: string },
+      ); // of execFile
+      expect(stdout).toBe('');
+    },
+  );
 
   (chromiumPath === undefined ? it.skip : it)('runs in a browser as it is', async () => {
     model.enqueue(

@@ -1,5 +1,6 @@
 import type { BackOffOptions } from './back-off.js';
 import type { ExecuteOptions, HttpDoor, Retry } from './http-door.js';
+import type { ServeOptions } from './serve-options.js';
 import type { SocketDoor } from './socket-door.js';
 
 /** What everything that one client hands out shares. */
@@ -11,6 +12,8 @@ export interface Connection {
   readonly claimMs: number;
   /** This device, for client tools. */
   readonly deviceId: string;
+  /** What this client handles, by job. */
+  readonly serving: Map<string, Set<ServeOptions>>;
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
 }

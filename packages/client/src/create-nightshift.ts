@@ -57,6 +57,7 @@ export function createNightshift(options: NightshiftOptions): Nightshift {
       backOff,
       claimMs,
       deviceId: options.deviceId ?? randomText(),
+      serving: new Map(),
       closing: closing.signal,
     },
     closing,

@@ -1,5 +1,5 @@
 export type { BackOffOptions } from './back-off.js';
-export type { ClientTool, ClientTools, ToolContext, ToolHandler } from './client-tool.js';
+export { type ClientTool, clientTool, type ClientTools, type ToolContext, type ToolHandler } from './client-tool.js';
 export { createNightshift, type NightshiftOptions, type Timeouts } from './create-nightshift.js';
 export type { TokenSource } from './credentials.js';
 export { isTerminal, type JobEvent, type JobEventOf } from './follow-job.js';
@@ -21,6 +21,7 @@ export type {
 export type { ApprovalRequest, Interrupt, QuestionRequest } from './interrupt.js';
 export type { Interrupts } from './interrupts.js';
 export type { EventsOptions, JobHandle, JobResult, JobState, StopState } from './job-handle.js';
+export { JobWaitingError } from './job-waiting-error.js';
 export type { TextChange } from './job-text.js';
 export type { Jobs } from './jobs.js';
 export type { Nightshift, StartChat, StartedJob, StartWorkflow } from './nightshift.js';
@@ -37,5 +38,7 @@ export type {
   ServeOptions,
 } from './serve-options.js';
 export type { WebSocketClass } from './socket-door.js';
+export type { ArgumentsOf, FromJsonSchema, StandardJsonSchema, ToolSchema } from './tool-schema.js';
 export type { DocumentTypeDecoration, TypedDocument } from './typed-document.js';
+export type { EndOptions } from './wait-for-end.js';
 export type { WaitOptions } from './wait-options.js';

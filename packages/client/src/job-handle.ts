@@ -12,7 +12,9 @@ import { JobText, type TextChange } from './job-text.js';
 import { NightshiftError } from './nightshift-error.js';
 import { serveJob } from './serve-job.js';
 import type { ServeOptions } from './serve-options.js';
+import { noteServing } from './serving-jobs.js';
 import { assertTaken } from './to-failure.js';
+import { type EndOptions, waitForEnd } from './wait-for-end.js';
 import type { WaitOptions } from './wait-options.js';
 
 /** Where a job stands, without its text. */
@@ -70,20 +72,25 @@ export class JobHandle {
     }
   }
 
-  /** The whole text, once the job has completed. Throws when it has failed (with its `code`) or was stopped (`cancelled`). */
-  async text(options: WaitOptions = {}): Promise<string> {
+  /**
+   * The whole text, once the job has completed. Throws when it has failed (with its `code`) or was stopped (`cancelled`), and
+   * `JobWaitingError` when it waits for something that this client has no handler for, unless `onWaiting` is given.
+   */
+  async text(options: EndOptions = {}): Promise<string> {
     const { status, content, error, reason } = await this.result(options);
     if (status === 'COMPLETED') return content;
     const code = status === 'CANCELLED' ? 'cancelled' : (error?.code ?? 'internal');
     throw new NightshiftError(error?.message ?? `The job was stopped: ${reason ?? 'no reason given'}`, { code });
   }
 
-  /** The job once it has ended, however it ended: look at `status`. */
-  async result(options: WaitOptions = {}): Promise<JobResult> {
+  /**
+   * The job once it has ended, however it ended: look at `status`. Throws `JobWaitingError` when it waits for something that this client
+   * has no handler for, unless `onWaiting` is given.
+   */
+  async result(options: EndOptions = {}): Promise<JobResult> {
     const job = await this.read(options);
     if (isTerminal(job.status)) return job;
-    const rest = this.follow(job.lastSeq, options.signal);
-    while ((await rest.next()).done !== true);
+    await waitForEnd(this.connection, this.id, options);
     return this.read(options);
   }
 
@@ -112,8 +119,13 @@ export class JobHandle {
    * Answers for us what the job asks for, until it has ended: runs client tools, decides approvals, answers questions. What jobs
    * below it ask people reaches the same handlers.
    */
-  serve(options: ServeOptions): Promise<void> {
-    return serveJob(this.connection, this.id, options);
+  async serve(options: ServeOptions): Promise<void> {
+    const forget = noteServing(this.connection, this.id, options);
+    try {
+      await serveJob(this.connection, this.id, options);
+    } finally {
+      forget();
+    }
   }
 
   private follow(after: number | undefined, signal: AbortSignal | undefined) {
