@@ -3,11 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { AgentsService } from '#chat';
 import { ApprovalPoliciesService, defineTool, InterruptsService, ToolRegistry } from '#tools';
 
+import { graphqlMember } from '../harness/graphql-member.js';
 import { type CompletionReply, contentOf } from '../harness/openai-door.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { smallWorkflow } from '../harness/workflow-documents.js';
 import { publish } from '../harness/workflows.js';
+
+const SET_FORMAT = `mutation($format: ToolEventFormat) { updateAgent(input: { id: "helper", toolEventFormat: $format }) {
+  agent { toolEventFormat version } userErrors { message } } }`;
 
 let stage: OpenAiStage;
 
@@ -193,6 +197,55 @@ describe('models of other kinds', () => {
       const reply = await door.ask(plain('Hungry', { model: 'auto', ...more }));
       expect(reply.text).toContain('"model":"good-cook"');
       expect(reply.text).toContain('Soup.');
+    }
+  });
+});
+
+describe('an answer without tool events', () => {
+  const none = { 'x-tool-event-format': 'None' };
+  const enqueue = () => {
+    stage.model.enqueue(toolCallReply([add('c1', 1, 2)], { text: 'Adding.' }), textReply(['Done.']));
+  };
+  const textOf = ({ json }: CompletionReply) =>
+    (json as { choices: [{ message: { content: string } }] }).choices[0].message.content;
+
+  it('has the text of the model only, and functions of the request are ignored', async () => {
+    enqueue();
+    const { text } = await stage.door.ask(clerk('Add'), none);
+    expect([contentOf(text), text.includes('add_numbers')]).toEqual(['Adding.\n\nDone.', false]);
+    enqueue();
+    const whole = await stage.door.ask(withTools([user('Add')], { model: 'clerk' }), none);
+    expect([textOf(whole), whole.headers['x-ignored']]).toEqual(['Adding.\n\nDone.', 'tools']);
+  });
+
+  it('is the default of an agent that says so, unless the request says something else', async () => {
+    const { owner, door } = await stage.tenant('quiet');
+    const member = graphqlMember(stage.test, owner.key);
+    const changed = await member.query(SET_FORMAT, { format: 'NONE' });
+    expect(changed).toMatchObject({ updateAgent: { agent: { toolEventFormat: 'NONE', version: 2 }, userErrors: [] } });
+    enqueue();
+    expect(textOf(await door.ask(plain('Add')))).toBe('Adding.\n\nDone.');
+    enqueue();
+    expect(textOf(await door.ask(plain('Add'), { 'x-tool-event-format': 'inline' }))).toContain('<tool id="1"');
+    await member.query(SET_FORMAT, { format: null });
+    enqueue();
+    expect(textOf(await door.ask(plain('Add')))).toContain('<tool id="1"');
+  });
+
+  it('is that of the agent which auto has chosen, also for a client that comes again', async () => {
+    const { owner, door } = await stage.tenant('chosen');
+    const agents = stage.test.api.app.get(AgentsService);
+    const settings = { tools: ['add_numbers'], toolEventFormat: 'none' as const };
+    await agents.create(owner.principal, { name: 'Silent', instructions: 'Add.', ...settings });
+    const chosen = { id: 'r', name: 'select_route', arguments: '{"route_id":"silent","reasoning":"x"}' };
+    for (const more of [{}, streamed]) {
+      stage.model.enqueue(toolCallReply([chosen]));
+      enqueue();
+      const key = { 'idempotency-key': `chosen-${JSON.stringify(more).length}` };
+      const first = await door.ask(plain('Add', { model: 'auto', ...more }), key);
+      const again = await door.ask(plain('Add', { model: 'auto' }), key);
+      expect(first.text).not.toContain('<tool');
+      expect(textOf(again)).toBe('Adding.\n\nDone.');
     }
   });
 });

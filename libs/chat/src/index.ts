@@ -28,6 +28,7 @@ export type {
   AgentWish,
   ChosenAgent,
   ListedAgent,
+  ToolEventFormat,
 } from './agents/agent.js';
 export type { AgentChanges, NewAgent } from './agents/agent-input.js';
 export { type AgentChange, AgentsService } from './agents/agents.service.js';

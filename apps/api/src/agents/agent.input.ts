@@ -1,7 +1,10 @@
 import { Field, ID, InputType, Int } from '@nestjs/graphql';
 
+import type { ToolEventFormat } from '#chat';
+
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { ProviderDownActionEnum } from '../jobs/job.enums.js';
+import { ToolEventFormatEnum } from './agent.enums.js';
 
 @InputType({
   description: 'Limits of an agent, which only tighten those of the instance. Absent: the limit of the instance.',
@@ -83,6 +86,12 @@ abstract class AgentFieldsInput {
       "Its layer of the approval policy, in the format of the workspace's policy. It can only tighten. Null: none.",
   })
   toolApproval?: unknown;
+
+  @Field(() => ToolEventFormatEnum, {
+    nullable: true,
+    description: 'How `/v1` shows calls of server tools to clients without `X-Tool-Event-Format`. Null: INLINE.',
+  })
+  toolEventFormat?: ToolEventFormat | null;
 }
 
 @InputType({ description: 'The agent to create.' })

@@ -1,10 +1,13 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
+import type { ToolEventFormat } from '#chat';
+
 import { connectionOf } from '../graphql/connections/connection.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
 import { ProviderDownActionEnum } from '../jobs/job.enums.js';
+import { ToolEventFormatEnum } from './agent.enums.js';
 
 /** What an agent tightens; null: as the instance has it. */
 @ObjectType('AgentLimits', {
@@ -64,6 +67,12 @@ abstract class AgentSettingsModel {
 
   @Field(() => Json, { nullable: true, description: 'Its layer of the approval policy. Null: it adds no rules.' })
   toolApproval!: unknown;
+
+  @Field(() => ToolEventFormatEnum, {
+    nullable: true,
+    description: 'How `/v1` shows calls of server tools to clients without `X-Tool-Event-Format`. Null: INLINE.',
+  })
+  toolEventFormat!: ToolEventFormat | null;
 }
 
 /** An agent as it is now. */

@@ -4,7 +4,7 @@ import { AppError } from '#platform';
 import type { AgentWishInput, CreateAgentInput, UpdateAgentInput } from './agent.input.js';
 
 /** Null empties these; of the other members it is as if they were absent. */
-const nullable = new Set(['model', 'toolApproval']);
+const nullable = new Set(['model', 'toolApproval', 'toolEventFormat']);
 const beside = new Set(['id', 'expectedVersion']);
 
 /** What is said of a new agent. The service reads every member again. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toStorableText } from '#platform';
 import { parseApprovalPolicy } from '#tools';
 
-import type { AgentSettings } from './agent.js';
+import { type AgentSettings, toolEventFormats } from './agent.js';
 import { agentInvalid } from './agents.errors.js';
 
 /** An agent to be made. What is left out is empty, or the workspace's to say. */
@@ -85,6 +85,7 @@ const agent = z.strictObject({
     .exactOptional(),
   parameters: parameters.exactOptional(),
   toolApproval: z.unknown().exactOptional(),
+  toolEventFormat: z.enum(toolEventFormats).nullable().exactOptional(),
 });
 
 /** Reads what is said of an agent. Throws `bad_request` naming the member at fault (`parameters.temperature`). Pure. */

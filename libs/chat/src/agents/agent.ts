@@ -16,6 +16,10 @@ export interface AgentLimits {
   readonly onProviderDown?: 'wait' | 'fail';
 }
 
+/** How answers show calls of server tools to OpenAI clients: as lines, as blocks of Open WebUI, or not at all. */
+export const toolEventFormats = ['inline', 'open-webui', 'none'] as const;
+export type ToolEventFormat = (typeof toolEventFormats)[number];
+
 /** What an agent is made of. Kept in numbered versions that never change. */
 export interface AgentSettings {
   /** Null: the one a request names, else the workspace's default. */
@@ -31,6 +35,8 @@ export interface AgentSettings {
   readonly parameters: ModelParameters;
   /** Its layer of the approval policy; it can only tighten the others. Null: it asks for nothing. */
   readonly toolApproval: ApprovalPolicy | null;
+  /** For requests to `/v1` that do not ask for a format. Null: `inline`. */
+  readonly toolEventFormat: ToolEventFormat | null;
 }
 
 /** One version of an agent, as jobs use it. */

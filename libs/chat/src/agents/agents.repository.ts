@@ -166,10 +166,10 @@ export class AgentsRepository {
       settings,
     }: { readonly id: string; readonly number: number; readonly settings: AgentSettings },
   ): Promise<void> {
-    const { model, instructions, tools, externalTools } = settings;
+    const { model, instructions, tools, externalTools, toolEventFormat } = settings;
     await tx.agentVersion.create({
       data: {
-        ...{ workspaceId, agentId, number, createdBy, model, instructions, hash: hashOf(settings) },
+        ...{ workspaceId, agentId, number, createdBy, model, instructions, toolEventFormat, hash: hashOf(settings) },
         tools: [...tools],
         externalTools: [...externalTools],
         ...toJsonColumns(settings),
@@ -183,15 +183,20 @@ type AgentNow = Omit<AgentRow, 'workspaceId' | 'version'> & VersionFields;
 
 const agentNowSql = `SELECT a.id, a.name, a.slug, a.description, a.is_default AS "isDefault", a.created_by AS "createdBy",
        a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.archived_at AS "archivedAt", v.number, v.model, v.instructions,
-       v.tools, v.external_tools AS "externalTools", v.limits, v.parameters, v.tool_approval AS "toolApproval"
+       v.tools, v.external_tools AS "externalTools", v.limits, v.parameters, v.tool_approval AS "toolApproval",
+       v.tool_event_format AS "toolEventFormat"
   FROM agent a JOIN agent_version v ON v.workspace_id = a.workspace_id AND v.agent_id = a.id AND v.number = a.version
  WHERE a.workspace_id = $1 AND a.archived_at IS NULL AND (a.id = $2 OR a.slug = $3 OR a.name = $3)
  ORDER BY a.id = $2 DESC NULLS LAST, a.slug = $3 DESC LIMIT 1`;
 
 /** SHA-256 (hex) of canonical JSON. */
 export function hashOf({ model, instructions, tools, externalTools, ...rest }: AgentSettings): string {
-  const { limits, parameters, toolApproval } = rest;
-  const said = { model, instructions, tools, externalTools, limits, parameters, toolApproval };
+  const { limits, parameters, toolApproval, toolEventFormat } = rest;
+  const said = {
+    ...{ model, instructions, tools, externalTools, limits, parameters, toolApproval },
+    // Versions without one keep the hash that they were stored with.
+    ...(toolEventFormat === null ? {} : { toolEventFormat }),
+  };
   return createHash('sha256').update(canonicalJson(said)).digest('hex');
 }
 
@@ -255,5 +260,6 @@ function toSettings({ model, instructions, tools, externalTools, ...json }: Vers
     limits: json.limits as AgentSettings['limits'],
     parameters: json.parameters as AgentSettings['parameters'],
     toolApproval: json.toolApproval as AgentSettings['toolApproval'],
+    toolEventFormat: json.toolEventFormat as AgentSettings['toolEventFormat'],
   };
 }

@@ -45,7 +45,7 @@ const FRESH_MS = 1_000;
 
 const PLAIN: AgentSettings = {
   ...{ model: null, instructions: '', tools: [], externalTools: [] },
-  ...{ limits: {}, parameters: {}, toolApproval: null },
+  ...{ limits: {}, parameters: {}, toolApproval: null, toolEventFormat: null },
 };
 
 /** What of an agent is changed, and since when the change was meant. */
@@ -257,8 +257,8 @@ function assertFree(others: readonly ListedAgent[], { id, name, slug }: Omit<Age
 }
 
 function settingsOf(of: AgentSettings): AgentSettings {
-  const { model, instructions, tools, externalTools, limits, parameters, toolApproval } = of;
-  return { model, instructions, tools, externalTools, limits, parameters, toolApproval };
+  const { model, instructions, tools, externalTools, limits, parameters, toolApproval, toolEventFormat } = of;
+  return { model, instructions, tools, externalTools, limits, parameters, toolApproval, toolEventFormat };
 }
 
 async function audit(

@@ -1,7 +1,8 @@
 import type { JobKind, JobStatus } from '#jobs';
 import type { ChatMessage } from '#models';
 
-export const answerFormats = ['inline', 'open-webui', 'openai'] as const;
+/** `agent`: the one of the agent that the job chooses. */
+export const answerFormats = ['inline', 'open-webui', 'none', 'openai', 'agent'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];
 
 /**

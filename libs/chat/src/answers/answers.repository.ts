@@ -4,6 +4,7 @@ import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
 import { Postgres, type SqlClient } from '#platform';
 
+import type { ToolEventFormat } from '../agents/agent.js';
 import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
 
 type Asker = Pick<Principal, 'workspaceId' | 'id'>;
@@ -166,6 +167,29 @@ export class AnswersRepository {
       values: [workspaceId, jobId, afterRound],
     });
     return rows[0]?.round ?? null;
+  }
+
+  /** What the agent that the job of an answer has chosen says of tool events; null: nothing, or none is chosen yet. */
+  async formatOfChosen({ workspaceId, jobId }: Answer): Promise<ToolEventFormat | null> {
+    const rows = await this.postgres.readInWorkspace<{ format: ToolEventFormat | null }>(workspaceId, {
+      name: 'answer-chosen-format',
+      text: `SELECT v.tool_event_format AS format FROM job_event e JOIN agent_version v ON v.workspace_id = $1
+                AND v.agent_id = (e.body->>'agent')::uuid AND v.number = (e.body->>'version')::int
+              WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = 'agent-selected' LIMIT 1`,
+      values: [workspaceId, jobId],
+    });
+    return rows[0]?.format ?? null;
+  }
+
+  /** Whether the server has begun to run a `once` tool for the job: asking for all of it again may repeat that. */
+  async hasRunOnce({ workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>): Promise<boolean> {
+    const rows = await this.postgres.readInWorkspace<{ found: boolean }>(workspaceId, {
+      name: 'answer-ran-once',
+      text: `SELECT EXISTS (SELECT 1 FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND effect = 'once'
+                AND executor <> 'client' AND (started_at IS NOT NULL OR (status = 'running' AND executor = 'queue'))) AS found`,
+      values: [workspaceId, jobId],
+    });
+    return rows[0]?.found === true;
   }
 
   /** The newest answer of a job, inside the transaction that holds the job; null: its starter was no OpenAI client. */

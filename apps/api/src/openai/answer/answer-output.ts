@@ -8,6 +8,7 @@ export class AnswerOutput {
   /** The first half of a character whose other half has not come. */
   private half = '';
   private isAtLineStart = true;
+  private isParagraphDue = false;
   /** Nothing of the content was told, nor waits to be. */
   isEmpty = true;
 
@@ -26,6 +27,11 @@ export class AnswerOutput {
     this.flush();
     this.add(`${this.isAtLineStart ? '' : '\n'}${text}\n`);
     this.flush();
+  }
+
+  /** What is said next does not join what was said: the model has worked between the two. */
+  paragraph(): void {
+    this.isParagraphDue = !this.isEmpty;
   }
 
   /** What was to be heard while it happened is not told later. */
@@ -57,6 +63,8 @@ export class AnswerOutput {
 
   private add(text: string): void {
     if (text === '') return;
+    if (this.isParagraphDue && !text.startsWith('\n')) this.text += this.isAtLineStart ? '\n' : '\n\n';
+    this.isParagraphDue = false;
     this.text += text;
     this.isEmpty = false;
     this.isAtLineStart = text.endsWith('\n');

@@ -1,7 +1,7 @@
 import type { OpenAiError } from '../openai-error.js';
 
-/** How tool calls appear in an answer: as text, as blocks that Open WebUI renders, or handed to the client. */
-export type AnswerFormat = 'inline' | 'open-webui' | 'openai';
+/** How tool calls appear in an answer: as text, as blocks that Open WebUI renders, not at all, or handed to the client. */
+export type AnswerFormat = 'inline' | 'open-webui' | 'none' | 'openai';
 
 /** `finish_reason` as OpenAI clients know it. */
 export type AnswerFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';

@@ -89,6 +89,11 @@ export class AnswerReader {
     return !this.over && this.subJobs.size > 0;
   }
 
+  /** Of an answer whose agent was chosen by its job: call it before calls of that agent are taken. */
+  useFormat(format: Exclude<AnswerFormat, 'openai'>): void {
+    this.calls.useFormat(format);
+  }
+
   /** Takes what the jobs below have open now: all of it. */
   takeBelow(requests: readonly InterruptBelow[]): readonly AnswerPart[] {
     this.requests.replaceBelow(this.hasSubJobs ? requests : []);

@@ -17,11 +17,16 @@ export class ToldCalls {
   private count = 0;
 
   constructor(
-    private readonly format: AnswerFormat,
+    private format: AnswerFormat,
     secrets: CallSecrets,
     private readonly output: AnswerOutput,
   ) {
     this.text = new CallText(secrets);
+  }
+
+  /** Call it before the first call is told. */
+  useFormat(format: AnswerFormat): void {
+    this.format = format;
   }
 
   /** May be told the same again. */
@@ -57,6 +62,7 @@ export class ToldCalls {
 
   private finish(told: ToldCall, call: SeenCall): void {
     told.isDone = true;
+    if (this.format === 'none') this.output.paragraph();
     if (this.format === 'inline') this.output.block(this.text.inlineDone(this.numberOf(told), call));
     if (this.format === 'open-webui') this.output.block(this.text.openWebUi(call));
   }

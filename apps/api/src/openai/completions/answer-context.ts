@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
-import { type Answer, AnswersRepository } from '#chat';
+import { type Answer, AnswersRepository, type ToolEventFormat } from '#chat';
 import { RefusedWaits } from '#jobs';
 import { Config, Redactor } from '#platform';
 import { ToolCatalog } from '#tools';
@@ -36,6 +36,16 @@ export class AnswerContext {
   /** Whether the job of an answer must not wait for whom it waits for; then it is cancelled. */
   async refusesToWait({ workspaceId, jobId }: Answer): Promise<boolean> {
     return this.waits.refuse({ workspaceId, jobId });
+  }
+
+  /** Whether the server has begun to run a `once` tool for the job. */
+  async hasRunOnce(answer: Answer): Promise<boolean> {
+    return this.answers.hasRunOnce(answer);
+  }
+
+  /** How the agent that the job chose shows calls. */
+  async formatOfChosen(answer: Answer): Promise<ToolEventFormat> {
+    return (await this.answers.formatOfChosen(answer)) ?? 'inline';
   }
 
   /** The agent that `auto` has become by now. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { scopeOf } from '#auth';
-import { EventFeed, JobStopper } from '#jobs';
+import { EventFeed, type FeedItem, JobStopper } from '#jobs';
 import { systemClock } from '#platform';
 
 import { ViewerAccess } from '../../streams/viewer-access.js';
@@ -38,7 +38,8 @@ export class AnswerServer {
     const { response } = listener;
     const secrets = await this.context.secretsOf(workspaceId);
     const catchUpTo = isAttached ? job.lastSeq : 0;
-    const reader = new AnswerReader({ format, kind: job.kind, afterRound, catchUpTo, secrets });
+    const shown = format === 'agent' ? 'inline' : format;
+    const reader = new AnswerReader({ format: shown, kind: job.kind, afterRound, catchUpTo, secrets });
     const telling = new Telling(answer, listener, this.context.values.OPENAI_MAX_HOLD_MS);
     const access = this.access.watch({ ...listener, workspaceId, createdBy: job.createdBy }, () => {
       telling.stop(invalidKey());
@@ -64,7 +65,7 @@ export class AnswerServer {
       for await (const item of this.follow(telling)) {
         if ((await access.check()) !== null) telling.stop(invalidKey());
         if (telling.isStopped) break;
-        await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
+        await this.learn(item, telling, reader);
         await this.tell(reader.take(item), { telling, reader, sink });
         if (reader.isOver) return;
         below.look();
@@ -76,6 +77,13 @@ export class AnswerServer {
       telling.close();
       if (telling.isLeft && listener.cancels) await this.stopper.stop(scopeOf(listener.principal), answer.jobId);
     }
+  }
+
+  /** Learns the agent that `auto` becomes, and how that agent shows calls, before a call of it is told. */
+  private async learn(item: FeedItem, telling: Telling, reader: AnswerReader): Promise<void> {
+    const { answer, listener } = telling;
+    const isNew = await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
+    if (isNew && answer.format === 'agent') reader.useFormat(await this.context.formatOfChosen(answer));
   }
 
   private follow({ answer, signal }: Telling) {

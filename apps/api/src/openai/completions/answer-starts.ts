@@ -156,15 +156,22 @@ function idempotencyOf({ idempotencyKey: key, request }: NewAnswerOrder): NewAns
 }
 
 function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder): NewAnswer {
-  const { request, mode, sessionId, target } = order;
+  const { request, sessionId, target } = order;
   // Where one agent is there, nobody has to choose it later.
   const model = request.model === 'auto' && target.type === 'agent' ? target.agent.slug : request.model;
   return {
-    ...{ id: newId(), principal, sessionId, model, format: mode.format },
+    ...{ id: newId(), principal, sessionId, model, format: formatOf(order) },
     ...{ afterSeq: 0, afterRound: 0, applied: order.applied, resumes: order.resumes },
     idempotency: idempotencyOf(order),
     about: Object.keys(request.about).length === 0 ? null : request.about,
   };
+}
+
+/** Which agent answers `auto` is not known yet, so its format is not either. */
+function formatOf({ mode, target }: NewAnswerOrder): NewAnswer['format'] {
+  if (mode.format !== null) return mode.format;
+  if (target.type === 'auto') return 'agent';
+  return (target.type === 'agent' ? target.agent.toolEventFormat : null) ?? 'inline';
 }
 
 function placeOf(answer: NewAnswer, { sessionId, session, isBeside }: NewAnswerOrder): Place {

@@ -5,6 +5,7 @@ import type { MemberPrincipal } from '#auth';
 
 import type { Allowance } from '../../limits/start-limiter.js';
 import { OpenStreams } from '../../streams/open-streams.js';
+import { noRetryAfterOnce } from '../no-retry-after-once.js';
 import { toIgnoredHeader } from '../request/choose-mode.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { parseCompletionRequest } from '../request/completion-request.js';
@@ -43,10 +44,9 @@ export class CompletionDoor {
       this.setHeaders(response, asked, opened);
       const { stream, includeUsage } = asked.request;
       const cancels = asked.headers.onDisconnect === 'cancel';
-      await this.server.serve(opened, {
-        ...{ principal, response, stream, includeUsage, cancels },
-        signal: closing.signal,
-      });
+      const listener = { principal, response, stream, includeUsage, cancels, signal: closing.signal };
+      const hasRunOnce = () => this.context.hasRunOnce(opened.answer);
+      await noRetryAfterOnce(response, hasRunOnce, () => this.server.serve(opened, listener));
     } finally {
       seat.leave();
     }

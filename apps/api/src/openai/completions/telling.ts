@@ -16,6 +16,7 @@ export class Telling {
   private readonly stopping = new AbortController();
   private readonly hold: Timer | undefined;
   private agent: string | null;
+  private isAgentTold = false;
   private refusal: { readonly people: string; readonly isRefused: Promise<boolean> } | undefined;
 
   constructor(
@@ -57,11 +58,12 @@ export class Telling {
     this.stopping.abort();
   }
 
-  /** Listens for the agent that `auto` becomes; `find` looks it up where events do not tell. */
-  async learnAgent(item: FeedItem, find: () => Promise<string | null>): Promise<void> {
-    if (this.answer.model !== 'auto' || this.agent !== null) return;
-    if (item.type === 'snapshot') this.agent = await find();
+  /** Learns the agent that `auto` becomes; `find` looks it up where events do not tell. True once: when it is known. */
+  async learnAgent(item: FeedItem, find: () => Promise<string | null>): Promise<boolean> {
+    if (this.answer.model !== 'auto' || this.isAgentTold) return false;
+    if (item.type === 'snapshot') this.agent ??= await find();
     else for (const event of item.events) this.agent ??= agentOf(event);
+    return (this.isAgentTold = this.agent !== null);
   }
 
   /** Whether the job must not wait for these people: `ask` is asked once for those there are. Only strict answers may be so. */

@@ -6,6 +6,7 @@ import { Config } from '#platform';
 
 import { OpenStreams } from '../../streams/open-streams.js';
 import { ViewerAccess } from '../../streams/viewer-access.js';
+import { noRetryAfterOnce } from '../no-retry-after-once.js';
 import { invalidKey } from '../openai-principal.guard.js';
 import { parseCompletionHeaders } from '../request/completion-headers.js';
 import { bodyOf } from '../request/invalid-body.js';
@@ -46,7 +47,9 @@ export class ExecuteDoor {
       response.setHeader('X-Job-Id', jobId);
       const { workspaceId } = principal;
       const awaited = { workspaceId, jobId, toolName: asked.toolName, known: knownRequests(request) };
-      return await this.hold(principal, awaited, { response, closing, cancels: onDisconnect === 'cancel' });
+      const caller = { response, closing, cancels: onDisconnect === 'cancel' };
+      const hasRunOnce = () => this.execution.hasRunOnce(awaited);
+      return await noRetryAfterOnce(response, hasRunOnce, () => this.hold(principal, awaited, caller));
     } finally {
       seat.leave();
     }

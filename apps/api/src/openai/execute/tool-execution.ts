@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
-import { AgentsService, DirectCalls, type StartDirectCall } from '#chat';
+import { AgentsService, AnswersRepository, DirectCalls, type StartDirectCall } from '#chat';
 import type { StartedJob } from '#jobs';
 import { AppError } from '#platform';
 import { canonicalJson, parseArguments, validateArguments } from '#tools';
@@ -27,7 +27,13 @@ export class ToolExecution {
     private readonly tools: AgentTools,
     private readonly calls: DirectCalls,
     private readonly limiter: StartLimiter,
+    private readonly answers: AnswersRepository,
   ) {}
+
+  /** Whether the server has begun to run a `once` tool for the job. */
+  async hasRunOnce(job: { readonly workspaceId: string; readonly jobId: string }): Promise<boolean> {
+    return this.answers.hasRunOnce(job);
+  }
 
   /** The job is committed when this returns. Throws `OpenAiError` by the table of this route, and what `DirectCalls` throws. */
   async start(principal: MemberPrincipal, request: ExecuteRequest, key: string | null): Promise<StartedJob> {

@@ -33,7 +33,7 @@ describe('the mode', () => {
   const tools = [tool('f')];
   const session = { sessionId: 's' };
   it.each<[string, Asked, object]>([
-    ['is inline without a word', {}, { format: 'inline', strictBy: null, ignored: [] }],
+    ['is that of the agent without a word', {}, { format: null, strictBy: null, ignored: [] }],
     ['is strict when there are functions', { request: { tools } }, { format: 'openai', strictBy: 'body', tools }],
     ['is strict when calls are answered', { answersPending: true }, { format: 'openai', strictBy: 'body', tools: [] }],
     [
@@ -52,9 +52,9 @@ describe('the mode', () => {
       { format: 'open-webui', toolChoice: choice, ignored: ['tools'] },
     ],
     [
-      'of a workflow is inline, and functions are ignored',
+      'of a workflow is not strict, and functions are ignored',
       { isWorkflow: true, request: { tools }, answersPending: true },
-      { format: 'inline', strictBy: null, tools: [], ignored: ['tools'] },
+      { format: null, strictBy: null, tools: [], ignored: ['tools'] },
     ],
   ])('%s', (_, asked, mode) => {
     expect(choose(asked)).toMatchObject(mode);

@@ -18,7 +18,8 @@ export interface ModeQuestion {
 
 /** How a request is served. */
 export interface Mode {
-  readonly format: AnswerFormat;
+  /** Null: the request does not say, and the agent does. */
+  readonly format: AnswerFormat | null;
   /** Who asked for strict tool calls; null: nobody, `tools` is empty. */
   readonly strictBy: 'header' | 'body' | null;
   /** What is offered to the model of the client's functions. */
@@ -41,7 +42,7 @@ export function chooseMode({ headers, request, isWorkflow, answersPending }: Mod
     const names = new Set(tools.map((tool) => tool.function.name));
     const isOfIgnored = typeof toolChoice === 'object' && names.has(toolChoice?.function.name ?? '');
     return {
-      format: format ?? 'inline',
+      format,
       strictBy: null,
       tools: [],
       toolChoice: isOfIgnored ? null : toolChoice,

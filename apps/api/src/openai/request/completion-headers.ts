@@ -38,7 +38,7 @@ function parseFormat(headers: Headers): AnswerFormat | null {
   const given = textOf(headers, header);
   if (given === undefined) return null;
   const format = given.toLowerCase();
-  if (format === 'inline' || format === 'open-webui' || format === 'openai') return format;
+  if (format === 'inline' || format === 'open-webui' || format === 'none' || format === 'openai') return format;
   throw new OpenAiError({ status: 400, message: `Unsupported X-Tool-Event-Format: ${given}`, param: header });
 }
 

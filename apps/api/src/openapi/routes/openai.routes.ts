@@ -28,10 +28,14 @@ export const openAiRoutes: RouteGroup = {
       parameters: [
         idempotencyKey,
         header('X-Session-Id', 'Names the conversation.', { type: 'string', minLength: 1, maxLength: 200 }),
-        header('X-Tool-Event-Format', 'How tool calls are shown. Absent: by what the request has.', {
-          type: 'string',
-          enum: ['inline', 'open-webui', 'openai'],
-        }),
+        header(
+          'X-Tool-Event-Format',
+          'How tool calls are shown. Absent: `openai` for a request with functions or their results, else the format of the agent.',
+          {
+            type: 'string',
+            enum: ['inline', 'open-webui', 'none', 'openai'],
+          },
+        ),
         onDisconnect,
       ],
       body: 'ChatCompletionRequest',
