@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { JobTelemetry } from '#jobs';
 import { createLogger, Metrics } from '#platform';
 
+import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/job.gauges.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
@@ -17,6 +18,7 @@ async function metricsTable(): Promise<string> {
   const ownedByNode = new Set((await metrics.registry.getMetricsAsJSON()).map(({ name }) => name));
   const logger = createLogger({ level: 'silent' });
   new JobTelemetry(metrics, logger);
+  refusalsMiddleware({ metrics, logger });
   new ChatTelemetry(metrics);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) });
   new ToolQueueTelemetry(metrics, logger, { depths: () => Promise.resolve({ waiting: 0, oldestMs: 0, dead: 0 }) });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import type { Role } from '#auth';
 import { newId } from '#platform';
@@ -188,5 +188,28 @@ describe('/api/interrupts', () => {
     const path = `/api/interrupts/${id}/decision`;
     const reply = await test.call('POST', path, { key: here.member.key, body: { action: 'skip' }, headers });
     expect(reply).toMatchObject({ status: 200, body: { outcome: 'skip' } });
+  });
+
+  it('looks for an unknown row once, however many workspaces the caller has', async () => {
+    const name = `many${worlds}`;
+    await test.people.workspaceOf(name);
+    const key = await test.people.tokenOf(`${name}-owner`);
+    for (let i = 0; i < 5; i++)
+      await test.auth.workspaces.create(await test.auth.authenticator.identify({ authorization: `Bearer ${key}` }), {
+        name: `${name}-${i}`,
+      });
+    const query = jest.spyOn(test.platform.postgres.engine, 'connect');
+    const reads = jest.spyOn(test.platform.postgres.api, 'connect');
+    for (const path of ['/api/jobs/%/status', '/api/interrupts/%', '/api/notifications/%/read']) {
+      const url = path.replace('%', newId());
+      const method = path.endsWith('read') ? 'POST' : 'GET';
+      await test.call(method, url, { key }); // remembers the memberships
+      query.mockClear();
+      reads.mockClear();
+      expect([path, (await test.call(method, url, { key })).status]).toEqual([path, 404]);
+      expect([path, query.mock.calls.length + reads.mock.calls.length]).toEqual([path, 1]);
+    }
+    query.mockRestore();
+    reads.mockRestore();
   });
 });

@@ -179,14 +179,26 @@ describe('health', () => {
     expect([ready.status, ready.body]).toEqual([200, { status: 'ready', draining: false, database: true, bus: true }]);
   });
 
-  it('is measured for this machine only', async () => {
-    const { test } = await open({}, false);
-    const local = await test.call('GET', '/metrics');
+  it('serves /metrics to the operator token only', async () => {
+    const METRICS_TOKEN = 'the token of the operators of this test';
+    const { test, owner } = await open({ METRICS_TOKEN }, false);
+    const local = await test.call('GET', '/metrics', { key: METRICS_TOKEN });
     expect(local.status).toBe(200);
     expect(local.headers.get('content-type')).toContain('text/plain');
     expect(local.body).toContain('nightshift_viewers');
-    const proxied = await test.call('GET', '/metrics', { headers: { 'x-forwarded-for': '10.0.0.1' } });
-    expect(proxied.status).toBe(404);
+    for (const key of [undefined, owner.key]) {
+      expect((await test.call('GET', '/metrics', key === undefined ? {} : { key })).status).toBe(404);
+    }
+    const again = await test.call('GET', '/metrics', { key: METRICS_TOKEN });
+    expect(again.body).not.toContain('nightshift_requests_refused_total{');
+    await test.call('POST', '/v1/chat/completions', { body: {} });
+    const counted = await test.call('GET', '/metrics', { key: METRICS_TOKEN });
+    expect(counted.body).toContain('nightshift_requests_refused_total{api="openai",status="401"} 1');
+  });
+
+  it('has no /metrics without an operator token', async () => {
+    const { test } = await open({}, false);
+    expect((await test.call('GET', '/metrics')).status).toBe(404);
   });
 
   it('is not ready without its database', async () => {

@@ -6,13 +6,16 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 
 import type { Auth } from '#auth';
-import type { Config, Platform } from '#platform';
+import type { Platform } from '#platform';
 
 import { ApiModule } from './api.module.js';
 import { crossOriginMiddleware } from './auth/cross-origin.js';
+import { hostMiddleware, hostNamesOf } from './auth/hosts.js';
+import { corsMiddleware } from './auth/origins.js';
 import { drainRestMiddleware } from './body/drain-rest.js';
 import { bodyMiddleware } from './body/read-body.js';
 import { ErrorFilter } from './errors/error.filter.js';
+import { refusalsMiddleware } from './errors/refusals.js';
 import { requestIdMiddleware } from './errors/request-id.js';
 import { Readiness } from './health/readiness.js';
 import { noStoreMiddleware } from './limits/no-store.js';
@@ -62,7 +65,7 @@ export async function startApi(platform: Platform, options: ApiOptions): Promise
 
 async function serve(app: NestExpressApplication, platform: Platform, options: ApiOptions): Promise<RunningApi> {
   const extensions = serverExtensions.map((create) => create());
-  prepare(app, platform.config);
+  prepare(app, platform, options.host);
   for (const extension of extensions) extension.beforeInit?.(app);
   await app.init();
   for (const extension of extensions) await extension.afterInit?.(app);
@@ -85,13 +88,21 @@ async function serve(app: NestExpressApplication, platform: Platform, options: A
   return { url: `http://${host}:${port}`, port, app, close: () => (closing ??= close()) };
 }
 
-function prepare(app: NestExpressApplication, config: Config): void {
+function prepare(app: NestExpressApplication, { config, metrics, logger }: Platform, host: string): void {
   const server = app.getHttpServer();
   // Headers that never end must not occupy a socket. Bodies have a time limit of their own, in the reader.
   server.headersTimeout = 15_000;
   server.requestTimeout = config.values.BODY_TIMEOUT_MS + server.headersTimeout;
   app.disable('x-powered-by').disable('etag');
-  app.use(requestIdMiddleware, drainRestMiddleware, noStoreMiddleware, helmet(), crossOriginMiddleware);
+  const { ALLOWED_HOSTS, ALLOWED_ORIGINS } = config.values;
+  app.use(
+    requestIdMiddleware,
+    drainRestMiddleware,
+    refusalsMiddleware({ metrics, logger }),
+    noStoreMiddleware,
+    helmet(),
+  );
+  app.use(hostMiddleware(hostNamesOf(host, ALLOWED_HOSTS)), corsMiddleware(ALLOWED_ORIGINS), crossOriginMiddleware);
   app.use(bodyMiddleware(config.values));
   app.useGlobalFilters(app.get(ErrorFilter));
 }

@@ -61,6 +61,7 @@ export {
   terminalStatuses,
 } from './job.lifecycle.js';
 export { type JobOwner, JobOwnersRepository } from './job-owners.repository.js';
+export { type RowKind, RowWorkspacesRepository } from './row-workspaces.repository.js';
 export { JobTelemetry } from './job.telemetry.js';
 export { voidRestoredLeases } from './run/restored-jobs.repository.js';
 export {

@@ -32,6 +32,7 @@ import { Presence } from './presence/presence.js';
 import { PresenceRepository } from './presence/presence.repository.js';
 import { Retention } from './retention/retention.js';
 import { RetentionRepository } from './retention/retention.repository.js';
+import { RowWorkspacesRepository } from './row-workspaces.repository.js';
 import { JobHandlers } from './run/job-handlers.js';
 import { JobRunner } from './run/job-runner.js';
 import { LeaseRepository } from './run/lease.repository.js';
@@ -86,6 +87,7 @@ const shared = [
   RefusedWaitsRepository,
   Retention,
   RetentionRepository,
+  RowWorkspacesRepository,
   RunEnder,
   ShownTextsRepository,
   SnapshotRepository,

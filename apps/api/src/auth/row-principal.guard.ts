@@ -1,38 +1,41 @@
 import type { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 
-import type { Authenticator, MemberPrincipal, Principal, WorkspacesService } from '#auth';
+import type { Authenticator, MemberPrincipal } from '#auth';
+import type { RowKind, RowWorkspacesRepository } from '#jobs';
 import { AppError, isId } from '#platform';
 
 import { credentialsOf } from './credentials-of.js';
 import { PrincipalGuard } from './principal.guard.js';
 
+/** Which rows a guard is about. */
+export interface GuardedRows {
+  readonly kind: RowKind;
+  readonly workspaces: RowWorkspacesRepository;
+  /** What is answered for a row that is absent, or that the caller may not see. */
+  readonly absent: () => AppError;
+}
+
 /**
- * For routes of one row, named by `:id`: a user of several workspaces enters the row's own, whichever is the active one. Nobody
- * enters a workspace without being its member, so a foreign row stays as absent as before; somebody who is no member of any
- * workspace, or not of the one they name, reads the same of every row. API keys have but one workspace.
+ * For routes of one row, named by `:id`: a user of several workspaces enters the row's own, whichever is the active one; finding it takes
+ * one query, however many workspaces there are. A user enters only workspaces of their own, so the rows of others stay absent; a caller
+ * who is a member of no workspace, or not of the one they name, gets the same answer for every row. API keys have one workspace.
  */
 export abstract class RowPrincipalGuard extends PrincipalGuard {
   constructor(
     authenticator: Authenticator,
     reflector: Reflector,
-    private readonly workspaces: WorkspacesService,
+    private readonly rows: GuardedRows,
   ) {
     super(authenticator, reflector);
   }
-
-  /** Whether the principal can see a row of this id, in its workspace. */
-  protected abstract holds(principal: Principal, id: string): Promise<boolean>;
-
-  /** What everybody reads of a row that is not theirs, or nobody's. */
-  protected abstract absent(): AppError;
 
   protected override async enter(request: Request): Promise<MemberPrincipal> {
     try {
       return await this.enterRow(request);
     } catch (error) {
       const isNoMember = error instanceof AppError && error.code === 'not_found';
-      throw isNoMember && request.params['id'] !== undefined ? this.absent() : error;
+      throw isNoMember && request.params['id'] !== undefined ? this.rows.absent() : error;
     }
   }
 
@@ -40,8 +43,13 @@ export abstract class RowPrincipalGuard extends PrincipalGuard {
     const id = request.params['id'];
     const active = await this.enterActive(request);
     if (active?.kind === 'key' || typeof id !== 'string' || !isId(id)) return active ?? super.enter(request);
-    if (active !== null && (await this.holds(active, id))) return active;
-    return (await this.enterWorkspaceOf(id, request)) ?? active ?? super.enter(request);
+    const { authorization } = credentialsOf(request.headers);
+    const workspaceIds = await this.authenticator.workspaceIdsOf({ authorization });
+    if (workspaceIds.length < 2) return active ?? super.enter(request);
+    const workspaceId = await this.rows.workspaces.find(this.rows.kind, id, workspaceIds);
+    if (workspaceId === null) throw this.rows.absent();
+    if (workspaceId === active?.workspaceId) return active;
+    return this.authenticator.authenticate({ authorization, workspaceId });
   }
 
   /** Null: the user of this token would have to say which workspace. */
@@ -52,16 +60,5 @@ export abstract class RowPrincipalGuard extends PrincipalGuard {
       if (error instanceof AppError && error.code === 'bad_request') return null;
       throw error;
     }
-  }
-
-  private async enterWorkspaceOf(id: string, request: Request): Promise<MemberPrincipal | null> {
-    const { authorization } = credentialsOf(request.headers);
-    const { memberships } = await this.workspaces.me(await this.authenticator.identify({ authorization }));
-    if (memberships.length < 2) return null;
-    for (const { workspaceId } of memberships) {
-      const principal = await this.authenticator.authenticate({ authorization, workspaceId });
-      if (await this.holds(principal, id)) return principal;
-    }
-    return null;
   }
 }

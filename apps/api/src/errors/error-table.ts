@@ -66,6 +66,7 @@ export const errorTable = {
   workflow_stale: conflict,
   workflow_version_mismatch: conflict,
   expired: { status: 410, graphql: 'CONFLICT' },
+  wrong_host: { status: 421, graphql: 'FORBIDDEN' },
   too_large: { status: 413, graphql: 'BAD_USER_INPUT' },
   unsupported_media_type: { status: 415, graphql: 'BAD_USER_INPUT' },
   idempotency_key_mismatch: unprocessable,

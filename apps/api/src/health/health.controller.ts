@@ -1,9 +1,9 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
-import { Metrics } from '#platform';
+import { Config, Metrics } from '#platform';
 
-import { isLocalRequest } from './is-local-request.js';
+import { isBearer } from './is-bearer.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
 
 /** For those who run Nightshift: is it alive, does it want work, what is it doing. No credential is asked for. */
@@ -12,6 +12,7 @@ export class HealthController {
   constructor(
     private readonly readiness: Readiness,
     private readonly metrics: Metrics,
+    private readonly config: Config,
   ) {}
 
   /** The process answers. */
@@ -28,10 +29,10 @@ export class HealthController {
     return report;
   }
 
-  /** Prometheus text. Numbers of all tenants together, so only for the machine itself: a tenant must not count another. */
+  /** Prometheus text. Numbers of all tenants together, so only with the operator's token: a tenant must not count another. */
   @Get('metrics')
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
-    if (!isLocalRequest(request)) {
+    if (!isBearer(request.headers, this.config.values.METRICS_TOKEN)) {
       response.status(404).json({ error: 'Not found', code: 'not_found' });
       return;
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { accessSettings } from './access-settings.js';
 import { modelPrices } from './model-prices.js';
 import { modelRequestSettings } from './model-request-settings.js';
 import { choice, flag, httpUrl, httpUrlOr, ms, secret, text, textOr, whole } from './setting-kinds.js';
@@ -10,7 +11,6 @@ const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const environments = ['development', 'production', 'test'] as const;
 const humanWaits = ['wait', 'reject'] as const;
 const approvals = ['auto_approve', 'require_approval'] as const;
-const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
 /** Every setting there is: variable, allowed values, default, meaning. The one place that knows the names of the environment. */
 export const settings = z.object({
@@ -20,6 +20,7 @@ export const settings = z.object({
     .meta(choice(roles, 'all', 'What this process does.')),
   HOST: textOr('127.0.0.1', 'Address the api listens on.'),
   PORT: whole([4000, 0, 65_535], 'Port of the api; 0 takes a free one.'),
+  ...accessSettings,
   WORKER_PORT: whole(
     [0, 0, 65_535],
     'Port of /healthz, /readyz and /metrics of a process with role worker or tools; 0: none.',
@@ -81,21 +82,6 @@ export const settings = z.object({
   ...modelRequestSettings,
   MODEL_CONTEXT_TOKENS: whole([128_000, 1_000, 1e8], 'What a model can read: longer sessions of workflows are cut.'),
 
-  JWT_SECRET: secret('Verifies HS256 tokens.'),
-  JWT_JWKS_URL: httpUrl('Verifies tokens with the keys published there.'),
-  JWT_ALGORITHMS: z
-    .string()
-    .default('RS256,ES256,EdDSA')
-    .transform((list) => list.split(',').map((name) => name.trim()))
-    .pipe(z.array(z.enum(algorithms)).min(1))
-    .meta({
-      allowed: `a list with commas of ${algorithms.join(', ')}`,
-      fallback: 'RS256,ES256,EdDSA',
-      description: 'Algorithms accepted from JWT_JWKS_URL (RFC 8725, section 3.1).',
-    }),
-  JWT_ISSUER: text('Required `iss` of a token.'),
-  JWT_AUDIENCE: text('Required `aud` of a token.'),
-
   FEATURE_BACKGROUND_TOOLS: flag(true, 'Jobs may use tools.'),
   FEATURE_CLIENT_TOOLS: flag(true, 'Jobs may leave calls to the clients of the person who started them.'),
   FEATURE_DELTA_BATCHING: flag(true, 'Pieces of text are gathered before they are written.'),
@@ -151,14 +137,6 @@ export const settings = z.object({
   MAX_TOOL_CALLS_PER_ROUND: whole([20, 1, 200], 'Tool calls of one round that run; further ones are skipped.'),
   MAX_OUTPUT_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Text a job may write.'),
   MAX_BODY_BYTES: whole([4_194_304, 1_024, 67_108_864], 'Size of a request body.'),
-  MAX_BODY_TOKENS: whole(
-    [100_000, 1_000, 10_000_000],
-    'JSON tokens (texts, arrays, objects, commas, colons) of a request body.',
-  ),
-  BODY_TIMEOUT_MS: ms(
-    [60_000, 100],
-    'How long a request body may take to arrive; ten seconds without a byte end it too.',
-  ),
   MAX_MESSAGES: whole([2_000, 1, 100_000], 'Messages in one request.'),
 
   DELTA_FLUSH_MS: ms([100], 'Text is written at the latest after this time,'),

@@ -24,6 +24,21 @@ export const choice = (choices: readonly string[], fallback: string, description
 });
 export const secret = (about: string) =>
   z.string().min(32).optional().meta({ allowed: 'at least 32 characters', description: about });
+/** A list with commas; no default entry. `one` says whether an entry may be in it. */
+export const list = (allowed: string, one: (entry: string) => boolean, about: string) =>
+  z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    )
+    .refine((entries) => entries.every(one))
+    .meta({ allowed: `a list with commas of ${allowed}`, fallback: '', description: about });
+export const isOrigin = (entry: string) => URL.canParse(entry) && new URL(entry).origin === entry;
+export const isHostName = (entry: string) => /^[a-z0-9._-]{1,253}$/i.test(entry);
 export const httpUrl = (about: string) =>
   z
     .url({ protocol: /^https?$/ })

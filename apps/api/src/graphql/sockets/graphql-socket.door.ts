@@ -7,6 +7,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 
 import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
 
+import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
+import { isAllowedOrigin } from '../../auth/origins.js';
 import { FrameBudget } from './frame-budget.js';
 import { SocketProtocol } from './socket-protocol.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
@@ -98,13 +100,18 @@ export class GraphqlSocketDoor {
     socket.on('error', () => socket.destroy());
     if (request.url?.split('?', 1)[0] !== path) {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
-    } else if (isForeign(request)) {
+    } else if (!this.isAllowed(request)) {
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
     } else {
       this.sockets.handleUpgrade(request, socket, head, (accepted) =>
         this.sockets.emit('connection', accepted, request),
       );
     }
+  }
+
+  private isAllowed({ headers }: IncomingMessage): boolean {
+    const { HOST, ALLOWED_HOSTS, ALLOWED_ORIGINS } = this.config.values;
+    return isKnownHost(headers, hostNamesOf(HOST, ALLOWED_HOSTS)) && isAllowedOrigin(headers, ALLOWED_ORIGINS);
   }
 
   private serve(graphql: ReturnType<typeof makeServer>, socket: WebSocket, request: IncomingMessage): void {
@@ -164,10 +171,4 @@ function send(socket: WebSocket, text: string): Promise<void> {
       });
     else resolve();
   });
-}
-
-/** Browsers name the page that connects; only pages of this host may. Others send no `Origin`. */
-function isForeign({ headers: { origin, host } }: IncomingMessage): boolean {
-  if (origin === undefined) return false;
-  return host === undefined || !URL.canParse(origin) || new URL(origin).host !== host.toLowerCase();
 }
