@@ -61,6 +61,10 @@ describe('npm start', () => {
     expect(statSync(join(dataDir, 'demo-api-key')).mode & 0o777).toBe(0o600);
 
     const again = await startAll(dataDir);
+    const command = /^ *terminal +(.*)$/m.exec(again.output())?.[1] ?? '';
+    expect(execFileSync('sh', ['-c', command], { cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] }).toString()).toContain(
+      '391',
+    );
     const status = await fetch(`${again.url ?? ''}/api/jobs/${String(sample['jobId'])}/status`, {
       headers: { authorization: `Bearer ${key}` },
     });
@@ -87,6 +91,11 @@ describe('npm start', () => {
     expect(serving.output()).toContain('The sample job of before');
     for (const command of commands) expect(execFileSync('bash', ['-c', command]).toString()).toContain('"approved"');
     await serving.stop();
+
+    const later = await startProcess({ role: 'all', flags, env: asking, withSample: true });
+    running.push(later);
+    await later.stop();
+    expect(later.output()).not.toContain('sample job');
 
     const last = await runToEnd(['--once', ...flags], impatient);
     expect(sampleOf(last)).toMatchObject({ status: 'completed' });

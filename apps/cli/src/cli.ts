@@ -122,6 +122,7 @@ function globalOptions(): Option[] {
       '--token <token>',
       'an API key or a token; others on this machine may see it here, so better in NIGHTSHIFT_KEY',
     ),
+    new Option('--data-dir <folder>', 'the data directory of the server on this machine, in place of DATA_DIR'),
     new Option('--workspace <id>', 'the workspace, for the token of a user of several'),
     new Option('--json', 'results as JSON, a value on each line; asks nobody'),
     new Option('--no-input', 'ask nobody, even on a terminal'),

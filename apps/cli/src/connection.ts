@@ -20,6 +20,8 @@ export interface ConnectionFlags {
   readonly url?: string | undefined;
   readonly token?: string | undefined;
   readonly workspace?: string | undefined;
+  /** Where `npm start` keeps its key and its address. */
+  readonly dataDir?: string | undefined;
 }
 
 const DEFAULT_URL = 'http://127.0.0.1:4000';
@@ -34,7 +36,7 @@ export async function findConnection(
   environment: CliEnvironment,
   from = process.cwd(),
 ): Promise<Connection> {
-  const dataDir = await findDataDir(environment.dataDir, from);
+  const dataDir = await findDataDir(flags.dataDir ?? environment.dataDir, from);
   const serving = dataDir === undefined ? undefined : await servedAt(dataDir);
   const [url, urlFrom] = firstOf<string>([
     [flags.url, '--url'],

@@ -11,6 +11,8 @@ export interface Context {
   readonly environment: CliEnvironment;
   /** Whether results are lines of JSON. */
   readonly json: boolean;
+  /** `--data-dir`, else DATA_DIR. */
+  readonly dataDir: string | undefined;
   /** One value, one line, on standard output. */
   readonly emit: (value: object) => void;
   /** Where the server is; nothing is asked yet. */

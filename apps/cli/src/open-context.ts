@@ -44,6 +44,7 @@ export function openContext(flags: GlobalFlags, environment: CliEnvironment, str
     screen,
     environment,
     json,
+    dataDir: flags.dataDir ?? environment.dataDir,
     emit: (value) => {
       screen.line(JSON.stringify(value));
     },

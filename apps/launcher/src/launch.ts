@@ -3,6 +3,7 @@ import { AppError, armCrashPoint, Config, ConfigError, createLogger, type Logger
 import { type LaunchArguments, parseArguments, UsageError } from './arguments.js';
 import type { RoleStarters } from './running-role.js';
 import { runSample } from './sample/run-sample.js';
+import { noteSample, sampleHasRun } from './sample/sample-note.js';
 import type { SampleTimings } from './sample/sample-timings.js';
 import { start, type Started } from './start.js';
 import { StopRequest } from './stop-request.js';
@@ -95,7 +96,7 @@ async function serve(plan: Plan, input: LaunchInput): Promise<number> {
     input.out.line(input.out.style('dim', `Nightshift starts, role ${config.values.ROLE} ...`));
     const started = await start({ config, logger, redactor, roles: input.roles, stop }, cleanUp);
     announce(started, { logger, out: input.out, startedInMs: performance.now() - startedAt });
-    if (plan.words.sample) timings = await trySample(started, stop, input.out);
+    if (plan.words.sample) timings = await trySample(started, stop, { out: input.out, always: plan.words.once });
     if (!plan.words.once) await stop.requested();
   } catch (error) {
     if (!isStop(error, stop)) reportFailure(error, logger, input.errors);
@@ -119,18 +120,25 @@ function announce(
   { logger, out, startedInMs }: { logger: Logger; out: Terminal; startedInMs: number },
 ): void {
   const { url, healthUrl } = started.running;
-  printSummary(out, { ...started, startedInMs });
+  printSummary(out, { ...started, startedInMs, checkout: process.cwd() });
   logger.info({ role: started.config.values.ROLE, url, healthUrl, pid: process.pid }, 'ready');
 }
 
-/** A sample that fails says why; Nightshift serves all the same. */
-async function trySample(started: Started, stop: StopRequest, out: Terminal): Promise<SampleTimings | null> {
+/** Runs the sample at the first start on a data directory, or `always`. A sample that fails says why; Nightshift serves all the same. */
+async function trySample(
+  started: Started,
+  stop: StopRequest,
+  { out, always }: { readonly out: Terminal; readonly always: boolean },
+): Promise<SampleTimings | null> {
   const { url } = started.running;
   if (url === null || started.demoKey === null) return null;
   try {
     const patienceMs = started.config.values.JOB_TIMEOUT_MS + SAMPLE_SLACK_MS;
     const { text: apiKey, file: keyFile } = started.demoKey;
-    return await runSample({ url, apiKey, keyFile, signal: stop.signal, patienceMs, out });
+    const startsNew = always || !(await sampleHasRun(started.dataDir));
+    const timings = await runSample({ url, apiKey, keyFile, signal: stop.signal, patienceMs, out, startsNew });
+    if (timings !== null) await noteSample(started.dataDir);
+    return timings;
   } catch (error) {
     if (stop.signal.aborted) return null;
     const text = error instanceof Error ? error.message : String(error);

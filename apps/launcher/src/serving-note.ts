@@ -6,7 +6,10 @@ const fileOf = (dataDir: string) => join(dataDir, 'serving');
 /** Leaves word in the data directory of where this process serves, for whoever starts a second one. Returns its removal. */
 export async function leaveServingNote(dataDir: string, url: string): Promise<() => Promise<void>> {
   await writeFile(fileOf(dataDir), `${process.pid} ${url}\n`);
-  return () => rm(fileOf(dataDir), { force: true });
+  return async () => {
+    // Another process on the same directory, each with the Postgres of DATABASE_URL, may have replaced the note.
+    if ((await readServingNote(dataDir, process.pid)) !== undefined) await rm(fileOf(dataDir), { force: true });
+  };
 }
 
 /** Where process `pid` serves; undefined when it has not said so, or the note is of a process that is gone. */

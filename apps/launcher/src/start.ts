@@ -26,6 +26,8 @@ export interface Started {
   readonly modelLabel: string;
   readonly running: RunningRole;
   readonly demoKey: DemoKey | null;
+  /** Where the secret, the demo key and the notes of this installation are. */
+  readonly dataDir: string;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
     isWorker(role) ? roles.worker(platform) : roles[role](platform, auth),
   );
   cleanUp.defer(() => running.close());
-  if (installation.embedded !== null && running.url !== null) {
+  if (demoKey !== null && running.url !== null) {
     cleanUp.defer(await leaveServingNote(dataDir, running.url));
   }
   stop.hurrySignal.addEventListener('abort', () => {
@@ -65,7 +67,7 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
       init.logger.warn({ err: error }, 'hurrying failed');
     });
   });
-  return { config, databaseLabel, modelLabel, running, demoKey };
+  return { config, databaseLabel, modelLabel, running, demoKey, dataDir };
 }
 
 async function startRole(platform: Platform, run: () => Promise<RunningRole>): Promise<RunningRole> {

@@ -15,6 +15,8 @@ const facts: SummaryFacts = {
   running: { url: 'https://127.0.0.1:4000', healthUrl: null, ...idle },
   demoKey: { text: 'nsk_abcdefghijkl_0123456789', isNew: true, file: '/data/demo-api-key' },
   startedInMs: 1_234,
+  dataDir: '/data',
+  checkout: '/src/nightshift',
 };
 
 function printed(changes: Partial<SummaryFacts>): string {
@@ -36,10 +38,17 @@ describe('printSummary', () => {
   REST      https://127.0.0.1:4000/api/jobs (all routes: https://127.0.0.1:4000/docs)
   OpenAI    https://127.0.0.1:4000/v1 as the base URL of any SDK
   API key   nsk_abcdefghijkl_0123456789  shown once; kept in /data/demo-api-key
-  terminal  npx nightshift run "What is 17 * 23?" --tools calculate
+  terminal  cd /src/nightshift && npx nightshift --data-dir /data run "What is 17 * 23?" --tools calculate
 
 "
 `);
+  });
+
+  it('prints a command without --data-dir for the folder that the command line finds by itself', () => {
+    expect(printed({ dataDir: '/src/nightshift/.nightshift' })).toContain(
+      'cd /src/nightshift && npx nightshift run "What is 17 * 23?" --tools calculate',
+    );
+    expect(printed({ dataDir: '/my data' })).toContain('npx nightshift --data-dir "/my data" run');
   });
 
   it('shows a key of an earlier start by its public part only', () => {

@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { type Config, queuesServed } from '#platform';
 
@@ -14,6 +14,9 @@ export interface SummaryFacts {
   readonly running: RunningRole;
   readonly demoKey: DemoKey | null;
   readonly startedInMs: number;
+  readonly dataDir: string;
+  /** The folder in which `npx nightshift` is this build. */
+  readonly checkout: string;
 }
 
 /** The few lines after a start: what runs, on what, within which limits, and where to reach it. */
@@ -53,9 +56,20 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   if (healthUrl !== null) row('health', `${healthUrl}/healthz, /readyz, /metrics`);
   if (facts.demoKey !== null) {
     row('API key', keyText(terminal, facts.demoKey));
-    if (url !== null) row('terminal', 'npx nightshift run "What is 17 * 23?" --tools calculate');
+    if (url !== null) row('terminal', terminalCommand(facts));
   }
   terminal.line();
+}
+
+/** Works as printed from any folder, in any shell, for any port and data directory. */
+function terminalCommand({ dataDir, checkout }: SummaryFacts): string {
+  const place = dataDir === join(checkout, '.nightshift') ? '' : ` --data-dir ${quoted(dataDir)}`;
+  return `cd ${quoted(checkout)} && npx nightshift${place} run "What is 17 * 23?" --tools calculate`;
+}
+
+/** Double quotes hold in every shell; what is special within them is rare in folders. */
+function quoted(path: string): string {
+  return /^[\w./:\\-]+$/.test(path) ? path : `"${path}"`;
 }
 
 function keyText(terminal: Terminal, key: DemoKey): string {

@@ -8,7 +8,6 @@ import { type ExitCode, exitCodes } from '../exit-code.js';
 import type { Perform } from './perform.js';
 
 interface BackupFlags {
-  readonly dataDir?: string;
   readonly replace?: boolean;
 }
 
@@ -24,8 +23,7 @@ export function addBackup(program: Command, perform: Perform): void {
       'Writes the database of DATABASE_URL, or the embedded one of the data directory, to a file, with pg_dump. Nightshift may run meanwhile.',
     )
     .argument('<file>', 'the file to write')
-    .option('--data-dir <folder>', 'the folder of the embedded Postgres (DATA_DIR)')
-    .action((file: string, flags: BackupFlags) => perform((context) => operate(context, ['backup', file], flags)));
+    .action((file: string) => perform((context) => operate(context, ['backup', file], {})));
   program
     .command('restore')
     .summary('restore a backup')
@@ -33,13 +31,13 @@ export function addBackup(program: Command, perform: Perform): void {
       'Restores a backup to the empty database of DATABASE_URL, or to the data directory, with pg_restore. Nightshift must not run.',
     )
     .argument('<file>', 'the file that `nightshift backup` has written')
-    .option('--data-dir <folder>', 'the folder of the embedded Postgres (DATA_DIR)')
     .option('--replace', 'delete the installation that is there')
     .action((file: string, flags: BackupFlags) => perform((context) => operate(context, ['restore', file], flags)));
 }
 
 async function operate(context: Context, words: readonly string[], flags: BackupFlags): Promise<ExitCode> {
-  const { dataDir = context.environment.dataDir, replace = false } = flags;
+  const { replace = false } = flags;
+  const { dataDir } = context;
   const all = [
     ...words,
     ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),

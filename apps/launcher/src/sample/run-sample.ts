@@ -20,15 +20,17 @@ export interface SampleInit {
   /** How long the sample is followed. */
   readonly patienceMs: number;
   readonly out: Terminal;
+  /** Whether a sample is started when none of an earlier start waits; else there is nothing to show. */
+  readonly startsNew: boolean;
 }
 
 /**
  * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription
  * over WebSocket from event 0 on, and shows it live. A job that waits for a person is left, once it is said how to answer; a
- * later start shows that one instead of starting another. Rejects when the job is refused, can no longer be followed or has not
+ * later start shows that one instead of starting another. Gives null when there was nothing to start or show. Rejects when the job is refused, can no longer be followed or has not
  * ended within `patienceMs`, and with the signal's reason on abort; the job itself goes on.
  */
-export async function runSample(init: SampleInit): Promise<SampleTimings> {
+export async function runSample(init: SampleInit): Promise<SampleTimings | null> {
   const { url, apiKey, signal, patienceMs, out } = init;
   const client = new JobClient(url, apiKey);
   const startedAt = performance.now();
@@ -36,6 +38,7 @@ export async function runSample(init: SampleInit): Promise<SampleTimings> {
   const patience = AbortSignal.timeout(patienceMs);
   const watching = AbortSignal.any([signal, patience]);
   const earlier = await client.findWaiting(NAME, watching);
+  if (earlier === null && !init.startsNew) return null;
   out.line(`${out.style('bold', earlier === null ? 'A first sample job' : 'The sample job of before')}: ${QUESTION}`);
   const jobId = earlier ?? (await client.startChat({ name: NAME, text: QUESTION, tools: TOOLS }, watching));
   const stopwatch = new SampleStopwatch(jobId, elapsed());
