@@ -57,6 +57,24 @@ afterAll(async () => {
   await database.close();
 });
 
+describe('createAgent with upsert', () => {
+  const SAVE = `mutation($input: CreateAgentInput!) {
+    result: createAgent(input: $input) { agent { id version name slug description } userErrors { code field } } }`;
+
+  it('creates an agent once, changes it by its slug or name, and repeats without a new version', async () => {
+    const input = { name: 'Desk clerk', slug: 'desk', instructions: 'Be kind.', upsert: true };
+    const save = async (given: object) => (await change(SAVE, given))['agent'] as Found;
+    const made = await save(input);
+    expect(await save(input)).toEqual(made);
+    const changed = await save({ ...input, name: 'Clerk', instructions: 'Be brief.' });
+    const id: unknown = made['id'];
+    expect(changed).toMatchObject({ id, version: 2, name: 'Clerk' });
+    const named = await save({ name: 'Clerk', description: 'At the desk', upsert: true });
+    expect(named).toMatchObject({ id, slug: 'desk', description: 'At the desk' });
+    expect(await change(SAVE, { ...input, upsert: false })).toMatchObject({ userErrors: [{ code: 'conflict' }] });
+  });
+});
+
 describe('agents over GraphQL', () => {
   it('are made, changed, put back, made the default and archived', async () => {
     const made = await change(CREATE, {

@@ -18,10 +18,14 @@ export class AgentMutationsResolver {
       'Creates an agent; the first of a workspace is its default. All agent mutations require the role admin.',
   })
   createAgent(
-    @Args('input', { type: () => CreateAgentInput, description: 'The agent.' }) input: CreateAgentInput,
+    @Args('input', { type: () => CreateAgentInput, description: 'The agent.' })
+    { upsert, ...input }: CreateAgentInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(async () => ({ agent: await this.agents.create(member, toNewAgent(input)) }));
+    const agent = toNewAgent(input);
+    return toPayload(async () => ({
+      agent: await (upsert ? this.agents.upsert(member, agent) : this.agents.create(member, agent)),
+    }));
   }
 
   @Mutation(() => AgentPayload, {

@@ -98,6 +98,13 @@ abstract class AgentFieldsInput {
 export class CreateAgentInput extends AgentFieldsInput {
   @Field(() => String, { description: 'Its name, 1 to 100 characters, unique in the workspace.' })
   name!: string;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description:
+      'Updates the agent with this slug (without a slug: with this name) if there is one. Absent fields stay.',
+  })
+  upsert!: boolean;
 }
 
 @InputType({ description: 'The changes of an agent. Absent fields stay.' })

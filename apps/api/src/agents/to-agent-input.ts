@@ -8,7 +8,7 @@ const nullable = new Set(['model', 'toolApproval', 'toolEventFormat']);
 const beside = new Set(['id', 'expectedVersion']);
 
 /** What is said of a new agent. The service reads every member again. */
-export function toNewAgent({ name, ...fields }: CreateAgentInput): NewAgent {
+export function toNewAgent({ name, ...fields }: Omit<CreateAgentInput, 'upsert'>): NewAgent {
   return { name, ...given(fields) };
 }
 

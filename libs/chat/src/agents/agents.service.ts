@@ -11,6 +11,7 @@ import {
   scopeOf,
 } from '#auth';
 import {
+  AppError,
   isId,
   newId,
   PrismaService,
@@ -138,6 +139,22 @@ export class AgentsService {
       await this.agents.create(tx, scopeOf(principal), { face, isDefault: others.length === 0, settings });
       return face.id;
     });
+  }
+
+  /**
+   * Creates an agent, or updates the one with its slug (without a slug: its name); absent fields stay. Repeating it changes nothing. Throws
+   * as `create` and `update` do.
+   */
+  async upsert(principal: MemberPrincipal, input: NewAgent): Promise<Agent> {
+    assertMayManage(principal);
+    const { slug, name } = readAgentInput(input);
+    const ref = slug ?? name ?? '';
+    const existing = await this.find(principal, ref).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'not_found') return null;
+      throw error;
+    });
+    if (existing === null) return this.create(principal, input);
+    return this.update(principal, { ref: existing.id, changes: input, expectedVersion: null });
   }
 
   /** Throws as `create`, and `not_found`, `conflict` (it was changed meanwhile). */
