@@ -5,7 +5,7 @@ import { ApprovalPoliciesService } from '#tools';
 import { eventually } from '../harness/eventually.js';
 import { type CompletionReply, completionsDoor, contentOf, type OpenCompletion } from '../harness/openai-door.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
-import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 let stage: OpenAiStage;
 
@@ -152,5 +152,26 @@ describe('a server that stops', () => {
     gate.open();
     expect(contentOf((await again.over).text)).toContain('two.');
     await closing;
+  });
+});
+
+describe('an answer whose model provider is down', () => {
+  it('is held with comments while the job waits, and continues when a person decides to retry', async () => {
+    const other = await stage.another({ ON_PROVIDER_DOWN: 'wait', MODEL_RETRY_FOR_MS: '600000' });
+    stage.model.enqueue(errorReply(503, undefined, { 'retry-after': '3600' }), textReply(['Back.']));
+    const open = other.door.open(plain('hello', { stream: true }));
+    const { key } = stage.owner;
+    const id = await eventually('the job waits', async () => {
+      const { body } = await other.test.call('GET', '/api/interrupts?kind=provider_unavailable', { key });
+      return (body as { interrupts: { id: string }[] }).interrupts[0]?.id;
+    });
+    expect(open.raw()).not.toContain('"error"');
+    const decided = await other.test.call('POST', `/api/interrupts/${id}/decision`, {
+      key,
+      body: { decision: 'retry' },
+    });
+    expect(decided).toMatchObject({ status: 200, body: { outcome: 'retry' } });
+    const { text } = await open.over;
+    expect(contentOf(text)).toBe('Back.');
   });
 });

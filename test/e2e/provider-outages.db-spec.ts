@@ -240,3 +240,42 @@ describe('a job whose requester lost access', () => {
     expect(stage.requests('Leave, too.')).toHaveLength(1);
   });
 });
+
+describe('a job that sleeps in its worker until the next try', () => {
+  let sleepy: WorkflowStage;
+
+  beforeAll(async () => {
+    const settings = { MODEL_RETRY_FOR_MS: '600000', ON_PROVIDER_DOWN: 'wait', MODEL_BACKOFF_MS: '60000' };
+    sleepy = await openWorkflowStage({ ...settings, MODEL_RETRY_HOLD_MS: '600000' });
+  });
+  afterAll(async () => {
+    await sleepy.database.close();
+  });
+
+  const asleep = async (line: string) => {
+    sleepy.says(line, errorReply(503));
+    const { jobId } = await sleepy.ask([], { messages: [{ role: 'user', content: line }] });
+    await eventually('it sleeps', async () =>
+      (await sleepy.eventsOf(jobId, 'model-retry')).length === 1 ? true : undefined,
+    );
+    return jobId;
+  };
+
+  it('is cancelled at once', async () => {
+    const jobId = await asleep('Sleep.');
+    await sleepy.stop(jobId);
+    expect(await sleepy.ended(jobId)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('is given back at once when its worker stops', async () => {
+    const jobId = await asleep('Sleep, too.');
+    await sleepy.engine.close();
+    await sleepy.model.close();
+    const { workspaceId } = sleepy.people.owner;
+    const status = await sleepy.database.postgres.withWorkspaceSql(
+      workspaceId,
+      async (client) => (await client.query<{ status: string }>('SELECT status FROM job WHERE id = $1', [jobId])).rows,
+    );
+    expect(status).toEqual([{ status: 'queued' }]);
+  });
+});
