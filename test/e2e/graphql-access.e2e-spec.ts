@@ -106,6 +106,44 @@ describe('a viewer', () => {
     expect(sees(socket)).not.toContain('calculate');
   });
 
+  it('is disconnected when its key is revoked, also while it asks for nothing', async () => {
+    const passing = await api.people.keyOf(owner.principal, ['read']);
+    const idle = await RawSocket.enter(api, passing.key);
+    await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
+    expect(await idle.closed).toEqual({ code: 4403, reason: 'Forbidden' });
+  });
+
+  it('is disconnected when its key is revoked, also where it named a foreign workspace', async () => {
+    const passing = await api.people.keyOf(owner.principal, ['read']);
+    const foreign = (await api.people.workspaceOf('foreign')).owner.principal.workspaceId;
+    const enter = async () => {
+      const socket = await RawSocket.enter(api, passing.key, { workspaceId: foreign });
+      socket.send({ id: '1', type: 'subscribe', payload: { query: '{ me { role } tools { name } }' } });
+      expect(JSON.stringify(await socket.until(({ id }) => id === '1'))).not.toContain('calculate');
+      return socket;
+    };
+    const socket = await enter();
+    await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
+    expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
+  });
+
+  it('is disconnected when its user leaves a workspace, also where it named a foreign one', async () => {
+    const joined = await api.people.join(owner.person, 'leaving', 'member');
+    const foreign = (await api.people.workspaceOf('elsewhere')).owner.principal.workspaceId;
+    const [named, absent] = [foreign, '0198c0de-0000-7000-8000-000000000000'];
+    const token = await api.people.tokenOf('leaving');
+    const sockets = await Promise.all(
+      [named, absent].map((workspaceId) => RawSocket.enter(api, token, { workspaceId })),
+    );
+    await api.auth.members.remove(owner.person, joined.userId);
+    for (const socket of sockets) expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
+  });
+
+  it('is disconnected when its token ends, also while it asks for nothing', async () => {
+    const socket = await RawSocket.enter(api, await api.people.tokenOf('access-owner', 5));
+    expect(await socket.closed).toEqual({ code: 4401, reason: 'Token expired' });
+  });
+
   it('is asked to come back when the server stops', async () => {
     const other = await startTestApi(database, { takesJobs: false });
     const socket = await RawSocket.enter(other, owner.key);

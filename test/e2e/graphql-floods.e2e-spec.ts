@@ -20,7 +20,10 @@ let colleague: TestMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const env = { STREAMS_PER_PRINCIPAL: String(streams), STREAMS_PER_JOB: String(streams) };
+  const env = {
+    STREAMS_PER_PRINCIPAL: String(streams),
+    STREAMS_PER_JOB: String(streams),
+  };
   api = await startTestApi(database, { takesJobs: false, env });
   ({ owner: member, member: colleague } = await api.people.workspaceOf('floods'));
 });

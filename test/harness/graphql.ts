@@ -94,14 +94,14 @@ export class RawSocket {
   }
 
   /** Opens and signs in. Comes back, as clients do, where the machine stood still for the 3 s in which one has to. */
-  static async enter(api: Pick<TestApi, 'url'>, key: string): Promise<RawSocket> {
+  static async enter(api: Pick<TestApi, 'url'>, key: string, params: object = {}): Promise<RawSocket> {
     const raw = await RawSocket.open(api);
-    raw.send({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } });
+    raw.send({ type: 'connection_init', payload: { authorization: `Bearer ${key}`, ...params } });
     const isIn = raw.until(({ type }) => type === 'connection_ack').then(() => true);
     if (await Promise.race([isIn.catch(() => false), raw.closed.then(() => false)])) return raw;
     const { code, reason } = await raw.closed;
     if (code !== 4408) throw new Error(`the socket was closed first: ${code} ${reason}`);
-    return RawSocket.enter(api, key);
+    return RawSocket.enter(api, key, params);
   }
 
   send(message: unknown): void {

@@ -77,6 +77,23 @@ export class Authenticator {
     return principal.kind === 'key' ? this.parts.keys.recheck(principal) : this.recheckUser(principal);
   }
 
+  /** The workspaces that a user is a member of; at most a second old, and fresh after an `access-changed` hint. */
+  async workspacesOf(userId: string): Promise<readonly string[]> {
+    const user = await this.parts.access.user(userId);
+    return (user?.memberships ?? []).map(({ workspaceId }) => workspaceId);
+  }
+
+  /**
+   * Whether an identity that has entered no workspace still counts: its key opens its own workspace, or its user has lost none of
+   * the workspaces `memberOf`. As old as the answer of `recheck`.
+   */
+  async recheckIdentity(identity: Identity, memberOf: readonly string[]): Promise<boolean> {
+    if (isPrincipal(identity)) return (await this.recheck(identity)) !== null;
+    if (identity.expiresAt !== null && identity.expiresAt <= this.parts.clock.now()) return false;
+    const current = new Set(await this.workspacesOf(identity.userId));
+    return memberOf.every((workspaceId) => current.has(workspaceId));
+  }
+
   private async enterByKey(token: string, workspaceId: string | undefined): Promise<KeyPrincipal> {
     const principal = await this.parts.keys.authenticate(token);
     if (workspaceId !== undefined && workspaceId.toLowerCase() !== principal.workspaceId) throw notFound('Workspace');
@@ -112,6 +129,10 @@ export class Authenticator {
   private hasEnded(principal: MemberPrincipal): boolean {
     return principal.expiresAt !== null && principal.expiresAt <= this.parts.clock.now();
   }
+}
+
+function isPrincipal(identity: Identity): identity is MemberPrincipal {
+  return 'kind' in identity;
 }
 
 /** The membership that is entered. Throws when there are several and none was asked for. */

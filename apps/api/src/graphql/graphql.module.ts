@@ -61,6 +61,7 @@ import { GraphqlHttpDoor } from './graphql-http.door.js';
 import { LoadersFactory } from './loaders.js';
 import { NodeResolver } from './node/node.resolver.js';
 import { GraphqlSocketDoor } from './sockets/graphql-socket.door.js';
+import { SocketAccess } from './sockets/socket-access.js';
 import { SocketProtocol } from './sockets/socket-protocol.js';
 import { SocketSeats } from './sockets/socket-seats.js';
 import { Viewers } from './sockets/viewers.js';
@@ -152,6 +153,7 @@ export const graphqlResolvers = [
     JobRetry,
     LoadersFactory,
     NotificationActivity,
+    SocketAccess,
     SocketProtocol,
     SocketSeats,
     ThreadPages,

@@ -9,7 +9,11 @@ import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#pl
 
 import { hostNamesOf, isKnownHost } from '../../auth/hosts.js';
 import { isAllowedOrigin } from '../../auth/origins.js';
+import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
+import { onePong } from './one-pong.js';
+import { PendingSockets } from './pending-sockets.js';
+import { SocketOutlet } from './socket-outlet.js';
 import { SocketProtocol } from './socket-protocol.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
 
@@ -17,8 +21,15 @@ const path = '/graphql';
 const maxPayload = 256 * 1024;
 /** A peer that has not answered a ping until the next one is dead. */
 const pingMs = 15_000;
-const closePatienceMs = 2_000;
+/** A peer that does not answer a close frame within this time is disconnected. */
+const closeTimeoutMs = 2_000;
 const maxJitterMs = 1_000;
+/** Messages under way on one connection, in bytes; nothing more is read until there are less. */
+const maxUnderWay = 1024 * 1024;
+/** Pieces that one message, and chunks that one frame, may arrive in: each costs memory of its own. */
+const maxPieces = 2_048;
+/** An option of ws that its types do not have. */
+const closing = { closeTimeout: closeTimeoutMs };
 
 /**
  * GraphQL over WebSocket (graphql-transport-ws) on the path of GraphQL over HTTP, mounted on the server by us. Frames are at
@@ -29,9 +40,14 @@ export class GraphqlSocketDoor {
   private readonly sockets = new WebSocketServer({
     noServer: true,
     maxPayload,
+    maxFragments: maxPieces,
+    maxBufferedChunks: maxPieces,
+    ...closing,
     perMessageDeflate: false,
+    autoPong: false,
     handleProtocols,
   });
+  private readonly pending: PendingSockets;
   private readonly silent = new WeakSet<WebSocket>();
   private pinging: Timer | undefined;
 
@@ -39,7 +55,15 @@ export class GraphqlSocketDoor {
     private readonly protocol: SocketProtocol,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: Config,
-  ) {}
+    private readonly slow: SlowViewers,
+  ) {
+    this.pending = new PendingSockets(config.values.SOCKETS_PENDING);
+  }
+
+  /** Connections without an accepted `connection_init`. */
+  get pendingSize(): number {
+    return this.pending.size;
+  }
 
   /** Connections that are open now. */
   get size(): number {
@@ -87,11 +111,11 @@ export class GraphqlSocketDoor {
         closeFor(socket, 'shutdown');
       });
     }
-    const impatience = setTimeout(() => {
+    const deadline = setTimeout(() => {
       for (const socket of clients) socket.terminate();
-    }, closePatienceMs);
+    }, closeTimeoutMs);
     await Promise.all(closed);
-    clearTimeout(impatience);
+    clearTimeout(deadline);
     this.sockets.close();
   }
 
@@ -99,9 +123,9 @@ export class GraphqlSocketDoor {
     // A reset before anybody listens would end the process.
     socket.on('error', () => socket.destroy());
     if (request.url?.split('?', 1)[0] !== path) {
-      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+      refuse(socket, '404 Not Found');
     } else if (!this.isAllowed(request)) {
-      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+      refuse(socket, '403 Forbidden');
     } else {
       this.sockets.handleUpgrade(request, socket, head, (accepted) =>
         this.sockets.emit('connection', accepted, request),
@@ -115,22 +139,29 @@ export class GraphqlSocketDoor {
   }
 
   private serve(graphql: ReturnType<typeof makeServer>, socket: WebSocket, request: IncomingMessage): void {
-    const session: SocketSession = { socket, request, id: newId() };
+    const { slowBytes: bytes, slowMs: ms } = this.slow.limits;
+    const limits = { bytes, ms, unsent: this.slow };
+    const outlet = new SocketOutlet(socket, request.socket, systemClock, limits);
+    const admit = () => {
+      this.pending.remove(socket);
+    };
+    const session: SocketSession = { socket, request, id: newId(), outlet, admit };
+    this.pending.add(socket, request.socket);
     // ws closes the connection by itself, with the code that fits (1009 for a frame that is too large).
     socket.on('error', (error) => {
       this.logger.debug({ err: error, connectionId: session.id }, 'a WebSocket failed');
     });
-    socket.on('pong', () => this.silent.delete(socket));
     const closed = graphql.opened(
       {
         protocol: socket.protocol,
-        send: (text) => send(socket, text),
+        send: (text) => outlet.send(text),
         close: (code, reason) => {
           socket.close(code, reason);
         },
         onMessage: (handle) => {
           this.listen(session, handle);
         },
+        onPing: onePong((payload) => outlet.send(JSON.stringify({ type: 'pong', payload }))),
       },
       session,
     );
@@ -141,16 +172,43 @@ export class GraphqlSocketDoor {
 
   private listen({ socket, id }: SocketSession, handle: (text: string) => Promise<void>): void {
     const budget = new FrameBudget(systemClock.monotonic(), this.config.values.STREAMS_PER_PRINCIPAL);
+    /** Counts a frame of any kind; false: it is one too many, and the connection ends. */
+    const isWithinBudget = () => {
+      if (socket.readyState !== socket.OPEN) return false;
+      if (budget.take(systemClock.monotonic())) return true;
+      socket.close(closeCodes.tooMany, 'Too many messages');
+      return false;
+    };
+    let underWay = 0;
     socket.on('message', (data: Buffer) => {
-      if (socket.readyState !== socket.OPEN) return;
-      if (!budget.take(systemClock.monotonic())) {
-        socket.close(closeCodes.tooMany, 'Too many messages');
-        return;
-      }
-      handle(data.toString()).catch((error: unknown) => {
-        this.logger.error({ err: error, connectionId: id }, 'handling a WebSocket message failed');
-        socket.close(1011, 'Internal error');
-      });
+      if (!isWithinBudget()) return;
+      underWay += data.length;
+      if (underWay > maxUnderWay) socket.pause();
+      handle(data.toString())
+        .catch((error: unknown) => {
+          this.logger.error({ err: error, connectionId: id }, 'handling a WebSocket message failed');
+          socket.close(1011, 'Internal error');
+        })
+        .finally(() => {
+          underWay -= data.length;
+          if (underWay <= maxUnderWay && socket.isPaused) socket.resume();
+        });
+    });
+    // RFC 6455, section 5.5.3: a pong may answer the latest of several pings.
+    const pong = onePong(
+      (data: Buffer) =>
+        new Promise<void>((sent) => {
+          socket.pong(data, false, () => {
+            sent();
+          });
+        }),
+    );
+    socket.on('ping', (data: Buffer) => {
+      if (isWithinBudget()) void pong(data);
+    });
+    socket.on('pong', () => {
+      this.silent.delete(socket);
+      isWithinBudget();
     });
   }
 
@@ -162,13 +220,8 @@ export class GraphqlSocketDoor {
   }
 }
 
-/** Resolves when the text is on its way; a socket that is gone takes it to nowhere. */
-function send(socket: WebSocket, text: string): Promise<void> {
-  return new Promise((resolve) => {
-    if (socket.readyState === socket.OPEN)
-      socket.send(text, () => {
-        resolve();
-      });
-    else resolve();
-  });
+/** Answers an upgrade that is refused, and closes without waiting for the peer. */
+function refuse(socket: Duplex, status: string): void {
+  socket.once('finish', () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }

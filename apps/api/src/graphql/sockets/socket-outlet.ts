@@ -15,9 +15,15 @@ export interface SlowLimits {
   readonly unsent: Pick<SlowViewers, 'enter'>;
 }
 
-/** Writes text to a socket and knows when the other side has taken it. */
+/** So many times the limit of a slow viewer may be unsent on one connection, results that wait included; beyond it is ended. */
+const mostUnsent = 16;
+
+/** Everything that one connection sends, and how much of it the other side has not taken. */
 export class SocketOutlet {
   private isGathering = false;
+  private draining: Promise<void> | undefined;
+  /** Characters of results that wait until the viewer has taken what was sent before. */
+  private waiting = 0;
 
   /** `stream` is what `socket` writes to. */
   constructor(
@@ -31,10 +37,32 @@ export class SocketOutlet {
     return this.socket.readyState === this.socket.OPEN;
   }
 
+  /** Sends one event of a subscription, which asks `drained` before each. */
   write(text: string): void {
     if (!this.isOpen) return;
     this.gather();
     this.socket.send(text, ignore);
+  }
+
+  /**
+   * Sends a result, an error or a pong, once less than the limit is unsent; resolves when it has left. Many results at once for a viewer that
+   * does not read end the connection, as does a viewer that is too slow. Never rejects.
+   */
+  async send(text: string): Promise<void> {
+    const unsent = this.socket.bufferedAmount + this.waiting;
+    if (unsent > 0 && unsent + text.length > this.limits.bytes * mostUnsent) this.socket.terminate();
+    const draining = this.drained();
+    if (draining !== undefined) {
+      this.waiting += text.length;
+      await draining.catch(ignore);
+      this.waiting -= text.length;
+    }
+    if (!this.isOpen) return;
+    await new Promise<void>((resolve) => {
+      this.socket.send(text, () => {
+        resolve();
+      });
+    });
   }
 
   /** The frames of one turn leave in one system call, which costs more than all else about a frame. */
@@ -53,7 +81,12 @@ export class SocketOutlet {
    * drain in time is cut off: it can come back with its cursor.
    */
   drained(): Promise<void> | undefined {
-    return this.socket.bufferedAmount <= this.limits.bytes ? undefined : this.waitForDrain();
+    if (this.draining === undefined && this.socket.bufferedAmount > this.limits.bytes) {
+      this.draining = this.waitForDrain().finally(() => {
+        this.draining = undefined;
+      });
+    }
+    return this.draining;
   }
 
   private waitForDrain(): Promise<void> {

@@ -3,15 +3,14 @@ import {
   createSourceEventStream,
   type ExecutionArgs,
   type ExecutionResult,
-  type GraphQLError,
+  GraphQLError,
   OperationTypeNode,
 } from 'graphql';
 import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
 
-import { AppError, LOGGER, type Logger, newId, systemClock } from '#platform';
+import { AppError, LOGGER, type Logger, newId } from '#platform';
 
 import { rateLimited } from '../../errors/http.errors.js';
-import { SlowViewers } from '../../streams/slow-viewers.js';
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
@@ -19,7 +18,7 @@ import type { GraphqlContext } from '../graphql-context.js';
 import { toPublicError, toRequestError } from '../to-public-error.js';
 import { connectionCredentials } from './connection-credentials.js';
 import { encoderOf, type EventEncoder } from './event-encoder.js';
-import { SocketOutlet } from './socket-outlet.js';
+import { SocketAccess } from './socket-access.js';
 import { SocketSeats } from './socket-seats.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
 import { SubscriptionRun } from './subscription-run.js';
@@ -42,6 +41,8 @@ interface GraphqlResult {
 /** Operations under way on one connection; more end it. */
 const maxOperations = 100;
 const retryAfterSeconds = 5;
+/** Every message of an operation repeats its id. */
+const maxIdLength = 128;
 
 /**
  * What graphql-ws asks us: who may connect, what may run, and how it is answered. The same preparation as over HTTP;
@@ -55,7 +56,7 @@ export class SocketProtocol {
     private readonly contexts: ContextFactory,
     private readonly executor: GraphqlExecutor,
     private readonly seats: SocketSeats,
-    private readonly slow: SlowViewers,
+    private readonly access: SocketAccess,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -67,7 +68,7 @@ export class SocketProtocol {
       onClose: ({ extra }) => {
         extra.leave?.();
       },
-      onSubscribe: (context, _, payload) => this.prepare(context, payload),
+      onSubscribe: (context, id, payload) => (id.length > maxIdLength ? [longId()] : this.prepare(context, payload)),
       execute: (args) => this.execute(args),
       subscribe: (args) => this.subscribe(args),
       onOperation: (...[context, id, , args, result]) => this.operate(context, { id, args, result }),
@@ -79,8 +80,14 @@ export class SocketProtocol {
   private async connect({ extra, connectionParams }: SocketContext): Promise<boolean> {
     try {
       const who = await this.contexts.enter(connectionCredentials(connectionParams ?? {}, extra.request));
-      extra.leave = this.seats.take(who.identity.id);
+      const release = this.seats.take(who.identity.id);
       extra.who = who;
+      const stop = this.access.watch(extra, closeFor.bind(undefined, extra.socket));
+      extra.leave = () => {
+        stop();
+        release();
+      };
+      extra.admit();
       // One that has closed meanwhile will not close again.
       if (extra.socket.readyState === extra.socket.CLOSED) extra.leave();
       return true;
@@ -146,9 +153,7 @@ export class SocketProtocol {
       running?.context.end();
       return undefined;
     }
-    const { slowBytes: bytes, slowMs: ms } = this.slow.limits;
-    const limits = { bytes, ms, unsent: this.slow };
-    const socket = new SocketOutlet(extra.socket, extra.request.socket, systemClock, limits);
+    const { outlet } = extra;
     const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
     // Our subscription resolvers give batches of events, see `PlainData`.
     const source = result as unknown as AsyncIterable<readonly object[]>;
@@ -158,9 +163,9 @@ export class SocketProtocol {
       source,
       outlet: {
         next: (text) => {
-          socket.write(`${before}${text}}`);
+          outlet.write(`${before}${text}}`);
         },
-        drained: () => socket.drained(),
+        drained: () => outlet.drained(),
         toText: (executed) => JSON.stringify(this.toPublic(requestId, executed)),
       },
     });
@@ -178,4 +183,8 @@ export class SocketProtocol {
   private publicErrors(requestId: string, errors: readonly GraphQLError[]) {
     return errors.map((error) => toPublicError(error, { requestId, logger: this.logger }));
   }
+}
+
+function longId(): GraphQLError {
+  return new GraphQLError(`The id of an operation has at most ${maxIdLength} characters`);
 }

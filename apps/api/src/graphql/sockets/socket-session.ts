@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 
 import type { CloseReason } from '../../streams/open-streams.js';
 import type { Entrance } from '../context-factory.js';
+import type { SocketOutlet } from './socket-outlet.js';
 
 /** Close codes (graphql-transport-ws, and ours in its style). */
 export const closeCodes = {
@@ -18,9 +19,12 @@ export interface SocketSession {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
   readonly id: string;
+  readonly outlet: SocketOutlet;
+  /** To be called once `connection_init` has been accepted. */
+  readonly admit: () => void;
   /** Set once `connection_init` has been accepted. */
   who?: Entrance;
-  /** Gives the connection's place among those of its principal back. */
+  /** Frees the connection's slot among those of its principal, and the watch of its credentials. */
   leave?: () => void;
 }
 

@@ -1,5 +1,6 @@
 import { execute, type ExecutionResult } from 'graphql';
 
+import type { CloseReason } from '../../streams/open-streams.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
 import type { GraphqlContext } from '../graphql-context.js';
 import type { EventEncoder } from './event-encoder.js';
@@ -66,12 +67,14 @@ export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
     try {
       for await (const batch of source) {
         const asked = context.lostAccess();
-        const lost = asked instanceof Promise ? await asked : asked;
-        if (lost !== null) {
-          context.close(lost);
-          return;
-        }
+        if (this.isLost(asked instanceof Promise ? await asked : asked)) return;
         for (const event of batch) {
+          // Other operations of the connection send too, so each event asks; after a wait, the right to read is asked again.
+          const draining = outlet.drained();
+          if (draining !== undefined) {
+            await draining;
+            if (this.isLost(await context.lostAccess())) return;
+          }
           if (context.signal.aborted) return;
           // Awaiting a text that is there already would cost a turn of the loop for each event.
           const text = this.encode(event);
@@ -83,6 +86,11 @@ export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
     } finally {
       context.end();
     }
+  }
+
+  private isLost(lost: CloseReason | null): boolean {
+    if (lost !== null) this.init.context.close(lost);
+    return lost !== null;
   }
 
   private encode(event: object): string | Promise<string> {

@@ -1,0 +1,46 @@
+import type { Duplex } from 'node:stream';
+
+import type { WebSocket } from 'ws';
+
+/** Bytes that a connection may send before its `connection_init` is accepted: a long token fits several times. */
+const maxBytes = 32 * 1024;
+
+/**
+ * The connections without an accepted `connection_init`, which anyone can open. There are at most `most`: a further one ends the oldest,
+ * because clients send `connection_init` at once, and those that wait to be ended pile up at the old end.
+ */
+export class PendingSockets {
+  private readonly pending = new Map<WebSocket, () => void>();
+
+  constructor(private readonly most: number) {}
+
+  get size(): number {
+    return this.pending.size;
+  }
+
+  /** `stream` is what `socket` reads from. */
+  add(socket: WebSocket, stream: Duplex): void {
+    let bytes = 0;
+    const count = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) socket.terminate();
+    };
+    stream.on('data', count);
+    this.pending.set(socket, () => stream.off('data', count));
+    socket.once('close', () => {
+      this.remove(socket);
+    });
+    const [oldest] = this.pending.keys();
+    if (this.pending.size > this.most && oldest !== undefined) {
+      this.remove(oldest);
+      // A close frame would leave it to the peer when the connection ends.
+      oldest.terminate();
+    }
+  }
+
+  /** The connection's `connection_init` is accepted, or the connection has ended. */
+  remove(socket: WebSocket): void {
+    this.pending.get(socket)?.();
+    this.pending.delete(socket);
+  }
+}

@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import { BUS, type Bus, systemClock, type Timer } from '#platform';
+
+import type { CloseReason } from '../../streams/open-streams.js';
+import { ContextFactory, type Entrance } from '../context-factory.js';
+
+/** A lost hint costs no more than this. */
+const recheckMs = 60_000;
+
+/** Follows the credentials of a connection for as long as it is open. */
+export interface WatchedConnection {
+  /** Who is connected; brought up to date by the watch. */
+  who?: Entrance;
+}
+
+/**
+ * Ends connections whose credentials no longer count, whether they run something or not: a revoked key, a removed member, an
+ * expired token. This includes connections that entered no workspace because they named a wrong one.
+ */
+@Injectable()
+export class SocketAccess {
+  constructor(
+    private readonly contexts: ContextFactory,
+    @Inject(BUS) private readonly bus: Bus,
+  ) {}
+
+  /** Calls `onLost` once when the credentials of `connection.who` end. Gives the way to stop, which may be called again. */
+  watch(connection: WatchedConnection, onLost: (reason: CloseReason) => void): () => void {
+    let timer: Timer | undefined;
+    let stopped = false;
+    const stop = () => {
+      stopped = true;
+      timer?.cancel();
+      for (const leave of leaves) leave();
+    };
+    const recheck = () => {
+      this.refresh(connection).then(
+        (lost) => {
+          if (stopped || lost === null) return;
+          stop();
+          onLost(lost);
+        },
+        () => undefined, // the database does not answer: each operation asks again, and so does the timer
+      );
+    };
+    const schedule = () => {
+      const expiresAt = connection.who?.identity.expiresAt ?? null;
+      const leftMs = expiresAt === null ? recheckMs : Math.max(expiresAt - systemClock.now(), 0);
+      timer = systemClock.after(Math.min(leftMs, recheckMs), () => {
+        recheck();
+        if (!stopped) schedule();
+      });
+    };
+    const leaves = [
+      this.bus.subscribe('access-changed', ({ workspaceId }) => {
+        const own = connection.who?.identity.workspaceId ?? null;
+        if (own === null || own === workspaceId) recheck();
+      }),
+      this.bus.onGap(recheck),
+    ];
+    schedule();
+    return stop;
+  }
+
+  private async refresh(connection: WatchedConnection): Promise<CloseReason | null> {
+    if (connection.who === undefined) return null;
+    const { expiresAt } = connection.who.identity;
+    const fresh = await this.contexts.refresh(connection.who);
+    if (fresh === null) return expiresAt !== null && expiresAt <= systemClock.now() ? 'token_expired' : 'unauthorized';
+    connection.who = fresh;
+    return null;
+  }
+}
