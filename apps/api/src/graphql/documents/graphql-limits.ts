@@ -15,10 +15,10 @@ export const graphqlLimits = {
   directives: 30,
   /** One for each field, times the page size of the lists around it. */
   cost: 10_000,
-  /** Introspection reads no database: so many of its entries cost as much as one field. */
-  introspectionEntriesPerCost: 75,
+  /** What the introspection of the whole schema costs; any other costs in proportion. */
+  introspectionCost: 7_500,
   /** Values in the variables of a request, those within a JSON value not counted. */
-  variableValues: 50_000,
+  variableValues: 20_000,
   /** Entries of a page, and of `nodes(ids)`. */
   pageSize: 100,
   defaultPageSize: 20,

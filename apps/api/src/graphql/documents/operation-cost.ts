@@ -1,4 +1,12 @@
-import { GraphQLError, type GraphQLSchema, isIntrospectionType, type OperationDefinitionNode } from 'graphql';
+import {
+  getIntrospectionQuery,
+  GraphQLError,
+  type GraphQLSchema,
+  type IntrospectionOptions,
+  isIntrospectionType,
+  type OperationDefinitionNode,
+  parse,
+} from 'graphql';
 import {
   type ComplexityEstimator,
   fieldExtensionsEstimator,
@@ -19,6 +27,16 @@ const introspectionLists: Readonly<Record<string, number>> = {
   possibleTypes: 6,
   interfaces: 2,
   directives: 8,
+};
+
+/** The largest introspection that tools send. */
+const everything: IntrospectionOptions = {
+  descriptions: true,
+  specifiedByUrl: true,
+  directiveIsRepeatable: true,
+  schemaDescription: true,
+  inputValueDeprecation: true,
+  oneOf: true,
 };
 
 /** An operation of a valid document, with the variables of one request, which `coerceVariables` has accepted. */
@@ -44,11 +62,7 @@ function costOf(valid: ValidDocument, { schema, operation, variables }: CostQues
     getComplexity({
       schema,
       query: valid.document,
-      estimators: [
-        introspectionEstimator(schema),
-        fieldExtensionsEstimator(),
-        simpleEstimator({ defaultComplexity: 1 }),
-      ],
+      estimators: estimators(schema),
       variables: { ...variables },
       ...(operationName === undefined ? {} : { operationName }),
     });
@@ -60,15 +74,31 @@ function costOf(valid: ValidDocument, { schema, operation, variables }: CostQues
   return known;
 }
 
-function introspectionEstimator(schema: GraphQLSchema): ComplexityEstimator {
+/** Counts the entries of an introspection; those of a root field, in proportion to the introspection of the whole schema. */
+function introspectionEstimator(schema: GraphQLSchema, entriesPerCost: number): ComplexityEstimator {
   return ({ type, field, childComplexity }) => {
-    if (field.name === '__schema' || field.name === '__type')
-      return 1 + Math.ceil(childComplexity / graphqlLimits.introspectionEntriesPerCost);
+    if (field.name === '__schema' || field.name === '__type') return 1 + Math.ceil(childComplexity / entriesPerCost);
     if (!isIntrospectionType(type)) return undefined;
     const isTypes = type.name === '__Schema' && field.name === 'types';
     const entries = isTypes ? Object.keys(schema.getTypeMap()).length : (introspectionLists[field.name] ?? 1);
     return 1 + entries * childComplexity;
   };
+}
+
+const estimatorsOf = new WeakMap<GraphQLSchema, ComplexityEstimator[]>();
+
+function estimators(schema: GraphQLSchema): ComplexityEstimator[] {
+  const known = estimatorsOf.get(schema);
+  if (known !== undefined) return known;
+  const others = [fieldExtensionsEstimator(), simpleEstimator({ defaultComplexity: 1 })];
+  const whole = getComplexity({
+    schema,
+    query: parse(getIntrospectionQuery(everything)),
+    estimators: [introspectionEstimator(schema, 1), ...others],
+  });
+  const made = [introspectionEstimator(schema, Math.max(1, whole / graphqlLimits.introspectionCost)), ...others];
+  estimatorsOf.set(schema, made);
+  return made;
 }
 
 function tooExpensive(cost: number): GraphQLError {
