@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { accessSettings } from './access-settings.js';
+import { connectionSettings } from './connection-settings.js';
 import { modelPrices } from './model-prices.js';
 import { modelRequestSettings } from './model-request-settings.js';
 import { choice, flag, httpUrl, httpUrlOr, ms, secret, text, textOr, whole } from './setting-kinds.js';
@@ -191,14 +192,7 @@ export const settings = z.object({
         'What becomes of a run with strict tool calls that needs a person: it waits, or is cancelled.',
       ),
     ),
-  SOCKETS_PENDING: whole(
-    [500, 1, 100_000],
-    'WebSockets of a process without an accepted connection_init; a further one ends the oldest.',
-  ),
-  GRAPHQL_INTROSPECTION: flag(true, 'Signed-in callers may ask GraphQL for its schema (`__schema`, `__type`).'),
-  SLOW_VIEWER_BYTES: whole([262_144, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),
-  SLOW_VIEWERS_BYTES: whole([2 ** 26, 2 ** 20, 2 ** 34], 'The same of all; over it the slowest is disconnected.'),
-  SLOW_VIEWER_MS: ms([30_000], 'How long it is waited for before it is disconnected.'),
+  ...connectionSettings,
 
   CRASH_POINT: z
     .string()
