@@ -59,9 +59,12 @@ export class GraphqlHttpDoor implements OnModuleInit {
         throw new GraphQLError('Subscriptions are served over WebSocket');
       const context = this.contexts.make(who, { requestId: requestIdOf(response), close: nothingToClose });
       const { data, errors } = await this.executor.run(prepared, context);
-      if (data === undefined) this.refuse(response, errors ?? [], isModern(request) ? 400 : 200);
-      else
-        send(response, 200, { ...(errors === undefined ? {} : { errors: this.publicOnes(response, errors) }), data });
+      if (data === undefined) {
+        this.refuse(response, errors ?? [], isModern(request) ? 400 : 200);
+        return;
+      }
+      const body = { ...(errors === undefined ? {} : { errors: this.publicOnes(response, errors) }), data };
+      send(response, 200, this.executor.textOf(who.identity.userId, body));
     } catch (error) {
       const refused = toRequestError(error);
       this.refuse(response, [refused], statusOf(refused));
@@ -69,7 +72,7 @@ export class GraphqlHttpDoor implements OnModuleInit {
   }
 
   private refuse(response: Response, errors: readonly GraphQLError[], status: number): void {
-    send(response, status, { errors: this.publicOnes(response, errors) });
+    send(response, status, JSON.stringify({ errors: this.publicOnes(response, errors) }));
   }
 
   private publicOnes(response: Response, errors: readonly GraphQLError[]) {
@@ -98,8 +101,7 @@ function isModern(request: Request): boolean {
   return request.headers.accept?.includes(modern) === true;
 }
 
-function send(response: Response, status: number, body: object): void {
-  const text = JSON.stringify(body);
+function send(response: Response, status: number, text: string): void {
   const type = response.req.headers.accept?.includes(modern) === true ? modern : 'application/json';
   response.statusCode = status;
   response.setHeader('Content-Type', `${type}; charset=utf-8`);

@@ -52,4 +52,8 @@ export class GraphqlExecutor {
   async within<T>(userId: string, work: () => T | Promise<T>): Promise<T> {
     return this.budget.run(userId, work);
   }
+  /** The text of a response. The user's next requests wait for the time that this takes; the response itself never does. */
+  textOf(userId: string, response: object): string {
+    return this.budget.charge(userId, () => JSON.stringify(response));
+  }
 }

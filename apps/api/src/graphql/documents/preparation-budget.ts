@@ -20,7 +20,7 @@ interface Account {
 }
 
 /**
- * Shares the time in which this process can do nothing else: reading documents, their cost, introspection, compilation. All of them are
+ * Shares the time in which this process can do nothing else: documents, their cost, introspection, compilation, texts of results. All of them are
  * bounded, but a user may send many at once. Within the burst work starts immediately; beyond it, it waits until the
  * user has time again, and the requests of others run in between.
  */
@@ -44,6 +44,11 @@ export class PreparationBudget {
       });
       if (account.waiting.length === 1) this.schedule(account);
     });
+  }
+
+  /** Runs `work` at once, whatever time the user has left: for the response to what has run already. */
+  charge<T>(userId: string, work: () => T): T {
+    return this.measure(this.accountOf(userId), work);
   }
 
   private measure<T>(account: Account, work: () => T): T {

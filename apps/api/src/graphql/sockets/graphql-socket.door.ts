@@ -13,6 +13,7 @@ import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
 import { onePong } from './one-pong.js';
 import { PendingSockets } from './pending-sockets.js';
+import { ResultSlots } from './result-slots.js';
 import { SocketOutlet } from './socket-outlet.js';
 import { SocketProtocol } from './socket-protocol.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
@@ -145,7 +146,7 @@ export class GraphqlSocketDoor {
     const admit = () => {
       this.pending.remove(socket);
     };
-    const session: SocketSession = { socket, request, id: newId(), outlet, admit };
+    const session: SocketSession = { socket, request, id: newId(), outlet, slots: new ResultSlots(), admit };
     this.pending.add(socket, request.socket);
     // ws closes the connection by itself, with the code that fits (1009 for a frame that is too large).
     socket.on('error', (error) => {

@@ -26,6 +26,9 @@ import { SubscriptionRun } from './subscription-run.js';
 type SocketContext = Context<Record<string, unknown>, SocketSession>;
 
 interface Running {
+  /** The connection, and the id that the client gave the operation. */
+  readonly connection: SocketContext;
+  readonly id: string;
   readonly prepared: PreparedOperation;
   readonly context: GraphqlContext;
   /** Null: not a subscription, or one whose events only GraphQL's own execution can write. */
@@ -68,11 +71,13 @@ export class SocketProtocol {
       onClose: ({ extra }) => {
         extra.leave?.();
       },
-      onSubscribe: (context, id, payload) => (id.length > maxIdLength ? [longId()] : this.prepare(context, payload)),
-      execute: (args) => this.execute(args),
+      onSubscribe: (context, id, payload) =>
+        id.length > maxIdLength ? [longId()] : this.prepare(context, { id, payload }),
+      execute: (args) => this.respond(args),
       subscribe: (args) => this.subscribe(args),
-      onOperation: (...[context, id, , args, result]) => this.operate(context, { id, args, result }),
-      onNext: (...[, , , args, result]) => this.toPublic(this.requestIdOf(args), result),
+      onOperation: (...[, , , args, result]) => this.operate(args, result),
+      // Only subscriptions that fail at their start give a result to graphql-ws.
+      onNext: (...[, , , args, result]) => this.toPublic(this.runningOf(args).context.requestId, result),
       onError: (...[, , , errors]) => this.publicErrors(newId(), errors),
     };
   }
@@ -102,9 +107,10 @@ export class SocketProtocol {
   }
 
   private async prepare(
-    { extra, subscriptions }: SocketContext,
-    payload: SubscribePayload,
+    connection: SocketContext,
+    { id, payload }: { readonly id: string; readonly payload: SubscribePayload },
   ): Promise<ExecutionArgs | readonly GraphQLError[]> {
+    const { extra, subscriptions } = connection;
     const who = extra.who === undefined ? null : await this.contexts.refresh(extra.who);
     if (who === null) {
       closeFor(extra.socket, 'unauthorized');
@@ -124,19 +130,34 @@ export class SocketProtocol {
       const close = closeFor.bind(undefined, extra.socket);
       const context = this.contexts.make(who, { requestId: newId(), close });
       const args = argsOf(prepared, context);
-      this.running.set(args, { prepared, context, encoder });
+      this.running.set(args, { connection, id, prepared, context, encoder });
       return args;
     } catch (error) {
       return [toRequestError(error)];
     }
   }
 
-  private async execute(args: ExecutionArgs): Promise<ExecutionResult> {
-    const running = this.running.get(args);
-    if (running === undefined) throw new Error('only operations that were prepared are executed');
-    return this.executor
-      .runArgs(running.prepared, args)
-      .catch((error: unknown) => ({ errors: [toRequestError(error)] }));
+  /**
+   * Runs a query or a mutation and sends its result. To graphql-ws this is an iterator without values. The operation starts when the
+   * connection has a slot, its client has read what was sent before, and the user has time left: results that no client reads take
+   * no more memory, and results that are read take no more time than the user has.
+   */
+  private async *respond(args: ExecutionArgs): AsyncGenerator<never, void, undefined> {
+    const { connection, id, prepared, context } = this.runningOf(args);
+    const { outlet, slots } = connection.extra;
+    const { userId } = context.identity;
+    await slots.acquire();
+    try {
+      await this.executor.within(userId, () => undefined);
+      await outlet.drained();
+      const result = await this.executor.runArgs(prepared, args);
+      if (!(id in connection.subscriptions)) return;
+      const payload = this.toPublic(context.requestId, result);
+      await outlet.send(this.executor.textOf(userId, { id, type: 'next', payload }));
+    } finally {
+      slots.release();
+      context.end();
+    }
   }
 
   /** The source of events; `operate` wraps it before anything is read from it. */
@@ -144,35 +165,33 @@ export class SocketProtocol {
     return (await createSourceEventStream(args)) as AsyncIterable<ExecutionResult> | ExecutionResult;
   }
 
-  private operate(
-    { extra }: SocketContext,
-    { id, args, result }: { readonly id: string; readonly args: ExecutionArgs; readonly result: OperationResult },
-  ): OperationResult | undefined {
-    const running = this.running.get(args);
-    if (running === undefined || !(Symbol.asyncIterator in result)) {
-      running?.context.end();
+  private operate(args: ExecutionArgs, result: OperationResult): OperationResult | undefined {
+    const { connection, id, prepared, context, encoder } = this.runningOf(args);
+    if (prepared.operation.operation !== OperationTypeNode.SUBSCRIPTION) return undefined;
+    if (!(Symbol.asyncIterator in result)) {
+      context.end();
       return undefined;
     }
-    const { outlet } = extra;
+    const { outlet } = connection.extra;
     const before = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
     // Our subscription resolvers give batches of events, see `PlainData`.
     const source = result as unknown as AsyncIterable<readonly object[]>;
-    const requestId = running.context.requestId;
     return new SubscriptionRun({
-      ...running,
-      source,
+      ...{ prepared, context, encoder, source },
       outlet: {
         next: (text) => {
           outlet.write(`${before}${text}}`);
         },
         drained: () => outlet.drained(),
-        toText: (executed) => JSON.stringify(this.toPublic(requestId, executed)),
+        toText: (executed) => JSON.stringify(this.toPublic(context.requestId, executed)),
       },
     });
   }
 
-  private requestIdOf(args: ExecutionArgs): string {
-    return this.running.get(args)?.context.requestId ?? newId();
+  private runningOf(args: ExecutionArgs): Running {
+    const running = this.running.get(args);
+    if (running === undefined) throw new Error('only operations that were prepared are run');
+    return running;
   }
 
   private toPublic(requestId: string, { data, errors }: GraphqlResult) {

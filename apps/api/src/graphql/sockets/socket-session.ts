@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 
 import type { CloseReason } from '../../streams/open-streams.js';
 import type { Entrance } from '../context-factory.js';
+import type { ResultSlots } from './result-slots.js';
 import type { SocketOutlet } from './socket-outlet.js';
 
 /** Close codes (graphql-transport-ws, and ours in its style). */
@@ -20,6 +21,7 @@ export interface SocketSession {
   readonly request: IncomingMessage;
   readonly id: string;
   readonly outlet: SocketOutlet;
+  readonly slots: ResultSlots;
   /** To be called once `connection_init` has been accepted. */
   readonly admit: () => void;
   /** Set once `connection_init` has been accepted. */
