@@ -16,7 +16,12 @@ let member: TestMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const env = { SOCKETS_PENDING: String(pending), SLOW_VIEWER_BYTES: '65536', STREAMS_PER_PRINCIPAL: '25' };
+  const env = {
+    SOCKETS_PENDING: String(pending),
+    SLOW_VIEWER_BYTES: '65536',
+    SLOW_VIEWER_MS: '300',
+    STREAMS_PER_PRINCIPAL: '25',
+  };
   api = await startTestApi(database, { takesJobs: false, env });
   ({ member } = await api.people.workspaceOf('sockets'));
 });

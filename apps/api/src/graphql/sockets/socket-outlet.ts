@@ -15,8 +15,8 @@ export interface SlowLimits {
   readonly unsent: Pick<SlowViewers, 'enter'>;
 }
 
-/** So many times the limit of a slow viewer may be unsent on one connection, results that wait included; beyond it is ended. */
-const mostUnsent = 16;
+/** So many times the limit of a slow viewer may be unsent on one connection, results that wait included; beyond that it is ended. */
+const mostUnsent = 64;
 
 /** Everything that one connection sends, and how much of it the other side has not taken. */
 export class SocketOutlet {
