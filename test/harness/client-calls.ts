@@ -16,6 +16,7 @@ import {
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { claimOne } from './claim-one.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
 import { writeOf } from './jobs.js';
 
@@ -144,9 +145,7 @@ async function layOut(
   const { workspaceId } = principal;
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, jobId));
-  const {
-    claimed: [job],
-  } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
+  const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
   if (job === undefined) throw new Error('the job is not to be had');
   const { count = 1, effect = 'once' } = wishes;
   const calls = Array.from({ length: count }, (_, i) => ({ ...call, ordinal: i + 1, callId: `call_${i + 1}`, effect }));

@@ -24,10 +24,15 @@ export interface TestIdentities {
 }
 
 /** Another process over the same database is another call with the same `database`. */
-export function openTestIdentities(database: TestDatabase, bus = new HintBus()): TestIdentities {
+/** `env` replaces settings by the names of their variables. */
+export function openTestIdentities(
+  database: TestDatabase,
+  bus = new HintBus(),
+  env: Readonly<Record<string, string>> = {},
+): TestIdentities {
   const clock = new ManualClock();
   const auth = openAuth({
-    config: Config.from({ JWT_SECRET, JWT_ISSUER }),
+    config: Config.from({ JWT_SECRET, JWT_ISSUER, ...env }),
     postgres: database.postgres,
     prisma: database.prisma,
     bus,

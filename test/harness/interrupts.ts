@@ -7,6 +7,7 @@ import { newCallRow } from '#tools';
 
 import { EventLogRepository } from '../../libs/jobs/src/events/event-log.repository.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import { claimOne } from './claim-one.js';
 import { writeOf } from './jobs.js';
 
 /** A job that holds no worker, with one call that its round asked for; laid out by hand. */
@@ -29,9 +30,7 @@ export async function layOutWaitingJob(
   const { workspaceId, userId: createdBy } = principal;
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, { jobId, threadRef }));
-  const {
-    claimed: [job],
-  } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'a worker');
+  const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
   if (job?.threadId == null) throw new Error('the job is not to be had');
   const [written] = await app.get(EventLogRepository).commit([writeOf(job, 1, { rows: [newCallRow(job, 1, call)] })]);
   if (written instanceof Error) throw written;

@@ -17,6 +17,7 @@ import { type JobWrite, noCounts } from '../../libs/jobs/src/events/commit-state
 import { Presence } from '../../libs/jobs/src/presence/presence.js';
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';
+import { claimOne } from './claim-one.js';
 import type { TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';
 
@@ -79,11 +80,9 @@ export async function openTestJobs(
     request,
     start: (count) => Promise.all(Array.from({ length: count }, () => app.get(JobStarter).start(request()))),
     claim: async (jobId, owner = 'a worker') => {
-      for (;;) {
-        const { claimed, deferred } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], owner);
-        if (claimed[0] !== undefined) return claimed[0];
-        if (deferred.length === 0) throw new Error(`job ${jobId} is not to be had`);
-      }
+      const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, owner);
+      if (job === undefined) throw new Error(`job ${jobId} is not to be had`);
+      return job;
     },
     expire: async (jobId) => {
       await rows(`UPDATE job SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`, [jobId]);

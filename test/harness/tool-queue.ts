@@ -20,6 +20,7 @@ import { EventLogRepository } from '../../libs/jobs/src/events/event-log.reposit
 import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';
 import type { ToolProgressMessage, ToolResponse } from '../../libs/tools/src/tool-queue/queue-message.js';
+import { claimOne } from './claim-one.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';
 import { eventually } from './eventually.js';
@@ -207,9 +208,7 @@ export async function sendCalls(
   names: readonly string[],
 ): Promise<readonly SentCall[]> {
   const { jobId } = await app.get(JobStarter).start(requestOf(workspaceId));
-  const {
-    claimed: [job],
-  } = await app.get(LeaseRepository).claim([{ workspaceId, jobId }], 'the test');
+  const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'the test');
   if (job === undefined) throw new Error('the job is not to be had');
   const calls = names.map((name, i) => ({
     id: newId(),
