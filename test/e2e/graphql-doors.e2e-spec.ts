@@ -30,7 +30,7 @@ let canaries: readonly string[];
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '500', ...unlimited };
+  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '500', SOCKETS_PER_USER: '500', ...unlimited };
   api = await startTestApi(database, { env });
   schema = api.api.app.get(GraphQLSchemaHost, { strict: false }).schema;
   ours = await api.people.workspaceOf('ours');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { MemberPrincipal } from '#auth';
 
 import { GraphqlSocketDoor } from '../../apps/api/src/graphql/sockets/graphql-socket.door.js';
-import { SocketSeats } from '../../apps/api/src/graphql/sockets/socket-seats.js';
+import { UserSockets } from '../../apps/api/src/graphql/sockets/user-sockets.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -23,6 +23,7 @@ beforeAll(async () => {
   const env = {
     STREAMS_PER_PRINCIPAL: String(streams),
     STREAMS_PER_JOB: String(streams),
+    SOCKETS_PER_USER: String(streams),
   };
   api = await startTestApi(database, { takesJobs: false, env });
   ({ owner: member, member: colleague } = await api.people.workspaceOf('floods'));
@@ -34,7 +35,7 @@ afterAll(async () => {
 });
 
 const door = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
-const seats = () => api.api.app.get(SocketSeats, { strict: false });
+const seats = () => api.api.app.get(UserSockets, { strict: false });
 
 /** Closes and waits until the server has seen it. */
 async function leave(...sockets: readonly RawSocket[]): Promise<void> {

@@ -17,7 +17,12 @@ let owner: TestMember;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  const env = { SLOW_VIEWER_BYTES: '65536', SLOW_VIEWER_MS: '300', STREAMS_PER_PRINCIPAL: '100' };
+  const env = {
+    SLOW_VIEWER_BYTES: '65536',
+    SLOW_VIEWER_MS: '300',
+    STREAMS_PER_PRINCIPAL: '100',
+    SOCKETS_PER_USER: '100',
+  };
   api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, ...env } });
   ({ owner } = await api.people.workspaceOf('slow'));
 });

@@ -47,7 +47,12 @@ let member: TestMember;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  const env = { MODEL_BASE_URL: model.url, STREAMS_PER_PRINCIPAL: '200', STREAMS_PER_JOB: '500' };
+  const env = {
+    MODEL_BASE_URL: model.url,
+    STREAMS_PER_PRINCIPAL: '200',
+    SOCKETS_PER_USER: '200',
+    STREAMS_PER_JOB: '500',
+  };
   api = await startTestApi(database, { env });
   member = (await api.people.workspaceOf('stream')).owner;
 });

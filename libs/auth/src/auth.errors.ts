@@ -58,6 +58,15 @@ export function invalidInput(field: string, message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }
 
+/** A user or workspace has as many of something as the operator allows; `setting` names the limit. */
+export function limitReached(what: string, setting: string, value: number): AppError {
+  return new AppError({
+    code: 'limit_reached',
+    message: `${what}: at most ${value} (${setting}). The operator of this server can raise it.`,
+    details: { limit: { name: setting, value, raisedBy: 'operator' } },
+  });
+}
+
 /** A workspace sets its caps below the ceilings of the operator. */
 export function aboveCeiling(field: string, setting: string, ceiling: number): AppError {
   const message = `${field} can be ${ceiling} at most on this server (${setting}). The operator of this server can raise it.`;

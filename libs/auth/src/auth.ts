@@ -67,7 +67,7 @@ export function openAuth(init: AuthInit): Auth {
     clock,
     ttlMs: config.values.INVITATION_TTL_MS,
   });
-  const apiKeys = new ApiKeysService({ prisma, keys, audit, codec, bus, clock });
+  const apiKeys = new ApiKeysService({ prisma, keys, audit, codec, bus, clock, config });
   const workspaces = new WorkspacesService({ prisma, identities, tables, bus, apiKeys, config });
   const jwt = new JwtVerifier(config.values, fetchKeys, clock);
   const keyAuthenticator = new ApiKeyAuthenticator({ codec, access, identities, clock });

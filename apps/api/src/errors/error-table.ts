@@ -75,6 +75,7 @@ export const errorTable = {
   workflow_invalid: unprocessable,
   workflow_not_runnable: unprocessable,
   rate_limited: tooMany,
+  limit_reached: { status: 409, graphql: 'QUOTA_EXCEEDED' },
   job_limit_reached: { status: 503, graphql: 'QUOTA_EXCEEDED' },
   client_tools_off: { status: 501, graphql: 'UNAVAILABLE' },
   unavailable,

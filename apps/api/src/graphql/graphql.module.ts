@@ -63,7 +63,8 @@ import { NodeResolver } from './node/node.resolver.js';
 import { GraphqlSocketDoor } from './sockets/graphql-socket.door.js';
 import { SocketAccess } from './sockets/socket-access.js';
 import { SocketProtocol } from './sockets/socket-protocol.js';
-import { SocketSeats } from './sockets/socket-seats.js';
+import { UserSockets } from './sockets/user-sockets.js';
+import { UserSocketsRepository } from './sockets/user-sockets.repository.js';
 import { Viewers } from './sockets/viewers.js';
 
 /** Nest makes the schema from the resolvers and serves nothing: the doors are ours, one pipeline behind both. */
@@ -155,7 +156,8 @@ export const graphqlResolvers = [
     NotificationActivity,
     SocketAccess,
     SocketProtocol,
-    SocketSeats,
+    UserSockets,
+    UserSocketsRepository,
     ThreadPages,
     Viewers,
     WorkspaceActivity,

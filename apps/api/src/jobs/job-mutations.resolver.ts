@@ -37,7 +37,7 @@ export class JobMutationsResolver {
     @Context() { member }: GraphqlContext,
   ): Promise<StartPayload> {
     return toPayload(() =>
-      limitedStart(this.limiter, member.id, () => this.chat.start(member, fromStartChatInput(input))),
+      limitedStart(this.limiter, member, () => this.chat.start(member, fromStartChatInput(input))),
     );
   }
 

@@ -31,6 +31,6 @@ export class JobRetry {
     const isWorkflow = job.kind === 'workflow';
     const kind = isWorkflow ? this.workflows : this.chat;
     const limiter = isWorkflow ? this.workflowStarts : this.starts;
-    return limitedStart(limiter, principal.id, () => kind.retry(principal, jobId, idempotency));
+    return limitedStart(limiter, principal, () => kind.retry(principal, jobId, idempotency));
   }
 }

@@ -8,7 +8,8 @@ import { JobsRepository, type StartedJob } from '#jobs';
 
 import { mayCreateThread } from '../auth/may-create-thread.js';
 import { chargedStart } from '../limits/limited-start.js';
-import { type Allowance, StartLimiter } from '../limits/start-limiter.js';
+import type { Allowance } from '../limits/shared-rate.js';
+import { StartLimiter } from '../limits/start-limiter.js';
 import { toStartChat } from './to-start-chat.js';
 
 /** A start as it comes in over HTTP. */

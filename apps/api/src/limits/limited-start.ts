@@ -2,17 +2,18 @@ import { type MemberPrincipal, scopeOf } from '#auth';
 import type { JobsRepository, StartedJob } from '#jobs';
 import { AppError } from '#platform';
 
-import type { Allowance, StartLimiter } from './start-limiter.js';
+import type { Allowance } from './shared-rate.js';
+import type { Starter, StartLimiter } from './start-limiter.js';
 
 /** Starts something that counts against a limit; a repetition of an earlier start does not. Throws `rate_limited`, and as `start`. */
 export async function limitedStart(
   limiter: StartLimiter,
-  principal: string,
+  starter: Starter,
   start: () => Promise<StartedJob>,
 ): Promise<StartedJob> {
-  limiter.take(principal);
+  await limiter.take(starter);
   const started = await start();
-  if (started.replayed) limiter.giveBack(principal);
+  if (started.replayed) limiter.giveBack(starter);
   return started;
 }
 
@@ -32,17 +33,17 @@ export async function chargedStart(
   start: () => Promise<StartedJob>,
 ): Promise<{ readonly job: StartedJob; readonly allowance: Allowance }> {
   const isKnown = async () => key !== null && (await jobs.findAdmission(scopeOf(principal), key))?.jobId != null;
-  const allowance = await charge(limiter, principal.id, isKnown);
+  const allowance = await charge(limiter, principal, isKnown);
   const job = await start();
   const wasCharged = allowance.retryAfterSeconds === 0;
-  return { job, allowance: job.replayed && wasCharged ? limiter.giveBack(principal.id) : allowance };
+  return { job, allowance: job.replayed && wasCharged ? limiter.giveBack(principal) : allowance };
 }
 
-async function charge(limiter: StartLimiter, principal: string, isKnown: () => Promise<boolean>): Promise<Allowance> {
+async function charge(limiter: StartLimiter, starter: Starter, isKnown: () => Promise<boolean>): Promise<Allowance> {
   try {
-    return limiter.take(principal);
+    return await limiter.take(starter);
   } catch (error) {
     if (!(error instanceof AppError) || !(await isKnown())) throw error;
-    return limiter.peek(principal);
+    return limiter.peek(starter);
   }
 }

@@ -2,26 +2,42 @@ import { Module } from '@nestjs/common';
 
 import { Config, systemClock } from '#platform';
 
+import { RateCountersRepository } from './rate-counters.repository.js';
+import { SharedRate } from './shared-rate.js';
 import { StartLimiter } from './start-limiter.js';
 import { HitlLimiter, WorkflowStartLimiter } from './workflow-limiters.js';
 
-/** Limits of what callers may ask for in a time, shared by all doors. */
+const inject = [RateCountersRepository, Config];
+const rate = (counters: RateCountersRepository, name: string, limit: number) =>
+  new SharedRate(counters.counter(name, limit), limit, systemClock);
+
+/** Limits of what callers may ask for in a time, shared by all APIs and all api processes. */
 @Module({
   providers: [
+    RateCountersRepository,
     {
       provide: StartLimiter,
-      useFactory: (config: Config) => new StartLimiter(config.values.STARTS_PER_MINUTE, systemClock),
-      inject: [Config],
+      useFactory: (counters: RateCountersRepository, { values }: Config) =>
+        new StartLimiter(
+          rate(counters, 'starts-user', values.STARTS_PER_MINUTE),
+          rate(counters, 'starts-workspace', values.STARTS_PER_MINUTE_PER_WORKSPACE),
+        ),
+      inject,
     },
     {
       provide: WorkflowStartLimiter,
-      useFactory: (config: Config) => new WorkflowStartLimiter(config.values.WORKFLOW_STARTS_PER_MINUTE, systemClock),
-      inject: [Config],
+      useFactory: (counters: RateCountersRepository, { values }: Config) =>
+        new WorkflowStartLimiter(
+          rate(counters, 'workflow-starts-user', values.WORKFLOW_STARTS_PER_MINUTE),
+          rate(counters, 'workflow-starts-workspace', values.WORKFLOW_STARTS_PER_MINUTE_PER_WORKSPACE),
+        ),
+      inject,
     },
     {
       provide: HitlLimiter,
-      useFactory: (config: Config) => new HitlLimiter(config.values.HITL_ANSWERS_PER_MINUTE, systemClock),
-      inject: [Config],
+      useFactory: (counters: RateCountersRepository, { values }: Config) =>
+        new HitlLimiter(rate(counters, 'hitl-answers-user', values.HITL_ANSWERS_PER_MINUTE)),
+      inject,
     },
   ],
   exports: [HitlLimiter, StartLimiter, WorkflowStartLimiter],

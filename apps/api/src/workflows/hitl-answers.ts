@@ -28,7 +28,7 @@ export class HitlAnswers {
   /** Throws `rate_limited`, and what `InterruptsService.decide` throws, in this route's words. */
   async answer(principal: MemberPrincipal, body: unknown): Promise<{ readonly ok: true }> {
     const { requestId, jobId, action, data } = toAnswer(body);
-    this.limiter.take(principal.id);
+    await this.limiter.take(principal);
     try {
       const id = await this.requests.findInScope(scopeOf(principal), { jobId, requestId });
       // An unknown one is looked for by an id that is none of ours.

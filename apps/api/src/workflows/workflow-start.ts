@@ -8,7 +8,7 @@ import { StartWorkflowService } from '#workflows';
 
 import { mayCreateThread } from '../auth/may-create-thread.js';
 import { chargedStart } from '../limits/limited-start.js';
-import type { Allowance } from '../limits/start-limiter.js';
+import type { Allowance } from '../limits/shared-rate.js';
 import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
 import { toStartWorkflow } from './to-start-workflow.js';
 

@@ -30,7 +30,7 @@ export class WorkflowStartsResolver {
     @Context() { member }: GraphqlContext,
   ) {
     return toPayload(() =>
-      limitedStart(this.limiter, member.id, () => this.starts.start(member, fromStartWorkflowInput(input))),
+      limitedStart(this.limiter, member, () => this.starts.start(member, fromStartWorkflowInput(input))),
     );
   }
 
@@ -47,7 +47,7 @@ export class WorkflowStartsResolver {
     return toPayload(() => {
       const idempotency = toIdempotency(input.idempotencyKey, input);
       const rerun = { jobId, nodeId, editedInput, idempotency };
-      return limitedStart(this.limiter, member.id, () => this.reruns.rerunFromNode(member, rerun));
+      return limitedStart(this.limiter, member, () => this.reruns.rerunFromNode(member, rerun));
     });
   }
 }

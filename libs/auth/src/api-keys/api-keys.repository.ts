@@ -39,6 +39,16 @@ export class ApiKeysRepository {
     return toApiKey(await tx.apiKey.create({ data: { ...data, prefix: minted.prefix, hash: minted.hash } }));
   }
 
+  /** Usable keys of the workspace, and of the user in it. Until the transaction ends no other one counts them. */
+  async countUsable(tx: PrismaTransaction, { workspaceId, userId }: { workspaceId: string; userId: string }) {
+    await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('API keys of ' || ${workspaceId}, 0))::text`;
+    const [row] = await tx.$queryRaw<{ all: number; own: number }[]>`
+      SELECT count(*)::int AS all, (count(*) FILTER (WHERE user_id = ${userId}::uuid))::int AS own FROM api_key
+       WHERE workspace_id = ${workspaceId}::uuid AND revoked_at IS NULL
+         AND (expires_at IS NULL OR expires_at > clock_timestamp())`;
+    return row ?? { all: 0, own: 0 };
+  }
+
   /** In the order of ids, after `after`: those that the scope may read. */
   async list(
     tx: PrismaTransaction,

@@ -159,3 +159,29 @@ describe('keys', () => {
     expect((await auth.apiKeys.revoke(world.owner, key.id)).revokedAt).toBe(first.revokedAt);
   });
 });
+
+it('the keys of a user and of a workspace are limited, also when they are made at once; revoked ones do not count', async () => {
+  const limited = openTestIdentities(database, undefined, { MAX_API_KEYS_PER_USER: '3', MAX_API_KEYS: '4' });
+  const { owner, admin } = await limited.workspaceOf('limited');
+  const makeAll = (who: MemberPrincipal, count: number) =>
+    Promise.allSettled(
+      Array.from({ length: count }, () => limited.auth.apiKeys.create(who, { name: 'k', scopes: ['read'] })),
+    );
+  const made = (await makeAll(owner, 8)).flatMap((end) => (end.status === 'fulfilled' ? [end.value.key] : []));
+  expect(made).toHaveLength(3);
+  const [first, second] = await makeAll(admin, 1).then(async (ends) => [...ends, ...(await makeAll(admin, 1))]);
+  expect(first?.status).toBe('fulfilled');
+  expect(second).toMatchObject({
+    reason: {
+      code: 'limit_reached',
+      message: expect.stringMatching(/at most 4 \(MAX_API_KEYS\)\. The operator/),
+      details: { limit: { name: 'MAX_API_KEYS', value: 4, raisedBy: 'operator' } },
+    },
+  });
+  await limited.auth.apiKeys.revoke(owner, made[0]?.id ?? '');
+  expect((await makeAll(admin, 3)).map(({ status }) => status).toSorted()).toEqual([
+    'fulfilled',
+    'rejected',
+    'rejected',
+  ]);
+});

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-import { type Bus, type Clock, isId, newId, type PrismaService, type PrismaTransaction } from '#platform';
+import { type Bus, type Clock, type Config, isId, newId, type PrismaService, type PrismaTransaction } from '#platform';
 
 import { SCOPES_OF } from '../abilities.js';
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { AuditRepository } from '../audit/audit.repository.js';
-import { invalidInput, notFound, scopeExceedsRole, unauthenticated } from '../auth.errors.js';
+import { invalidInput, limitReached, notFound, scopeExceedsRole, unauthenticated } from '../auth.errors.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { KEY_SCOPES, type KeyScope, type MemberPrincipal } from '../principal.js';
@@ -39,6 +39,7 @@ export interface ApiKeysServiceParts {
   readonly codec: ApiKeyCodec;
   readonly bus: Bus;
   readonly clock: Clock;
+  readonly config: Config;
 }
 
 /** Making, listing and revoking API keys. */
@@ -48,7 +49,7 @@ export class ApiKeysService {
   /**
    * Makes a key that acts as the principal's user; `text` is the whole key and is never shown again. It can do no more than
    * the principal: `scope_exceeds_role` for a scope beyond it. A key made by a key does not outlive its maker: it expires no
-   * later, and is revoked with it.
+   * later, and is revoked with it. Throws `limit_reached` over the caps of the operator.
    */
   async create(
     principal: MemberPrincipal,
@@ -73,6 +74,7 @@ export class ApiKeysService {
     };
     const key = await this.parts.prisma.withWorkspace(principal, async (tx) => {
       if (madeBy !== null) await this.assertStillValid(tx, { workspaceId, id: madeBy });
+      await this.assertRoom(tx, principal);
       const stored = await this.parts.keys.insert(tx, fresh);
       const subject = { subjectType: 'ApiKey', subjectId: stored.id };
       const details = { name, prefix: stored.prefix, scopes: [...stored.scopes] };
@@ -131,6 +133,14 @@ export class ApiKeysService {
   private async assertStillValid(tx: PrismaTransaction, maker: { workspaceId: string; id: string }): Promise<void> {
     await this.parts.keys.lock(tx, maker.workspaceId);
     if (await this.parts.keys.isRevoked(tx, maker)) throw unauthenticated();
+  }
+
+  private async assertRoom(tx: PrismaTransaction, principal: MemberPrincipal): Promise<void> {
+    const { MAX_API_KEYS, MAX_API_KEYS_PER_USER } = this.parts.config.values;
+    const { all, own } = await this.parts.keys.countUsable(tx, principal);
+    if (own >= MAX_API_KEYS_PER_USER)
+      throw limitReached('Usable API keys of a user in a workspace', 'MAX_API_KEYS_PER_USER', MAX_API_KEYS_PER_USER);
+    if (all >= MAX_API_KEYS) throw limitReached('Usable API keys of a workspace', 'MAX_API_KEYS', MAX_API_KEYS);
   }
 
   private assertWithin(principal: MemberPrincipal, scopes: readonly KeyScope[]): void {

@@ -16,6 +16,15 @@ export class WorkspacesRepository {
     return toWorkspace(await tx.workspace.create({ data: workspace }));
   }
 
+  /** How many workspaces the user owns. Until the transaction ends no other one counts them. */
+  async countOwned(tx: PrismaTransaction, userId: string): Promise<number> {
+    await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtextextended('workspaces of ' || ${userId}, 0))::text`;
+    // Row-level security shows one workspace; this function shows the memberships of one user.
+    const [row] = await tx.$queryRaw<{ owned: number }[]>`
+      SELECT count(*)::int AS owned FROM identity_memberships(${userId}::uuid) WHERE role = 'owner'`;
+    return row?.owned ?? 0;
+  }
+
   async update(tx: PrismaTransaction, id: string, changes: WorkspaceChanges): Promise<Workspace> {
     const data = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     return toWorkspace(await tx.workspace.update({ where: { id }, data: { ...data, updatedAt: new Date() } }));

@@ -169,3 +169,16 @@ describe('the seed', () => {
     expect(await auth.authenticator.authenticate({ authorization: `Bearer ${text}` })).toMatchObject({ role: 'owner' });
   });
 });
+
+it('a user owns a limited number of workspaces, also when they are made at once', async () => {
+  const limited = openTestIdentities(database, undefined, { MAX_WORKSPACES_PER_USER: '3' });
+  const authorization = await limited.bearer('collector');
+  const identity = await limited.auth.authenticator.identify({ authorization });
+  const ends = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, i) => limited.auth.workspaces.create(identity, { name: `w${i}` })),
+  );
+  expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({
+    reason: { code: 'limit_reached', message: expect.stringContaining('at most 3 (MAX_WORKSPACES_PER_USER)') },
+  });
+});

@@ -4,7 +4,7 @@ import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { ApiKey } from '../api-keys/api-keys.repository.js';
 import type { ApiKeysService } from '../api-keys/api-keys.service.js';
 import type { AuditEntry, AuditRepository } from '../audit/audit.repository.js';
-import { aboveCeiling, forbidden, notFound, unauthenticated } from '../auth.errors.js';
+import { aboveCeiling, forbidden, limitReached, notFound, unauthenticated } from '../auth.errors.js';
 import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
@@ -64,12 +64,15 @@ export class WorkspacesService {
     return { id: identity.id, user: { id: user.id, email: user.email, name: user.name }, memberships };
   }
 
-  /** Makes a workspace of one's own and becomes its owner. A key needs the scope `admin` for that (`forbidden`). */
+  /** Makes a workspace of one's own and becomes its owner. A key needs the scope `admin` for that (`forbidden`). Throws `limit_reached`. */
   async create(identity: Identity, input: { readonly name: string }): Promise<Workspace> {
     if (!identity.scopes.includes('admin')) throw forbidden();
     const { name } = parseInput(newWorkspaceInput, input);
     const workspaceId = newId();
+    const { MAX_WORKSPACES_PER_USER: most } = this.parts.config.values;
     const made = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      if ((await this.tables.workspaces.countOwned(tx, identity.userId)) >= most)
+        throw limitReached('Workspaces that a user owns', 'MAX_WORKSPACES_PER_USER', most);
       const workspace = await this.tables.workspaces.insert(tx, { id: workspaceId, name });
       await this.tables.memberships.insert(tx, { workspaceId, userId: identity.userId }, 'owner');
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { accessSettings } from './access-settings.js';
 import { connectionSettings } from './connection-settings.js';
+import { limitSettings } from './limit-settings.js';
 import { modelPrices } from './model-prices.js';
 import { modelRequestSettings } from './model-request-settings.js';
 import { choice, flag, httpUrl, httpUrlOr, ms, secret, text, textOr, whole } from './setting-kinds.js';
@@ -149,22 +150,7 @@ export const settings = z.object({
   MEMORIES_PER_SESSION: whole([10_000, 1, 1_000_000], 'Of a session, so many are kept: the newest.'),
   WRITER_TICK_MS: whole([2, 0, 100], 'Group commits begin this far apart at least; after a pause nothing waits.'),
 
-  RUNNING_JOBS_CEILING: whole(
-    [1_000, 1, 1_000_000],
-    'Most running jobs of a workspace, whatever its own cap (`maxJobs`) is.',
-  ),
-  RUNNING_JOBS_PER_USER_CEILING: whole(
-    [1_000, 1, 1_000_000],
-    "Most running jobs of a user in a workspace, whatever the workspace's cap (`maxJobsPerUser`) is.",
-  ),
-  MAX_UNFINISHED_JOBS: whole([10_000, 1, 10_000_000], 'Queued, running and waiting jobs that a workspace may store.'),
-  MAX_UNFINISHED_JOBS_PER_USER: whole(
-    [1_000, 1, 10_000_000],
-    'Queued, running and waiting jobs that a user may have in a workspace.',
-  ),
-  STARTS_PER_MINUTE: whole([600, 1, 1_000_000], 'Job starts of a principal.'),
-  WORKFLOW_STARTS_PER_MINUTE: whole([30, 1, 1_000_000], 'Workflow starts of a principal.'),
-  HITL_ANSWERS_PER_MINUTE: whole([120, 1, 1_000_000], 'Answers of a principal to questions of workflows.'),
+  ...limitSettings,
   STREAMS_PER_PRINCIPAL: whole([20, 1, 100_000], 'Open streams of a principal.'),
   STREAMS_PER_JOB: whole(
     [100, 1, 100_000],

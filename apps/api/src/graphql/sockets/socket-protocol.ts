@@ -19,9 +19,9 @@ import { toPublicError, toRequestError } from '../to-public-error.js';
 import { connectionCredentials } from './connection-credentials.js';
 import { encoderOf, type EventEncoder } from './event-encoder.js';
 import { SocketAccess } from './socket-access.js';
-import { SocketSeats } from './socket-seats.js';
 import { closeCodes, closeFor, type SocketSession } from './socket-session.js';
 import { SubscriptionRun } from './subscription-run.js';
+import { UserSockets } from './user-sockets.js';
 
 type SocketContext = Context<Record<string, unknown>, SocketSession>;
 
@@ -58,7 +58,7 @@ export class SocketProtocol {
   constructor(
     private readonly contexts: ContextFactory,
     private readonly executor: GraphqlExecutor,
-    private readonly seats: SocketSeats,
+    private readonly sockets: UserSockets,
     private readonly access: SocketAccess,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -85,9 +85,11 @@ export class SocketProtocol {
   private async connect({ extra, connectionParams }: SocketContext): Promise<boolean> {
     try {
       const who = await this.contexts.enter(connectionCredentials(connectionParams ?? {}, extra.request));
-      const release = this.seats.take(who.identity.id);
       extra.who = who;
+      // Before the next wait: access that ends during it closes this connection, too.
       const stop = this.access.watch(extra, closeFor.bind(undefined, extra.socket));
+      extra.leave = stop;
+      const release = await this.sockets.open(who.identity.userId);
       extra.leave = () => {
         stop();
         release();

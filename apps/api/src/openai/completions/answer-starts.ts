@@ -16,7 +16,7 @@ import type { PartRow, StartedJob } from '#jobs';
 import { AppError, Config, newId } from '#platform';
 import { StartWorkflowService } from '#workflows';
 
-import type { Allowance } from '../../limits/start-limiter.js';
+import type { Allowance } from '../../limits/shared-rate.js';
 import type { ModelTarget } from '../models/model-directory.js';
 import { OpenAiError } from '../openai-error.js';
 import type { Mode } from '../request/choose-mode.js';
@@ -76,15 +76,15 @@ export class AnswerStarts {
   async start(principal: MemberPrincipal, order: NewAnswerOrder): Promise<StartedAnswer> {
     this.assertFits(order);
     const limiter = this.limiters.of(order.target);
-    const allowance = limiter.take(principal.id);
+    const allowance = await limiter.take(principal);
     const answer = toNewAnswer(principal, order);
     try {
       const job = await this.accept(principal, order, placeOf(answer, order));
       if (!job.replayed) return { type: 'started', answer: toAnswer(principal, { answer, order, job }), allowance };
-      limiter.giveBack(principal.id);
+      limiter.giveBack(principal);
       return { type: 'replayed' };
     } catch (error) {
-      limiter.giveBack(principal.id);
+      limiter.giveBack(principal);
       if (isOvertaken(error)) return { type: 'overtaken' };
       if (error instanceof AppError && error.code === 'thread_busy') return { type: 'thread-busy' };
       throw error;

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import type { Allowance } from '../../limits/start-limiter.js';
+import type { Allowance } from '../../limits/shared-rate.js';
 import { OpenStreams } from '../../streams/open-streams.js';
 import { noRetryAfterOnce } from '../no-retry-after-once.js';
 import { toIgnoredHeader } from '../request/choose-mode.js';
@@ -39,7 +39,7 @@ export class CompletionDoor {
     const most = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;
     const seat = takeSeat(this.open, principal, { closing, most });
     try {
-      this.tellAllowance(response, this.limiters.chats.peek(principal.id));
+      this.tellAllowance(response, this.limiters.chats.peek(principal));
       const opened = await this.completions.open(principal, asked);
       this.setHeaders(response, asked, opened);
       const { stream, includeUsage } = asked.request;

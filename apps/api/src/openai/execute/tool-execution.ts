@@ -43,7 +43,7 @@ export class ToolExecution {
     if (known !== null) return known;
     const checked = await this.check(principal, request);
     try {
-      return await limitedStart(this.limiter, principal.id, () =>
+      return await limitedStart(this.limiter, principal, () =>
         this.calls.start(principal, { ...checked, idempotency }),
       );
     } catch (error) {

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { Config, createLogger, newId, Postgres } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
+import { UserSockets } from './user-sockets.js';
+import { UserSocketsRepository } from './user-sockets.repository.js';
+
+const logger = createLogger({ level: 'silent' });
+const config = Config.from({ SOCKETS_PER_USER: '5' });
+
+describe('the open connections of a user', () => {
+  let database: TestDatabase;
+  const opened: UserSockets[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+
+  afterAll(async () => {
+    for (const sockets of opened) sockets.onModuleDestroy();
+    await database.close();
+  });
+
+  const process = (postgres = database.postgres) => {
+    const sockets = new UserSockets(new UserSocketsRepository(postgres), config, logger);
+    opened.push(sockets);
+    return sockets;
+  };
+  const openAll = async (processes: readonly UserSockets[], userId: string, count: number) => {
+    const ends = await Promise.allSettled(
+      Array.from({ length: count }, (_, i) => (processes[i % processes.length] ?? process()).open(userId)),
+    );
+    return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
+  };
+
+  it('are as many as the limit in three processes together', async () => {
+    const processes = [process(), process(), process()];
+    const user = newId();
+    const closes = await openAll(processes, user, 30);
+    expect(closes).toHaveLength(5);
+    expect(await openAll([process()], newId(), 10)).toHaveLength(5);
+    for (const close of closes) {
+      close();
+      close();
+    }
+    await Promise.all(processes.map((one) => one.settled()));
+    expect(processes.map(({ size }) => size)).toEqual([0, 0, 0]);
+    expect(await openAll([process()], user, 10)).toHaveLength(5);
+  });
+
+  it('of a process that was killed count until its lease has run out', async () => {
+    const user = newId();
+    expect(await openAll([process()], user, 5)).toHaveLength(5);
+    expect(await openAll([process()], user, 1)).toHaveLength(0);
+    await database.postgres.api.query(
+      `UPDATE user_sockets SET processes = (SELECT jsonb_object_agg(key, value || '{"until": 1}') FROM jsonb_each(processes))
+        WHERE user_id = $1`,
+      [user],
+    );
+    expect(await openAll([process()], user, 10)).toHaveLength(5);
+  });
+
+  it('are limited in each process while the database is away', async () => {
+    const gone = Postgres.connect(database.urls, { poolSize: 1 });
+    await gone.close();
+    expect(await openAll([process(gone)], newId(), 10)).toHaveLength(5);
+  });
+});

@@ -1,0 +1,111 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+
+import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
+
+import { rateLimited } from '../../errors/http.errors.js';
+import { type SocketLease, UserSocketsRepository } from './user-sockets.repository.js';
+
+const retryAfterSeconds = 5;
+const leaseMs = 60_000;
+
+/** The connections that this process has of one user. */
+interface Opened {
+  sockets: number;
+  /** Connections that wait for their turn to be counted. */
+  waiting: number;
+  /** What is written about them, one statement after the other: a late one must not undo a newer one. */
+  written: Promise<unknown>;
+}
+
+/**
+ * Limits the open connections of a user, with all keys and in all api processes. Each process keeps a lease on what it has open; the
+ * leases of a process that was killed run out after a minute. Without the database the limit holds for this process alone.
+ */
+@Injectable()
+export class UserSockets implements OnModuleDestroy {
+  private readonly opened = new Map<string, Opened>();
+  private readonly holder = { process: newId(), leaseMs };
+  private renewing: Timer | undefined;
+
+  constructor(
+    private readonly repository: UserSocketsRepository,
+    private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** Users that are connected to this process. */
+  get size(): number {
+    return [...this.opened.values()].filter(({ sockets }) => sockets > 0).length;
+  }
+
+  /** Counts a connection of the user and gives what ends it; that may be called again. Throws `rate_limited` over the limit. */
+  async open(userId: string): Promise<() => void> {
+    const { SOCKETS_PER_USER: limit } = this.config.values;
+    const opened = this.opened.get(userId) ?? { sockets: 0, waiting: 0, written: Promise.resolve() };
+    if (opened.waiting >= limit) throw rateLimited(retryAfterSeconds, limit);
+    this.opened.set(userId, opened);
+    opened.waiting += 1;
+    this.renewLater();
+    const isAllowed = await this.inTurn(userId, opened, async () => {
+      opened.waiting -= 1;
+      const sockets = opened.sockets + 1;
+      const isFree = sockets <= limit && (await this.tryToWrite({ userId, sockets }, limit));
+      if (isFree) opened.sockets = sockets;
+      return isFree;
+    });
+    if (!isAllowed) throw rateLimited(retryAfterSeconds, limit);
+    return this.closing(userId, opened);
+  }
+
+  onModuleDestroy(): void {
+    this.renewing?.cancel();
+    this.renewing = undefined;
+  }
+
+  /** Resolves when what has happened so far is written. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.opened.values()].map(({ written }) => written));
+  }
+
+  private closing(userId: string, opened: Opened): () => void {
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      void this.inTurn(userId, opened, async () => {
+        opened.sockets -= 1;
+        await this.repository.renew(this.holder, [{ userId, sockets: opened.sockets }]).catch(this.warn);
+      });
+    };
+  }
+
+  /** True where the database is away: the next renewal writes the count. */
+  private tryToWrite(lease: SocketLease, limit: number): Promise<boolean> {
+    return this.repository.open(this.holder, lease, limit).catch((error: unknown) => {
+      this.warn(error);
+      return true;
+    });
+  }
+
+  private inTurn<T>(userId: string, opened: Opened, run: () => Promise<T>): Promise<T> {
+    const written = opened.written.then(run).finally(() => {
+      if (opened.sockets === 0 && opened.written === written) this.opened.delete(userId);
+    });
+    opened.written = written;
+    return written;
+  }
+
+  private renewLater(): void {
+    this.renewing ??= systemClock.after(leaseMs / 3, () => {
+      this.renewing = undefined;
+      const leases = [...this.opened].map(([userId, { sockets }]) => ({ userId, sockets }));
+      if (leases.length === 0) return;
+      this.renewLater();
+      Promise.all([this.repository.renew(this.holder, leases), this.repository.clear(leaseMs)]).catch(this.warn);
+    });
+  }
+
+  private readonly warn = (error: unknown): void => {
+    this.logger.warn({ err: error }, 'the open connections of users could not be written');
+  };
+}

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { createLogger, newId, Postgres, systemClock } from '#platform';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { RateCountersRepository } from './rate-counters.repository.js';
+import { SharedRate } from './shared-rate.js';
+import { StartLimiter } from './start-limiter.js';
+
+const logger = createLogger({ level: 'silent' });
+
+describe('the counts of rate limits', () => {
+  let database: TestDatabase;
+  let other: Postgres;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    other = Postgres.connect(database.urls, { poolSize: 5 });
+  });
+
+  afterAll(async () => {
+    await other.close();
+    await database.close();
+  });
+
+  /** The same limit in two processes. */
+  const open = (name: string, limit: number) =>
+    [database.postgres, other].map(
+      (postgres) =>
+        new SharedRate(new RateCountersRepository(postgres, logger).counter(name, limit), limit, systemClock),
+    );
+  const allowed = async (takes: readonly Promise<unknown>[]) =>
+    (await Promise.allSettled(takes)).filter(({ status }) => status === 'fulfilled').length;
+
+  it.each([7, 100])('allow %d of 300 parallel starts in two processes', async (limit) => {
+    const rates = open(`limit-${limit}`, limit);
+    expect(await allowed(Array.from({ length: 300 }, (_, i) => rates[i % 2]?.take('u') ?? never()))).toBe(limit);
+  });
+
+  it('count a user over all workspaces and a workspace over all users', async () => {
+    const starter = new StartLimiter(open('user', 3)[0] ?? never(), open('workspace', 5)[0] ?? never());
+    const [user, workspaceId] = [newId(), newId()];
+    const starts = (count: number, userId: string, where: () => string) =>
+      allowed(Array.from({ length: count }, () => starter.take({ userId, workspaceId: where() })));
+    expect(await starts(10, user, newId)).toBe(3);
+    expect(await starts(10, newId(), () => workspaceId)).toBe(3);
+    const second = newId();
+    expect(await starts(10, second, () => workspaceId)).toBe(2);
+    // What the workspace refused was not counted for the user.
+    expect(await starts(10, second, newId)).toBe(1);
+  });
+
+  it('hold for one process while the database is away', async () => {
+    const gone = Postgres.connect(database.urls, { poolSize: 1 });
+    await gone.close();
+    const rate = new SharedRate(new RateCountersRepository(gone, logger).counter('away', 4), 4, systemClock);
+    expect(await allowed(Array.from({ length: 20 }, () => rate.take('u')))).toBe(4);
+  });
+});
+
+function never(): never {
+  throw new Error('there are two');
+}

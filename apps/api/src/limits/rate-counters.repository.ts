@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+
+import { LOGGER, type Logger, Postgres } from '#platform';
+
+import type { RateCounter } from './rate-counter.js';
+
+const windowSeconds = 60;
+const clearEveryMs = 300_000;
+
+/** The counts of rate limits, in the table `rate_limit`: api processes share them. */
+@Injectable()
+export class RateCountersRepository {
+  private clearedAt = Date.now();
+
+  constructor(
+    private readonly postgres: Postgres,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** A counter of one limit; `name` keeps its keys apart from those of other limits. */
+  counter(name: string, limit: number): RateCounter {
+    const options = { keyPrefix: name, points: limit, duration: windowSeconds };
+    const store = new RateLimiterPostgres({
+      ...{ ...options, storeClient: this.postgres.api, storeType: 'pool' },
+      ...{ tableName: 'rate_limit', tableCreated: true, clearExpiredByTimeout: false },
+      // Without the database a limit holds for this process alone: better than to refuse everything, or nothing.
+      insuranceLimiter: new RateLimiterMemory(options),
+    });
+    return {
+      add: async (key, points) => {
+        this.clear();
+        const { consumedPoints, msBeforeNext } = await store.consume(key, points).catch((refused: unknown) => {
+          if (refused instanceof RateLimiterRes) return refused;
+          this.logger.warn({ err: refused, limit: name }, 'a rate limit could not be counted');
+          return { consumedPoints: points, msBeforeNext: windowSeconds * 1_000 };
+        });
+        return { used: consumedPoints, msLeft: Math.max(1, msBeforeNext) };
+      },
+    };
+  }
+
+  /** Removes rows of windows that have ended, now and then. */
+  private clear(): void {
+    const now = Date.now();
+    if (now - this.clearedAt < clearEveryMs) return;
+    this.clearedAt = now;
+    this.postgres.api.query('DELETE FROM rate_limit WHERE expire < $1', [now]).catch((error: unknown) => {
+      this.logger.warn({ err: error }, 'ended windows of rate limits could not be removed');
+    });
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '#platform';
+
+import { rateLimited } from '../errors/http.errors.js';
+import type { RateCounter } from './rate-counter.js';
+
+/** Keys that are remembered; the one that was quiet for longest is forgotten first, with what it had reserved. */
+const maxKeys = 10_000;
+/** A process reserves this part of a limit at once. */
+const reserves = 20;
+
+/** What this process has of a key's limit in the current window. */
+interface Share {
+  /** Reserved by this process, and not used. */
+  reserved: number;
+  /** Reserved by no process. */
+  free: number;
+  /** Monotonic end of the window; Infinity before the first answer of the counter. */
+  endsAt: number;
+  /** Calls that wait for a reservation. */
+  waiting: number;
+  reserving: Promise<void> | undefined;
+}
+
+/** What may still be used of a limit. */
+export interface Allowance {
+  readonly limit: number;
+  /** Starts left now. */
+  readonly remaining: number;
+  /** 0: the caller may start now. Otherwise seconds until it may. */
+  readonly retryAfterSeconds: number;
+}
+
+/**
+ * A limit on what a key uses in a window of a minute, over all processes. A process reserves a part of the limit at the shared counter,
+ * and uses that up without asking again: most calls cost no statement, and never is more used than the limit. A process may refuse
+ * while another one has reserved what it does not use; small limits are reserved one by one, so there it does not happen.
+ */
+export class SharedRate {
+  private readonly shares = new Map<string, Share>();
+  private readonly atOnce: number;
+
+  constructor(
+    private readonly counter: RateCounter,
+    private readonly limit: number,
+    private readonly clock: Clock,
+  ) {
+    this.atOnce = Math.max(1, Math.floor(limit / reserves));
+  }
+
+  /** Keys held in memory. */
+  get size(): number {
+    return this.shares.size;
+  }
+
+  /** What is left as far as this process knows, without using any of it. */
+  peek(key: string): Allowance {
+    return this.allowance(this.shares.get(key));
+  }
+
+  /** Uses one. Throws `rate_limited` when none is left. */
+  async take(key: string): Promise<Allowance> {
+    for (;;) {
+      const share = this.shareOf(key);
+      if (share.reserved > 0) {
+        share.reserved -= 1;
+        return this.allowance(share);
+      }
+      if (share.free === 0) throw rateLimited(this.allowance(share).retryAfterSeconds, this.limit);
+      share.waiting += 1;
+      share.reserving ??= this.reserve(key, share).finally(() => {
+        share.reserving = undefined;
+      });
+      await share.reserving;
+      share.waiting -= 1;
+    }
+  }
+
+  /** Gives one back: it turned out to be a replay. */
+  giveBack(key: string): Allowance {
+    const share = this.shareOf(key);
+    if (share.endsAt !== Infinity) share.reserved = Math.min(share.reserved + 1, this.limit);
+    return this.allowance(share);
+  }
+
+  private async reserve(key: string, share: Share): Promise<void> {
+    const points = Math.min(Math.max(this.atOnce, share.waiting), this.limit);
+    const { used, msLeft } = await this.counter.add(key, points);
+    share.reserved += Math.min(points, Math.max(0, this.limit - (used - points)));
+    share.free = Math.max(0, this.limit - used);
+    share.endsAt = this.clock.monotonic() + msLeft;
+  }
+
+  private shareOf(key: string): Share {
+    const known = this.shares.get(key);
+    this.shares.delete(key);
+    const isOver = known !== undefined && known.endsAt <= this.clock.monotonic() && known.reserving === undefined;
+    const fresh: Share = { reserved: 0, free: this.limit, endsAt: Infinity, waiting: 0, reserving: undefined };
+    const share = known === undefined || isOver ? fresh : known;
+    this.shares.set(key, share);
+    if (this.shares.size > maxKeys) this.forgetOldest();
+    return share;
+  }
+
+  private allowance(share: Share | undefined): Allowance {
+    const { limit } = this;
+    const leftMs = share === undefined ? 0 : share.endsAt - this.clock.monotonic();
+    if (share === undefined || leftMs <= 0) return { limit, remaining: limit, retryAfterSeconds: 0 };
+    const remaining = share.reserved + share.free;
+    return { limit, remaining, retryAfterSeconds: remaining > 0 ? 0 : Math.max(1, Math.ceil(leftMs / 1_000)) };
+  }
+
+  private forgetOldest(): void {
+    for (const key of this.shares.keys()) {
+      this.shares.delete(key);
+      return;
+    }
+  }
+}
