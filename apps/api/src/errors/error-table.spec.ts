@@ -7,14 +7,19 @@ import { AppError } from '#platform';
 
 import { errorRowOf, errorTable, isExpected } from './error-table.js';
 
-/** Codes that end a job, a start of the server or a tool, and never a request. */
-const neverAtADoor = new Set([
+/** Codes that end a job, a start of the server, a command or a tool, and never a request. */
+const neverInARequest = new Set([
   'OUTPUT_LIMIT',
   'aborted',
   'address_refused',
   'agent_gone',
   'already_running',
+  'backup_exists',
+  'backup_not_allowed',
+  'backup_too_new',
   'data_dir_version',
+  'database_in_use',
+  'database_not_empty',
   'database_role_not_ready',
   'embedded_postgres_unavailable',
   'invalid_schema',
@@ -22,23 +27,28 @@ const neverAtADoor = new Set([
   'migration_changed',
   'migration_failed',
   'migration_not_allowed',
+  'not_a_backup',
   'orphan_postgres',
+  'pg_tool_failed',
+  'pg_tools_missing',
   'port_taken',
+  'postgres_too_old',
+  'restore_not_allowed',
   'round_limit',
   'secret_missing',
   'secret_unreadable',
   'tool_answer_refused',
-  'tool_outcome_unknown',
   'tool_call_changed',
+  'tool_outcome_unknown',
   'workflow_gone',
   'workflow_not_runnable',
 ]);
 
-/** Every `code: '…'` in the error files of libraries and doors. */
+/** Every `code: '…'` in the error files of libraries and endpoints. */
 function codesInSource(): string[] {
   const files = ['libs', 'apps/api'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      // What is said below `/v1` comes in words of its own.
+      // Errors of `/v1` have a table of their own.
       .filter((name) => name.endsWith('.errors.ts') && !/generated|^src\/openai\//.test(name))
       .map((name) => join(folder, name)),
   );
@@ -48,23 +58,23 @@ function codesInSource(): string[] {
 }
 
 describe('the error table', () => {
-  it('has a row for every code that a library throws at a door', () => {
-    const unknown = codesInSource().filter((code) => !neverAtADoor.has(code) && !/^(model|outbound)_/.test(code));
+  it('has a row for every code that a request can end with', () => {
+    const unknown = codesInSource().filter((code) => !neverInARequest.has(code) && !/^(model|outbound)_/.test(code));
     expect(unknown.filter((code) => !errorRowOf(code).isKnown)).toEqual([]);
   });
 
-  it('reads a code that nobody planned for as internal', () => {
+  it('reads an unknown code as internal', () => {
     expect(errorRowOf('toString')).toEqual({ status: 500, graphql: 'INTERNAL', isKnown: false });
   });
 
-  it('lets only planned failures speak for themselves', () => {
+  it('shows the messages of known codes only', () => {
     expect(isExpected(new AppError({ code: 'not_found', message: 'x' }))).toBe(true);
     expect(isExpected(new AppError({ code: 'surprise', message: 'x' }))).toBe(false);
     expect(isExpected(new AppError({ code: 'internal', message: 'x' }))).toBe(false);
     expect(isExpected(new Error('x'))).toBe(false);
   });
 
-  it('answers with the statuses of the contract', () => {
+  it('has the statuses of the contract', () => {
     const statusOf = (code: keyof typeof errorTable) => errorTable[code].status;
     expect(statusOf('bad_request')).toBe(400);
     expect(statusOf('unauthenticated')).toBe(401);
