@@ -75,7 +75,7 @@ describe('when a worker is killed', () => {
     expect(await toolStates(jobId)).toEqual([['charge', 'completed']]);
   });
 
-  it('in the middle of a tool that may run once, it is never called again and the model is told', async () => {
+  it('during a `once` tool call, the call is not repeated and the model gets its unknown outcome', async () => {
     const gate = stage.ledger.holdNext();
     stage.model.enqueue(call('post_note'), textReply(['I do not know.']));
     const { jobId } = await orphan({}, async (worker) => {
@@ -131,7 +131,7 @@ describe('when a worker is killed', () => {
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'The end.' });
   });
 
-  it('again and again by the same job, that job is parked and says so', async () => {
+  it('repeatedly by the same job, that job is parked as a dead letter', async () => {
     const gate = createGate();
     const replies = Array.from({ length: 2 }, () => ({ body: [textChunk('Boom'), gate] }));
     stage.model.enqueue(...replies);
@@ -149,7 +149,7 @@ describe('when a worker is killed', () => {
     expect((await last.stop()).code).toBe(0);
   });
 
-  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+  it('every viewer has received each event number once, and no side effect happened twice', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -180,7 +180,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect((await stage.snapshot(viewer.jobId)).calls).toMatchObject([{ name: 'charge', status: 'completed' }]);
   });
 
-  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+  it('every viewer has received each event number once, and no side effect happened twice', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { eventually } from '../harness/eventually.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { Stage } from './stage.js';
 
-describe('when a worker is told to stop', () => {
+describe('when a worker is stopped', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe('when a worker is told to stop', () => {
     expect(await successor.stop()).toEqual({ code: 0, signal: null });
   });
 
-  it('it lets a round that can reach its commit reach it, and the next worker goes on from there', async () => {
+  it('it drains a round that can still commit, and the next worker continues after it', async () => {
     const worker = await stage.startWorker({ WORKER_DRAIN_MS: '20000' });
     const gate = createGate();
     const [opening, ...rest] = toolCallReply([{ id: 'call_1', name: 'charge', arguments: '{}' }]).body;
@@ -69,7 +69,7 @@ describe('when a worker is told to stop', () => {
     await successor.stop();
   });
 
-  it('by an error nobody expected, it exits with another code than 0, and its job ends elsewhere', async () => {
+  it('by an unexpected error, it exits with a non-zero code, and another worker ends its job', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
     const viewer = await stage.ask('speak');
@@ -139,7 +139,7 @@ describe('when a worker is told to stop', () => {
     await viewer.ended;
   });
 
-  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+  it('every viewer has received each event number once, and no side effect happened twice', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -42,7 +42,7 @@ const timeless = (events: readonly JobEvent[]) => events.map((event) => ({ ...ev
 const numbers = (events: readonly JobEvent[]) => events.map(({ seq }) => seq);
 
 describe('a job', () => {
-  it('is told from its first event to its last, from any number on', async () => {
+  it('streams its events from the first to the last, or after any event number', async () => {
     model.enqueue(
       toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]),
       textReply(['It is ', '42', '.']),
@@ -66,7 +66,7 @@ describe('a job', () => {
     expect((await nightshift.jobs.list({}, { first: 1 })).nodes).toMatchObject([{ id: job.id }]);
   });
 
-  it('is stopped, and says so to those who wait for its text', async () => {
+  it('rejects a pending text() when it is cancelled', async () => {
     const gate = createGate();
     model.enqueue({ body: [deltaChunk({ role: 'assistant', content: '' }), textChunk('Well'), gate] });
     const job = await nightshift.startChat({ message: 'Hi' });
@@ -83,7 +83,7 @@ describe('a job', () => {
     gate.open();
   });
 
-  it('is given up by a signal, and goes on', async () => {
+  it('keeps running when a signal aborts a wait for its text', async () => {
     const gate = createGate();
     model.enqueue({ ...textReply(['Late']), before: gate });
     const job = await nightshift.startChat({ message: 'Hi' });
@@ -95,7 +95,7 @@ describe('a job', () => {
     expect(await job.text()).toBe('Late');
   });
 
-  it('of a workflow is imported, published, started and told', async () => {
+  it('of an imported and published workflow starts and streams its events', async () => {
     const definition = around(['agent', { model: 'scripted', prompt: 'Answer.' }]);
     const { importWorkflow } = await nightshift.mutate(ImportWorkflowDocument, { input: { definition } });
     const id = importWorkflow.workflow?.id ?? '';

@@ -74,7 +74,7 @@ describe('the notifications of a client', () => {
     await expect(notifications.markAllRead({ upTo: a.jobId })).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('are told live, each once, across lost connections', async () => {
+  it('are delivered live and exactly once across lost connections', async () => {
     const before = await told();
     const stop = new AbortController();
     const heard: Notification[] = [];
@@ -101,7 +101,7 @@ describe('the notifications of a client', () => {
     await expect(watching).rejects.toThrow('enough');
   });
 
-  it('are narrowed while they are told', async () => {
+  it('are filtered by type in the live stream', async () => {
     const stop = new AbortController();
     const failed = client.notifications.watch({ type: { eq: 'JOB_FAILED' } }, { signal: stop.signal });
     const next = failed.next();

@@ -139,7 +139,7 @@ describe('the published package', () => {
     expect(await inProject(process.env['npm_node_execpath'] ?? 'node', script)).toBe('Hello from afar\n');
   });
 
-  it('starts nothing on a Node without WebSockets, whatever example is run', async () => {
+  it('starts no job on a Node without WebSockets, for every example', async () => {
     const count = async () => {
       const { rows } = await database.postgres.engine.query<{ count: string }>('SELECT count(*) FROM job');
       return rows[0]?.count;

@@ -47,7 +47,7 @@ const yes = () =>
   jest.fn((request: Interrupt) => ({ action: 'APPROVE' as const, reason: `of ${request.rootJobId.slice(0, 1)}` }));
 
 describe('what a job below asks', () => {
-  it('reaches whoever serves the one above', async () => {
+  it('is delivered to the client that serves the parent job', async () => {
     const onQuestion = yes();
     const job = await start(onQuestion);
     expect(await job.text()).toBe('So.');
@@ -69,7 +69,7 @@ describe('what a job below asks', () => {
     expect(onQuestion).toHaveBeenCalledTimes(1);
   });
 
-  it('stays open where nobody serves questions, and ends with the one above', async () => {
+  it('stays open when no client serves questions, and ends with the parent job', async () => {
     const onError = jest.fn();
     const onApproval = jest.fn(() => 'deny' as const);
     model.enqueue(toolCallReply([{ id: 'c', name: 'workflow.asks', arguments: '{"input":"Hello"}' }]));

@@ -81,7 +81,7 @@ describe('a tool of the client', () => {
     expect(told()).toBe('{"words":4}');
   });
 
-  it('that throws says so to the model, and to the application', async () => {
+  it('that throws reports its error to the model and to the application', async () => {
     model.enqueue(callOf('c1', 'now', {}), textReply(['Never mind.']));
     const onError = jest.fn();
     const run = () => Promise.reject(new Error('the clock is broken'));
@@ -169,7 +169,7 @@ describe('a tool of the client', () => {
     expect(told()).toBe('from the laptop');
   });
 
-  it('learns that nobody waits any more when the job is stopped', async () => {
+  it('is aborted when the job is cancelled', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'a' }));
     const stopped = Promise.withResolvers<string>();
     const cancelled = Promise.withResolvers<unknown>();

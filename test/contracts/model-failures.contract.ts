@@ -97,7 +97,7 @@ export function describeFailures(given: ModelFixture): void {
       ).settled;
     });
 
-    it('when nobody listens there', async () => {
+    it('when no server listens on the port', async () => {
       const closed = await ScriptedModel.start();
       const { url } = closed;
       await closed.close();
@@ -130,7 +130,7 @@ export function describeFailures(given: ModelFixture): void {
       expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
     });
 
-    it('as often as told, waiting twice as long each time, and not more often', async () => {
+    it('`retries` times, with twice the delay each time', async () => {
       given.server.answer(() => script.errorReply(500));
       const call = given.run(question, { retries: 2 });
       await passes(1_000);
@@ -144,7 +144,7 @@ export function describeFailures(given: ModelFixture): void {
       ['seconds', () => '2', 2_100],
       ['a date', (now: number) => new Date(now + 5_000).toUTCString(), 5_250],
       ['an absurd number, up to its cap', () => '99999', 21_000],
-    ])('when the server wishes: %s', async (_, header, delayMs) => {
+    ])('after the delay in retry-after: %s', async (_, header, delayMs) => {
       given.server.enqueue(
         script.errorReply(429, undefined, { 'retry-after': header(given.clock.now()) }),
         script.textReply(['Hi']),
@@ -154,7 +154,7 @@ export function describeFailures(given: ModelFixture): void {
       expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
     });
 
-    it('and tells its caller what the server wishes when it does not', async () => {
+    it('and passes retry-after to its caller without retries', async () => {
       given.server.enqueue(script.errorReply(429, undefined, { 'retry-after': '7' }));
       expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({
         code: 'model_rate_limited',

@@ -88,7 +88,7 @@ describe('docs/clients.md', () => {
     expect(text).toContain(`${fallback('MAX_BODY_BYTES') / 1_048_576} MiB (\`MAX_BODY_BYTES\`)`);
   });
 
-  it('tells how every status of a job reads on the wire', () => {
+  it('lists the wire name of every job status', () => {
     const rows = tableOf('Where a job stands').map(([ours, wire]) => [ours, wire]);
     expect(rows).toEqual(jobStatuses.map((status) => [`\`${status}\``, `\`${toWireStatus(status)}\``]));
   });

@@ -45,7 +45,7 @@ function withSections(text: string): string {
 }
 
 describe('PROTOCOL.md', () => {
-  it('says what the code does', () => {
+  it('has the sections that the code generates', () => {
     const text = readFileSync(file, 'utf8');
     const generated = withSections(text);
     if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, generated);

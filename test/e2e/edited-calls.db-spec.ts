@@ -59,7 +59,7 @@ describe('a call that was edited', () => {
     ]);
   });
 
-  it('says what would have run when it is stopped before', async () => {
+  it('keeps its edited arguments when its job is cancelled before it runs', async () => {
     const { jobId } = await asking('send');
     const sql = `UPDATE tool_call SET approved_arguments = '{"to":"bob"}' WHERE job_id = $1`;
     await stage.rows(sql, [jobId]);

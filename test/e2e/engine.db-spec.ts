@@ -138,7 +138,7 @@ describe('a chat job', () => {
     expect(await follow(jobId, all.length)).toEqual([]);
   });
 
-  it('goes on for its viewers when another comes with a number that the log has not reached', async () => {
+  it('streams to its viewers when another viewer asks for a later number than the log has', async () => {
     const gate = createGate();
     model.enqueue({
       body: [textChunk('one '), gate, textChunk('two'), finishChunk('stop'), usageChunk(null), doneLine],
@@ -164,7 +164,7 @@ describe('a chat job', () => {
     expect((await job(jobId)).status).toBe('completed');
   });
 
-  it('is cancelled while its model speaks, keeps what was said, and its thread goes on', async () => {
+  it('keeps its text when it is cancelled during a response, and its thread accepts a new job', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('Once upon'), gate] }, textReply(['Sure.']));
     const started = await start(chat('tell'));
@@ -196,7 +196,7 @@ describe('a chat job', () => {
     expect(await start(chat('go', { idempotency }))).toMatchObject({ replayed: true, status: 'completed' });
   });
 
-  it('lets the second of a thread wait its turn, and then see what the first said', async () => {
+  it('queues the second job of its thread, which then reads the response of the first', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('first'), gate, finishChunk('stop'), doneLine] }, textReply(['second']));
     const first = await start(chat('a'));

@@ -61,7 +61,7 @@ async function watch(jobId: string, key: string): Promise<RawSocket> {
 const sees = (socket: RawSocket) => JSON.stringify(socket.messages);
 
 describe('a viewer', () => {
-  it('is closed when its key is revoked, before anything more is said', async () => {
+  it('is disconnected when its key is revoked, before any further event', async () => {
     const { jobId, gate } = await startGatedJob();
     const viewer = await api.people.keyOf(owner.principal, ['read']);
     const [lost, stays] = [await watch(jobId, viewer.key), await watch(jobId, owner.key)];

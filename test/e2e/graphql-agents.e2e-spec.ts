@@ -123,7 +123,7 @@ describe('agents over GraphQL', () => {
     await expect(change(CREATE, { name: 'Clerk' }, member)).rejects.toThrow(/Forbidden/);
   });
 
-  it('answer in chats, and the job says who', async () => {
+  it('answer in chats, and the job names its agent', async () => {
     await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.', model: 'clever' });
     model.enqueue(textReply(['Filed.']));
     const started = await start({ message: 'File it.', agent: { id: 'clerk' } });
@@ -133,7 +133,7 @@ describe('agents over GraphQL', () => {
     model.assertDone();
   });
 
-  it('are chosen in the job, whose log says whom', async () => {
+  it('are chosen in the job, which logs the chosen agent', async () => {
     expect(await start({ message: 'Hi', agent: { auto: true } })).toMatchObject({
       userErrors: [{ code: 'no_agents', field: 'agent', message: 'No agents configured for auto-routing' }],
     });

@@ -119,7 +119,7 @@ describe('a tool that the client declares', () => {
     });
   });
 
-  it('is bound to a device when the request says so', async () => {
+  it('is bound to the device that the request names', async () => {
     const jobId = await waiting({}, { clientDeviceId: 'laptop' });
     const refused = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'phone' });
     expect(refused['userErrors']).toMatchObject([{ code: 'other_device' }]);
@@ -129,7 +129,7 @@ describe('a tool that the client declares', () => {
   it.each([
     { onTimeout: 'SKIP', status: 'SKIPPED', message: 'Tool "open_file" is client-only.', ended: 'COMPLETED' },
     { onTimeout: 'FAIL', status: 'TIMED_OUT', message: 'No client ran tool "open_file" in time.', ended: 'FAILED' },
-  ])('ends as declared when nobody serves it: $onTimeout', async ({ onTimeout, status, message, ended }) => {
+  ])('ends as declared when no client serves it: $onTimeout', async ({ onTimeout, status, message, ended }) => {
     const clientTools = [{ ...openFile, timeoutMs: 1_000, onTimeout }];
     const jobId = await asking({ clientTools }, ...(ended === 'COMPLETED' ? [textReply(['Never mind.'])] : []));
     await me.finished(jobId);
@@ -140,7 +140,7 @@ describe('a tool that the client declares', () => {
     });
   });
 
-  it('goes on waiting beyond its timeout when it says nothing else', async () => {
+  it('keeps waiting after its timeout by default', async () => {
     const jobId = await waiting({ timeoutMs: 1_000 });
     const { rows } = await database.postgres.engine.query<{ hours: number }>(
       `SELECT (extract(epoch FROM expires_at - created_at) / 3600)::float8 AS hours FROM interrupt WHERE job_id = $1`,
@@ -218,7 +218,7 @@ describe('a client that began and was lost', () => {
 });
 
 describe('calls of a client', () => {
-  it('are served by nobody but the starter of the job', async () => {
+  it('are served only by the requester of the job', async () => {
     const jobId = await waiting();
     const inputs = [
       [CLAIM, { jobId, callId: 'c1', deviceId: 'd' }],

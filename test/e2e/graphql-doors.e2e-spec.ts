@@ -240,7 +240,7 @@ describe('every operation of the schema', () => {
     expect(data).toEqual({ jobs: { totalCount: 1 }, threads: { totalCount: 1 } });
   });
 
-  it('refuses members of inputs that nobody offered', async () => {
+  it('rejects input fields that the schema does not have', async () => {
     for (const { kind, document, variables } of operationsOf(schema, newId())) {
       if (kind !== 'mutation') continue;
       for (const extra of ['workspaceId', 'status', 'createdBy', '__proto__x']) {

@@ -137,7 +137,7 @@ describe('the live inbox', () => {
     socket.close();
   });
 
-  it('closes for somebody who is no longer a member', async () => {
+  it('closes the connection of a removed member', async () => {
     const id = await open(await layOut());
     const { socket, until } = await watch(here.member);
     await until(id, 'OPEN');

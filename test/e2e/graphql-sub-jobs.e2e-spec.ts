@@ -72,7 +72,7 @@ describe('workflows as tools', () => {
     expect(await toolNames()).not.toContain('workflow.quarterly-report');
   });
 
-  it('keep the name they had before there were slugs, and leave it to nobody', async () => {
+  it('keep a slug from an earlier release, and no other workflow gets it', async () => {
     const id = await asking('Old_Name');
     await database.postgres.withWorkspaceSql(people.owner.principal.workspaceId, (client) =>
       client.query(`UPDATE workflow SET tool_slug = 'old-name' WHERE id = $1`, [id]),
@@ -115,7 +115,7 @@ describe('workflows as tools', () => {
     expect(job['subJobs']).toMatchObject([{ status: 'CANCELLED' }]);
   });
 
-  it('are stopped with their caller over REST too, which says how many', async () => {
+  it('are cancelled with their parent job over REST, which returns their number', async () => {
     const { jobId } = await waiting('stopped');
     const { status, body } = await api.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
     expect([status, body]).toEqual([200, { aborted: true, state: 'aborted', status: 'aborted', stoppedSubJobs: 1 }]);

@@ -179,7 +179,7 @@ describe('the workspace', () => {
     }
   });
 
-  it('may be made by somebody who has entered none', async () => {
+  it('can be created by a user without any membership', async () => {
     const key = await api.people.tokenOf('newcomer');
     expect((await ask(api, '{ jobs { totalCount } }', { key })).errors[0]?.extensions['code']).toBe('NOT_FOUND');
     const { me } = await graphqlMember(api, key).query('{ me { workspaceId role memberships { role } } }');

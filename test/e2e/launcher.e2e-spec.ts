@@ -72,7 +72,7 @@ describe('npm start', () => {
     expect(again.output()).not.toContain(key);
   });
 
-  it('says what its sample waits for, and shows the same one at the next start until it is decided', async () => {
+  it('prints what its sample job waits for, and the same job at the next start until a decision', async () => {
     const flags = ['--port', '0', '--data-dir', newDataDir()];
     const asking = { ...impatient, TOOL_APPROVAL_DEFAULT: 'require_approval' };
     const sampleOf = (run: { readonly stdout: string }) =>
@@ -102,7 +102,7 @@ describe('npm start', () => {
     expect(last.code).toBe(0);
   });
 
-  it('says who has the data directory, and starts again after its owner was killed', async () => {
+  it('names the process that uses the data directory, and starts once that process was killed', async () => {
     const dataDir = newDataDir();
     const first = await startAll(dataDir);
     const second = await runToEnd(['--once', '--port', '0', '--data-dir', dataDir]);
@@ -117,7 +117,7 @@ describe('npm start', () => {
     expect((await fetch(`${third.url ?? ''}/healthz`)).status).toBe(200);
   });
 
-  it('ends with 0 when it is told to stop', async () => {
+  it('exits with 0 after SIGINT', async () => {
     const started = await startAll(newDataDir());
     started.kill('SIGINT');
 
@@ -136,7 +136,7 @@ describe('npm start', () => {
     expect(readFileSync(join(dataDir, 'demo-api-key'), 'utf8')).not.toBe(old);
   });
 
-  it('says when the port is taken, and leaves nothing running', async () => {
+  it('fails on a taken port without leaving a process behind', async () => {
     const { server, port } = await takenPort();
     const dataDir = newDataDir();
     const refused = await runToEnd(['--once', '--port', port, '--data-dir', dataDir]);
@@ -167,7 +167,7 @@ describe('npm start', () => {
     expect((await runToEnd(['--role', 'api'], database)).stderr).toContain('needs NIGHTSHIFT_SECRET');
   });
 
-  it('says which Postgres does not answer, without the login', async () => {
+  it('names the unreachable Postgres without its credentials', async () => {
     const env = { DATABASE_URL: 'postgres://someone:canary@127.0.0.1:1/nowhere', NIGHTSHIFT_SECRET: TEST_SECRET };
     const refused = await runToEnd(['--role', 'api', '--port', '0'], env);
 

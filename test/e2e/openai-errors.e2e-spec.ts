@@ -24,7 +24,7 @@ describe('a request that cannot be served', () => {
     ['nsk_unknown', 'Invalid API key'],
     ['no key at all', 'Missing or invalid Authorization header'],
     ['ey.a.token', 'Invalid API key'],
-  ])('is told what is wrong with its key %p', async (key, message) => {
+  ])('gets 401 that names the problem of its key %p', async (key, message) => {
     const reply = await completionsDoor(stage.test.url, key).ask(plain('hi'));
     expect([reply.status, reply.json]).toEqual([401, error(message, null, 'invalid_api_key')]);
   });
@@ -89,7 +89,7 @@ describe('a request that cannot be served', () => {
     expect(reply.headers['x-request-id']).toEqual(expect.any(String));
   });
 
-  it('is told which calls are too many', async () => {
+  it('gets 400 that names the limit on tool calls', async () => {
     const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
     const calls = Array.from({ length: 4_000 }, (_, i) => ({ ...call, id: `c${i}` }));
     const message = { role: 'assistant', content: null, tool_calls: calls };
@@ -119,7 +119,7 @@ describe('a request that cannot be served', () => {
 });
 
 describe('an answer that is none', () => {
-  it('is an HTTP error while nothing was said', async () => {
+  it('is an HTTP error when the model fails before any content', async () => {
     for (const stream of [true, false]) {
       stage.model.enqueue(errorReply(400));
       const reply = await stage.door.ask(plain('hi', { stream }));
@@ -131,13 +131,13 @@ describe('an answer that is none', () => {
     }
   });
 
-  it('is an error too when the model says nothing at all', async () => {
+  it('is an HTTP error when the model returns no content', async () => {
     stage.model.enqueue(textReply([]));
     const reply = await stage.door.ask(plain('hi'));
     expect([reply.status, reply.json['error']]).toMatchObject([500, { message: 'Agent returned empty response' }]);
   });
 
-  it('ends a stream that had begun with a chunk that says so', async () => {
+  it('ends a started stream with an error chunk', async () => {
     const gate = createGate();
     const { body } = textReply(['Half']);
     stage.model.enqueue({ body: [...body.slice(0, 2), gate], end: 'destroy' });
@@ -159,7 +159,7 @@ describe('an answer that is none', () => {
 });
 
 describe('limits', () => {
-  it('of starts in a minute are told by headers, and end with 429', async () => {
+  it('of starts in a minute are in the headers, and a start over them gets 429', async () => {
     const { door } = await stage.another({ STARTS_PER_MINUTE: '1' });
     stage.model.enqueue(textReply(['one']));
     const first = await door.ask(plain('hi'));

@@ -87,7 +87,7 @@ describe('a call that runs', () => {
     ]);
   });
 
-  it('goes on after its worker was lost, by the effect of its tool', async () => {
+  it('is recovered by the effect of its tool after its worker was lost', async () => {
     const reply = stage.execute(echo({ tool_name: 'lost' }));
     await eventually('the tool runs', () => (stage.called.length === 1 ? true : undefined));
     const { workspaceId } = stage.people.owner.principal;
@@ -169,7 +169,7 @@ describe('a call that is refused', () => {
     expect(stage.called).toEqual([]);
   });
 
-  it('hides what the policy blocks, and asks nobody', async () => {
+  it('hides tools that the policy blocks, and opens no approval', async () => {
     await stage.policy([
       { match: 'forbidden', action: 'block' },
       { match: 'echo', action: 'require_approval' },

@@ -45,7 +45,7 @@ async function forget(jobId: string): Promise<void> {
 }
 
 describe('tools of the server', () => {
-  it('are told in the text, and left out of what the model reads of it later', async () => {
+  it('are written into the text, and removed from it in later model requests', async () => {
     stage.model.enqueue(toolCallReply([add('c1', 1, 2), add('c2', 3, 4)], { text: 'Adding.' }), textReply(['Done.']));
     const content = contentOf((await stage.door.ask(clerk('Add'))).text);
     const blocks = [...content.matchAll(/<tool id="(\d)" state="(\w+)">[^<]*<\/tool>\n/g)];
@@ -110,7 +110,7 @@ describe('tools of the server', () => {
 });
 
 describe('a round that breaks off', () => {
-  it('is told anew from the first difference on', async () => {
+  it('is sent again from the first difference on', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'three.']));
     const open = stage.door.open(plain('Count', streamed));
@@ -119,7 +119,7 @@ describe('a round that breaks off', () => {
     expect(contentOf((await open.over).text)).toBe('One two\n\n[restarted]\n\nOne three.');
   });
 
-  it('is told once where it says the same', async () => {
+  it('is sent once where its retry has the same text', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'two ', 'three.']));
     const open = stage.door.open(plain('Count', streamed));
@@ -130,7 +130,7 @@ describe('a round that breaks off', () => {
 });
 
 describe('an answer whose log is gone', () => {
-  it.each(['inline', 'open-webui'])('is told as it was, %s', async (format) => {
+  it.each(['inline', 'open-webui'])('is replayed unchanged, %s', async (format) => {
     const key = { 'idempotency-key': `late-${format}`, 'x-tool-event-format': format };
     stage.model.enqueue(
       ...[
@@ -148,7 +148,7 @@ describe('an answer whose log is gone', () => {
     expect(whole.json['usage']).toEqual({ prompt_tokens: 33, completion_tokens: 21, total_tokens: 54 });
   });
 
-  it('is told as it was, the pause and what came after it', async () => {
+  it('is replayed unchanged, with the pause and the text after it', async () => {
     const asked = withTools([user('Weather?')]);
     stage.model.enqueue(toolCallReply([ask('call_a', 'Rome'), ask('call_b', 'Oslo')], { text: 'Looking.' }));
     const pause = await stage.door.ask(asked, { 'idempotency-key': 'pause' });
@@ -218,7 +218,7 @@ describe('an answer without tool events', () => {
     expect([textOf(whole), whole.headers['x-ignored']]).toEqual(['Adding.\n\nDone.', 'tools']);
   });
 
-  it('is the default of an agent that says so, unless the request says something else', async () => {
+  it('is the default of an agent with toolEventFormat NONE, unless the request sets a format', async () => {
     const { owner, door } = await stage.tenant('quiet');
     const member = graphqlMember(stage.test, owner.key);
     const changed = await member.query(SET_FORMAT, { format: 'NONE' });

@@ -29,7 +29,7 @@ const textOf = ({ json }: CompletionReply) =>
   (json as { choices?: [{ message: { content: string } }] }).choices?.[0].message.content;
 
 describe('conversations of one key, with a provider that names all calls alike', () => {
-  it('are told apart, also when one is continued that was answered before', async () => {
+  it('are kept separate, also when a completed one is continued', async () => {
     const first = await begin('first?');
     stage.model.enqueue(textReply(['answer to the first']));
     expect(textOf(await stage.door.ask(withTools(answered('first?', first.id, 'one'))))).toBe('answer to the first');
@@ -64,7 +64,7 @@ describe('conversations of one key, with a provider that names all calls alike',
     expect([other.status, textOf(other)]).toEqual([404, undefined]);
   });
 
-  it('go on within their session only', async () => {
+  it('continue only within their own session', async () => {
     stage.model.enqueue(toolCallReply([ask('call_s', 'here')]));
     await stage.door.ask(withTools([user('here?')]), { 'x-session-id': 'here' });
     const elsewhere = await stage.door.ask(withTools(answered('here?', 'call_s', 'x')), { 'x-session-id': 'there' });

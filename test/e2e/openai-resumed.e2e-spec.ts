@@ -20,11 +20,11 @@ beforeAll(async () => {
   const { app } = stage.test.api;
   app.get(ToolRegistry).register(
     defineTool({
-      ...{ name: 'book', description: 'Books a seat.', effect: 'once' },
-      input: { type: 'object', properties: { seat: { type: 'string' } }, required: ['seat'] },
-      execute: ({ seat }) => {
-        booked.push(String(seat));
-        return `booked ${String(seat)}`;
+      ...{ name: 'book', description: 'Books a hotel.', effect: 'once' },
+      input: { type: 'object', properties: { hotel: { type: 'string' } }, required: ['hotel'] },
+      execute: ({ hotel }) => {
+        booked.push(String(hotel));
+        return `booked ${String(hotel)}`;
       },
     }),
   );
@@ -39,7 +39,7 @@ afterEach(() => stage.assertQuiet());
 afterAll(() => stage.close());
 
 type Body = Parameters<typeof withTools>[0][number];
-const book = (seat: string) => ({ id: `book_${seat}`, name: 'book', arguments: JSON.stringify({ seat }) });
+const book = (hotel: string) => ({ id: `book_${hotel}`, name: 'book', arguments: JSON.stringify({ hotel }) });
 const body = (messages: readonly Body[], more: object = {}) => withTools(messages, { model: 'booker', ...more });
 const textOf = ({ json }: CompletionReply) =>
   (json as { choices?: [{ message: { content: string } }] }).choices?.[0].message.content;
@@ -49,7 +49,7 @@ const sent = () => {
 };
 const failed = { status: 500, json: { error: { code: 'job_failed' } } };
 
-/** A run whose first round books a seat and asks its client; gives the request that continues it. */
+/** A run whose first round books a hotel and asks its client; gives the request that continues it. */
 async function paused(id: string, headers: Readonly<Record<string, string>> = {}) {
   const calls = [ask(id, 'Rome')];
   stage.model.enqueue(toolCallReply([book(`${id}1`)]), toolCallReply(calls));
@@ -102,7 +102,7 @@ describe.each([
     expect(booked).toEqual([`${id}1`]);
   });
 
-  it('hears what is said beside the results when it is resumed', async () => {
+  it('sends the model the user messages beside the results when it is resumed', async () => {
     const id = `${prefix}said`;
     const messages = [...(await paused(id, named(id))), user('and hurry')];
     stage.model.enqueue(toolCallReply([book(`${id}2`)]), errorReply(400));
@@ -146,7 +146,7 @@ describe('a continuation that was applied', () => {
     expect(stage.model.requests).toHaveLength(count + 1);
   });
 
-  it('is answered anew for another temperature, model or set of functions, and no tool runs twice', async () => {
+  it('gets a new response for another temperature, model or tool set, and runs no tool twice', async () => {
     const messages = await paused('anew');
     stage.model.enqueue(toolCallReply([book('anew2')]), textReply(['First.']));
     expect(textOf(await stage.door.ask(body(messages)))).toBe('First.');
@@ -193,7 +193,7 @@ describe('a continuation that was applied', () => {
     }
   });
 
-  it('is no part of another conversation whose provider names its calls alike', async () => {
+  it('does not match another conversation with equal call ids', async () => {
     const one = await paused('alike');
     stage.model.enqueue(textReply(['One.']));
     expect(textOf(await stage.door.ask(body(one)))).toBe('One.');

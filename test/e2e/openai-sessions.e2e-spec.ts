@@ -106,7 +106,7 @@ describe('a session', () => {
     expect(JSON.stringify((await stage.door.ask(withTools([user('three')]))).json)).toContain('"same"');
   });
 
-  it('goes on in another process', async () => {
+  it('continues in another process', async () => {
     await paused('elsewhere', 'w1');
     const { door } = await stage.another();
     stage.model.enqueue(textReply(['from there']));

@@ -63,7 +63,7 @@ describe('a paused run', () => {
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'done' } }] });
   });
 
-  it('takes results that are null, empty or in parts, and what is said after them', async () => {
+  it('accepts results that are null, empty or in parts, and user messages after them', async () => {
     await paused('contents', 'p1', 'p2', 'p3');
     stage.model.enqueue(textReply(['fine']));
     await stage.door.ask(
@@ -171,7 +171,7 @@ describe('a paused run', () => {
     expect(tools[0]?.function.parameters).toBeDefined();
   });
 
-  it('ends when nobody brings the results in time', async () => {
+  it('fails when the client sends no results before the deadline', async () => {
     await paused('expiry', 'e1');
     await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
       client.query(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE call_id = 'e1'`),

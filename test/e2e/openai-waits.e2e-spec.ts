@@ -37,7 +37,7 @@ async function decide(id: string, decision: 'approve' | 'deny'): Promise<void> {
 }
 
 describe('an answer that needs a person', () => {
-  it('says so in a comment, and goes on with the decision', async () => {
+  it('sends a comment while it waits, and continues after the decision', async () => {
     stage.model.enqueue(toolCallReply([sum]), textReply(['3']));
     const open = stage.door.open(plain('add', { stream: true }));
     const id = await waitsFor(open);
@@ -73,7 +73,7 @@ describe('an answer that needs a person', () => {
     expect((await open.over).text).toContain('"finish_reason":"tool_calls"');
   });
 
-  it('is refused where nobody is to be waited for, and its job cancelled', async () => {
+  it('is rejected with OPENAI_HUMAN_WAIT=reject, and its job is cancelled', async () => {
     const { door } = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' });
     const message = 'x-tool-event-format=openai cannot pause for human approval or input';
     for (const stream of [true, false]) {
@@ -96,7 +96,7 @@ describe('an answer that needs a person', () => {
 });
 
 describe('a key that is revoked', () => {
-  it('breaks off what is told with it, and the job goes on', async () => {
+  it('ends its stream, and the job keeps running', async () => {
     const { key, keyId } = await stage.test.people.keyOf(stage.owner.principal, ['read', 'write']);
     const gate = createGate();
     const { body } = textReply(['One, ', 'two.']);

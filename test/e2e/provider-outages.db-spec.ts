@@ -45,15 +45,18 @@ const fire = async (jobId: string) => {
 };
 
 describe('a chat job whose model provider is down', () => {
-  it.each([408, 409, 425, 429, 500, 503])('asks again after status %i and tells viewers when', async (status) => {
-    const jobId = await chat(`Try ${status}.`, [errorReply(status), errorReply(status), textReply(['Here.'])]);
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Here.', rounds: [{}] });
-    expect(await retriesOf(jobId)).toMatchObject([
-      { round: 1, failures: 1, waits: false, code: expect.stringMatching(/^model_/), reason: expect.any(String) },
-      { round: 1, failures: 2, waits: false },
-    ]);
-    expect(await stage.eventsOf(jobId, 'job-waiting')).toEqual([]);
-  });
+  it.each([408, 409, 425, 429, 500, 503])(
+    'retries after status %i and sends viewers the time of each retry',
+    async (status) => {
+      const jobId = await chat(`Try ${status}.`, [errorReply(status), errorReply(status), textReply(['Here.'])]);
+      expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Here.', rounds: [{}] });
+      expect(await retriesOf(jobId)).toMatchObject([
+        { round: 1, failures: 1, waits: false, code: expect.stringMatching(/^model_/), reason: expect.any(String) },
+        { round: 1, failures: 2, waits: false },
+      ]);
+      expect(await stage.eventsOf(jobId, 'job-waiting')).toEqual([]);
+    },
+  );
 
   it('waits without a worker for a long Retry-After and continues when its timer fires', async () => {
     const jobId = await chat('Come later.', [later(429), textReply(['Back.'])]);
@@ -119,7 +122,7 @@ describe('a chat job whose model provider is down', () => {
     });
   });
 
-  it('fails instead of waiting when its start says so, after the short retries', async () => {
+  it('fails after the short retries when it was started with onProviderDown `fail`', async () => {
     const providerDown = { onProviderDown: 'fail' } as const;
     const jobId = await chat('Fail.', [errorReply(503), later()], { providerDown });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'model_unavailable' } });
@@ -185,7 +188,7 @@ describe('a workflow whose model provider is down', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('fails as a job when a member gives the provider up, whatever its nodes do about errors', async () => {
+  it('fails when a member decides `give_up`, also with error handling `continue`', async () => {
     stage.says('Give up.', later());
     const jobId = await stage.run({ a: agent('Give up.', { errorHandling: { mode: 'continue' } }) }, ['start -> a']);
     await stage.decide(stage.people.owner, await waitOf(jobId), { decision: 'give_up' });
@@ -228,7 +231,7 @@ describe('a job whose requester lost access', () => {
     expect(stage.requests('Leave.')).toHaveLength(1);
   });
 
-  it('fails as a workflow, whatever its nodes do about errors', async () => {
+  it('fails as a workflow, also with error handling `continue`', async () => {
     stage.says('Leave, too.', later());
     const node = agent('Leave, too.', { errorHandling: { mode: 'continue' } });
     const jobId = await stage.run({ a: node }, ['start -> a']);

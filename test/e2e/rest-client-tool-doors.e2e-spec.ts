@@ -33,7 +33,7 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('the doors for clients', () => {
+describe('the client tool endpoints', () => {
   const steps = ['claim', 'validate', 'result'] as const;
   const body = { callId: 'c1', deviceId: 'd', claimToken: 't', result: 'r' };
 
@@ -105,7 +105,7 @@ describe('the doors for clients', () => {
 });
 
 describe('where clients are switched off', () => {
-  it('the doors say so, and a call for a client is skipped', async () => {
+  it('the endpoints report it, and calls of client tools are skipped', async () => {
     const env = { MODEL_BASE_URL: model.url, FEATURE_CLIENT_TOOLS: 'off' };
     const off = await startTestApi(database, { env, takesJobs: false });
     const { key } = people.member;

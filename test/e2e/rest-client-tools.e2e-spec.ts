@@ -206,7 +206,7 @@ describe('a call that a client runs', () => {
       expect(lastMessages().slice(-2)).toMatchObject([{ content: 'one' }, { tool_call_id: 's1' }]);
     });
 
-    it('it counts as begun when the job is stopped, and nobody knows whether it happened', async () => {
+    it('it has an unknown outcome when the job is cancelled after its claim', async () => {
       const { jobId } = await begun();
       await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
       expect(await jobs.ended(jobId)).toMatchObject({
@@ -219,7 +219,7 @@ describe('a call that a client runs', () => {
     });
   });
 
-  it('goes on when every process was restarted between claim and result', async () => {
+  it('accepts the result of a claim made before every process restarted', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1']);
     const claimed = await restClient(test, people.member.key, 'laptop').claim(jobId, 'c1');
     await test.close();

@@ -86,7 +86,7 @@ describe('/api/interrupts', () => {
     expect(await idsOf(stranger, `?rootJobId=${root.jobId}`)).toEqual([]);
   });
 
-  it('goes on where a page ended', async () => {
+  it('returns the next page after a cursor', async () => {
     const job = await layOut();
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.unshift(await openInterrupt(test.api.app, job));
@@ -136,7 +136,7 @@ describe('/api/interrupts', () => {
     expect((await get(here.viewer, `/${id}`)).body).toEqual(settled);
   });
 
-  it('refuses in the words of the contract, and says what was answered first', async () => {
+  it('rejects with the errors of the contract, and returns the first decision', async () => {
     const job = await layOut();
     const id = await openInterrupt(test.api.app, job);
     const approval = await openInterrupt(test.api.app, job, { kind: 'tool_approval' });

@@ -96,7 +96,7 @@ describe('starting', () => {
     expect([reply.status, error, code]).toEqual([400, 'Invalid request body', 'bad_request']);
   });
 
-  it('refuses a body that is no JSON by its type', async () => {
+  it('rejects a body whose content type is not JSON', async () => {
     const reply = await jobs.start(JSON.stringify(chatBody()), { headers: { 'content-type': 'text/plain' } });
     expect(reply.status).toBe(400);
   });
@@ -225,7 +225,7 @@ describe('the status', () => {
     expect(await jobs.status(jobId, '?offset=99')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
   });
 
-  it('says how a failed job failed', async () => {
+  it('has the error of a failed job', async () => {
     model.enqueue({ status: 400, body: ['{"error":{"message":"no such model"}}'] });
     const status = await jobs.ended(jobIdOf(await jobs.start(chatBody())));
     expect(status).toMatchObject({ status: 'error', job_status: 'failed', error: expect.any(String) });

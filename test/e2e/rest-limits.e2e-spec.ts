@@ -144,7 +144,7 @@ describe('500 parallel starts of one user', () => {
 });
 
 describe('a viewer that stops reading', () => {
-  it('is cut off, while the others and the job go on', async () => {
+  it('is disconnected, while the other viewers and the job continue', async () => {
     const { test, start, watch } = await open({
       ...{ SLOW_VIEWER_BYTES: '65536', SLOW_VIEWER_MS: '300', MAX_OUTPUT_BYTES: '67108864' },
       ...{ DELTA_FLUSH_BYTES: '65536' },
@@ -172,7 +172,7 @@ describe('a viewer that stops reading', () => {
 });
 
 describe('health', () => {
-  it('says alive and ready, without a credential', async () => {
+  it('reports liveness and readiness without a credential', async () => {
     const { test } = await open({});
     expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
     const ready = await test.call('GET', '/readyz');
@@ -231,7 +231,7 @@ describe('every reply', () => {
     expect(status).toBe(400);
   });
 
-  it('to an outage of the database says when to try again, and nothing of a library', async () => {
+  it('during a database outage has Retry-After and no internal error text', async () => {
     const { test, owner } = await open({}, false);
     const path = `/api/jobs/${newId()}/status`;
     expect((await test.call('GET', path, { key: owner.key })).status).toBe(404);

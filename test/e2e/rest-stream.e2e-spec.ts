@@ -55,7 +55,7 @@ const textOf = (frames: readonly StreamFrame[]) =>
 const seqsOf = (frames: readonly StreamFrame[]) => frames.map(({ id }) => Number(id));
 
 describe('a viewer', () => {
-  it('gets a snapshot of what was said, then every event after it, then the end', async () => {
+  it('gets a snapshot of the text, then every later event, then the end', async () => {
     const { jobId, gate } = await gated(['Hello '], ['👋 ', 'there']);
     const stream = await jobs.watch(jobId);
     expect(stream.headers).toMatchObject({
@@ -96,7 +96,7 @@ describe('a viewer', () => {
     }
   });
 
-  it('that has it all of a finished job is told to stay away', async () => {
+  it('that has every event of a finished job gets 204', async () => {
     const { jobId, lastSeq } = await startFinished(['done']);
     for (const query of [`?after=${lastSeq}`, `?after=${lastSeq}&format=or3`]) {
       const stream = await jobs.watch(jobId, { query: query });
@@ -176,7 +176,7 @@ describe('a viewer', () => {
       );
   });
 
-  it('that goes away leaves nothing behind, and the job goes on', async () => {
+  it('that disconnects leaves no open stream, and the job keeps running', async () => {
     const { jobId, gate } = await gated(['a'], ['b']);
     const stream = await jobs.watch(jobId);
     await stream.until(() => true);
@@ -188,7 +188,7 @@ describe('a viewer', () => {
     expect(textOf(other.frames)).toBe('ab');
   });
 
-  it('that only asks for the headers holds no seat', async () => {
+  it('that sends HEAD takes no stream slot', async () => {
     const { jobId, gate } = await gated(['a'], []);
     const reply = await test.call('HEAD', `/api/jobs/${jobId}/stream`, { key: owner.key });
     expect([reply.status, reply.body]).toEqual([200, '']);

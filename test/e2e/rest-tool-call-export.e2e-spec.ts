@@ -83,7 +83,7 @@ describe('GET /api/tool-calls/export', () => {
     expect(line).toMatchObject({ arguments: '{"to":"nobody"}', proposedArguments: '{"to":"user4","n":4}' });
   });
 
-  it('tells the true reason of a refusal to those who may read the policy', async () => {
+  it('shows the reason of a rejection only to callers who may read the policy', async () => {
     const reason = await made.block(2);
     const reasonFor = async (who: TestMember) =>
       linesOf(await (await exported(who)).text()).find(({ id }) => id === made.calls[1]?.id)?.error?.reason;

@@ -92,7 +92,7 @@ describe('jobs below jobs', () => {
     expect((await statuses(ids)).map(([status]) => status)).toEqual(['failed', 'cancelled', 'cancelled']);
   });
 
-  it('are found by the sweep when their call has ended and nobody has stopped them', async () => {
+  it('are cancelled by the sweeper when their call has ended but they still run', async () => {
     const { ids } = await threeDeep();
     await stage.rows(
       `WITH ended AS (UPDATE tool_call SET status = 'cancelled', finished_at = clock_timestamp() WHERE job_id = $1)
@@ -103,7 +103,7 @@ describe('jobs below jobs', () => {
     expect((await statuses(ids)).map(([status]) => status)).toEqual(['failed', 'cancelled', 'cancelled']);
   });
 
-  it('let a job above them go on when they alone are stopped', async () => {
+  it('can be cancelled alone while their parent job continues', async () => {
     const { ids, line, prompt } = await threeDeep();
     const [root, middle, leaf] = ids;
     stage.says(prompt, says('stopped below'));
@@ -113,7 +113,7 @@ describe('jobs below jobs', () => {
     expect(await stage.line(middle)).toMatchObject({ status: 'completed' });
   });
 
-  it('are three of a job, also once they have ended; the model reads why there is no fourth', async () => {
+  it('are limited to three per job, ended ones included, and the model gets the reason for the fourth', async () => {
     const [name, line] = [fresh('asks'), fresh('ask')];
     await stage.offer(name, untilAsked, ['start -> q']);
     const calls = ['a', 'b', 'c', 'd'].map((input) => call(`workflow.${name}`, input));
@@ -183,7 +183,7 @@ describe('a sub-job whose hints are lost', () => {
 
   const transform = { t: { type: 'transform', expression: 'input' } };
 
-  it('is started by the sweep, once, when nobody has', async () => {
+  it('is started exactly once by the sweeper when its start was lost', async () => {
     const [name, line] = [fresh('lost'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
     stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('found'));

@@ -61,7 +61,7 @@ describe('a workflow over REST', () => {
     });
   });
 
-  it('asks a person under the id of the protocol, and goes on with the answer', async () => {
+  it('opens a request with the id of the protocol, and continues with its answer', async () => {
     model.enqueue(textReply(['Draft']));
     const hitlOf = { enabled: true, mode: 'review', prompt: 'Fine?' };
     const jobId = await startOf(workflowDocument({ name: 'x' }, oneAgent({ hitl: hitlOf }), ['start -> writer']));

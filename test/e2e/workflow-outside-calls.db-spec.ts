@@ -71,7 +71,7 @@ describe('calls of agent nodes that run elsewhere', () => {
     return startWorkflow(api.api, owner, { workflow, prompt: 'Hello' });
   };
 
-  it('waits without a place for the isolated queue, and goes on with its result', async () => {
+  it('waits for the isolated queue without a worker slot, and continues with the result', async () => {
     model.enqueue(call('dig'));
     const jobId = await run({ miner: agent('Dig.', { tools: ['dig'] }) }, ['start -> miner']);
     const { finish } = await eventually('it digs', () => diggings[0]);
@@ -112,7 +112,7 @@ describe('calls of agent nodes that run elsewhere', () => {
     expect(rows).toEqual([]);
   });
 
-  it('leaves a tool of clients to a client of whoever started the workflow', async () => {
+  it('sends a client tool call only to a client of the requester', async () => {
     model.enqueue(call('open_file'));
     const jobId = await run({ reader: agent('Read.', { tools: ['open_file'] }) }, ['start -> reader']);
     await reached(jobId, 'waiting');

@@ -142,7 +142,7 @@ describe('a viewer of a workflow that speaks OR3', () => {
     });
   });
 
-  it('goes on from the number it has, with the state as it is by then', async () => {
+  it('resumes after its last event number with the current state', async () => {
     const { gate, reply } = gated('Dear', ' Madam');
     replies.set('Write.', reply);
     const jobId = await startWriter();
@@ -180,7 +180,7 @@ describe('a viewer of a workflow that speaks OR3', () => {
     expect((await jobs.watch(jobId, { query: '?format=or3', headers })).status).toBe(204);
   });
 
-  it('holds up nobody while it reads nothing, and then catches up', async () => {
+  it('delays no other viewer while it reads nothing, and then catches up', async () => {
     // Characters that JSON writes with six: more than what the kernel holds for a peer that does not read.
     const pieces = Array.from({ length: 150 }, () => '\u0001'.repeat(20_000));
     const { gate, reply } = gated('go', ...pieces);
@@ -204,7 +204,7 @@ describe('a viewer of a workflow that speaks OR3', () => {
     expect(states[0]).toMatchObject({ executionState: 'completed', resumeState: null });
   });
 
-  it('learns where a run that was stopped can go on', async () => {
+  it('receives the node from which a cancelled run can be resumed', async () => {
     const { reply } = gated('Dear');
     replies.set('Write.', reply);
     const jobId = await startWriter();

@@ -26,7 +26,7 @@ function printed(changes: Partial<SummaryFacts>): string {
 }
 
 describe('printSummary', () => {
-  it('says what runs, on what, and where to reach it', () => {
+  it('prints the role, the database, the limits and the URLs', () => {
     expect(printed({})).toMatchInlineSnapshot(`
 "Nightshift is ready: role all, in 1.2 s
   database  Postgres at db.example:5432/nightshift
@@ -67,7 +67,7 @@ describe('printSummary', () => {
     expect(text).not.toContain('jobs at once');
   });
 
-  it('has no doors to show for a worker', () => {
+  it('prints only the health endpoint for a worker', () => {
     const text = printed({ running: { url: null, healthUrl: 'http://127.0.0.1:9400', ...idle }, demoKey: null });
 
     expect(text).not.toContain('GraphQL');

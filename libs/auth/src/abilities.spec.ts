@@ -128,7 +128,7 @@ describe('what a role may', () => {
     expect(found).toEqual(expected);
   });
 
-  it('never reaches into another workspace, whatever the role and the verb', () => {
+  it('never covers a row of another workspace, for any role and action', () => {
     const verbs: Action[] = [
       'read',
       'create',

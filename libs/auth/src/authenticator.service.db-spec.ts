@@ -35,7 +35,7 @@ const refused = { code: 'unauthenticated', message: 'Authentication required' };
 const hidden = { code: 'not_found', message: 'Workspace not found or unauthorized' };
 const wrongSecret = (text: string) => text.slice(0, -43) + 'A'.repeat(43);
 
-describe('nobody enters', () => {
+describe('the authenticator rejects', () => {
   it.each([
     undefined,
     '',
@@ -124,7 +124,7 @@ describe('an API key', () => {
     await expect(enter()).rejects.toMatchObject(refused);
   });
 
-  it('is looked at anew after a gap in the hints', async () => {
+  it('is read from the database again after a gap in the hints', async () => {
     const { text, key } = await newKey(world.owner);
     await authenticate(`Bearer ${text}`);
     identities.bus.deaf = true;

@@ -58,7 +58,7 @@ describe('a token', () => {
     expect(await identities.enter(subject, world.owner.workspaceId)).toMatchObject({ role: 'member' });
   });
 
-  it('of somebody new enters nothing, but may make a workspace and is its owner at once', async () => {
+  it('of a new user has no workspace, may create one, and then has the owner role', async () => {
     const authorization = await identities.bearer(`new${serial}`);
     await expect(authenticate(authorization)).rejects.toMatchObject(hidden);
     const identity = await identities.auth.authenticator.identify({ authorization });
@@ -67,7 +67,7 @@ describe('a token', () => {
     expect(await authenticate(authorization)).toMatchObject({ workspaceId: id, role: 'owner' });
   });
 
-  it('enters what was made a moment ago, also where nobody has heard of it', async () => {
+  it('is accepted for a workspace created a moment ago, also by a process that missed the hint', async () => {
     const elsewhere = openTestIdentities(database);
     const authorization = await identities.bearer(`here${serial}-owner`);
     for (const { auth } of [identities, elsewhere]) await auth.authenticator.authenticate({ authorization });

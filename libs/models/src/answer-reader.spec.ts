@@ -35,7 +35,7 @@ const reasoning = (value: string) => ({ type: 'reasoning', text: value });
 const call = (id: string) => delta({ tool_calls: [{ index: 0, id, function: { name: 'one', arguments: '{}' } }] });
 
 describe('AnswerReader', () => {
-  it('joins text up to the end, then says how it ended and what it cost', () => {
+  it('joins the text, then emits the finish reason and the usage', () => {
     expect(
       read([delta({ role: 'assistant', content: '' }), delta({ content: 'Hel' }), delta({ content: 'lo' }), ...stop]),
     ).toEqual([text('Hello'), finish()]);
@@ -148,7 +148,7 @@ describe('AnswerReader', () => {
     ['NaN', { usage: { prompt_tokens: null, completion_tokens: 5 } }],
     ['negative numbers', { usage: { prompt_tokens: -1, completion_tokens: 5 } }],
     ['half a token', { usage: { prompt_tokens: 1.5, completion_tokens: 5 } }],
-  ])('estimates usage from %s, and says so', (_, chunk) => {
+  ])('estimates usage from %s and marks it as estimated', (_, chunk) => {
     const estimated = { promptTokens: 10, completionTokens: 2, totalTokens: 12, estimated: true };
     expect(read([delta({ content: 'hello' }, 'stop'), chunk])).toEqual([text('hello'), finish('stop', estimated)]);
   });

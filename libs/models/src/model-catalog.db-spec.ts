@@ -116,7 +116,7 @@ describe('ModelCatalog', () => {
     await catalog.onApplicationShutdown();
   });
 
-  it('says so when nobody has a key', async () => {
+  it('fails with missing_model_key when neither the instance nor the workspace has a key', async () => {
     const { catalog } = open();
     await expect(nameFor(catalog)).rejects.toMatchObject({ code: 'missing_model_key' });
     expect(await nameFor(catalog, { hasOwnKey: true })).toBe('openrouter/auto');

@@ -44,7 +44,7 @@ describe('a model without secrets', () => {
     }
   });
 
-  it('takes a secret out of what is no JSON as well', async () => {
+  it('redacts a secret in arguments that are not valid JSON', async () => {
     expect(await argumentsOf('{"x":"plain-secret')).toBe('{"x":"[redacted]');
   });
 
@@ -54,7 +54,7 @@ describe('a model without secrets', () => {
     expect(await argumentsOf(text)).not.toContain('horse');
   });
 
-  it('says and thinks no known secret, also one that comes in two parts', async () => {
+  it('redacts known secrets in text and reasoning, also when one is split over two parts', async () => {
     const finish: ModelPart = {
       type: 'finish',
       finishReason: 'stop',

@@ -52,7 +52,7 @@ describe('compileSchema', () => {
     expect(() => compileSchema(object({ a: { enum: huge } }))).toThrow('longer than');
   });
 
-  it('reads draft-07 where the schema says so', () => {
+  it('validates by draft-07 when `$schema` names it', () => {
     const tuple = {
       type: 'object',
       properties: { a: { type: 'array', items: [{ type: 'string' }, { type: 'number' }] } },

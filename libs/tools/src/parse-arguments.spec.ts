@@ -31,7 +31,7 @@ describe('parseArguments', () => {
     },
   );
 
-  it.each(['null', '[]', '"x"', '1', '[{"a":1}'])('refuses %s, which is no object', (text) => {
+  it.each(['null', '[]', '"x"', '1', '[{"a":1}'])('rejects %s because it is not an object', (text) => {
     expect(parseArguments(text)).toEqual({ ok: false, problem: 'arguments must be a JSON object' });
   });
 

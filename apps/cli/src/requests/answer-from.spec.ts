@@ -44,7 +44,7 @@ describe('an answer in flags', () => {
     expect(answerFrom({ action: 'skip' }, request('HUMAN_INPUT'))).toEqual({ action: 'SKIP' });
   });
 
-  it('says yes and no to a question that takes them', () => {
+  it('approves with --yes and rejects with --deny a question that offers both', () => {
     const options = [
       { id: 'continue', label: 'Continue', action: 'approve' },
       { id: 'stop', label: 'Stop', action: 'reject' },

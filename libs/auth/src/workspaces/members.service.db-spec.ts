@@ -69,7 +69,7 @@ describe('changing a role', () => {
     expect(await outcome(world.owner, 'no id')).toBe(absent);
   });
 
-  it('by somebody demoted meanwhile does not happen', async () => {
+  it('is rejected when the caller was demoted in the meantime', async () => {
     const stale = world.admin;
     await auth.members.changeRole(world.owner, { userId: stale.userId, role: 'viewer' });
     await expect(auth.members.remove(stale, world.member.userId)).rejects.toMatchObject({ code: 'not_found' });
@@ -144,7 +144,7 @@ describe('leaving', () => {
     expect(await roles()).toEqual({ owner: 'owner' });
   });
 
-  it('is refused to the only owner, and says what to do', async () => {
+  it('is rejected for the only owner, with a message that names the fix', async () => {
     await expect(leave(world.owner)).rejects.toMatchObject({
       code: 'last_owner',
       message: 'This is the only owner of the workspace. Make another member owner first.',
@@ -191,7 +191,7 @@ describe('an API key with the scope admin', () => {
 });
 
 describe('listing', () => {
-  it('goes page by page and misses nobody', async () => {
+  it('returns every member exactly once over all pages', async () => {
     const seen: string[] = [];
     let after: string | undefined;
     for (let more = true; more;) {
@@ -204,7 +204,7 @@ describe('listing', () => {
     expect(seen).toEqual(everybody.sort());
   });
 
-  it('shows nobody to those who may not read members', async () => {
+  it('returns no members to a caller without the right to read them', async () => {
     for (const who of [world.member, world.viewer])
       expect(await auth.members.list(who, { first: 10 })).toEqual({ items: [], hasMore: false });
   });

@@ -125,7 +125,7 @@ describe('the audit', () => {
 });
 
 describe('me', () => {
-  it('tells a token about every membership', async () => {
+  it("lists every membership of a token's user", async () => {
     await identities.workspaceOf(`second${serial}`);
     const subject = `firm${serial}-member`;
     const second = await identities.enter(`second${serial}-owner`);
@@ -139,7 +139,7 @@ describe('me', () => {
     ]);
   });
 
-  it('tells a key about its own workspace only', async () => {
+  it('lists only the workspace of an API key', async () => {
     const { text } = await auth.apiKeys.create(world.owner, { name: 'k', scopes: ['read'] });
     const identity = await auth.authenticator.identify({ authorization: `Bearer ${text}` });
     await auth.workspaces.create({ ...identity, scopes: ['admin'] }, { name: 'another' });

@@ -61,7 +61,7 @@ describe('planRetry', () => {
     expect(plan(5, { failure })).toMatchObject({ type: 'wait', delayMs: 605 });
   });
 
-  it('fails instead of waiting when the policy says so, and when the time for waiting is over', () => {
+  it('fails instead of waiting with the policy `fail`, and once the retry time is over', () => {
     expect(plan(1, { onProviderDown: 'fail' })).toMatchObject({ type: 'retry' });
     expect(plan(4, { onProviderDown: 'fail' })).toEqual({ type: 'fail', isTimeOver: false });
     expect(plan(1, { onProviderDown: 'fail', retryForMs: 0 })).toEqual({ type: 'fail', isTimeOver: false });

@@ -51,7 +51,7 @@ describe('a page of a log', () => {
   it.each([
     ['incompressible', () => randomBytes(15_000).toString('base64')],
     ['compressible', () => 'x'.repeat(20_000)],
-  ])('ends once it holds enough of %s text, and the next goes on behind it', async (_, text) => {
+  ])('ends at its byte limit for %s text, and the next page starts at the following event', async (_, text) => {
     const [job] = await jobs.start(1);
     const claimed = await jobs.claim(job?.jobId ?? '');
     const deltas = Array.from({ length: 60 }, (__, i): NewJobEvent => {

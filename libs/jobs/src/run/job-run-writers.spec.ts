@@ -67,7 +67,7 @@ const caught = (write: Promise<unknown>) =>
   );
 
 describe('several writers of one run', () => {
-  it('are told why it is cancelled', async () => {
+  it('receive the reason when the run is cancelled', async () => {
     const { run, refuse } = scene(() => Promise.resolve({ cancelRequested: true, answered: 0, reason: 'human_wait' }));
     const start = caught(run.commitUnlessCancelled({ events: [said('a', 'start')] }));
     await refuse();

@@ -132,7 +132,7 @@ describe('the flush of text', () => {
     expect(texts()).toEqual(['a', 'b']);
   });
 
-  it('counts the interval from the last text, whatever else was written meanwhile', async () => {
+  it('measures the interval from the last text, also after writes without text', async () => {
     const { run, clock, texts, endWrite } = scene();
     const committed = run.commit({
       counts: { rounds: 1 },

@@ -43,7 +43,7 @@ describe('a lease', () => {
     return (await jobs.rows<{ effect: string; status: string }>(sql, [jobId])).map((c) => `${c.effect} ${c.status}`);
   };
 
-  it('is granted once, whoever of 16 claimers asks for 200 jobs at the same time', async () => {
+  it('is granted once when 16 claimers claim the same 200 jobs concurrently', async () => {
     const refs = (await jobs.start(200)).map(({ jobId }) => ({ workspaceId: jobs.workspaceId, jobId }));
     const granted: ClaimedJob[] = [];
     const claimer = async (n: number) => {
@@ -86,13 +86,13 @@ describe('a lease', () => {
     expect((await leases.findRunnable(1_000, 0)).map((ref) => ref.jobId)).not.toContain(jobId);
   });
 
-  it('of a job in any format that is known is to be had', async () => {
+  it('is granted for a job of any known format', async () => {
     const { jobId } = await jobs.app.get(JobStarter).start(jobs.request({ format: jobFormat }));
     expect(await jobs.claim(jobId)).toMatchObject({ jobId });
     expect(await jobs.claim(await startOne())).toMatchObject({ kind: 'chat' });
   });
 
-  it('of a job in line is not to be had', async () => {
+  it('is not granted for a job queued behind another of its thread', async () => {
     const jobId = await startOne();
     await jobs.rows('UPDATE job SET in_line = true WHERE id = $1', [jobId]);
     await expect(jobs.claim(jobId)).rejects.toThrow('not to be had');

@@ -59,13 +59,13 @@ describe('a worker', () => {
       return ['completed', 'failed', 'cancelled'].includes(job.status) ? job : undefined;
     });
 
-  it('hears of a job by its doorbell', async () => {
+  it('claims a job when its queue message arrives', async () => {
     await work(() => Promise.resolve(done));
     expect(await ended(await start())).toMatchObject({ status: 'completed' });
     expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
   });
 
-  it('claims a job whose row somebody held at its doorbell, once the row is free', async () => {
+  it('claims a job whose row was locked when its message arrived, once the lock is released', async () => {
     const jobId = await start();
     const amends = door.app.get(AmendRepository);
     await amends.inWorkspace(door.workspaceId, async (client) => {
@@ -82,7 +82,7 @@ describe('a worker', () => {
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
   });
 
-  it('finds a job in the table when its doorbell was lost', async () => {
+  it('claims a job whose queue message was lost in the next sweep', async () => {
     const ids = [await start(), await start()];
     await door.rows('DELETE FROM pgboss.job');
     await work(() => Promise.resolve(done), oftenSwept);
@@ -132,7 +132,7 @@ describe('a worker', () => {
   it.each([
     ['was away', () => new DatabaseUnavailable(new Error('terminating connection'))],
     ['let it wait for too long', () => Object.assign(new Error('canceling statement'), { code: '55P03' })],
-  ])('does not fail a job whose handler could not go on since the database %s', async (_, failure) => {
+  ])('does not fail a job whose handler stopped because the database %s', async (_, failure) => {
     const jobId = await start();
     const tried: number[] = [];
     const run = ({ job }: JobRun) => {
@@ -186,7 +186,7 @@ describe('a worker', () => {
     expect(entered).not.toContain(jobId);
   });
 
-  it('ends a job whose handler throws, and goes on with the others', async () => {
+  it('fails a job whose handler throws, and runs the other jobs', async () => {
     const [bad, good] = [await start(), await start()];
     await work((run) => (run.job.jobId === bad ? Promise.reject(new Error('a bug')) : Promise.resolve(done)));
     expect(await ended(bad)).toMatchObject({ status: 'failed', reason: 'internal' });
@@ -208,7 +208,7 @@ describe('a worker', () => {
     expect(ran).toEqual(ids.filter((id) => id !== third));
   });
 
-  it('moves a line that stands still because whoever had to move it died', async () => {
+  it('starts the next job of a thread queue when the process that should start it died', async () => {
     const wish = { thread: { ref: newId(), createTitle: 'T' }, createdBy: newId(), whenBusy: 'enqueue' } as const;
     const [first, second] = [await start(wish), await start(wish)];
     await door.rows(`UPDATE job SET status = 'completed', finished_at = now() WHERE id = $1`, [first]);

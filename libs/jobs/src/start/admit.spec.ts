@@ -117,7 +117,7 @@ describe('admit', () => {
     expect(types([request({ thread: wish }), request({ thread: wish })], facts())).toEqual(['accept', 'again']);
   });
 
-  it('makes a foreign thread look absent, also to somebody who could read it', () => {
+  it('reports the thread of another user as absent, also to a caller who could read it', () => {
     const given = facts({ threads: new Map([[threadKey(alice, threadId), thread({ createdBy: 'somebody else' })]]) });
     expect(types([request({ thread: { ref: threadId, createTitle: 'mine?' } })], given)).toEqual(['not_found']);
   });
@@ -128,7 +128,7 @@ describe('admit', () => {
     expect(decision).toMatchObject({ type: 'accept', thread: { id: 'new', isNew: true, position: 1 }, inLine: false });
   });
 
-  it('does with a busy thread what the request, else the thread, else the workspace says', () => {
+  it('applies whenBusy of the request, else of the thread, else of the workspace', () => {
     const busy = (changes: Partial<KnownThread>) =>
       facts({ threads: new Map([[threadKey(alice, threadId), thread({ activeJobId: 'active', ...changes })]]) });
     const wish = { thread: { ref: threadId } };
@@ -201,7 +201,7 @@ describe('without any facts', () => {
     expect(unseen({}, fresh('a'), { ...fresh('b'), ...key })).toEqual(['accept', 'accept', 'accept']);
   });
 
-  it('nothing is that may go on with what there is, nor anything beside it', () => {
+  it('no start is decided that may join existing rows, nor any start beside it', () => {
     const known = { thread: { ref: 'a', createTitle: 'T' } };
     const below = { parent: { jobId: 'j', callId: 'c' } };
     const twice = { idempotency: { key: 'k', requestHash: 'ab' } };

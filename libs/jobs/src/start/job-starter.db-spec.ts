@@ -91,7 +91,7 @@ describe('starting jobs', () => {
     expect(await jobsOf(workspaceId)).toHaveLength(1);
   });
 
-  it('rings for each job that may run, and for none that stands in line', async () => {
+  it('enqueues a message for each runnable job, and none for a job in a thread queue', async () => {
     const { workspaceId } = await workspace();
     const thread = { ref: newId(), createTitle: 'T' };
     const wish = { thread, createdBy: newId(), whenBusy: 'enqueue' } as const;
@@ -116,7 +116,7 @@ describe('starting jobs', () => {
     expect((await jobsOf(workspaceId)).filter((job) => !job.in_line)).toHaveLength(1);
   });
 
-  it('makes one job of a key that twenty use at once in two processes, and tells all of them its id', async () => {
+  it('creates one job when 20 concurrent starts in two processes share an idempotency key', async () => {
     const { workspaceId } = await workspace();
     const both = starters();
     const idempotency = { key: 'k', requestHash: 'ab' };

@@ -27,7 +27,7 @@ describe('a stream of a text that may hold known secrets', () => {
     expect(streamed(Array.from(text))).toMatch(/^The key is: (?:[3-7][0-9a-f]{0,2})?\[redacted\] and no more\.$/i);
   });
 
-  it('shows the same as for the whole text, whatever the pieces', () => {
+  it('gives the same output for any split of the text as for the whole text', () => {
     const word = fc.constantFrom(
       'word',
       'sk',

@@ -83,7 +83,7 @@ describe('Redactor', () => {
     expect(redactor.redact(`say ${form}!`)).toBe('say [redacted]!');
   });
 
-  it('knows a secret in Base64 whatever stands around it', () => {
+  it('redacts a Base64-encoded secret with any text before and after it', () => {
     const redactor = new Redactor([new Secret(plain)]);
     for (const user of ['', 'a', 'ab', 'abc', 'a long name']) {
       for (const more of ['', '\n', 'x\n', '@host']) {
@@ -113,7 +113,7 @@ describe('Redactor', () => {
     expect(redactor.redact('<abcdefgh12345ABCDEFGH>')).toBe('<[redacted]>');
   });
 
-  it('shows the same whatever the pieces a text arrives in', () => {
+  it('redacts a stream like the whole text, for any split into chunks', () => {
     const redactor = new Redactor([new Secret(plain)]);
     const word = fc.constantFrom(
       'word',
@@ -177,7 +177,7 @@ describe('Redactor', () => {
     expect(redactor.redact(text)).toBe(text);
   });
 
-  it('does not let go of what introduces a secret while the secret is held back', () => {
+  it('buffers the prefix of a secret as long as the secret itself is buffered', () => {
     const text = `${'a '.repeat(300)}Bearer abcdefghijkl${' b'.repeat(300)}`;
     const stream = new Redactor().everything.stream();
     expect(Array.from(text, (one) => stream.push(one)).join('') + stream.end()).toBe(new Redactor().redact(text));
@@ -269,7 +269,7 @@ describe('the secrets of workspaces', () => {
     expect(redactor.everything.redact(text)).toBe('[redacted], [redacted], [redacted]');
   });
 
-  it('are known to whoever asked before they were added, until they are released', () => {
+  it('are redacted by an existing redactor once added, until they are released', () => {
     const redactor = new Redactor();
     const us = redactor.of('us');
     const release = [redactor.add(new Secret(ours), 'us'), redactor.add(new Secret(ours), 'us')];

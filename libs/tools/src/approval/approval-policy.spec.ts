@@ -14,7 +14,7 @@ function errorOf(value: unknown): { code?: string; field?: string; message?: str
 }
 
 describe('an approval policy', () => {
-  it('asks for nothing until it says so', () => {
+  it('approves every call by default', () => {
     expect(DEFAULT_POLICY).toEqual({
       default: 'auto_approve',
       timeoutDays: 7,
@@ -71,7 +71,7 @@ describe('an approval policy', () => {
     expect(error.message).toContain(field);
   });
 
-  it('takes as many rules as it says', () => {
+  it('accepts MAX_RULES rules', () => {
     expect(parseApprovalPolicy({ rules: Array.from({ length: MAX_RULES }, () => rule) }).rules).toHaveLength(MAX_RULES);
   });
 });

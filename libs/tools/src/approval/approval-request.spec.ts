@@ -123,7 +123,7 @@ describe('the hash of a request', () => {
 });
 
 describe('a preview', () => {
-  it('hides sensitive values at any depth, and what says that it is a secret', () => {
+  it('hides values of sensitive fields at any depth, and values that look like a secret', () => {
     const args = {
       pin: 1,
       deep: [{ Card_Number: '4111', ok: 'shown' }],
@@ -161,7 +161,7 @@ describe('a preview', () => {
     expect(text).toContain('"b\\nc": 1');
   });
 
-  it('is within its length, well-formed and honest about cuts, whatever it shows', () => {
+  it('is well-formed, within MAX_PREVIEW and marked when truncated, for any arguments', () => {
     const args = fc.dictionary(fc.string({ unit: 'binary', maxLength: 40 }), fc.jsonValue(), { maxKeys: 60 });
     fc.assert(
       fc.property(args, fc.string({ unit: 'binary', maxLength: 3_000 }), (some, long) => {

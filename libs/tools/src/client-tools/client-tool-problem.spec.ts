@@ -50,7 +50,7 @@ describe('clientToolProblem', () => {
       'At most 128 client tools',
     ],
     ['too many', Array.from({ length: 129 }, (_, i) => tool(`a${i}`)), 'At most 128 client tools'],
-  ])('says what is wrong with %s', (_, tools, problem) => {
+  ])('names the problem of %s', (_, tools, problem) => {
     expect(clientToolProblem(tools)).toContain(problem);
   });
 });

@@ -74,7 +74,7 @@ const statuses = async ({ id }: WorkflowSchedule) =>
   (await service().slots(here.viewer, id, 200)).map(({ status }) => status).toReversed();
 
 describe('a schedule', () => {
-  it('starts a job of what is published, which acts for Nightshift and belongs to nobody', async () => {
+  it('starts a job of the published version that acts for Nightshift and has no owner', async () => {
     const saved = await schedule();
     await look(engine);
     expect(await jobs()).toEqual([]);
@@ -119,7 +119,7 @@ describe('a schedule', () => {
     expect(await service().slots(here.viewer, saved.id, 5)).toMatchObject([{ status: 'started', jobId: job?.id }]);
   });
 
-  it('does with slots that were missed what it says', async () => {
+  it('applies its `missed` policy to missed slots', async () => {
     const all = await schedule({ missed: 'all' });
     const once = await schedule({ missed: 'once' });
     const skip = await schedule({ missed: 'skip' });
@@ -185,7 +185,7 @@ describe('a schedule', () => {
     expect(await statuses(saved)).toEqual(['failed', 'started']);
   });
 
-  it('tells why a slot started none, and goes on with the next', async () => {
+  it('records why a slot started no job, and starts the next slot', async () => {
     const { id } = await engine.app
       .get(WorkflowsService)
       .save(here.owner, { id: null, definition: echo('Draft'), expectedVersion: null });
@@ -216,7 +216,7 @@ describe('a schedule', () => {
       'may not manage workflows any more',
       () => identities.auth.members.changeRole(here.owner, { userId: here.admin.userId, role: 'member' }),
     ],
-  ])('stops when whoever set it %s, until somebody else enables it', async (_what, revoke) => {
+  ])('stops when the member who set it %s, until another member enables it', async (_what, revoke) => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await revoke();

@@ -131,7 +131,7 @@ describe('the cost of an operation', () => {
     expect(problemOf('{ list { list { list { list { b } } } } }')?.message).toContain('costs 168421');
   });
 
-  it('takes page sizes from variables, each time anew', () => {
+  it('reads page sizes from the variables of each request', () => {
     const source = 'query($n: Int) { list(first: $n) { list(first: $n) { b } } }';
     expect(problemOf(source, { n: 10 })).toBeNull();
     expect(problemOf(source, { n: 100 })?.message).toContain('the limit is');

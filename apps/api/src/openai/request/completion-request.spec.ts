@@ -186,7 +186,7 @@ describe('a body', () => {
     });
   });
 
-  it('is the same whatever the order of its members and the way of its answer', () => {
+  it('has one hash for every order of its members and with or without streaming', () => {
     const hash = parse({ temperature: 1 }).bodyHash;
     expect(hash).toMatch(/^[\da-f]{64}$/);
     expect(parseCompletionRequest({ temperature: 1, messages, model: 'helper' }).bodyHash).toBe(hash);
@@ -195,7 +195,7 @@ describe('a body', () => {
     expect(parse({ temperature: 1, unknown: 1 }).bodyHash).not.toBe(hash);
   });
 
-  it('is read or refused in the words of the contract, whatever it is', () => {
+  it('is either parsed or rejected with a message of the contract, for any JSON', () => {
     const names = [
       'model',
       'messages',
