@@ -25,7 +25,7 @@ export type {
   AgentPreset,
   AgentSettings,
   AgentVersion,
-  AgentWish,
+  AgentSelection,
   ChosenAgent,
   ListedAgent,
   ToolEventFormat,

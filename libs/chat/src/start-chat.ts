@@ -3,7 +3,7 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 import type { Secret } from '#platform';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
-import type { AgentWish } from './agents/agent.js';
+import type { AgentSelection } from './agents/agent.js';
 import type { ProviderDownTerms } from './outages/provider-outages.service.js';
 
 /** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */
@@ -20,7 +20,7 @@ export interface StartChat {
    * Who answers; absent: nobody in particular. Its tools are offered beside those that clients run, and bound those of the
    * server; its instructions come first, its parameters win.
    */
-  readonly agent?: AgentWish;
+  readonly agent?: AgentSelection;
   /** Null: the default of the provider. An agent that has a model uses that. */
   readonly model: string | null;
   /** What is said now; its last entry is usually the user's. */

@@ -24,7 +24,7 @@ export class AgentLimitsInput {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000.',
+    description: 'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000.',
   })
   modelRetryForMs?: number | null;
 
@@ -138,7 +138,7 @@ export class AgentRefInput {
 }
 
 @InputType({ description: 'The agent to use: a given one, or the best fit. Set exactly one of the two fields.' })
-export class AgentWishInput {
+export class AgentSelectionInput {
   @Field(() => ID, { nullable: true, description: 'An agent: id, slug or name.' })
   id?: string | null;
 

@@ -28,7 +28,7 @@ export class AgentLimitsModel {
 
   @Field(() => Int, {
     nullable: true,
-    description: 'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000.',
+    description: 'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000.',
   })
   modelRetryForMs?: number | null;
 

@@ -1,7 +1,7 @@
-import type { AgentChanges, AgentWish, NewAgent } from '#chat';
+import type { AgentChanges, AgentSelection, NewAgent } from '#chat';
 import { AppError } from '#platform';
 
-import type { AgentWishInput, CreateAgentInput, UpdateAgentInput } from './agent.input.js';
+import type { AgentSelectionInput, CreateAgentInput, UpdateAgentInput } from './agent.input.js';
 
 /** Null empties these; of the other members it is as if they were absent. */
 const nullable = new Set(['model', 'toolApproval', 'toolEventFormat']);
@@ -18,9 +18,11 @@ export function toAgentChanges(input: UpdateAgentInput): AgentChanges {
 }
 
 /** Throws `bad_request`. */
-export function toAgentWish(wish: AgentWishInput | null | undefined): { readonly agent?: AgentWish } {
-  if (wish == null) return {};
-  const { id, auto } = wish;
+export function toAgentSelection(selection: AgentSelectionInput | null | undefined): {
+  readonly agent?: AgentSelection;
+} {
+  if (selection == null) return {};
+  const { id, auto } = selection;
   if ((id == null) !== (auto === true))
     throw new AppError({ code: 'bad_request', message: 'Name an agent by id, or say auto: true', field: 'agent' });
   return { agent: id == null ? { type: 'auto' } : { type: 'agent', ref: id } };

@@ -8,7 +8,7 @@ import { InterruptKindEnum, InterruptStatusEnum } from './interrupt.enums.js';
 
 @InputType({ description: 'Compares the status of a request.' })
 class InterruptStatusFilter {
-  @Field(() => InterruptStatusEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => InterruptStatusEnum, { nullable: true, description: 'Equals this status.' })
   eq?: InterruptStatus | null;
 
   @Field(() => [InterruptStatusEnum], { nullable: true, description: 'Is one of these.' })
@@ -17,7 +17,7 @@ class InterruptStatusFilter {
 
 @InputType({ description: 'Compares the kind of a request.' })
 class InterruptKindFilter {
-  @Field(() => InterruptKindEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => InterruptKindEnum, { nullable: true, description: 'Equals this kind.' })
   eq?: InterruptKind | null;
 
   @Field(() => [InterruptKindEnum], { nullable: true, description: 'Is one of these.' })
@@ -26,7 +26,7 @@ class InterruptKindFilter {
 
 @InputType({ description: 'Compares the name of a tool.' })
 class ToolNameFilter {
-  @Field(() => String, { description: 'Equals this id.' })
+  @Field(() => String, { description: 'Equals this name.' })
   eq!: string;
 }
 

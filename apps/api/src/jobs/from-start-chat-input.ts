@@ -5,7 +5,7 @@ import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
 import { AppError, Secret, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
-import { toAgentWish } from '../agents/to-agent-input.js';
+import { toAgentSelection } from '../agents/to-agent-input.js';
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
@@ -22,7 +22,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
     threadRef: toName('threadId', threadId),
     createThread: true,
     messageClientId: toName('clientMessageId', clientMessageId),
-    ...toAgentWish(input.agent),
+    ...toAgentSelection(input.agent),
     model: toName('model', model),
     messages: toMessages(input),
     history: 'thread',

@@ -34,7 +34,7 @@ export class ToolCallState {
   @Field(() => String, { nullable: true, description: 'The result of the tool.' })
   result!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Why there is no result, as the model read it.' })
+  @Field(() => String, { nullable: true, description: 'Why the call has no result, as the model reads it.' })
   error!: string | null;
 }
 

@@ -6,7 +6,7 @@ import { JobKindEnum, JobStatusEnum } from './job.enums.js';
 
 @InputType({ description: 'Compares a status.' })
 class JobStatusFilter {
-  @Field(() => JobStatusEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => JobStatusEnum, { nullable: true, description: 'Equals this status.' })
   eq?: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled' | null;
 
   @Field(() => [JobStatusEnum], { nullable: true, description: 'Is one of these.' })
@@ -15,7 +15,7 @@ class JobStatusFilter {
 
 @InputType({ description: 'Compares a kind.' })
 class JobKindFilter {
-  @Field(() => JobKindEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => JobKindEnum, { nullable: true, description: 'Equals this kind.' })
   eq?: 'chat' | 'workflow' | null;
 
   @Field(() => [JobKindEnum], { nullable: true, description: 'Is one of these.' })

@@ -3,7 +3,7 @@ import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
 import type { StartChat } from '#chat';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 
-import { AgentWishInput } from '../agents/agent.input.js';
+import { AgentSelectionInput } from '../agents/agent.input.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { ToolEffectEnum } from '../tools/tool.model.js';
 import { ProviderDownActionEnum, WhenBusyEnum } from './job.enums.js';
@@ -114,11 +114,11 @@ export class StartChatInput {
   })
   clientMessageId?: string | null;
 
-  @Field(() => AgentWishInput, {
+  @Field(() => AgentSelectionInput, {
     nullable: true,
     description: 'The agent: a given one, or the best fit. Its tools are offered and limit `tools`.',
   })
-  agent?: AgentWishInput | null;
+  agent?: AgentSelectionInput | null;
 
   @Field(() => String, {
     nullable: true,
@@ -162,13 +162,14 @@ export class StartChatInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agent or the instance says.',
+      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the instance.',
   })
   modelRetryForMs?: number | null;
 
   @Field(() => ProviderDownActionEnum, {
     nullable: true,
-    description: 'What the job does while its model provider is down. Absent: as the agent or the instance says.',
+    description:
+      'What the job does while its model provider is down. Absent: the setting of the agent, else of the instance.',
   })
   onProviderDown?: 'wait' | 'fail' | null;
 

@@ -7,7 +7,7 @@ import { NotificationTypeEnum } from './notification.enums.js';
 
 @InputType({ description: 'Compares the type of a notification.' })
 class NotificationTypeFilter {
-  @Field(() => NotificationTypeEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => NotificationTypeEnum, { nullable: true, description: 'Equals this type.' })
   eq?: NotificationType | null;
 
   @Field(() => [NotificationTypeEnum], { nullable: true, description: 'Is one of these.' })

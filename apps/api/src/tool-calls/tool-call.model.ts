@@ -114,7 +114,7 @@ export class ToolCall extends Node {
   @Field(() => Int, { nullable: true, description: 'UTF-8 bytes of the whole result, before any cut.' })
   resultBytes!: number | null;
 
-  @Field(() => ToolCallError, { nullable: true, description: 'Why there is no result.' })
+  @Field(() => ToolCallError, { nullable: true, description: 'Why the call has no result.' })
   error!: ToolCallError | null;
 
   @Field(() => DateTime, { description: 'When the model requested it.' })

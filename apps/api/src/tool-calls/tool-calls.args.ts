@@ -15,7 +15,7 @@ import {
 
 @InputType({ description: 'Compares the status of a call.' })
 class ToolCallStatusFilter {
-  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => ToolCallStatusEnum, { nullable: true, description: 'Equals this status.' })
   eq?: ToolCallStatus | null;
 
   @Field(() => [ToolCallStatusEnum], { nullable: true, description: 'Is one of these.' })
@@ -24,7 +24,7 @@ class ToolCallStatusFilter {
 
 @InputType({ description: 'Compares what runs a call.' })
 class ToolSortFilter {
-  @Field(() => ToolSortEnum, { nullable: true, description: 'Equals this id.' })
+  @Field(() => ToolSortEnum, { nullable: true, description: 'Equals this sort.' })
   eq?: ToolSort | null;
 
   @Field(() => [ToolSortEnum], { nullable: true, description: 'Is one of these.' })

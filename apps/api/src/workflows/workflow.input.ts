@@ -121,13 +121,14 @@ export class StartWorkflowInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agents or the instance says.',
+      'How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the instance.',
   })
   modelRetryForMs?: number | null;
 
   @Field(() => ProviderDownActionEnum, {
     nullable: true,
-    description: 'What the job does while its model provider is down. Absent: as the agents or the instance says.',
+    description:
+      'What the job does while its model provider is down. Absent: the setting of each agent, else of the instance.',
   })
   onProviderDown?: 'wait' | 'fail' | null;
 

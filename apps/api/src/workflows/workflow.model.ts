@@ -13,7 +13,7 @@ export class WorkflowIssueModel {
   })
   code!: string;
 
-  @Field(() => String, { description: 'A message that says how to fix it.' })
+  @Field(() => String, { description: 'What is wrong and how to fix it.' })
   message!: string;
 
   @Field(() => String, { nullable: true, description: 'The node concerned, if any.' })

@@ -4,7 +4,7 @@ import type { Principal } from '#auth';
 import { ToolCatalog } from '#tools';
 
 import type { ChatInput } from '../chat-input.js';
-import type { Agent, AgentPin, AgentPreset, AgentWish, ChosenAgent } from './agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSelection, ChosenAgent } from './agent.js';
 import { noAgents } from './agents.errors.js';
 import { AgentsRepository } from './agents.repository.js';
 import { AgentsService } from './agents.service.js';
@@ -31,9 +31,10 @@ export class AgentChoice {
     private readonly catalog: ToolCatalog,
   ) {}
 
-  /** Throws `not_found` (no such agent), `no_agents` (nobody to choose among). */
-  async choose(principal: Principal, wish: AgentWish): Promise<AgentTerms> {
-    if (wish.type === 'agent') return this.only(principal.workspaceId, await this.agents.find(principal, wish.ref));
+  /** Throws `not_found` (no such agent), `no_agents` (the workspace has no agents). */
+  async choose(principal: Principal, selection: AgentSelection): Promise<AgentTerms> {
+    if (selection.type === 'agent')
+      return this.only(principal.workspaceId, await this.agents.find(principal, selection.ref));
     const all = await this.agents.all(principal);
     const [first, ...others] = all;
     if (first === undefined) throw noAgents();

@@ -94,4 +94,4 @@ export interface AgentCandidates {
 }
 
 /** Who is to answer: an agent by our id, its slug or its name, or whichever fits best. */
-export type AgentWish = { readonly type: 'agent'; readonly ref: string } | { readonly type: 'auto' };
+export type AgentSelection = { readonly type: 'agent'; readonly ref: string } | { readonly type: 'auto' };

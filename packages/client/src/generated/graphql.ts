@@ -5,7 +5,7 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '../typed-document.js';
 /** The agent to use: a given one, or the best fit. Set exactly one of the two fields. */
-export type AgentWishInput = {
+export type AgentSelectionInput = {
   /** True: a model chooses the agent by the descriptions. */
   readonly auto?: boolean | null | undefined;
   /** An agent: id, slug or name. */
@@ -171,7 +171,7 @@ export type InterruptKind =
 
 /** Compares the kind of a request. */
 export type InterruptKindFilter = {
-  /** Equals this id. */
+  /** Equals this kind. */
   readonly eq?: InterruptKind | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<InterruptKind> | null | undefined;
@@ -190,7 +190,7 @@ export type InterruptStatus =
 
 /** Compares the status of a request. */
 export type InterruptStatusFilter = {
-  /** Equals this id. */
+  /** Equals this status. */
   readonly eq?: InterruptStatus | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<InterruptStatus> | null | undefined;
@@ -221,7 +221,7 @@ export type JobKind =
 
 /** Compares a kind. */
 export type JobKindFilter = {
-  /** Equals this id. */
+  /** Equals this kind. */
   readonly eq?: JobKind | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<JobKind> | null | undefined;
@@ -244,7 +244,7 @@ export type JobStatus =
 
 /** Compares a status. */
 export type JobStatusFilter = {
-  /** Equals this id. */
+  /** Equals this status. */
   readonly eq?: JobStatus | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<JobStatus> | null | undefined;
@@ -308,7 +308,7 @@ export type NotificationType =
 
 /** Compares the type of a notification. */
 export type NotificationTypeFilter = {
-  /** Equals this id. */
+  /** Equals this type. */
   readonly eq?: NotificationType | null | undefined;
   /** Is one of these. */
   readonly in?: ReadonlyArray<NotificationType> | null | undefined;
@@ -371,7 +371,7 @@ export type RetryJobInput = {
 /** The conversation, the thread, and the options of a chat job. */
 export type StartChatInput = {
   /** The agent: a given one, or the best fit. Its tools are offered and limit `tools`. */
-  readonly agent?: AgentWishInput | null | undefined;
+  readonly agent?: AgentSelectionInput | null | undefined;
   /** Binds the client tools to one device: only claims with this `deviceId` are accepted. 1 to 256 characters. */
   readonly clientDeviceId?: string | null | undefined;
   /** The client's id for the assistant message of the job. */
@@ -386,9 +386,9 @@ export type StartChatInput = {
   readonly messages?: ReadonlyArray<ChatMessageInput> | null | undefined;
   /** The model, unless the agent has one. Absent: the default of the provider. */
   readonly model?: string | null | undefined;
-  /** For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agent or the instance says. */
+  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of the agent, else of the instance. */
   readonly modelRetryForMs?: number | null | undefined;
-  /** What the job does while its model provider is down. Absent: as the agent or the instance says. */
+  /** What the job does while its model provider is down. Absent: the setting of the agent, else of the instance. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
   /** Sampling fields, as OpenAI names them: `{"temperature":0.2}`. */
   readonly parameters?: unknown;
@@ -416,9 +416,9 @@ export type StartWorkflowInput = {
   readonly history?: unknown;
   /** Makes the start idempotent: the same key and input return the same job. 1 to 255 visible ASCII characters. */
   readonly idempotencyKey?: string | null | undefined;
-  /** For so many ms failed model requests are repeated at least every minute; 0 to 604,800,000. Absent: as the agents or the instance says. */
+  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. Absent: the setting of each agent, else of the instance. */
   readonly modelRetryForMs?: number | null | undefined;
-  /** What the job does while its model provider is down. Absent: as the agents or the instance says. */
+  /** What the job does while its model provider is down. Absent: the setting of each agent, else of the instance. */
   readonly onProviderDown?: ProviderDownAction | null | undefined;
   /** The input of the start node, at most 12,000 characters. */
   readonly prompt: string;
@@ -509,7 +509,7 @@ export type ToolEffect =
 
 /** Compares the name of a tool. */
 export type ToolNameFilter = {
-  /** Equals this id. */
+  /** Equals this name. */
   readonly eq: string;
 };
 
