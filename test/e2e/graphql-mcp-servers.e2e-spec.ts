@@ -47,6 +47,19 @@ describe('MCP servers over GraphQL', () => {
     );
   });
 
+  it('are updated by name with upsert, and keep what the input leaves out', async () => {
+    const input = { upsert: true, calls: { timeoutMs: 5_000 }, accept: { names: ['echo'] } };
+    const made = await given.register(input);
+    const repeated = await given.register({ upsert: true, enabled: false });
+    expect(repeated).toMatchObject({ id: made.id, enabled: false });
+    expect(toolOf(repeated, 'echo')).toMatchObject({ status: 'ACCEPTED' });
+    const accepted = await given.register({ upsert: true, enabled: true, accept: { names: ['add'] } });
+    expect(toolOf(accepted, 'add')).toMatchObject({ status: 'ACCEPTED' });
+    const http = { url: given.server.url };
+    const again = await changeMcp(given.admin, MCP.REGISTER, { name: 'test', http });
+    expect(again).toMatchObject({ userErrors: [{ code: 'conflict' }] });
+  });
+
   it('are set up as the documentation says', async () => {
     const { setWorkspaceSecret, registerMcpServer } = await given.admin.query(exampleOf('docs/mcp.md', 'register'), {
       url: given.server.url,

@@ -8,7 +8,7 @@ import { ask } from '../harness/graphql.js';
 import { type GraphqlMember, graphqlMember } from '../harness/graphql-member.js';
 import { smallWorkflow } from '../harness/workflow-documents.js';
 
-const fields = `schedule { id workflowId cron timeZone missed prompt enabled stoppedBecause nextSlots(count: 2) slots { status } }
+const fields = `schedule { id name workflowId cron timeZone missed prompt enabled stoppedBecause nextSlots(count: 2) slots { status } }
   userErrors { code field }`;
 const SAVE = `mutation($input: SaveWorkflowScheduleInput!) { saveWorkflowSchedule(input: $input) { ${fields} } }`;
 const ENABLE = `mutation($input: SetWorkflowScheduleEnabledInput!) { setWorkflowScheduleEnabled(input: $input) { ${fields} } }`;
@@ -79,6 +79,7 @@ describe('schedules over GraphQL', () => {
 
   it.each<[object, object]>([
     [{ cron: 'daily' }, { code: 'bad_request', field: 'cron' }],
+    [{ name: ' ' }, { code: 'bad_request', field: 'name' }],
     [{ timeZone: 'Moon' }, { code: 'bad_request', field: 'timeZone' }],
     [{ workflowId: 'unknown' }, { code: 'not_found' }],
   ])('tell what is wrong with %j', async (change, error) => {
@@ -86,6 +87,28 @@ describe('schedules over GraphQL', () => {
     expect(await run(admin, SAVE, { input })).toMatchObject({
       saveWorkflowSchedule: { schedule: null, userErrors: [error] },
     });
+  });
+
+  it('are replaced by name when they are saved again without an id', async () => {
+    const input = { workflowId: 'w-1', name: 'morning', cron: '0 12 * * *', prompt: 'Good morning' };
+    const save = async (given: object) => (await run(admin, SAVE, { input: given }))['saveWorkflowSchedule'] as Found;
+    const idOf = ({ schedule }: Found) => (schedule as { id: string }).id;
+    const first = await save(input);
+    const id = idOf(first);
+    expect(first).toMatchObject({ schedule: { name: 'morning' } });
+    expect(await save({ ...input, prompt: 'Hello' })).toMatchObject({ schedule: { id, prompt: 'Hello' } });
+    const unnamed = { workflowId: 'w-1', cron: '0 12 * * *', prompt: 'Hello' };
+    expect(await save({ ...unnamed, id })).toMatchObject({ schedule: { id, name: 'morning' } });
+    const other = await save({ ...input, name: ' evening ' });
+    expect(other).toMatchObject({ schedule: { name: 'evening' } });
+    const taken = { schedule: null, userErrors: [{ code: 'conflict', field: 'name' }] };
+    expect(await save({ ...input, id: idOf(other) })).toMatchObject(taken);
+    expect(await save({ ...unnamed, id: idOf(other), name: null })).toMatchObject({ schedule: { name: null } });
+    const definition = smallWorkflow({ name: 'Others', id: 'w-2' });
+    const importing =
+      'mutation($definition: JSON!) { importWorkflow(input: { definition: $definition }) { workflow { id } } }';
+    await run(member, importing, { definition });
+    expect(await save({ ...input, workflowId: 'w-2' })).toMatchObject(taken);
   });
 
   it('are for those who may manage workflows', async () => {

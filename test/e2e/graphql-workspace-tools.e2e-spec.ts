@@ -205,6 +205,56 @@ describe('a large result', () => {
   });
 });
 
+describe('registerTool with upsert', () => {
+  const save = `mutation($definition: JSON!) { registerTool(input: { definition: $definition, upsert: true }) { ${fields} } }`;
+
+  it('creates a tool once, replaces its definition by name, and repeats without a new version', async () => {
+    const { registerTool: created } = await admin.query(save, { definition });
+    expect(created).toMatchObject({ tool: { name: 'get_user', version: 1 }, userErrors: [] });
+    expect((await admin.query(save, { definition }))['registerTool']).toEqual(created);
+    const { registerTool: changed } = await admin.query(save, { definition: { ...definition, effect: 'pure' } });
+    const { id } = (created as { tool: { id: string } }).tool;
+    expect(changed).toMatchObject({ tool: { id, version: 2, definition: { effect: 'pure' } } });
+    expect((await admin.query(register, { definition }))['registerTool']).toMatchObject({
+      userErrors: [{ code: 'conflict' }],
+    });
+  });
+
+  it('validateTool answers the definition with its defaults, or its faults, and saves nothing', async () => {
+    const validate =
+      'query($definition: JSON!) { validateTool(definition: $definition) { definition userErrors { code field } } }';
+    expect((await admin.query(validate, { definition }))['validateTool']).toMatchObject({
+      definition: { effect: 'once', allowEdit: true },
+      userErrors: [],
+    });
+    expect((await admin.query(validate, { definition: { ...definition, url: 'ftp://x' } }))['validateTool']).toEqual({
+      definition: null,
+      userErrors: [{ code: 'bad_request', field: 'definition.url' }],
+    });
+    const { workspaceTools } = await admin.query('{ workspaceTools { nodes { name } } }');
+    expect(workspaceTools).toEqual({ nodes: [] });
+    const member = graphqlMember(api, people.member.key);
+    expect((await member.query(validate, { definition }))['validateTool']).toMatchObject({ definition: null });
+  });
+});
+
+describe('validateApprovalPolicy', () => {
+  it('answers a policy with its defaults, or its faults, saves nothing, and requires the right to read the policy', async () => {
+    const text =
+      'query($policy: JSON!) { validateApprovalPolicy(policy: $policy) { policy userErrors { code field } } }';
+    const validate = async (policy: object, key = people.admin.key) =>
+      (await graphqlMember(api, key).query(text, { policy }))['validateApprovalPolicy'];
+    expect(await validate({ rules: [{ match: '*', action: 'block' }] })).toMatchObject({
+      policy: { default: 'auto_approve', rules: [{ locked: false }] },
+      userErrors: [],
+    });
+    const fault = { code: 'bad_request', field: 'rules.0.match' };
+    expect(await validate({ rules: [{}] })).toEqual({ policy: null, userErrors: [fault] });
+    expect(await validate({}, people.member.key)).toMatchObject({ policy: null, userErrors: [{ code: 'not_found' }] });
+    expect(await admin.query('{ approvalPolicy { version } }')).toEqual({ approvalPolicy: { version: 0 } });
+  });
+});
+
 describe('secrets of a workspace', () => {
   it('are set, listed without their values, and removed', async () => {
     expect((await setSecret(admin))['setWorkspaceSecret']).toEqual({

@@ -114,6 +114,15 @@ export class SaveApprovalPolicyInput {
   expectedVersion?: number | null;
 }
 
+@ObjectType({ description: 'A policy with its defaults, or its faults.' })
+export class ValidateApprovalPolicyPayload {
+  @Field(() => Json, { nullable: true, description: 'The policy with all defaults filled in.' })
+  policy?: unknown;
+
+  @Field(() => [UserError], { description: 'The faults of the policy.' })
+  userErrors!: UserError[];
+}
+
 @ObjectType({ description: 'The policy after the change, or the reasons why nothing changed.' })
 export class ApprovalPolicyPayload {
   @Field(() => ApprovalPolicyModel, { nullable: true, description: 'The policy.' })

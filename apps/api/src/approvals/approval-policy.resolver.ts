@@ -11,6 +11,7 @@ import {
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { orNull } from '../graphql/or-null.js';
+import { Json } from '../graphql/scalars/json.scalar.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import {
   ApprovalPolicyModel,
@@ -18,9 +19,12 @@ import {
   ExplainPolicyArgs,
   PolicyExplanation,
   SaveApprovalPolicyInput,
+  ValidateApprovalPolicyPayload,
 } from './approval-policy.model.js';
 import { DryRunPolicyArgs, PolicyReplayModel } from './policy-replay.model.js';
 
+/** Compiles up to 200 conditions. */
+const validateCost = 100;
 const usualReplay = 1_000;
 /** More than half of what a document may cost: it reads up to 10,000 calls. */
 const replayCost = 6_000;
@@ -69,6 +73,19 @@ export class ApprovalPolicyResolver {
     @Context() { member }: GraphqlContext,
   ): Promise<PolicyReplay | null> {
     return orNull(this.replays.dryRun(member, { policy, lastCalls: lastCalls ?? usualReplay }));
+  }
+
+  @Query(() => ValidateApprovalPolicyPayload, {
+    description:
+      'Validates a policy of the workspace or of an agent. Saves nothing. Requires the right to read the policy.',
+    complexity: validateCost,
+  })
+  validateApprovalPolicy(
+    @Args('policy', { type: () => Json, description: 'The policy in the format of `saveApprovalPolicy`.' })
+    policy: unknown,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(() => Promise.resolve({ policy: this.policies.validate(member, policy) }));
   }
 
   @Mutation(() => ApprovalPolicyPayload, {

@@ -108,6 +108,12 @@ export class RegisterMcpServerInput {
     description: 'Tools to accept at once without review. Absent: none; review them, then call `acceptMcpTools`.',
   })
   accept?: McpAcceptanceInput | null;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description: 'Updates the server with this name if there is one. Absent fields and the transport stay.',
+  })
+  upsert!: boolean;
 }
 
 @InputType({

@@ -42,10 +42,15 @@ export class McpServersResolver {
     description: 'Registers an MCP server and lists its tools. If that fails, `problem` has the reason.',
   })
   registerMcpServer(
-    @Args('input', { type: () => RegisterMcpServerInput, description: 'The server.' }) input: RegisterMcpServerInput,
+    @Args('input', { type: () => RegisterMcpServerInput, description: 'The server.' })
+    { upsert, ...input }: RegisterMcpServerInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return changed(member, async () => this.servers.register(member, toNewMcpServer(input)));
+    return changed(member, async () =>
+      upsert
+        ? this.servers.upsert(member, toNewMcpServer(input), toMcpServerChanges(input))
+        : this.servers.register(member, toNewMcpServer(input)),
+    );
   }
 
   @Mutation(() => McpServerPayload, { description: 'Updates an MCP server and refreshes its tool list.' })

@@ -12,7 +12,7 @@ import type {
 import { oneTransport, otherTransport } from './mcp-servers.errors.js';
 
 /** A new server as the service takes it. Throws `bad_request` for both transports or none. */
-export function toNewMcpServer(input: RegisterMcpServerInput): NewMcpServer {
+export function toNewMcpServer(input: Omit<RegisterMcpServerInput, 'upsert'>): NewMcpServer {
   const { name, http, stdio, calls, enabled, accept } = input;
   if ((http == null) === (stdio == null)) throw oneTransport();
   const place = http == null ? toStdio(stdio ?? { command: '' }) : toHttp(http);
@@ -25,7 +25,13 @@ export function toNewMcpServer(input: RegisterMcpServerInput): NewMcpServer {
 }
 
 /** Changes as the service takes them; they throw `bad_request` when they name another transport than the server's. */
-export function toMcpServerChanges({ name, http, stdio, calls, enabled }: UpdateMcpServerInput): McpServerChanges {
+export function toMcpServerChanges({
+  name,
+  http,
+  stdio,
+  calls,
+  enabled,
+}: Omit<UpdateMcpServerInput, 'id'>): McpServerChanges {
   const hasSettings = http != null || stdio != null || calls != null;
   const settings = (before: McpSettings) => ({ ...placeOf(before, { http, stdio }), ...toCalls(calls) });
   return {

@@ -52,6 +52,13 @@ export const WorkspaceToolConnection = connectionOf(WorkspaceToolModel, 'Workspa
 export class RegisterToolInput {
   @Field(() => Json, { description: 'Its definition (docs/tools.md).' })
   definition!: unknown;
+
+  @Field(() => Boolean, {
+    defaultValue: false,
+    description:
+      'Replaces the definition of the tool with this name if there is one. An equal definition creates no version.',
+  })
+  upsert!: boolean;
 }
 
 @InputType({ description: 'A new definition of a tool.' })
@@ -104,6 +111,15 @@ export class WorkspaceToolPayload {
   tool?: WorkspaceToolModel | null;
 
   @Field(() => [UserError], { description: 'The reasons why nothing changed.' })
+  userErrors!: UserError[];
+}
+
+@ObjectType({ description: 'A definition with its defaults, or its faults.' })
+export class ValidateToolPayload {
+  @Field(() => Json, { nullable: true, description: definitionText })
+  definition?: unknown;
+
+  @Field(() => [UserError], { description: 'The faults of the definition.' })
   userErrors!: UserError[];
 }
 

@@ -8,12 +8,14 @@ import type { ConnectionOf } from '../graphql/connections/to-connection.js';
 import { listCost, pageCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { orNull } from '../graphql/or-null.js';
+import { Json } from '../graphql/scalars/json.scalar.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import {
   RegisterToolInput,
   RemoveToolInput,
   SetToolEnabledInput,
   UpdateToolInput,
+  ValidateToolPayload,
   WorkspaceToolConnection,
   WorkspaceToolModel,
   WorkspaceToolPayload,
@@ -21,6 +23,8 @@ import {
 } from './workspace-tool.model.js';
 
 const kind = 'workspaceTools';
+/** Compiles a schema. */
+const definitionCost = 100;
 
 /** Shows and changes the HTTP tools of a workspace, for those who may manage them. */
 @Resolver(() => WorkspaceToolModel)
@@ -51,6 +55,17 @@ export class WorkspaceToolsResolver {
     return orNull(this.workspaceTools.get(member, id));
   }
 
+  @Query(() => ValidateToolPayload, {
+    description: 'Validates a definition as `registerTool` would. Saves nothing. Requires the role admin.',
+    complexity: definitionCost,
+  })
+  validateTool(
+    @Args('definition', { type: () => Json, description: 'The definition (docs/tools.md).' }) definition: unknown,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(() => Promise.resolve({ definition: this.workspaceTools.validate(member, definition) }));
+  }
+
   @ResolveField(() => [WorkspaceToolVersionModel], {
     description: 'Its versions, newest first, at most 100.',
     complexity: listCost(20),
@@ -64,10 +79,15 @@ export class WorkspaceToolsResolver {
 
   @Mutation(() => WorkspaceToolPayload, { description: 'Registers an HTTP tool, which can be used at once.' })
   registerTool(
-    @Args('input', { type: () => RegisterToolInput, description: 'The tool.' }) { definition }: RegisterToolInput,
+    @Args('input', { type: () => RegisterToolInput, description: 'The tool.' })
+    { definition, upsert }: RegisterToolInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return toPayload(async () => ({ tool: await this.workspaceTools.register(member, definition) }));
+    return toPayload(async () => ({
+      tool: await (upsert
+        ? this.workspaceTools.upsert(member, definition)
+        : this.workspaceTools.register(member, definition)),
+    }));
   }
 
   @Mutation(() => WorkspaceToolPayload, { description: 'Updates the definition of a tool, as its next version.' })

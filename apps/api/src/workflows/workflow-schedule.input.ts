@@ -6,8 +6,15 @@ import { MissedSlotsEnum } from './workflow-schedule.enums.js';
 
 @InputType({ description: 'A schedule to save.' })
 export class SaveWorkflowScheduleInput {
-  @Field(() => ID, { nullable: true, description: 'The schedule; absent: a new one.' })
+  @Field(() => ID, { nullable: true, description: 'The schedule. Absent: the one with `name`, or a new one.' })
   id?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Its name, 1 to 100 characters, unique in the workspace. Without `id`, a repeated save replaces the schedule with this name. Absent: the name stays. Null: none.',
+  })
+  name?: string | null;
 
   @Field(() => ID, { description: 'The workflow: server id, or the id of its document. It cannot be changed.' })
   workflowId!: string;

@@ -37,6 +37,9 @@ export class WorkflowScheduleModel {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
+  @Field(() => String, { nullable: true, description: 'Its name, unique in the workspace. Null: none.' })
+  name!: string | null;
+
   @Field(() => ID, { description: 'The workflow. Each job runs the version published at that time.' })
   workflowId!: string;
 

@@ -47,7 +47,7 @@ export class WorkflowSchedulesResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
-  @Query(() => WorkflowScheduleModel, { nullable: true, description: 'An agent. Null: not found.' })
+  @Query(() => WorkflowScheduleModel, { nullable: true, description: 'A schedule. Null: not found.' })
   workflowSchedule(
     @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
     @Context() { member }: GraphqlContext,
@@ -76,7 +76,8 @@ export class WorkflowSchedulesResolver {
   }
 
   @Mutation(() => WorkflowSchedulePayload, {
-    description: 'Creates or replaces a schedule. Requires the right to manage workflows.',
+    description:
+      'Creates a schedule, or replaces the one with this `id` or `name`. Requires the right to manage workflows.',
   })
   saveWorkflowSchedule(
     @Args('input', { type: () => SaveWorkflowScheduleInput, description: 'The schedule.' })

@@ -46,6 +46,12 @@ export class ApprovalPoliciesService {
     return (await this.policies.findCurrent(workspaceId)) ?? NEVER_SAVED;
   }
 
+  /** A policy with its defaults. Saves nothing. Throws as `save`, except `conflict`. */
+  validate(principal: Principal, policy: unknown): ApprovalPolicy {
+    assertMaySee(principal);
+    return parseApprovalPolicy(toStorable(policy, 'policy'));
+  }
+
   /**
    * Adds a version, which ends the grants of the earlier ones, and audits it. The policy that is current already is not saved
    * again. Throws `not_found`, `forbidden`, `bad_request` (with the path of the wrong field), `conflict` when the current

@@ -4,6 +4,7 @@ import { abilityOf, assertCan, type MemberPrincipal, type Page, type PageRequest
 import { isId, newId, PrismaService, type PrismaTransaction } from '#platform';
 
 import { lockWorkspace, recordChange } from '../admin-audit.repository.js';
+import { canonicalJson } from '../canonical-json.js';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
 import { ToolRegistry } from '../tool.registry.js';
 import { toolNameTaken, toolNotFound, tooManyTools } from './http.errors.js';
@@ -59,6 +60,28 @@ export class WorkspaceToolsService {
       if ((await this.tools.count(tx, scopeOf(principal))) >= MAX_TOOLS) throw tooManyTools(MAX_TOOLS);
       return this.write(tx, principal, { id: newId(), version: 1, definition });
     });
+  }
+
+  /**
+   * Registers a tool, or gives the tool of this name the definition, as its next version; a definition that equals the current one
+   * changes nothing. Throws as `register`.
+   */
+  async upsert(principal: MemberPrincipal, input: unknown): Promise<WorkspaceTool> {
+    assertMayManage(principal);
+    const definition = parseHttpTool(input);
+    const existing = await this.prisma.withWorkspace(principal, async (tx) => {
+      const id = await this.tools.idOf(tx, scopeOf(principal), definition.name);
+      return id === null ? null : this.find(tx, principal, id);
+    });
+    if (existing === null) return this.register(principal, input);
+    if (canonicalJson(existing.definition) === canonicalJson(definition)) return existing;
+    return this.update(principal, existing.id, input);
+  }
+
+  /** The definition with its defaults. Saves nothing. Throws `bad_request` (with the path of the fault), `not_found`. */
+  validate(principal: MemberPrincipal, input: unknown): HttpTool {
+    assertMayManage(principal);
+    return parseHttpTool(input);
   }
 
   /** Puts a new definition in place of the present one, as its next version. Throws as `register`. */

@@ -87,9 +87,19 @@ export class McpServersService {
       return { action: 'mcp-server-registered', details: detailsOf(row) };
     });
     const listed = await (row.enabled ? this.refresh(principal, row.id) : this.get(principal, row.id));
-    const { accept } = input;
-    if (accept === undefined || (accept.all !== true && accept.names === undefined)) return listed;
-    return this.accept(principal, row.id, accept);
+    return this.acceptGiven(principal, listed, input.accept);
+  }
+
+  /**
+   * Registers a server, or updates the one with its name; the transport stays. Throws as `register` and `update` do, after which
+   * nothing of `accept` counts.
+   */
+  async upsert(principal: MemberPrincipal, input: NewMcpServer, changes: McpServerChanges): Promise<McpServer> {
+    assertMayManage(principal);
+    const all = await this.prisma.withWorkspace(principal, (tx) => this.servers.names(tx, scopeOf(principal)));
+    const existing = all.find(({ name }) => name === input.name);
+    if (existing === undefined) return this.register(principal, input);
+    return this.acceptGiven(principal, await this.update(principal, existing.id, changes), input.accept);
   }
 
   /**
@@ -159,6 +169,15 @@ export class McpServersService {
       return { action: 'mcp-tools-revoked', details: { tools: known } };
     });
     return this.get(principal, id);
+  }
+
+  private async acceptGiven(
+    principal: MemberPrincipal,
+    server: McpServer,
+    accept: McpAcceptance | undefined,
+  ): Promise<McpServer> {
+    if (accept === undefined || (accept.all !== true && accept.names === undefined)) return server;
+    return this.accept(principal, server.id, accept);
   }
 
   private async get(principal: MemberPrincipal, id: string): Promise<McpServer> {

@@ -15,6 +15,8 @@ export interface ScheduleTerms {
 /** A schedule of a workflow. Instants in ms since the epoch. */
 export interface WorkflowSchedule extends ScheduleTerms {
   readonly id: string;
+  /** Unique in the workspace; null: none. */
+  readonly name: string | null;
   readonly workflowId: string;
   /** Why it was disabled by itself; null: it was not. */
   readonly stoppedBecause: StopReason | null;

@@ -3,6 +3,17 @@ import { AppError } from '#platform';
 /** Unknown, removed, or of another workspace. */
 export const scheduleNotFound = () => new AppError({ code: 'not_found', message: 'Schedule not found' });
 
+/** A name belongs to one schedule, and a schedule to one workflow. */
+export const scheduleNameTaken = (name: string) =>
+  new AppError({
+    code: 'conflict',
+    message: `The schedule "${name}" exists already, for another workflow or with another id. Choose another name, or remove that schedule first.`,
+    field: 'name',
+  });
+
+export const badScheduleName = () =>
+  new AppError({ code: 'bad_request', message: 'name must have 1 to 100 characters', field: 'name' });
+
 export const badCron = (problem: string) =>
   new AppError({ code: 'bad_request', message: `cron: ${problem}`, field: 'cron' });
 

@@ -50,10 +50,16 @@ export class SchedulesRepository {
     return row === null ? null : toSchedule(row);
   }
 
+  /** The schedule with this name. Names are unique in the workspace. */
+  async named(tx: PrismaTransaction, { workspaceId }: Scope, name: string): Promise<WorkflowSchedule | null> {
+    const row = await tx.workflowSchedule.findFirst({ where: { workspaceId, name } });
+    return row === null ? null : toSchedule(row);
+  }
+
   async create(
     tx: PrismaTransaction,
     { workspaceId, principal }: Scope,
-    schedule: ScheduleTerms & { readonly id: string; readonly workflowId: string; readonly nextSlotAt: number | null },
+    schedule: ScheduleTerms & Pick<WorkflowSchedule, 'id' | 'name' | 'workflowId' | 'nextSlotAt'>,
   ): Promise<void> {
     const data = { ...schedule, nextSlotAt: toDate(schedule.nextSlotAt) };
     await tx.workflowSchedule.create({ data: { workspaceId, createdBy: principal, savedBy: principal, ...data } });
@@ -65,11 +71,12 @@ export class SchedulesRepository {
     scope: Scope,
     {
       id,
+      name,
       terms,
       nextSlotAt,
-    }: { readonly id: string; readonly terms: ScheduleTerms; readonly nextSlotAt: number | null },
+    }: Pick<WorkflowSchedule, 'id' | 'name' | 'nextSlotAt'> & { readonly terms: ScheduleTerms },
   ): Promise<void> {
-    const changed = { savedBy: scope.principal, stoppedBecause: null, updatedAt: new Date() };
+    const changed = { name, savedBy: scope.principal, stoppedBecause: null, updatedAt: new Date() };
     const data = { ...terms, ...changed, nextSlotAt: toDate(nextSlotAt) };
     await tx.workflowSchedule.updateMany({ where: { AND: [readable(scope), { id }] }, data });
   }
@@ -106,9 +113,9 @@ function toDate(instant: number | null): Date | null {
 }
 
 function toSchedule(row: WorkflowScheduleRow): WorkflowSchedule {
-  const { id, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy } = row;
+  const { id, name, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy } = row;
   return {
-    ...{ id, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy },
+    ...{ id, name, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy },
     missed: row.missed as MissedPolicy, // the table's check says so
     stoppedBecause: row.stoppedBecause as StopReason | null, // written by us alone
     nextSlotAt: row.nextSlotAt?.getTime() ?? null,

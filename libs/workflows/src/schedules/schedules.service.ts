@@ -10,7 +10,15 @@ import { longestPrompt } from '../start/assert-fits.js';
 import { promptTooLong } from '../start/start.errors.js';
 import { parseCron } from './cron.js';
 import type { ScheduledSlot, ScheduleTerms, WorkflowSchedule } from './schedule.js';
-import { badCron, emptyPrompt, scheduleNotFound, tooManySchedules, unknownTimeZone } from './schedules.errors.js';
+import {
+  badCron,
+  badScheduleName,
+  emptyPrompt,
+  scheduleNameTaken,
+  scheduleNotFound,
+  tooManySchedules,
+  unknownTimeZone,
+} from './schedules.errors.js';
 import { SchedulesRepository } from './schedules.repository.js';
 import { slotsAfter } from './slots.js';
 import { isTimeZone } from './time-zone.js';
@@ -19,8 +27,10 @@ const MAX_SCHEDULES = 200;
 
 /** A schedule to be saved. */
 export interface SavedSchedule extends ScheduleTerms {
-  /** Null: a new one. */
+  /** Null: a new one, or the one with `name`. */
   readonly id: string | null;
+  /** Unique in the workspace. Null: none. Absent: the name stays. */
+  readonly name?: string | null | undefined;
   /** Our id of the workflow, or the one its document came with. */
   readonly workflowRef: string;
 }
@@ -67,19 +77,27 @@ export class SchedulesService {
   }
 
   /**
-   * Makes a schedule, or replaces one; its slots are those from now on. Throws `forbidden`, `not_found`, `bad_request` (cron,
-   * time zone, prompt), `too_large`, `conflict` (too many).
+   * Creates a schedule, or replaces the one with this id (without an id: with this name); its slots are those from now on.
+   * Throws `forbidden`, `not_found`, `bad_request` (name, cron, time zone, prompt), `too_large`, `conflict` (too many, name in use).
    */
-  async save(principal: MemberPrincipal, { id, workflowRef, ...given }: SavedSchedule): Promise<WorkflowSchedule> {
+  async save(
+    principal: MemberPrincipal,
+    { id, name: label, workflowRef, ...given }: SavedSchedule,
+  ): Promise<WorkflowSchedule> {
     assertMay(principal);
+    const name = toName(label);
     const terms = toTerms(given);
     return this.commit(principal, id === null ? 'schedule-created' : 'schedule-saved', async (tx) => {
       const workflowId = await this.workflowId(tx, principal, workflowRef);
-      if (id === null) return this.create(tx, principal, { workflowId, terms });
-      const schedule = await this.find(tx, principal, id);
+      const named = name == null ? null : await this.schedules.named(tx, scopeOf(principal), name);
+      if (named !== null && (named.id !== (id ?? named.id) || named.workflowId !== workflowId))
+        throw scheduleNameTaken(name ?? '');
+      const ref = id ?? named?.id;
+      if (ref === undefined) return this.create(tx, principal, { name: name ?? null, workflowId, terms });
+      const schedule = await this.find(tx, principal, ref);
       // Its slots and their jobs are those of one workflow.
       if (schedule.workflowId !== workflowId) throw scheduleNotFound();
-      return this.change(tx, principal, { id, terms });
+      return this.change(tx, principal, { id: ref, name: name === undefined ? schedule.name : name, terms });
     });
   }
 
@@ -87,8 +105,8 @@ export class SchedulesService {
   async setEnabled(principal: MemberPrincipal, id: string, enabled: boolean): Promise<WorkflowSchedule> {
     assertMay(principal);
     return this.commit(principal, enabled ? 'schedule-enabled' : 'schedule-disabled', async (tx) => {
-      const { cron, timeZone, missed, prompt } = await this.find(tx, principal, id);
-      return this.change(tx, principal, { id, terms: { cron, timeZone, missed, prompt, enabled } });
+      const { name, cron, timeZone, missed, prompt } = await this.find(tx, principal, id);
+      return this.change(tx, principal, { id, name, terms: { cron, timeZone, missed, prompt, enabled } });
     });
   }
 
@@ -105,24 +123,24 @@ export class SchedulesService {
   private async create(
     tx: PrismaTransaction,
     principal: MemberPrincipal,
-    { workflowId, terms }: { readonly workflowId: string; readonly terms: ScheduleTerms },
+    { name, workflowId, terms }: Pick<WorkflowSchedule, 'name' | 'workflowId'> & { readonly terms: ScheduleTerms },
   ): Promise<WorkflowSchedule> {
     const id = newId();
     const scope = scopeOf(principal);
     if ((await this.schedules.count(tx, scope)) >= MAX_SCHEDULES) throw tooManySchedules(MAX_SCHEDULES);
     const nextSlotAt = nextSlot(terms, await this.schedules.now(tx));
-    await this.schedules.create(tx, scope, { id, workflowId, ...terms, nextSlotAt });
+    await this.schedules.create(tx, scope, { id, name, workflowId, ...terms, nextSlotAt });
     return this.find(tx, principal, id);
   }
 
   private async change(
     tx: PrismaTransaction,
     principal: MemberPrincipal,
-    { id, terms }: { readonly id: string; readonly terms: ScheduleTerms },
+    { id, name, terms }: Pick<WorkflowSchedule, 'id' | 'name'> & { readonly terms: ScheduleTerms },
   ): Promise<WorkflowSchedule> {
     const scope = scopeOf(principal);
     const nextSlotAt = nextSlot(terms, await this.schedules.now(tx));
-    await this.schedules.change(tx, scope, { id, terms, nextSlotAt });
+    await this.schedules.change(tx, scope, { id, name, terms, nextSlotAt });
     if (!terms.enabled) await this.schedules.skipDue(tx, scope, id);
     return this.find(tx, principal, id);
   }
@@ -147,12 +165,21 @@ export class SchedulesService {
     return this.prisma.withWorkspace(principal, async (tx) => {
       await lockWorkspace(tx, principal.workspaceId);
       const changed = await run(tx);
-      const { id: subjectId, workflowId, cron, timeZone, missed, enabled } = changed;
-      const details = { workflowId, cron, timeZone, missed, enabled };
+      const { id: subjectId, name, workflowId, cron, timeZone, missed, enabled } = changed;
+      const details = { name, workflowId, cron, timeZone, missed, enabled };
       await recordChange(tx, principal, { action, subjectType: 'WorkflowSchedule', subjectId, details });
       return changed;
     });
   }
+}
+
+const longestName = 100;
+
+function toName(given: string | null | undefined): string | null | undefined {
+  if (given == null) return given;
+  const name = toStorableText(given).trim();
+  if (name === '' || name.length > longestName) throw badScheduleName();
+  return name;
 }
 
 function toTerms({ cron, timeZone, missed, prompt, enabled }: ScheduleTerms): ScheduleTerms {
