@@ -247,19 +247,19 @@ describe('an approved call that has not begun yet', () => {
     readsAsAbsent('Approval receipts: call_slow allowed by policy; call_send not executed.');
   });
 
-  it('is denied when its requester was removed', async () => {
+  it('is denied when its requester was removed, and the job ends without another model call', async () => {
     await policy({ decidableBy: 'approvers' });
     const { principal } = here.member;
-    const one = await asked(toolCallReply([call('slow'), call('send')]), textReply(['Done.']));
+    const one = await asked(toolCallReply([call('slow'), call('send')]));
     expect((await approve(here.admin, one)).status).toBe(200);
     await remove(principal);
     await isForgotten(principal);
     gate.open();
     const ended = await eventually('the job has ended', async () => {
-      const [row] = await rows('SELECT status, finished_at FROM job WHERE id = $1', one.jobId);
+      const [row] = await rows('SELECT status, reason, finished_at FROM job WHERE id = $1', one.jobId);
       return row?.['finished_at'] === null ? undefined : row;
     });
-    expect(ended).toMatchObject({ status: 'completed' });
+    expect(ended).toMatchObject({ status: 'failed', reason: 'requester_lost_access' });
     expect(ran).toEqual(['slow ada']);
   });
 
