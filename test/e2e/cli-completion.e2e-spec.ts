@@ -10,7 +10,7 @@ const scripts = {
   bash: `source <(nightshift completion bash)
     complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _nightshift; printf '%s\\n' "\${COMPREPLY[@]}"; echo .; }
     complete_words nightshift jobs --status w
-    complete_words nightshift wo
+    complete_words nightshift workf
     complete_words nightshift workflows pub
     complete_words nightshift notifications r`,
   // The functions that zsh has in its line editor only.
@@ -20,11 +20,11 @@ const scripts = {
     source <(nightshift completion zsh)
     complete_words() { words=("$@"); CURRENT=$#; _nightshift; print . }
     complete_words nightshift jobs --status w
-    complete_words nightshift wo
+    complete_words nightshift workf
     complete_words nightshift workflows pub
     complete_words nightshift notifications r`,
   fish: `nightshift completion fish | source
-    for line in 'nightshift jobs --status w' 'nightshift wo' 'nightshift workflows pub' 'nightshift notifications r'
+    for line in 'nightshift jobs --status w' 'nightshift workf' 'nightshift workflows pub' 'nightshift notifications r'
       complete -C $line | string replace -r '\\t.*' ''
       echo .
     end`,

@@ -56,7 +56,8 @@ describe('npm start', () => {
     expect(run.stdout).toContain('391');
 
     const key = readFileSync(join(dataDir, 'demo-api-key'), 'utf8').trim();
-    expect(run.stdout).toContain(`${key}  shown once`);
+    expect(run.stdout).toContain(`${key.slice(0, 16)}…  the whole key is in `);
+    expect(run.stdout).not.toContain(key);
     expect(run.stderr).not.toContain(key);
     expect(statSync(join(dataDir, 'demo-api-key')).mode & 0o777).toBe(0o600);
 
@@ -132,7 +133,7 @@ describe('npm start', () => {
     rmSync(join(dataDir, 'demo-api-key'));
     const again = await startAll(dataDir);
 
-    expect(again.output()).toContain('shown once');
+    expect(again.output()).toContain('the whole key is in');
     expect(readFileSync(join(dataDir, 'demo-api-key'), 'utf8')).not.toBe(old);
   });
 

@@ -1,4 +1,4 @@
-import { createLogger, type GuardedFetch, Redactor, Secret, SecretBox } from '#platform';
+import { createLogger, type GuardedFetch, Redactor, Secret, ToolSecretBox } from '#platform';
 import { ToolCatalog, ToolRegistry } from '#tools';
 
 import { HttpToolExecutor } from '../../libs/tools/src/http/http-tool.executor.js';
@@ -15,7 +15,7 @@ import type { TestDatabase } from './database.js';
 /** The tools of workspaces as a process has them, over a test database. */
 export function openWorkspaceTools({ prisma, postgres }: TestDatabase, fetch: GuardedFetch) {
   const redactor = new Redactor();
-  const box = new SecretBox(new Secret('the secret of the tools tests, long enough'));
+  const box = new ToolSecretBox(new Secret('the secret of the tools tests, long enough'));
   const secrets = new WorkspaceSecrets(prisma, new WorkspaceSecretsRepository(postgres), box, redactor);
   const hostRows = new OutboundHostsRepository(postgres);
   const executor = new HttpToolExecutor(fetch, secrets, hostRows);

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 
 import { type CliError, usageError } from './cli.errors.js';
+import { addAdmin } from './commands/admin.command.js';
 import { addAgents } from './commands/agents.command.js';
 import { addApprove } from './commands/approve.command.js';
 import { addAttach } from './commands/attach.command.js';
@@ -9,11 +10,13 @@ import { addCancel } from './commands/cancel.command.js';
 import { addDoctor } from './commands/doctor.command.js';
 import { addJobs } from './commands/jobs.command.js';
 import { addLogs } from './commands/logs.command.js';
+import { addInvitations, addMembers } from './commands/members.command.js';
 import { addNotifications } from './commands/notifications.command.js';
 import type { Perform } from './commands/perform.js';
 import { addRun } from './commands/run.command.js';
 import { addTools } from './commands/tools.command.js';
 import { addWorkflows } from './commands/workflows.command.js';
+import { addKeys, addWorkspaces } from './commands/workspaces.command.js';
 import { addCompletion } from './completion/completion.command.js';
 import type { CliEnvironment } from './environment.js';
 import { type ExitCode, exitCodes } from './exit-code.js';
@@ -66,6 +69,26 @@ function toUsageError({ code, message }: CommanderError): CliError {
   return usageError(first, hint === undefined ? remedy : hint.replace(/^\((.*)\)$/, '$1'));
 }
 
+const commands = [
+  addRun,
+  addAttach,
+  addJobs,
+  addLogs,
+  addApprove,
+  addCancel,
+  addNotifications,
+  addWorkflows,
+  addTools,
+  addAgents,
+  addWorkspaces,
+  addMembers,
+  addInvitations,
+  addKeys,
+  addDoctor,
+  addBackup,
+  addAdmin,
+];
+
 /** The commands. `end` is told the exit code of the one that was run. */
 export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void): Command {
   const program = new Command('nightshift');
@@ -96,20 +119,6 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText('after', epilogue);
   for (const option of globalOptions()) program.addOption(option);
-  const commands = [
-    addRun,
-    addAttach,
-    addJobs,
-    addLogs,
-    addApprove,
-    addCancel,
-    addNotifications,
-    addWorkflows,
-    addTools,
-    addAgents,
-    addDoctor,
-    addBackup,
-  ];
   for (const add of commands) add(program, perform);
   addCompletion(program, perform);
   return program;

@@ -9,6 +9,7 @@ import {
   dataDirSecret,
   EmbeddedPostgres,
   migrate,
+  previousDataDirSecrets,
 } from '#platform';
 
 import { databaseNeeded, databaseUnusable, secretNeeded } from './launcher.errors.js';
@@ -18,6 +19,8 @@ import { readServingNote } from './serving-note.js';
 export interface Installation {
   readonly urls: DatabaseUrls;
   readonly secret: string;
+  /** Secrets before that one: what was stored under them can still be read. */
+  readonly previousSecrets: readonly string[];
   /** For people. */
   readonly databaseLabel: string;
   /** Only when the Postgres is ours. */
@@ -28,6 +31,7 @@ export interface Installation {
 /** Starts the embedded Postgres unless DATABASE_URL names one, and migrates. `cleanUp` undoes what was started. */
 export async function openInstallation(config: Config, cleanUp: AsyncDisposableStack): Promise<Installation> {
   const { ROLE: role, DATABASE_URL: given, NIGHTSHIFT_SECRET: givenSecret } = config.values;
+  const { NIGHTSHIFT_PREVIOUS_SECRETS: previous = '' } = config.values;
   const dataDir = resolve(config.values.DATA_DIR);
   if (given === undefined && role !== 'all') throw databaseNeeded(role);
   if (given !== undefined && givenSecret === undefined && role !== 'all') throw secretNeeded(role);
@@ -41,7 +45,9 @@ export async function openInstallation(config: Config, cleanUp: AsyncDisposableS
   await migrate(urls).catch((error: unknown) => {
     throw given === undefined || error instanceof AppError ? error : databaseUnusable(databaseLabel, error);
   });
-  return { urls, secret, databaseLabel, embedded, dataDir };
+  const stored = givenSecret === undefined ? await previousDataDirSecrets(dataDir) : [];
+  const previousSecrets = [...listOf(previous), ...stored];
+  return { urls, secret, previousSecrets, databaseLabel, embedded, dataDir };
 }
 
 /** The error for a directory that is taken also says where its owner serves. */
@@ -60,6 +66,13 @@ async function startEmbedded(dataDir: string): Promise<EmbeddedPostgres> {
 async function ownSecret(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true });
   return dataDirSecret(dataDir);
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 /** Host and database, never the login. */

@@ -43,11 +43,13 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
   stop.signal.throwIfAborted();
   const { config, label: modelLabel } = await chooseModel(init.config, cleanUp);
   redactor.add(new Secret(installation.secret));
-  const { urls, secret, databaseLabel, dataDir } = installation;
-  const platform = await openPlatform({ config, logger: init.logger, redactor, urls, secret });
+  const { urls, secret, previousSecrets, databaseLabel, dataDir } = installation;
+  for (const previous of previousSecrets) redactor.add(new Secret(previous));
+  const { logger } = init;
+  const platform = await openPlatform({ config, logger, redactor, urls, secret, previousSecrets });
   cleanUp.defer(() => platform.close());
   const { postgres, prisma, bus } = platform;
-  const auth = openAuth({ config, postgres, prisma, bus, secret, fetchKeys });
+  const auth = openAuth({ config, postgres, prisma, bus, secret, previousSecrets, fetchKeys, logger });
   cleanUp.defer(() => {
     auth.close();
   });

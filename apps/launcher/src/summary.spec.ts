@@ -19,15 +19,15 @@ const facts: SummaryFacts = {
   checkout: '/src/nightshift',
 };
 
-function printed(changes: Partial<SummaryFacts>): string {
-  const out = new PassThrough();
-  printSummary(new Terminal(out), { ...facts, ...changes });
+function printed(changes: Partial<SummaryFacts>, isTTY = false): string {
+  const out = Object.assign(new PassThrough(), { isTTY });
+  printSummary(new Terminal(out, { noColor: true }), { ...facts, ...changes });
   return String(out.read());
 }
 
 describe('printSummary', () => {
   it('prints the role, the database, the limits and the URLs', () => {
-    expect(printed({})).toMatchInlineSnapshot(`
+    expect(printed({}, true)).toMatchInlineSnapshot(`
 "Nightshift is ready: role all, in 1.2 s
   database  Postgres at db.example:5432/nightshift
   bus       memory
@@ -37,7 +37,7 @@ describe('printSummary', () => {
   GraphQL   https://127.0.0.1:4000/graphql (and wss://127.0.0.1:4000/graphql)
   REST      https://127.0.0.1:4000/api/jobs (all routes: https://127.0.0.1:4000/docs)
   OpenAI    https://127.0.0.1:4000/v1 as the base URL of any SDK
-  API key   nsk_abcdefghijkl_0123456789  shown once; kept in /data/demo-api-key
+  API key   nsk_abcdefghijkl_0123456789  shown once; stored in /data/demo-api-key
   terminal  cd /src/nightshift && npx nightshift --data-dir /data run "What is 17 * 23?" --tools calculate
 
 "
@@ -49,6 +49,13 @@ describe('printSummary', () => {
       'cd /src/nightshift && npx nightshift run "What is 17 * 23?" --tools calculate',
     );
     expect(printed({ dataDir: '/my data' })).toContain('npx nightshift --data-dir "/my data" run');
+  });
+
+  it('shows a new key to a terminal only, and its file to a log', () => {
+    const text = printed({});
+
+    expect(text).toContain('nsk_abcdefghijkl…  the whole key is in /data/demo-api-key, readable by its owner only');
+    expect(text).not.toContain('0123456789');
   });
 
   it('shows a key of an earlier start by its public part only', () => {

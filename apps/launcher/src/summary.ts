@@ -75,6 +75,8 @@ function quoted(path: string): string {
 function keyText(terminal: Terminal, key: DemoKey): string {
   const file = relative(process.cwd(), key.file);
   const place = file.startsWith('..') ? key.file : file;
-  if (key.isNew) return `${terminal.style('green', key.text)}  shown once; kept in ${place}`;
+  // What is no terminal is a log, and logs are kept and collected.
+  if (key.isNew && terminal.isTerminal) return `${terminal.style('green', key.text)}  shown once; stored in ${place}`;
+  if (key.isNew) return `${key.text.slice(0, 16)}…  the whole key is in ${place}, readable by its owner only`;
   return `${key.text.slice(0, 16)}…  in ${place} (delete the file and start again for a new one)`;
 }

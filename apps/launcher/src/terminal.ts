@@ -21,6 +21,11 @@ export class Terminal {
     this.colours = out.isTTY === true && options.noColor !== true;
   }
 
+  /** Whether a person's screen is behind it, rather than a file or a pipe. */
+  get isTerminal(): boolean {
+    return this.out.isTTY === true;
+  }
+
   write(text: string): void {
     this.out.write(text);
   }

@@ -1,4 +1,12 @@
-import { type Bus, type Clock, type Config, type Postgres, type PrismaService, systemClock } from '#platform';
+import {
+  type Bus,
+  type Clock,
+  type Config,
+  type Logger,
+  type Postgres,
+  type PrismaService,
+  systemClock,
+} from '#platform';
 
 import { AccessCache } from './access-cache.js';
 import { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
@@ -8,7 +16,9 @@ import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { AuditRepository } from './audit/audit.repository.js';
 import { Authenticator } from './authenticator.service.js';
 import { IdentityRepository } from './identity.repository.js';
-import { type FetchKeys, JwtVerifier } from './jwt/jwt-verifier.js';
+import { type FetchKeys, JwtVerifier, type TokenRefusal } from './jwt/jwt-verifier.js';
+import { OperatorService } from './operator/operator.service.js';
+import type { OperatorDirectory } from './operator/operator-directory.repository.js';
 import { InvitationsRepository } from './workspaces/invitations.repository.js';
 import { InvitationsService } from './workspaces/invitations.service.js';
 import { MembersService } from './workspaces/members.service.js';
@@ -26,6 +36,10 @@ export interface AuthInit {
   readonly bus: Bus;
   /** NIGHTSHIFT_SECRET, given or generated: the same in every process, or their keys are strangers to each other. */
   readonly secret: string;
+  /** Secrets of the installation before that one; API keys stored under them are still known. */
+  readonly previousSecrets?: readonly string[];
+  /** Receives why a token was refused. */
+  readonly logger?: Pick<Logger, 'warn' | 'info'>;
   /** Fetches JWT_JWKS_URL; the guarded outbound client in production. */
   readonly fetchKeys: FetchKeys;
   readonly clock?: Clock;
@@ -39,16 +53,18 @@ export interface Auth {
   readonly invitations: InvitationsService;
   readonly apiKeys: ApiKeysService;
   readonly seeder: WorkspaceSeeder;
+  /** For the command line of the operator; `directory` is its connection of the migrating login. */
+  operator(directory: OperatorDirectory): OperatorService;
   /** Leaves the bus. */
   close(): void;
 }
 
 /** Puts the parts of identity together. Throws `ConfigError` when the JWT settings contradict each other. */
 export function openAuth(init: AuthInit): Auth {
-  const { config, postgres, prisma, bus, secret, fetchKeys, clock = systemClock } = init;
+  const { config, postgres, prisma, bus, secret, previousSecrets, fetchKeys, logger, clock = systemClock } = init;
   const identities = new IdentityRepository(postgres);
   const access = new AccessCache(identities, bus, clock);
-  const codec = new ApiKeyCodec(secret);
+  const codec = new ApiKeyCodec(secret, previousSecrets);
   const audit = new AuditRepository();
   const keys = new ApiKeysRepository();
   const tables = {
@@ -69,14 +85,21 @@ export function openAuth(init: AuthInit): Auth {
   });
   const apiKeys = new ApiKeysService({ prisma, keys, audit, codec, bus, clock, config });
   const workspaces = new WorkspacesService({ prisma, identities, tables, bus, apiKeys, config });
-  const jwt = new JwtVerifier(config.values, fetchKeys, clock);
+  const members = new MembersService(prisma, tables, changes);
+  const refused = (refusal: TokenRefusal) => logger?.warn({ ...refusal }, 'a token was refused');
+  const jwt = new JwtVerifier(config.values, { fetchKeys, clock, refused });
   const keyAuthenticator = new ApiKeyAuthenticator({ codec, access, identities, clock });
   return {
-    authenticator: new Authenticator({ access, keys: keyAuthenticator, jwt, clock }),
+    authenticator: new Authenticator({ access, keys: keyAuthenticator, jwt, clock, logger }),
     workspaces,
-    members: new MembersService(prisma, tables, changes),
+    members,
     invitations,
     apiKeys,
+    operator: (directory) =>
+      new OperatorService({
+        ...{ directory, identities, memberships: tables.memberships, changes },
+        ...{ members, workspaces, apiKeys },
+      }),
     seeder: new WorkspaceSeeder(identities, workspaces, clock),
     close: () => {
       access.close();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { type Clock, isId } from '#platform';
+import { type Clock, isId, type Logger } from '#platform';
 
 import type { AccessCache } from './access-cache.js';
 import type { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
@@ -28,6 +28,8 @@ export interface AuthenticatorParts {
   readonly keys: ApiKeyAuthenticator;
   readonly jwt: JwtVerifier;
   readonly clock: Clock;
+  /** Receives which person entered no workspace, and why. */
+  readonly logger?: Pick<Logger, 'info'> | undefined;
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
@@ -107,7 +109,15 @@ export class Authenticator {
     const asked = workspaceId?.toLowerCase();
     // A workspace that was made a moment ago, here or elsewhere, is not remembered yet.
     const entered = entryOf(await access.user(userId), asked) ?? entryOf(await access.userAnew(userId), asked);
-    if (entered === undefined) throw notFound('Workspace');
+    if (entered === undefined) {
+      const detail =
+        asked === undefined ? 'the user is a member of no workspace' : 'the user is no member of the workspace';
+      this.parts.logger?.info(
+        { reason: 'not_a_member', detail, userId, workspaceId: asked },
+        'a token entered no workspace',
+      );
+      throw notFound('Workspace');
+    }
     return userPrincipal({ workspaceId: entered.workspaceId, userId, role: entered.role, expiresAt, verifiedEmail });
   }
 

@@ -121,6 +121,15 @@ describe('the user of a token', () => {
     expect(await identities.userBySubject(token('first', 'shared@example.org'))).toBe(first);
   });
 
+  it('is never a user that the installation made for itself, whatever address the token has', async () => {
+    const demo = await identities.userByEmail({ email: 'demo@nightshift.local', name: 'Demo' });
+    const claimed = await identities.userBySubject(token('claims-demo', 'demo@nightshift.local'));
+    expect(claimed).not.toBe(demo);
+    expect((await identities.user(claimed))?.email).toMatch(/@unverified\.invalid$/);
+    const first = await identities.userBySubject(token('claims-other', 'other@nightshift.local'));
+    expect(await identities.userByEmail({ email: 'other@nightshift.local', name: '' })).not.toBe(first);
+  });
+
   it('is not confused by where issuer and subject meet', async () => {
     const one = await identities.userBySubject(token('b', null, 'https://a'));
     const two = await identities.userBySubject(token('/b', null, 'https://a'));

@@ -160,13 +160,17 @@ export class IdentityRepository {
     return this.userId('SELECT identity_user_by_subject($1, $2, $3, $4, $5) AS id', values);
   }
 
-  /** Notes that a key was used, unless that was noted within the last minute. */
-  async touchKey(key: Pick<KeyRecord, 'workspaceId' | 'id'>, at: number): Promise<void> {
+  /** Stores when a key was used, at most once a minute; and another hash of it, if one is given, at once. */
+  async touchKey(
+    key: Pick<KeyRecord, 'workspaceId' | 'id'>,
+    at: number,
+    hash: Uint8Array | null = null,
+  ): Promise<void> {
     await this.postgres.withWorkspaceSql(key.workspaceId, (client) =>
       client.query(
-        `UPDATE api_key SET last_used_at = $3 WHERE workspace_id = $1 AND id = $2
-            AND (last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')`,
-        [key.workspaceId, key.id, new Date(at)],
+        `UPDATE api_key SET last_used_at = $3, hash = coalesce($4, hash) WHERE workspace_id = $1 AND id = $2
+            AND ($4::bytea IS NOT NULL OR last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')`,
+        [key.workspaceId, key.id, new Date(at), hash],
       ),
     );
   }

@@ -9,7 +9,9 @@ export { AuthModule } from './auth.module.js';
 export { Authenticator, type Credentials } from './authenticator.service.js';
 export type { Identity } from './identity.js';
 export type { MembershipRecord, ReceivedInvitation } from './identity.repository.js';
-export type { FetchKeys } from './jwt/jwt-verifier.js';
+export { type FetchKeys, TOKEN_CLAIMS } from './jwt/jwt-verifier.js';
+export { OperatorDirectory } from './operator/operator-directory.repository.js';
+export type { OperatorService } from './operator/operator.service.js';
 export type { Page, PageRequest } from './page.js';
 export {
   KEY_SCOPES,

@@ -22,7 +22,8 @@ export type {
 } from './model.js';
 export { isProviderDown, missingModelKey, ModelError, type ModelErrorCode } from './models.errors.js';
 export { createModelAgent, createOpenAiModel, type OpenAiModelOptions } from './openai-model.js';
-export { jobKeyPlace, ModelCatalog } from './model-catalog.js';
+export { jobKeyPlace, jobKeys, ModelCatalog } from './model-catalog.js';
+export { providerKeys } from './providers/provider-key-place.js';
 export { waitUnlessAborted } from './wait-unless-aborted.js';
 export { ModelsModule } from './models.module.js';
 export { type DemoModel, type DemoModelOptions, startDemoModel } from './demo/demo-model.js';

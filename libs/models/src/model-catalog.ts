@@ -1,6 +1,15 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
-import { AppError, Config, createGuardedAgent, Redactor, SecretBox, type SecretPlace, systemClock } from '#platform';
+import {
+  AppError,
+  Config,
+  createGuardedAgent,
+  Redactor,
+  type SealedColumn,
+  SecretBox,
+  type SecretPlace,
+  systemClock,
+} from '#platform';
 
 import { ProviderBreakers } from './breakers/provider-breakers.js';
 import type { Model } from './model.js';
@@ -33,6 +42,13 @@ interface Choice {
 export function jobKeyPlace(job: { readonly workspaceId: string; readonly jobId: string }): SecretPlace {
   return { workspaceId: job.workspaceId, table: 'job', row: job.jobId, field: 'key_cipher' };
 }
+
+/** The sealed values of jobs, for a change of the installation's secret. */
+export const jobKeys: SealedColumn = {
+  table: 'job',
+  column: 'key_cipher',
+  placeOf: ({ workspaceId, id }) => jobKeyPlace({ workspaceId, jobId: id }),
+};
 
 /**
  * Finds the model of a job. The place is the workspace's default provider, else the instance's; the key is the request's own,

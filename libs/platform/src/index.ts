@@ -21,6 +21,8 @@ export type { Scope, ScopedSubject } from './scope.js';
 export { Redactor } from './secrets/redactor.js';
 export { type RedactingStream, type TextRedactor } from './secrets/text-redactor.js';
 export { Secret } from './secrets/secret.js';
+export { type HeldSecrets, rootBox, toolBox, ToolSecretBox, toolsKeyOf } from './secrets/installation-secret.js';
+export { resealColumn, type Resealed, type SealedColumn } from './secrets/reseal.repository.js';
 export { SecretBox, type SecretPlace } from './secrets/secret-box.js';
 export { type Storable, toStorable, toStorableText } from './to-storable.js';
 export { TimedCache } from './timed-cache.js';
@@ -34,8 +36,14 @@ export type { SqlClient, SqlStatement } from './postgres/sql-client.js';
 export { LastStatements, Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { dumpDatabase, type DumpInit, type WrittenBackup } from './postgres/backup/dump-database.js';
 export { restoreDatabase, type RestoreInit } from './postgres/backup/restore-database.js';
-export { dataDirSecret } from './postgres/data-secret.js';
+export {
+  dataDirSecret,
+  hasDataDirSecret,
+  previousDataDirSecrets,
+  rotateDataDirSecret,
+} from './postgres/data-secret.js';
 export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
+export { canLogIn } from './postgres/database-roles.js';
 export { embeddedDatabaseUrl, EmbeddedPostgres } from './postgres/embedded-postgres.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
 export { insertMessagesSql, waitingMessages } from './postgres/queue-messages.js';

@@ -10,8 +10,8 @@ import { GuardedFetch } from './outbound/guarded-fetch.js';
 import type { DatabaseUrls } from './postgres/database-urls.js';
 import { Postgres } from './postgres/postgres.js';
 import { PrismaService } from './prisma/prisma.service.js';
+import { rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
 import { Redactor } from './secrets/redactor.js';
-import { Secret } from './secrets/secret.js';
 import { SecretBox } from './secrets/secret-box.js';
 
 /** Everything a process holds open, made once and shared by the applications in it. */
@@ -23,6 +23,7 @@ export interface Platform {
   readonly prisma: PrismaService;
   readonly bus: Bus;
   readonly secretBox: SecretBox;
+  readonly toolSecretBox: ToolSecretBox;
   readonly redactor: Redactor;
   /** For servers that tenants chose. */
   readonly guardedFetch: GuardedFetch;
@@ -38,11 +39,14 @@ export interface PlatformInit {
   readonly urls: DatabaseUrls;
   /** NIGHTSHIFT_SECRET, given or generated. */
   readonly secret: string;
+  /** Secrets of the installation before that one, which still open what they sealed. */
+  readonly previousSecrets?: readonly string[];
 }
 
 /** Opens pools and the bus. The bus is in memory when one process plays all roles, unless BUS says otherwise. */
 export async function openPlatform(init: PlatformInit): Promise<Platform> {
-  const { config, logger, redactor, urls, secret } = init;
+  const { config, logger, redactor, urls, secret, previousSecrets = [] } = init;
+  const held = { kind: 'root', secret, previous: previousSecrets } as const;
   const postgres = Postgres.connect(urls, {
     poolSize: config.values.DATABASE_POOL_SIZE,
     onIdleError: (error) => {
@@ -62,7 +66,8 @@ export async function openPlatform(init: PlatformInit): Promise<Platform> {
     postgres,
     prisma,
     bus,
-    secretBox: new SecretBox(new Secret(secret)),
+    secretBox: rootBox(held),
+    toolSecretBox: toolBox(held),
     guardedFetch,
     close: async () => {
       await guardedFetch.close();
@@ -85,6 +90,7 @@ export class PlatformModule {
       { provide: PrismaService, useValue: platform.prisma },
       { provide: BUS, useValue: platform.bus },
       { provide: SecretBox, useValue: platform.secretBox },
+      { provide: ToolSecretBox, useValue: platform.toolSecretBox },
       { provide: Redactor, useValue: platform.redactor },
       { provide: GuardedFetch, useValue: platform.guardedFetch },
     ];

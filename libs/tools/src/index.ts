@@ -143,7 +143,7 @@ export { WorkspaceToolsService } from './http/workspace-tools.service.js';
 export { type KeptResult, toKeptResult } from './outputs/to-kept-result.js';
 export { keepOutputRow, type OutputOf } from './outputs/tool-output-part.repository.js';
 export { ToolOutputsRepository } from './outputs/tool-outputs.repository.js';
-export type { WorkspaceSecret } from './secrets/workspace-secret.js';
+export { toolSecrets, type WorkspaceSecret } from './secrets/workspace-secret.js';
 export { type OpenSecrets, WorkspaceSecrets } from './secrets/workspace-secrets.service.js';
 export { validateArguments } from './validate-arguments.js';
 export { parseArgumentCondition } from './history/argument-content.js';

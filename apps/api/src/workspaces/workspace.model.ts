@@ -61,6 +61,9 @@ export class MyMembership {
   @Field(() => ID, { description: 'The workspace.' })
   workspaceId!: string;
 
+  @Field(() => String, { description: 'The name of the workspace.' })
+  workspaceName!: string;
+
   @Field(() => MemberRoleEnum, { description: 'Their role.' })
   role!: string;
 }

@@ -14,6 +14,13 @@ export function enumWords<Word extends string>(text: string, known: readonly Wor
   });
 }
 
+/** One word of an enum of the API, in any case. */
+export function enumWord<Word extends string>(text: string, known: readonly Word[], flag: string): Word {
+  const [word, ...more] = enumWords(text, known, flag);
+  if (word !== undefined && more.length === 0) return word;
+  throw usageError(`${flag} takes one word.`, `There are ${known.map((name) => name.toLowerCase()).join(', ')}.`);
+}
+
 /** A whole number from a flag. */
 export function wholeNumber(text: string, flag: string, least = 0): number {
   const number = Number(text);

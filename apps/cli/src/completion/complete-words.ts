@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 
 import { jobKinds, jobStatuses } from '../commands/jobs.command.js';
+import { memberRoles } from '../commands/members.command.js';
 import { notificationTypes } from '../commands/notifications.command.js';
 import { shells } from './shell-scripts.js';
 
@@ -17,6 +18,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   '--status': lower(jobStatuses),
   '--kind': lower(jobKinds),
   '--type': lower(notificationTypes),
+  '--role': memberRoles,
   '--grant': ['5', '10', '30'],
   '--action': ['submit', 'approve', 'modify', 'custom', 'skip', 'reject'],
   '--decision': ['happened', 'did_not_happen', 'repeat', 'report'],

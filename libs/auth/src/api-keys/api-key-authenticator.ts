@@ -37,7 +37,7 @@ export class ApiKeyAuthenticator {
     const right = this.parts.codec.matches(text, record?.hash ?? null);
     const principal = right && record !== null ? this.principalOf(record) : null;
     if (record === null || principal === null) throw this.refusal(prefix);
-    await this.touch(record);
+    await this.touch(record, text);
     return principal;
   }
 
@@ -59,9 +59,14 @@ export class ApiKeyAuthenticator {
     return wait === null ? unauthenticated() : rateLimited(wait);
   }
 
-  private async touch(record: KeyRecord): Promise<void> {
-    const { identities, clock } = this.parts;
+  private async touch(record: KeyRecord, text: string): Promise<void> {
+    const { identities, clock, codec } = this.parts;
+    const hash = codec.hashOf(text);
+    // Stored under an earlier secret of the installation: from here on under the present one.
+    const isOutdated = Buffer.compare(hash, record.hash) !== 0;
     // A note for people; not worth refusing a request whose key is right. A failed one is tried again at the next use.
-    await this.touches.get(record.id, () => identities.touchKey(record, clock.now())).catch(() => undefined);
+    await this.touches
+      .get(record.id, () => identities.touchKey(record, clock.now(), isOutdated ? hash : null))
+      .catch(() => undefined);
   }
 }

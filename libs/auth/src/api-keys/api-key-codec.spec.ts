@@ -43,6 +43,16 @@ describe('ApiKeyCodec', () => {
     expect(codec.matches(text, hash)).toBe(false);
   });
 
+  it('knows a key made under a previous pepper, and hashes it under the present one', () => {
+    const old = 'the secret before, of more than thirty-two characters';
+    const { text, hash } = new ApiKeyCodec(old).mint();
+    const rotated = new ApiKeyCodec('the secret after, of more than thirty-two characters', [old]);
+    expect(rotated.matches(text, hash)).toBe(true);
+    expect(rotated.matches(`${text.slice(0, -1)}_`, hash)).toBe(false);
+    expect(Buffer.compare(rotated.hashOf(text), hash)).not.toBe(0);
+    expect(rotated.matches(text, rotated.hashOf(text))).toBe(true);
+  });
+
   it.each([
     '',
     'nsk_',

@@ -18,28 +18,34 @@ export interface MintedKey {
  * slow password hash would add nothing to 256 random bits.
  */
 export class ApiKeyCodec {
-  private readonly pepper: Buffer;
+  private readonly peppers: readonly Buffer[];
 
-  /** `secret` is NIGHTSHIFT_SECRET; changing it makes every key unknown. */
-  constructor(secret: string) {
-    this.pepper = createHmac('sha256', secret).update('api-key-pepper').digest();
+  /** `secret` is NIGHTSHIFT_SECRET, `previous` the secrets before it: keys stored under those are still known. */
+  constructor(secret: string, previous: readonly string[] = []) {
+    this.peppers = [secret, ...previous].map((one) => createHmac('sha256', one).update('api-key-pepper').digest());
   }
 
   mint(): MintedKey {
     const prefix = Array.from({ length: 12 }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
     const text = `nsk_${prefix}_${randomBytes(32).toString('base64url')}`;
-    return { text, prefix, hash: Uint8Array.from(this.digest(text)) };
+    return { text, prefix, hash: this.hashOf(text) };
   }
 
   /** Whether `text` is the key whose digest is `hash`; null: no such key. Constant-time, also for null. */
   matches(text: string, hash: Uint8Array | null): boolean {
     const usable = hash !== null && hash.byteLength === NO_DIGEST.byteLength;
-    return timingSafeEqual(this.digest(text), usable ? hash : NO_DIGEST) && usable;
+    const found = this.peppers.map((pepper) => timingSafeEqual(digest(pepper, text), usable ? hash : NO_DIGEST));
+    return found.includes(true) && usable;
   }
 
-  private digest(text: string): Buffer {
-    return createHmac('sha256', this.pepper).update(text).digest();
+  /** What is stored of a key now; another value than what was stored under an earlier secret. */
+  hashOf(text: string): Uint8Array<ArrayBuffer> {
+    return Uint8Array.from(digest(this.peppers[0] ?? NO_DIGEST, text));
   }
+}
+
+function digest(pepper: Buffer, text: string): Buffer {
+  return createHmac('sha256', pepper).update(text).digest();
 }
 
 /** The look-up part of a well-formed key, else null. */

@@ -51,7 +51,13 @@ export class ApiKeysService {
    * the principal: `scope_exceeds_role` for a scope beyond it. A key made by a key does not outlive its maker: it expires no
    * later, and is revoked with it. Throws `limit_reached` over the caps of the operator.
    */
-  async create(
+  create(principal: MemberPrincipal, input: NewApiKeyInput): Promise<{ readonly key: ApiKey; readonly text: string }> {
+    return this.createAs(principal.id, principal, input);
+  }
+
+  /** The same, audited as `actor`. */
+  async createAs(
+    actor: string,
     principal: MemberPrincipal,
     input: NewApiKeyInput,
   ): Promise<{ readonly key: ApiKey; readonly text: string }> {
@@ -80,7 +86,7 @@ export class ApiKeysService {
       const details = { name, prefix: stored.prefix, scopes: [...stored.scopes] };
       await this.parts.audit.append(tx, {
         workspaceId,
-        actor: principal.id,
+        actor,
         action: 'api-key-created',
         ...subject,
         details,
@@ -100,7 +106,12 @@ export class ApiKeysService {
   }
 
   /** Ends a key, and the keys made with it, within a second everywhere. May be repeated. Throws `not_found`, `forbidden`. */
-  async revoke(principal: MemberPrincipal, id: string): Promise<ApiKey> {
+  revoke(principal: MemberPrincipal, id: string): Promise<ApiKey> {
+    return this.revokeAs(principal.id, principal, id);
+  }
+
+  /** The same, audited as `actor`. */
+  async revokeAs(actor: string, principal: MemberPrincipal, id: string): Promise<ApiKey> {
     const { workspaceId } = principal;
     const { prisma, keys, audit, bus, clock } = this.parts;
     const revoked = await prisma.withWorkspace(principal, async (tx) => {
@@ -117,12 +128,12 @@ export class ApiKeysService {
       const others = ended.filter((one) => one !== key.id);
       for (const subjectId of others) {
         const details = { revokedWith: key.id };
-        const entry = { workspaceId, actor: principal.id, action: 'api-key-revoked', subjectType: 'ApiKey', subjectId };
+        const entry = { workspaceId, actor, action: 'api-key-revoked', subjectType: 'ApiKey', subjectId };
         await audit.append(tx, { ...entry, details });
       }
       if (others.length === ended.length) return key;
       const subject = { subjectType: 'ApiKey', subjectId: key.id, details: { name: key.name, prefix: key.prefix } };
-      await audit.append(tx, { workspaceId, actor: principal.id, action: 'api-key-revoked', ...subject });
+      await audit.append(tx, { workspaceId, actor, action: 'api-key-revoked', ...subject });
       return { ...key, revokedAt: at };
     });
     bus.publish('access-changed', { workspaceId });

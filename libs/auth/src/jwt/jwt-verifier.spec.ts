@@ -5,7 +5,7 @@ import { exportJWK, exportSPKI, type JWTHeaderParameters, type JWTPayload, SignJ
 
 import { ConfigError, ManualClock } from '#platform';
 
-import { type FetchKeys, type JwtSettings, JwtVerifier } from './jwt-verifier.js';
+import { type FetchKeys, type JwtSettings, JwtVerifier, type TokenRefusal } from './jwt-verifier.js';
 
 const SECRET = 'the shared secret of the token issuer';
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -37,7 +37,7 @@ const settings: JwtSettings = {
 
 function arrange(changes: Partial<JwtSettings> = {}) {
   const fetchKeys = jest.fn<FetchKeys>(async () => Response.json(await keySet()));
-  return { fetchKeys, verifier: new JwtVerifier({ ...settings, ...changes }, fetchKeys, clock) };
+  return { fetchKeys, verifier: new JwtVerifier({ ...settings, ...changes }, { fetchKeys, clock }) };
 }
 
 const byRsa = (payload: JWTPayload, header: Partial<JWTHeaderParameters> = {}) =>
@@ -93,6 +93,50 @@ describe('a good token', () => {
     expect(await verifier.verify(await bySecret({ ...good, iat: now + 3 }))).not.toBeNull();
     expect(await verifier.verify(await bySecret({ ...good, exp: now }))).toBeNull();
     expect(await verifier.verify(await bySecret({ ...good, exp: now + 1 }))).not.toBeNull();
+  });
+});
+
+describe('the reason of a refusal', () => {
+  it.each<[string, Partial<JwtSettings>, () => Promise<string> | string, RegExp]>([
+    ['tokens_off', { JWT_SECRET: undefined, JWT_JWKS_URL: undefined }, () => byRsa(good), /neither JWT_SECRET nor/],
+    ['too_long', {}, () => 'x'.repeat(8_193), /longer than 8192/],
+    ['malformed', {}, () => 'nonsense', /cannot be read/],
+    ['algorithm', {}, () => byHand({ alg: 'HS512' }, good, SECRET), /"alg" is "HS512"; accepted: HS256, RS256/],
+    ['type', {}, () => byRsa(good, { typ: 'logout+jwt' }), /"typ" is "logout\+jwt"/],
+    ['signature', {}, () => byHand({ alg: 'HS256' }, good, 'another secret'), /signature/],
+    ['signing_key', {}, () => byRsa(good, { kid: 'unknown' }), /no key with the "kid"/],
+    ['expired', {}, () => bySecret({ ...good, exp: now - 60 }), /"exp" has passed/],
+    ['claim', {}, () => bySecret(without('sub')), /^the claim "sub" is missing$/],
+    ['claim', {}, () => bySecret(without('exp')), /^the claim "exp" is missing$/],
+    ['claim', {}, () => bySecret({ ...good, aud: 'other' }), /^the claim "aud" is "other", expected "nightshift"$/],
+    [
+      'claim',
+      {},
+      () => bySecret({ ...good, iss: 'https://b.example' }),
+      /"https:\/\/b\.example", expected "https:\/\/issuer/,
+    ],
+    ['claim', {}, () => bySecret({ ...good, iat: now + 60 }), /"iat" lies in the future/],
+  ])('%s is reported, without the token (%#)', async (...[reason, changes, make, detail]) => {
+    const refused = jest.fn<(refusal: TokenRefusal) => void>();
+    const fetchKeys = async () => Response.json(await keySet());
+    const verifier = new JwtVerifier({ ...settings, ...changes }, { fetchKeys, clock, refused });
+    const token = await make();
+    expect(await verifier.verify(token)).toBeNull();
+    expect(refused.mock.calls).toEqual([[{ reason, detail: expect.stringMatching(detail) }]]);
+    const signature = token.split('.').at(-1) ?? token;
+    expect(JSON.stringify(refused.mock.calls)).not.toContain(signature);
+  });
+
+  it('is not reported for a good token', async () => {
+    const refused = jest.fn();
+    const { fetchKeys } = arrange();
+    await new JwtVerifier(settings, { fetchKeys, clock, refused }).verify(await bySecret(good));
+    expect(refused).not.toHaveBeenCalled();
+  });
+
+  it('leaves an address of the installation itself unverified', async () => {
+    const claims = { ...good, email: 'Demo@Nightshift.local', email_verified: true };
+    expect((await arrange().verifier.verify(await bySecret(claims)))?.email).toBeNull();
   });
 });
 

@@ -32,6 +32,46 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
+/** Why a token was refused. Holds nothing that opens anything: no token, no signature. */
+export interface TokenRefusal {
+  /** Stable, for searching logs. */
+  readonly reason: string;
+  /** A sentence part for the operator. */
+  readonly detail: string;
+}
+
+/** What the verifier works with. */
+export interface JwtVerifierParts {
+  readonly fetchKeys: FetchKeys;
+  readonly clock: Clock;
+  readonly refused?: (refusal: TokenRefusal) => void;
+}
+
+/** The claims of a token and what each is for, in the words that people read. */
+export const TOKEN_CLAIMS = [
+  { claim: 'iss', meaning: 'Who issued it. Must equal JWT_ISSUER where that is set.' },
+  { claim: 'aud', meaning: 'Who it is for. Must hold JWT_AUDIENCE where that is set.' },
+  { claim: 'sub', meaning: 'The id of the person at the issuer. Together with "iss" it is the user.' },
+  { claim: 'exp', meaning: 'When it ends, in seconds since 1970. Streams are closed then.' },
+  { claim: 'nbf', meaning: 'From when it counts; 5 s of clock skew are accepted.' },
+  { claim: 'iat', meaning: 'When it was issued; not in the future, with 5 s of clock skew.' },
+  { claim: 'email', meaning: 'The address of the person; counts only with "email_verified": true.' },
+  { claim: 'email_verified', meaning: 'true: the issuer has verified the address. Invitations need it.' },
+  { claim: 'name', meaning: 'The name of the person, stored at the first sign-in.' },
+] as const;
+
+class Refused extends Error {
+  constructor(
+    readonly reason: string,
+    readonly detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** Addresses that an installation gives to users it makes for itself, such as the demo user: no token ever has one. */
+const LOCAL_ADDRESSES = '@nightshift.local';
+
 interface KeySource {
   readonly algorithms: readonly string[];
   readonly key: JWTVerifyGetKey;
@@ -54,27 +94,40 @@ export class JwtVerifier {
   /** Throws `ConfigError` when a key set is configured without the issuer it belongs to. */
   constructor(
     private readonly settings: JwtSettings,
-    private readonly fetchKeys: FetchKeys,
-    private readonly clock: Clock,
+    private readonly parts: JwtVerifierParts,
   ) {
     this.sources = [...this.secretSource(), ...this.keySetSource()];
   }
 
-  /** What the token says, or null if it is not good. Throws `unavailable` when the issuer's keys cannot be had. */
+  /**
+   * What the token says, or null if it is not good; then `refused` has received the reason. Throws `unavailable` when the
+   * issuer's keys cannot be fetched.
+   */
   async verify(token: string): Promise<VerifiedToken | null> {
-    if (token.length > MAX_TOKEN_CHARS) return null;
     try {
-      const { alg, typ } = decodeProtectedHeader(token);
-      const source = this.sources.find(({ algorithms }) => alg !== undefined && algorithms.includes(alg));
-      if (source === undefined) return null;
-      if (typ !== undefined && !TYPES.includes(typ.toLowerCase())) return null;
-      const { payload } = await jwtVerify(token, source.key, this.optionsFor(source));
-      return this.read(payload);
+      return await this.check(token);
     } catch (error) {
       if (error instanceof AppError) throw error;
       if (error instanceof errors.JWKSTimeout) throw issuerUnavailable(error);
+      this.parts.refused?.(toRefusal(error, this.settings));
       return null;
     }
+  }
+
+  private async check(token: string): Promise<VerifiedToken> {
+    if (this.sources.length === 0)
+      throw new Refused('tokens_off', 'neither JWT_SECRET nor JWT_JWKS_URL is set, so no token is accepted');
+    if (token.length > MAX_TOKEN_CHARS) throw new Refused('too_long', `longer than ${MAX_TOKEN_CHARS} characters`);
+    const { alg, typ } = decodeProtectedHeader(token);
+    const source = this.sources.find(({ algorithms }) => alg !== undefined && algorithms.includes(alg));
+    if (source === undefined) {
+      const known = this.sources.flatMap(({ algorithms }) => algorithms).join(', ');
+      throw new Refused('algorithm', `the header's "alg" is ${shown(alg)}; accepted: ${known}`);
+    }
+    if (typ !== undefined && !TYPES.includes(typ.toLowerCase()))
+      throw new Refused('type', `the header's "typ" is ${shown(typ)}; accepted: ${TYPES.join(', ')}, or none`);
+    const { payload } = await jwtVerify(token, source.key, this.optionsFor(source));
+    return this.read(payload);
   }
 
   private optionsFor(source: KeySource): Parameters<typeof jwtVerify>[2] {
@@ -83,22 +136,25 @@ export class JwtVerifier {
       algorithms: [...source.algorithms],
       requiredClaims: ['exp', 'iss', 'sub'],
       clockTolerance: TOLERANCE_SECONDS,
-      currentDate: new Date(this.clock.now()),
+      currentDate: new Date(this.parts.clock.now()),
       ...(issuer === undefined ? {} : { issuer }),
       ...(audience === undefined ? {} : { audience }),
     };
   }
 
-  private read(payload: JWTPayload): VerifiedToken | null {
+  private read(payload: JWTPayload): VerifiedToken {
     const { iss, sub, exp, iat } = payload;
-    const now = this.clock.now();
-    if (!isText(iss) || !isText(sub) || exp === undefined || exp * 1_000 <= now) return null;
-    if (iat !== undefined && iat * 1_000 > now + TOLERANCE_SECONDS * 1_000) return null;
+    const now = this.parts.clock.now();
+    const bad = (claim: string, detail: string) => new Refused('claim', `the claim "${claim}" ${detail}`);
+    if (!isText(iss)) throw bad('iss', 'must be a text of at most 320 characters');
+    if (!isText(sub)) throw bad('sub', 'must be a text of at most 320 characters');
+    if (exp === undefined || exp * 1_000 <= now) throw new Refused('expired', 'the claim "exp" has passed');
+    if (iat !== undefined && iat * 1_000 > now + TOLERANCE_SECONDS * 1_000) throw bad('iat', 'lies in the future');
     const { email, email_verified: verified, name } = payload;
     return {
       issuer: iss,
       subject: sub,
-      email: verified === true && isText(email) && email.includes('@') ? email.trim().toLowerCase() : null,
+      email: verified === true && isText(email) && email.includes('@') ? toVerifiedAddress(email) : null,
       name: isText(name) ? name : '',
       expiresAt: exp * 1_000,
     };
@@ -120,12 +176,40 @@ export class JwtVerifier {
   }
 
   private readonly fetchOrUnavailable = async (url: string, init: RequestInit): Promise<Response> => {
-    const response = await this.fetchKeys(url, init).catch((error: unknown) => {
+    const response = await this.parts.fetchKeys(url, init).catch((error: unknown) => {
       throw issuerUnavailable(error);
     });
     if (response.status !== 200) throw issuerUnavailable(new Error(`key set answered ${response.status}`));
     return response;
   };
+}
+
+/** Every way in which jose refuses a token; the claims come after the signature, so what they hold was signed. */
+function toRefusal(error: unknown, { JWT_ISSUER, JWT_AUDIENCE }: JwtSettings): TokenRefusal {
+  if (error instanceof Refused) return { reason: error.reason, detail: error.detail };
+  if (error instanceof errors.JWTExpired) return { reason: 'expired', detail: 'the claim "exp" has passed' };
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, reason, payload } = error;
+    if (reason === 'missing') return { reason: 'claim', detail: `the claim "${claim}" is missing` };
+    const wanted = { iss: JWT_ISSUER, aud: JWT_AUDIENCE }[claim];
+    const expected = wanted === undefined ? 'another value' : `"${wanted}"`;
+    return { reason: 'claim', detail: `the claim "${claim}" is ${shown(payload[claim])}, expected ${expected}` };
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed)
+    return { reason: 'signature', detail: 'the signature does not fit the configured key' };
+  if (error instanceof errors.JWKSNoMatchingKey)
+    return { reason: 'signing_key', detail: 'the key set at JWT_JWKS_URL has no key with the "kid" of the token' };
+  return { reason: 'malformed', detail: 'it cannot be read as a signed JWT' };
+}
+
+/** A value of the token as JSON, shortened. */
+function shown(value: unknown): string {
+  return value === undefined ? 'absent' : JSON.stringify(value).slice(0, 200);
+}
+
+function toVerifiedAddress(email: string): string | null {
+  const address = email.trim().toLowerCase();
+  return address.endsWith(LOCAL_ADDRESSES) ? null : address;
 }
 
 /** Text that Postgres can store and that is no memory hazard. */

@@ -19,6 +19,12 @@ export interface MemberTables extends WorkspaceTables {
   readonly apiKeys: ApiKeysRepository;
 }
 
+/** Who changes members of which workspace, for the audit. */
+interface Actor {
+  readonly id: string;
+  readonly workspaceId: string;
+}
+
 /** The members of a workspace: their roles, and how they leave. They join by accepting an invitation. */
 export class MembersService {
   constructor(
@@ -49,14 +55,18 @@ export class MembersService {
       const key = { workspaceId: principal.workspaceId, userId: member.userId };
       assertMay(ability, 'change', { ...key, role: member.role });
       assertMay(ability, 'change', { ...key, role });
-      if (member.role === role) return member;
-      if (member.role === 'owner') await this.assertNotLastOwner(tx, principal.workspaceId);
-      await this.audit(tx, principal, {
-        action: 'member-role-changed',
-        userId,
-        details: { from: member.role, to: role },
-      });
-      return this.tables.memberships.changeRole(tx, key, role);
+      return this.giveRole(tx, principal, { member, role });
+    });
+  }
+
+  /** The same by the operator, whose rights the caller has checked. Throws `not_found`, `last_owner`. */
+  changeRoleAs(
+    actor: string,
+    { workspaceId, userId, role }: { readonly workspaceId: string; readonly userId: string; readonly role: Role },
+  ): Promise<Member> {
+    return this.changes.in(workspaceId, async (tx) => {
+      const member = await this.known(tx, { workspaceId, userId });
+      return this.giveRole(tx, { id: actor, workspaceId }, { member, role });
     });
   }
 
@@ -68,6 +78,14 @@ export class MembersService {
       assertMay(ability, 'delete', { ...key, role: member.role });
       return this.end(tx, principal, { member, action: 'member-removed' });
     });
+  }
+
+  /** The same by the operator, whose rights the caller has checked. Throws `not_found`, `last_owner`. */
+  removeAs(actor: string, key: { readonly workspaceId: string; readonly userId: string }): Promise<Member> {
+    const by = { id: actor, workspaceId: key.workspaceId };
+    return this.changes.in(key.workspaceId, async (tx) =>
+      this.end(tx, by, { member: await this.known(tx, key), action: 'member-removed' }),
+    );
   }
 
   /**
@@ -85,9 +103,22 @@ export class MembersService {
     });
   }
 
+  private async giveRole(
+    tx: PrismaTransaction,
+    by: Actor,
+    { member, role }: { readonly member: Member; readonly role: Role },
+  ): Promise<Member> {
+    if (member.role === role) return member;
+    if (member.role === 'owner') await this.assertNotLastOwner(tx, by.workspaceId);
+    const details = { from: member.role, to: role };
+    await this.audit(tx, by, { action: 'member-role-changed', userId: member.userId, details });
+    const key = { workspaceId: by.workspaceId, userId: member.userId };
+    return this.tables.memberships.changeRole(tx, key, role);
+  }
+
   private async end(
     tx: PrismaTransaction,
-    principal: Pick<MemberPrincipal, 'id' | 'workspaceId'>,
+    principal: Actor,
     { member, action }: { readonly member: Member; readonly action: string },
   ): Promise<Member> {
     const key = { workspaceId: principal.workspaceId, userId: member.userId };
@@ -104,9 +135,14 @@ export class MembersService {
     ability: AppAbility,
     key: { workspaceId: string; userId: string },
   ): Promise<Member> {
+    const member = await this.known(tx, key);
+    assertMay(ability, 'read', { ...key, role: member.role });
+    return member;
+  }
+
+  private async known(tx: PrismaTransaction, key: { workspaceId: string; userId: string }): Promise<Member> {
     const member = isId(key.userId) ? await this.tables.memberships.find(tx, key) : null;
     if (member === null) throw notFound('Membership');
-    assertMay(ability, 'read', { ...key, role: member.role });
     return member;
   }
 
@@ -116,7 +152,7 @@ export class MembersService {
 
   private audit(
     tx: PrismaTransaction,
-    principal: Pick<MemberPrincipal, 'id' | 'workspaceId'>,
+    principal: Actor,
     entry: { action: string; userId: string; details: Record<string, string | number> },
   ): Promise<void> {
     const { action, userId: subjectId, details } = entry;

@@ -65,7 +65,7 @@ export class WorkspacesService {
   }
 
   /** Makes a workspace of one's own and becomes its owner. A key needs the scope `admin` for that (`forbidden`). Throws `limit_reached`. */
-  async create(identity: Identity, input: { readonly name: string }): Promise<Workspace> {
+  async create(identity: Identity, input: { readonly name: string }, actor: string = identity.id): Promise<Workspace> {
     if (!identity.scopes.includes('admin')) throw forbidden();
     const { name } = parseInput(newWorkspaceInput, input);
     const workspaceId = newId();
@@ -78,7 +78,7 @@ export class WorkspacesService {
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };
       await this.tables.audit.append(tx, {
         workspaceId,
-        actor: identity.id,
+        actor,
         action: 'workspace-created',
         ...subject,
         details: { name },

@@ -52,6 +52,9 @@ export const settings = z.object({
   NIGHTSHIFT_SECRET: secret(
     'Pepper of API keys, root of encryption keys and of role passwords; the same in all processes of an installation.',
   ),
+  NIGHTSHIFT_PREVIOUS_SECRETS: text(
+    'Earlier values of NIGHTSHIFT_SECRET, separated by commas: what was stored under them can still be read (docs/operations.md).',
+  ),
   BUS: z.enum(['memory', 'postgres']).optional().meta({
     allowed: 'memory or postgres',
     description: 'Hints between processes. Default: memory in role all, else postgres.',

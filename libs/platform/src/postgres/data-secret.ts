@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -39,6 +39,34 @@ function hasCode(error: unknown, code: string): boolean {
 /** What NIGHTSHIFT_SECRET would hold, for an installation that has not set it: `<dataDir>/secret`. */
 export function dataDirSecret(dataDir: string): Promise<string> {
   return keptSecret(dataDir, 'secret');
+}
+
+/** The secrets that `rotateDataDirSecret` has replaced, newest first: `<dataDir>/previous-secrets`. */
+export async function previousDataDirSecrets(dataDir: string): Promise<string[]> {
+  const text = await readIfThere(join(dataDir, 'previous-secrets'));
+  return (text ?? '').split('\n').filter((line) => line !== '');
+}
+
+/**
+ * Replaces the secret of the data directory by a new one. The old one is stored first, among the previous secrets, so that a crash
+ * in between loses none. Nothing may run on the directory meanwhile.
+ */
+export async function rotateDataDirSecret(dataDir: string): Promise<void> {
+  const old = await dataDirSecret(dataDir);
+  const previous = (await previousDataDirSecrets(dataDir)).filter((one) => one !== old);
+  await replaceFile(join(dataDir, 'previous-secrets'), [old, ...previous].join('\n'));
+  await replaceFile(join(dataDir, 'secret'), randomBytes(32).toString('base64url'));
+}
+
+/** Whether the data directory has a secret already. */
+export async function hasDataDirSecret(dataDir: string): Promise<boolean> {
+  return (await readIfThere(join(dataDir, 'secret'))) !== undefined;
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, `${text}\n`, { mode: 0o600, flush: true });
+  await rename(draft, path);
 }
 
 /** The superuser's password of the embedded Postgres: `<dataDir>/postgres-password`. */

@@ -75,7 +75,8 @@ async function ensureLogin(client: pg.Client, role: ServingRole, url: string): P
   }
 }
 
-async function canLogIn(url: string): Promise<boolean> {
+/** Whether the login of a url is accepted now. */
+export async function canLogIn(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   try {

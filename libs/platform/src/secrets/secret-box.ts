@@ -32,12 +32,9 @@ const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES + TAG_BYTES;
 export class SecretBox {
   private readonly ring: readonly BoxKey[];
 
-  /** `current` seals and opens; `previous` secrets only open. */
-  constructor(
-    private readonly current: Secret,
-    previous: readonly Secret[] = [],
-  ) {
-    this.ring = [this.current, ...previous].map((secret) => toBoxKey(secret));
+  /** `current` seals and opens; `previous` secrets only open. Null: a box that seals and opens nothing. */
+  constructor(current: Secret | null, previous: readonly Secret[] = []) {
+    this.ring = (current === null ? [] : [current, ...previous]).map((secret) => toBoxKey(secret));
   }
 
   seal(value: Secret, place: SecretPlace): Uint8Array<ArrayBuffer> {

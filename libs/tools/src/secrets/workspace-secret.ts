@@ -1,4 +1,4 @@
-import type { Secret, SecretPlace } from '#platform';
+import type { SealedColumn, Secret, SecretPlace } from '#platform';
 import { toStorableText } from '#platform';
 
 /** A secret of a workspace, for people: everything but its value, which is never given out again. */
@@ -30,3 +30,10 @@ export function problemOfValue(secret: Secret): string | null {
 export function secretPlace(workspaceId: string, id: string): SecretPlace {
   return { workspaceId, table: 'workspace_secret', row: id, field: 'cipher' };
 }
+
+/** The sealed values of secrets, for a change of the installation's secret. */
+export const toolSecrets: SealedColumn = {
+  table: 'workspace_secret',
+  column: 'cipher',
+  placeOf: ({ workspaceId, id }) => secretPlace(workspaceId, id),
+};

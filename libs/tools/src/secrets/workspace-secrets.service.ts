@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, scopeOf } from '#auth';
-import { newId, PrismaService, type PrismaTransaction, Redactor, type Secret, SecretBox } from '#platform';
+import { newId, PrismaService, type PrismaTransaction, Redactor, type Secret, ToolSecretBox } from '#platform';
 
 import { lockWorkspace, recordChange } from '../admin-audit.repository.js';
 import { secretInvalid, secretMissing, secretNotFound, tooManySecrets } from './secrets.errors.js';
@@ -28,7 +28,7 @@ export class WorkspaceSecrets {
   constructor(
     private readonly prisma: PrismaService,
     private readonly secrets: WorkspaceSecretsRepository,
-    private readonly secretBox: SecretBox,
+    private readonly secretBox: ToolSecretBox,
     private readonly redactor: Redactor,
   ) {}
 

@@ -932,7 +932,7 @@ export type WorkflowIssueFieldsFragment = { readonly type: string, readonly code
 export type MeQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type MeQuery = { readonly me: { readonly id: string, readonly workspaceId: string | null, readonly role: MemberRole | null, readonly scopes: ReadonlyArray<KeyScope>, readonly memberships: ReadonlyArray<{ readonly workspaceId: string, readonly role: MemberRole }> } };
+export type MeQuery = { readonly me: { readonly id: string, readonly workspaceId: string | null, readonly role: MemberRole | null, readonly scopes: ReadonlyArray<KeyScope>, readonly memberships: ReadonlyArray<{ readonly workspaceId: string, readonly workspaceName: string, readonly role: MemberRole }> } };
 
 export type ToolsQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -2437,6 +2437,7 @@ export const MeDocument = new TypedDocumentString(`
     scopes
     memberships {
       workspaceId
+      workspaceName
       role
     }
   }

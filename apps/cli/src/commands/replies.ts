@@ -1,0 +1,36 @@
+import { NightshiftError } from '@nightshift/client';
+
+import { notFound } from '../cli.errors.js';
+
+/** What a mutation changed. Throws its first user error. */
+export function changed<T>(
+  { userErrors }: { readonly userErrors: readonly { readonly code: string; readonly message: string }[] },
+  value: T | null,
+): T {
+  const [refusal] = userErrors;
+  if (refusal !== undefined) throw new NightshiftError(refusal.message, { code: refusal.code });
+  if (value === null) throw new NightshiftError('The server changed nothing', { code: 'bad_response' });
+  return value;
+}
+
+interface ConnectionPage<Row> {
+  readonly nodes: readonly Row[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+/** Every row of a list, page by page. A list that the credential may not read is absent, and reads as not found. */
+export async function allPages<Row>(
+  read: (page: { first: number; after: string | undefined }) => Promise<ConnectionPage<Row> | null | undefined>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  let after: string | undefined;
+  for (let more = true; more;) {
+    const page = await read({ first: 100, after });
+    if (page === null || page === undefined)
+      throw notFound('workspace that this credential may read', 'An owner or admin may, with the scope admin.');
+    rows.push(...page.nodes);
+    after = page.pageInfo.endCursor ?? undefined;
+    more = page.pageInfo.hasNextPage;
+  }
+  return rows;
+}

@@ -1,0 +1,39 @@
+import { AppError } from '#platform';
+
+/** There is nothing to administer where the settings point. */
+export function noInstallation(dataDir: string): AppError {
+  return new AppError({
+    code: 'no_installation',
+    message:
+      `There is no installation in ${dataDir}, and NIGHTSHIFT_SECRET is not set. Run this in the folder of \`npm start\`, ` +
+      'name its data directory with --data-dir, or set DATABASE_URL and NIGHTSHIFT_SECRET as the processes of the installation have them.',
+  });
+}
+
+/** The database belongs to another secret. `isPrevious`: to one of the previous secrets. */
+export function secretMismatch(isPrevious: boolean): AppError {
+  return new AppError({
+    code: 'secret_mismatch',
+    message: isPrevious
+      ? 'The database still has the passwords of the previous secret. Run `nightshift admin secret rotate` first.'
+      : 'NIGHTSHIFT_SECRET is not the secret of this database: its serving roles have other passwords. Use the secret that the processes of the installation run with.',
+  });
+}
+
+/** The passwords of the serving roles cannot change under processes that use them. */
+export function installationRunning(connections: number): AppError {
+  return new AppError({
+    code: 'installation_running',
+    message: `Nightshift is running on this database (${connections} connections). Stop all its processes, rotate, and start them with the new secret.`,
+  });
+}
+
+/** A secret from the environment is replaced there, by the operator. */
+export function newSecretNeeded(): AppError {
+  return new AppError({
+    code: 'new_secret_needed',
+    message:
+      'NIGHTSHIFT_SECRET comes from the environment. Set NIGHTSHIFT_SECRET to a new value (openssl rand -base64 48) and ' +
+      'NIGHTSHIFT_PREVIOUS_SECRETS to the old one, and run this again.',
+  });
+}

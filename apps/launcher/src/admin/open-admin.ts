@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+
+import {
+  AppError,
+  canLogIn,
+  type Config,
+  type DatabaseUrls,
+  databaseUrls,
+  dataDirSecret,
+  embeddedDatabaseUrl,
+  EmbeddedPostgres,
+  hasDataDirSecret,
+  migrate,
+  previousDataDirSecrets,
+} from '#platform';
+
+import { noInstallation, secretMismatch } from './admin.errors.js';
+import { InstallationRepository } from './installation.repository.js';
+
+/** The installation of the settings, for its operator. */
+export interface AdminInstallation {
+  readonly urls: DatabaseUrls;
+  readonly secret: string;
+  readonly previousSecrets: readonly string[];
+}
+
+/**
+ * The operator's credential is what the installation itself runs with: DATABASE_URL and NIGHTSHIFT_SECRET, or a readable data
+ * directory. The embedded Postgres is shared with a running Nightshift, or started for the command. Throws `no_installation`,
+ * and `secret_mismatch` before anything is changed when the secret is not that of the database.
+ */
+export async function openAdmin(config: Config, cleanUp: AsyncDisposableStack): Promise<AdminInstallation> {
+  const held = await heldSecrets(config);
+  const ownerUrl = config.values.DATABASE_URL ?? (await embeddedUrl(held.dataDir, cleanUp));
+  const urls = databaseUrls(ownerUrl, held.secret);
+  // Starting with another secret would change the passwords of the serving roles under everything that runs.
+  const others = held.previousSecrets.map((secret) => databaseUrls(ownerUrl, secret));
+  if (!(await canLogIn(urls.api)) && (await isSetUp(ownerUrl))) {
+    const known = (await Promise.all(others.map(({ api }) => canLogIn(api)))).includes(true);
+    throw secretMismatch(known);
+  }
+  await migrate(urls);
+  return { urls, secret: held.secret, previousSecrets: held.previousSecrets };
+}
+
+/** The secrets of the settings, else those of the data directory; never a new one. */
+export async function heldSecrets(config: Config) {
+  const { NIGHTSHIFT_SECRET: given, NIGHTSHIFT_PREVIOUS_SECRETS: previous = '', DATA_DIR } = config.values;
+  const dataDir = resolve(DATA_DIR);
+  if (given === undefined && !(await hasDataDirSecret(dataDir))) throw noInstallation(dataDir);
+  const stored = given === undefined ? await previousDataDirSecrets(dataDir) : [];
+  const listed = previous.split(',').map((text) => text.trim());
+  return {
+    dataDir,
+    isStored: given === undefined,
+    secret: given ?? (await dataDirSecret(dataDir)),
+    previousSecrets: [...listed.filter((text) => text !== ''), ...stored],
+  };
+}
+
+/** Of the Nightshift that runs on the directory, else of a Postgres that is started until `cleanUp`. */
+export async function embeddedUrl(dataDir: string, cleanUp: AsyncDisposableStack): Promise<string> {
+  try {
+    const embedded = await EmbeddedPostgres.start({ dataDir });
+    cleanUp.defer(() => embedded.stop());
+    return embedded.url;
+  } catch (error) {
+    const port = error instanceof AppError && error.code === 'already_running' ? Number(error.details['port']) : 0;
+    if (port === 0) throw error;
+    return embeddedDatabaseUrl(dataDir, port);
+  }
+}
+
+async function isSetUp(ownerUrl: string): Promise<boolean> {
+  const installation = await InstallationRepository.connect(ownerUrl);
+  try {
+    return await installation.isSetUp();
+  } finally {
+    await installation.close();
+  }
+}

@@ -1,0 +1,138 @@
+import { openAuth, OperatorDirectory, type OperatorService, TOKEN_CLAIMS } from '#auth';
+import { AppError, Config, ConfigError, createLogger, openPlatform, Redactor, Secret } from '#platform';
+
+import { fetchKeys } from '../fetch-keys.js';
+import { type AdminRequest, parseAdminRequest } from './admin-request.js';
+import { openAdmin } from './open-admin.js';
+import { rotateSecret } from './rotate-secret.js';
+
+/** What the entry point hands over. */
+export interface AdminInit {
+  /** The request, as JSON, and the data directory, if one was named. */
+  readonly words: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly print: (line: string) => void;
+  readonly printError: (line: string) => void;
+}
+
+/**
+ * Serves one `nightshift admin` command: prints its result as one line of JSON, or `{ error: { code, message } }` on the other
+ * stream. Resolves with the exit code: 0 done, 1 failed, 2 wrong settings.
+ */
+export async function runAdmin({ words, environment, print, printError }: AdminInit): Promise<number> {
+  const [text = '', dataDir] = words;
+  try {
+    const request = parseAdminRequest(text);
+    const config = Config.from({ ...environment, ...(dataDir === undefined ? {} : { DATA_DIR: dataDir }) });
+    print(JSON.stringify(await serve(request, config)));
+    return 0;
+  } catch (error) {
+    const isSettings = error instanceof ConfigError;
+    if (!isSettings && !(error instanceof AppError)) throw error;
+    printError(JSON.stringify({ error: { code: isSettings ? 'usage' : error.code, message: error.message } }));
+    return isSettings ? 2 : 1;
+  }
+}
+
+async function serve(request: AdminRequest, config: Config): Promise<unknown> {
+  if (request.command === 'token') return describeToken(config);
+  await using cleanUp = new AsyncDisposableStack();
+  if (request.command === 'secret rotate') return { columns: await rotateSecret(config, cleanUp) };
+  const { urls, secret, previousSecrets } = await openAdmin(config, cleanUp);
+  const redactor = new Redactor([new Secret(secret)]);
+  const logger = createLogger({ level: 'warn', redact: (line) => redactor.everything.redact(line) });
+  // The bus carries the hint that rights have changed to the processes that serve.
+  const own = config.with({ BUS: 'postgres', DATABASE_POOL_SIZE: 2 });
+  const platform = await openPlatform({ config: own, logger, redactor, urls, secret, previousSecrets });
+  cleanUp.defer(() => platform.close());
+  const { postgres, prisma, bus } = platform;
+  const auth = openAuth({ config, postgres, prisma, bus, secret, previousSecrets, fetchKeys });
+  cleanUp.defer(() => {
+    auth.close();
+  });
+  const directory = await OperatorDirectory.connect(urls.owner);
+  cleanUp.defer(() => directory.close());
+  return await perform(request, auth.operator(directory));
+}
+
+type OperatorRequest = Exclude<AdminRequest, { command: 'token' | 'secret rotate' }>;
+
+async function perform(request: OperatorRequest, operator: OperatorService): Promise<unknown> {
+  switch (request.command) {
+    case 'workspaces list':
+      return operator.listWorkspaces();
+    case 'workspaces create': {
+      const { name, owner } = request;
+      return operator.createWorkspace({ name, owner });
+    }
+    case 'users list':
+      return operator.listUsers();
+    case 'users create': {
+      const { email, name } = request;
+      return operator.createUser({ email, name });
+    }
+    case 'keys list':
+      return operator.listKeys(request.workspace);
+    case 'keys create': {
+      const { email, name, scopes, expiresAt } = request;
+      const { key, text } = await operator.createKey(request.workspace, { email, name, scopes, expiresAt });
+      return { ...key, secret: text };
+    }
+    case 'keys revoke':
+      return operator.revokeKey(request.workspace, request.key);
+    case 'members list':
+    case 'members add':
+    case 'members role':
+    case 'members remove':
+      return changeMembers(request, operator);
+  }
+}
+
+type MemberRequest = Extract<OperatorRequest, { command: `members ${string}` }>;
+
+async function changeMembers(request: MemberRequest, operator: OperatorService): Promise<unknown> {
+  switch (request.command) {
+    case 'members list':
+      return operator.listMembers(request.workspace);
+    case 'members add': {
+      const { email, role } = request;
+      return operator.addMember(request.workspace, { email, role });
+    }
+    case 'members role': {
+      const { email, role } = request;
+      return operator.changeRole(request.workspace, { email, role });
+    }
+    case 'members remove':
+      return operator.removeMember(request.workspace, request.email);
+  }
+}
+
+/** What a token of this installation must contain, by its settings. Shows no secret. */
+function describeToken({ values }: Config): object {
+  const { JWT_SECRET, JWT_JWKS_URL, JWT_ALGORITHMS, JWT_ISSUER, JWT_AUDIENCE } = values;
+  const algorithms = [
+    ...(JWT_SECRET === undefined ? [] : ['HS256']),
+    ...(JWT_JWKS_URL === undefined ? [] : JWT_ALGORITHMS),
+  ];
+  const required = new Set<string>(['iss', 'sub', 'exp', ...(JWT_AUDIENCE === undefined ? [] : ['aud'])]);
+  return {
+    accepted: algorithms.length > 0,
+    algorithms,
+    keys: [
+      ...(JWT_SECRET === undefined ? [] : ['JWT_SECRET (shared secret)']),
+      ...(JWT_JWKS_URL === undefined ? [] : [JWT_JWKS_URL]),
+    ],
+    issuer: JWT_ISSUER ?? null,
+    audience: JWT_AUDIENCE ?? null,
+    claims: TOKEN_CLAIMS.map(({ claim, meaning }) => ({ claim, required: required.has(claim), meaning })),
+    example: {
+      iss: JWT_ISSUER ?? 'https://login.example.com',
+      ...(JWT_AUDIENCE === undefined ? {} : { aud: JWT_AUDIENCE }),
+      sub: 'user-1234',
+      exp: 1_900_000_000,
+      email: 'ada@example.com',
+      email_verified: true,
+      name: 'Ada',
+    },
+  };
+}
