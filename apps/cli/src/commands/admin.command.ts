@@ -28,10 +28,8 @@ export function addAdmin(program: Command, perform: Perform): void {
     .summary('administer the installation on this machine')
     .description(
       'Administers the installation of DATABASE_URL and NIGHTSHIFT_SECRET, or of the data directory. It uses the database directly and needs no API key.',
-    )
-    .option('--data-dir <folder>', 'the folder of the embedded Postgres (DATA_DIR)');
-  const run = (request: Row, show: Show) =>
-    perform((context) => administer(context, { request, show, dataDir: admin.opts<{ dataDir?: string }>().dataDir }));
+    );
+  const run = (request: Row, show: Show) => perform((context) => administer(context, { request, show }));
   addTenants(admin, run);
   addAdminMembers(admin, run);
   addAdminKeys(admin, run);
@@ -210,11 +208,10 @@ function showToken({ screen }: Context, result: Row | readonly Row[]): void {
 interface Asked {
   readonly request: Row;
   readonly show: Show;
-  readonly dataDir: string | undefined;
 }
 
-async function administer(context: Context, { request, show, dataDir }: Asked): Promise<ExitCode> {
-  const folder = dataDir ?? context.environment.dataDir;
+async function administer(context: Context, { request, show }: Asked): Promise<ExitCode> {
+  const folder = context.dataDir;
   const result = await ask([JSON.stringify(request), ...(folder === undefined ? [] : [folder])]);
   if (!context.json) show(context, result);
   else for (const row of Array.isArray(result) ? (result as Row[]) : [result]) context.emit(row);
