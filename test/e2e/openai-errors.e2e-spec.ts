@@ -98,6 +98,14 @@ describe('a request that cannot be served', () => {
     expect([reply.status, reply.json]).toEqual([400, error(text, 'messages')]);
   });
 
+  it('gets 400 that names the limit on messages, also when it brings results', async () => {
+    const { status, json } = await stage.door.ask(
+      withTools([...Array.from({ length: 2_000 }, () => user('a')), result('call_unknown', 'x')]),
+    );
+    const text = 'Too many messages: 2001, at most 2000 (MAX_MESSAGES). Send fewer or shorten the conversation';
+    expect([status, json]).toEqual([400, error(text, 'messages')]);
+  });
+
   it('is not read when it is too large', async () => {
     const reply = await stage.door.ask(plain('x'.repeat(4_194_304)));
     expect([reply.status, reply.json]).toEqual([

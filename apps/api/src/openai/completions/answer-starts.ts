@@ -91,7 +91,7 @@ export class AnswerStarts {
     }
   }
 
-  /** Each call gets a result: so few messages may become many. Those that were sent are counted where all starts are. */
+  /** Each call gets a result: so few messages may become many. The parser limits the number of messages that the client sends. */
   private assertFits({ request, messages }: NewAnswerOrder): void {
     const { MAX_MESSAGES: most } = this.config.values;
     if (request.messages.length > most || messages.length <= most) return;

@@ -33,7 +33,7 @@ export class CompletionDoor {
   async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<void> {
     const asked = {
       headers: parseCompletionHeaders(request.headers),
-      request: parseCompletionRequest(bodyOf(request)),
+      request: parseCompletionRequest(bodyOf(request), this.context.values.MAX_MESSAGES),
     };
     const closing = new AbortController();
     const most = this.context.values.OPENAI_ANSWERS_PER_PRINCIPAL;

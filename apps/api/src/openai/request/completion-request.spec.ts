@@ -16,7 +16,7 @@ function refusalOf(read: () => unknown): unknown {
   }
   return 'accepted';
 }
-const parse = (change: object): CompletionRequest => parseCompletionRequest({ ...plain, ...change });
+const parse = (change: object): CompletionRequest => parseCompletionRequest({ ...plain, ...change }, 2_000);
 const refusal = (change: object) => refusalOf(() => parse(change));
 
 describe('a body', () => {
@@ -52,7 +52,7 @@ describe('a body', () => {
     ['null', null],
     ['empty', undefined],
   ])('that is %s is none', (_, body) => {
-    expect(refusalOf(() => parseCompletionRequest(body))).toEqual(invalid);
+    expect(refusalOf(() => parseCompletionRequest(body, 2_000))).toEqual(invalid);
   });
 
   it.each([
@@ -189,7 +189,7 @@ describe('a body', () => {
   it('has one hash for every order of its members and with or without streaming', () => {
     const hash = parse({ temperature: 1 }).bodyHash;
     expect(hash).toMatch(/^[\da-f]{64}$/);
-    expect(parseCompletionRequest({ temperature: 1, messages, model: 'helper' }).bodyHash).toBe(hash);
+    expect(parseCompletionRequest({ temperature: 1, messages, model: 'helper' }, 2_000).bodyHash).toBe(hash);
     expect(parse({ temperature: 1, stream: true, stream_options: { include_usage: true } }).bodyHash).toBe(hash);
     expect(parse({ temperature: 2 }).bodyHash).not.toBe(hash);
     expect(parse({ temperature: 1, unknown: 1 }).bodyHash).not.toBe(hash);
@@ -221,7 +221,7 @@ describe('a body', () => {
     );
     fc.assert(
       fc.property(body, (given) => {
-        const refused = refusalOf(() => parseCompletionRequest(given));
+        const refused = refusalOf(() => parseCompletionRequest(given, 2_000));
         expect(refused === 'accepted' || Array.isArray(refused)).toBe(true);
       }),
     );

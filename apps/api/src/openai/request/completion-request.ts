@@ -38,14 +38,15 @@ export interface RequestNotes {
 
 type Fields = Readonly<Record<string, Storable>>;
 
-/** Reads a body. Throws `OpenAiError`, and nothing else. Pure. */
-export function parseCompletionRequest(body: unknown): CompletionRequest {
+/** Reads a body of at most `maxMessages` messages. Throws `OpenAiError`, and nothing else. Pure. */
+export function parseCompletionRequest(body: unknown, maxMessages: number): CompletionRequest {
   const sent = storableFields(body);
   const { messages } = sent;
   if (!Array.isArray(messages) || messages.length === 0) {
     const message = 'Messages array is required and must not be empty';
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
+  if (messages.length > maxMessages) throw tooManyMessages(messages.length, maxMessages);
   const fields = withoutAbsent(sent);
   refuseUnsupported(fields);
   if ((fields['model'] ?? '') === '')
@@ -65,6 +66,11 @@ export function parseCompletionRequest(body: unknown): CompletionRequest {
     ignored: Object.keys(fields).filter((name) => !knownFields.has(name)),
     bodyHash: hashOf(sent),
   };
+}
+
+function tooManyMessages(given: number, most: number): OpenAiError {
+  const message = `Too many messages: ${given}, at most ${most} (MAX_MESSAGES). Send fewer or shorten the conversation`;
+  return new OpenAiError({ status: 400, message, param: 'messages' });
 }
 
 /** Normalised once, here: what is hashed is what is stored. An empty body is not JSON. */

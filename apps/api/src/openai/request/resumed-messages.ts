@@ -14,15 +14,17 @@ export function resumedMessages(
   { asked, done }: AppliedRun,
   { results, after }: Continuation,
 ): readonly ChatMessage[] | null {
+  const keyOf = messageKeys();
   const run = [...asked, ...done];
-  const common = commonLength(messages, run);
+  const common = commonLength(messages, run, keyOf);
   const rest = withoutLeadingSystem(run.slice(common.ofRun));
   const resultId = results[0]?.id;
   const isOfRun = run.some((message) => message.role === 'tool' && message.tool_call_id === resultId);
-  if (!isOfRun || !startsWithCalls(rest) || !isTold(messages.slice(common.ofRequest), rest, after)) return null;
+  if (!isOfRun || !startsWithCalls(rest) || !isViewOf(messages.slice(common.ofRequest), [...rest, ...after], keyOf))
+    return null;
   const resumed = [...messages.slice(0, common.ofRequest), ...rest];
   const answered = resumed.findIndex((message) => message.role === 'tool' && message.tool_call_id === resultId);
-  return [...resumed, ...newIn(after, resumed.slice(answered + 1))];
+  return [...resumed, ...newIn(after, resumed.slice(answered + 1), keyOf)];
 }
 
 /**
@@ -33,19 +35,22 @@ export function continuesRun(messages: readonly ChatMessage[], { asked, done }: 
   const open = messages.findLastIndex((message) => callsOf(message).length > 0);
   if (open === -1) return true;
   const before = messages.slice(0, open);
+  const keyOf = messageKeys();
   const run = [...asked, ...done];
-  const common = commonLength(before, run);
+  const common = commonLength(before, run, keyOf);
   const rest = withoutLeadingSystem(run.slice(common.ofRun));
-  return startsWithCalls(rest) && isTold(before.slice(common.ofRequest), rest, []);
+  return startsWithCalls(rest) && isViewOf(before.slice(common.ofRequest), rest, keyOf);
 }
 
 /** How far both tell the same. System messages may differ: clients put the time and the like into them. */
-function commonLength(request: readonly ChatMessage[], run: readonly ChatMessage[]) {
+function commonLength(request: readonly ChatMessage[], run: readonly ChatMessage[], keyOf: MessageKeys) {
   let [ofRequest, ofRun] = [0, 0];
-  for (let [i, j] = [0, 0]; i < request.length && j < run.length;) {
-    if (request[i]?.role === 'system') i++;
-    else if (run[j]?.role === 'system') j++;
-    else if (isEqual(request[i++], run[j++])) [ofRequest, ofRun] = [i, j];
+  for (let [i, j] = [0, 0]; ;) {
+    const [ofClient, stored] = [request[i], run[j]];
+    if (ofClient === undefined || stored === undefined) break;
+    if (ofClient.role === 'system') i++;
+    else if (stored.role === 'system') j++;
+    else if (keyOf(ofClient) === keyOf(stored)) [ofRequest, ofRun] = [++i, ++j];
     else break;
   }
   while (request[ofRequest]?.role === 'system' && request[ofRequest + 1]?.role === 'assistant') ofRequest++;
@@ -61,21 +66,27 @@ function startsWithCalls([first]: readonly ChatMessage[]): boolean {
   return first === undefined || callsOf(first).length > 0;
 }
 
-/** Whether what is left of a request is the client's view of `rest`: its calls, and what was said beside their results. */
-function isTold(left: readonly ChatMessage[], rest: readonly ChatMessage[], after: readonly ChatMessage[]): boolean {
-  const calls = new Set(rest.flatMap((message) => callsOf(message).map(identityOf)));
+/** Whether the rest of a request is the client's view of `known`: its calls, and the user messages beside their results. */
+function isViewOf(left: readonly ChatMessage[], known: readonly ChatMessage[], keyOf: MessageKeys): boolean {
+  const calls = new Set(known.flatMap((message) => callsOf(message).map(identityOf)));
+  const users = new Set(known.filter(({ role }) => role === 'user').map(keyOf));
   return left.every((message) => {
     if (message.role === 'assistant')
       return callsOf(message).length > 0 && callsOf(message).every((call) => calls.has(identityOf(call)));
-    return message.role !== 'user' || [...rest, ...after].some((known) => isEqual(known, message));
+    return message.role !== 'user' || users.has(keyOf(message));
   });
 }
 
-/** What of `after` the run has not heard. */
-function newIn(after: readonly ChatMessage[], known: readonly ChatMessage[]): readonly ChatMessage[] {
+/** The part of `after` that the run has not read. */
+function newIn(
+  after: readonly ChatMessage[],
+  known: readonly ChatMessage[],
+  keyOf: MessageKeys,
+): readonly ChatMessage[] {
+  const keys = known.map(keyOf);
   let from = 0;
   const first = after.findIndex((message) => {
-    const at = known.findIndex((each, i) => i >= from && isEqual(each, message));
+    const at = keys.indexOf(keyOf(message), from);
     from = at + 1;
     return at === -1;
   });
@@ -92,6 +103,17 @@ function identityOf({ id, function: { name, arguments: text } }: MessageToolCall
   return canonicalJson([id, name, parsed.ok ? parsed.value : text]);
 }
 
-function isEqual(one: ChatMessage | undefined, other: ChatMessage | undefined): boolean {
-  return canonicalJson(one ?? null) === canonicalJson(other ?? null);
+/** Equal messages have equal keys. */
+type MessageKeys = (message: ChatMessage) => string;
+
+/** Serializes each message once: a comparison per pair would take quadratic time, and clients choose how many messages there are. */
+function messageKeys(): MessageKeys {
+  const keys = new Map<ChatMessage, string>();
+  return (message) => {
+    const known = keys.get(message);
+    if (known !== undefined) return known;
+    const key = canonicalJson(message);
+    keys.set(message, key);
+    return key;
+  };
 }
