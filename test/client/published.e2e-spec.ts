@@ -116,6 +116,7 @@ describe('the published package', () => {
     const call = { id: 'c1', name: 'count_words', arguments: '{"text":"to be or not to be"}' };
     model.enqueue(toolCallReply([call]), textReply(['Six.']));
     expect(await inProject(process.execPath, readFileSync(join(project, 'typed-tool.js'), 'utf8'))).toBe('Six.\n');
+    expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('{\\"words\\":6}');
   });
 
   it('runs the example of notifications', async () => {
@@ -129,14 +130,8 @@ describe('the published package', () => {
 
   it('runs on the Node that npm runs on, with a WebSocket of the package ws', async () => {
     model.enqueue(textReply(['Hello ', 'from afar']));
-    const script = `import { createNightshift } from '@nightshift/client';
-      import WebSocket from 'ws';
-      const { NIGHTSHIFT_URL: url, NIGHTSHIFT_KEY: token } = process.env;
-      const nightshift = createNightshift({ url, token, webSocket: WebSocket });
-      const job = await nightshift.startChat({ message: 'Hi' });
-      console.log(await job.text());
-      nightshift.close();`;
-    expect(await inProject(process.env['npm_node_execpath'] ?? 'node', script)).toBe('Hello from afar\n');
+    const node = process.env['npm_node_execpath'] ?? 'node';
+    expect(await inProject(node, readme('web-socket'))).toBe('Hello from afar\n');
   });
 
   it('starts no job on a Node without WebSockets, for every example', async () => {
@@ -244,8 +239,13 @@ describe('the published package', () => {
       const job = await nightshift.startChat({ message: 'Hi', tools: { title: () => document.title } });
       return job.text();
     })()`);
-    await browser.close();
     expect(text).toBe('Hello from the page');
     expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('A page');
+
+    model.enqueue(textReply(['391']));
+    await page.route(`${api.url}/session/token`, (route) => route.fulfill({ body: member.key }));
+    await page.addScriptTag({ type: 'module', content: readme('get-token') });
+    await page.getByText('391', { exact: true }).waitFor();
+    await browser.close();
   });
 });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -30,10 +30,9 @@ beforeAll(async () => {
   api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url, DELTA_FLUSH_MS: '5' } });
   member = (await api.people.workspaceOf('recipes')).owner;
   proxy = await TcpProxy.start(api.url);
-  const cache = join(process.cwd(), 'node_modules', '.cache'); // from here packages are found
-  mkdirSync(cache, { recursive: true });
-  folder = mkdtempSync(join(cache, 'recipes-'));
-  writeFileSync(join(folder, 'follow-text.mjs'), documentExample('docs/clients.md', 'follow-text'));
+  // Packages are found from here, and Node runs TypeScript outside of node_modules only.
+  folder = mkdtempSync(join(process.cwd(), 'dist', 'recipes-'));
+  writeFileSync(join(folder, 'follow-text.mts'), documentExample('docs/clients.md', 'follow-text'));
 });
 afterEach(() => {
   model.assertDone();
@@ -49,7 +48,7 @@ afterAll(async () => {
 describe('the recipe for', () => {
   it.each(['graphql-ws', 'apollo', 'urql'])('%s has the exact text after lost connections', async (name) => {
     const gates = [createGate(), createGate()];
-    const file = join(folder, `${name}.mjs`);
+    const file = join(folder, `${name}.mts`);
     writeFileSync(file, documentExample('docs/clients.md', `recipe-${name}`));
     const role = deltaChunk({ role: 'assistant', content: '' });
     // A round that is withdrawn, and a connection that is cut before each thing that is said.

@@ -36,14 +36,14 @@ describe('the examples of docs/cli.md', () => {
 
   const inShell = async (script: string) => {
     const bin = join(root, 'node_modules', '.bin');
-    const env = { PATH: `${join(folder, 'bin')}:${bin}:${process.env['PATH'] ?? ''}`, GIT_DIR: join(root, '.git') };
+    const env = { PATH: `${join(folder, 'bin')}:${bin}:${process.env['PATH'] ?? ''}` };
     const line = script.replaceAll('npx nightshift', 'nightshift');
     return promisify(execFile)('bash', ['-ec', line], { cwd: folder, env });
   };
 
   const cases: [string, RegExp][] = [
     ['doctor', /✓ job +completed/],
-    ['pipe', /What was done\?/],
+    ['pipe', /You said: "Sort this list\.\s+milk\s+bread\s+apples"/],
     ['approve', /approved: Run calculate\n[^]*391/],
     ['notifications', /^ +\$ nightshift attach [\w-]{36}\n\d+ marked as read\.\n$/],
     ['json', /1024[^]*\n[\w-]{36}\n/],

@@ -6,19 +6,14 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { codeBlocks } from '../harness/code-blocks.js';
+import { documentExample } from '../harness/document-example.js';
 import { eventually } from '../harness/eventually.js';
+import { connect } from '../harness/graphql.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 
 const run = promisify(execFile);
 const root = process.cwd();
-
-/** The code block after `<!-- example: name -->`. */
-function exampleOf(file: string, name: string): string {
-  const text = readFileSync(join(root, file), 'utf8');
-  const found = new RegExp(`<!-- example: ${name} -->\\s+\`\`\`\\w+\\n([^]*?)\\n\`\`\``).exec(text);
-  if (found?.[1] === undefined) throw new Error(`${file} has no example ${name}`);
-  return found[1];
-}
 
 /** An open approval, as the list shows it. */
 interface Asked {
@@ -70,14 +65,14 @@ describe('the examples of the documents', () => {
   };
 
   it('start a job over GraphQL and follow it from any number', async () => {
-    const reply = JSON.parse(await inShell(exampleOf('README.md', 'start-job'))) as {
+    const reply = JSON.parse(await inShell(documentExample('README.md', 'start-job'))) as {
       data: { startChat: { jobId: string } }; // what the example asks for
     };
     const { jobId } = reply.data.startChat;
     const cache = join(root, 'node_modules', '.cache'); // from here graphql-ws is found
     mkdirSync(cache, { recursive: true });
     const file = join(cache, `follow-${process.pid}.mjs`);
-    writeFileSync(file, exampleOf('README.md', 'follow-job'));
+    writeFileSync(file, documentExample('README.md', 'follow-job'));
     const command = [file, jobId] as const;
     const follow = async (after: string) => {
       const { stdout } = await run(process.execPath, [...command, after], { cwd: root, env: surroundings() });
@@ -98,22 +93,22 @@ describe('the examples of the documents', () => {
   });
 
   it('run a tool of the client', async () => {
-    const file = join(folder, 'serve-client-tools.mjs');
-    writeFileSync(file, exampleOf('docs/client-tools.md', 'serve-client-tools'));
+    const file = join(folder, 'serve-client-tools.mts');
+    writeFileSync(file, documentExample('docs/client-tools.md', 'serve-client-tools'));
     const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
     expect(stdout).toContain('6 words');
   });
 
   it('define an HTTP tool, try it out and keep it', async () => {
-    const file = join(folder, 'http-tool.mjs');
-    writeFileSync(file, exampleOf('docs/tools.md', 'http-tool'));
+    const file = join(folder, 'http-tool.mts');
+    writeFileSync(file, documentExample('docs/tools.md', 'http-tool'));
     const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   });
 
   it('make a workflow, publish it and run it, again and again', async () => {
-    const file = join(folder, 'workflow.mjs');
-    writeFileSync(file, exampleOf('docs/workflows.md', 'workflow'));
+    const file = join(folder, 'workflow.mts');
+    writeFileSync(file, documentExample('docs/workflows.md', 'workflow'));
     // The second time it is there already.
     for (let time = 1; time <= 2; time += 1) {
       const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
@@ -123,12 +118,21 @@ describe('the examples of the documents', () => {
     }
   });
 
+  it('schedule a workflow and offer it as a tool', async () => {
+    expect(await answerTo(documentExample('docs/workflows.md', 'schedule'))).toMatchObject({
+      data: { saveWorkflowSchedule: { schedule: { nextSlots: [{}, {}, {}] }, userErrors: [] } },
+    });
+    expect(await answerTo(documentExample('docs/workflows.md', 'offer'))).toMatchObject({
+      data: { offerWorkflowAsTool: { workflow: { offeredAsTool: true }, userErrors: [] } },
+    });
+  });
+
   it('run an ended workflow again from a node', async () => {
     const { data } = (await answerTo(
       '{ jobs(filter: { kind: { eq: WORKFLOW }, status: { eq: COMPLETED } }, first: 1) { nodes { id } } }',
     )) as { data: { jobs: { nodes: { id: string }[] } } }; // what was asked for
     const JOB_ID = data.jobs.nodes[0]?.id ?? '';
-    const reply = JSON.parse(await inShell(exampleOf('docs/workflows.md', 'rerun'), { JOB_ID })) as {
+    const reply = JSON.parse(await inShell(documentExample('docs/workflows.md', 'rerun'), { JOB_ID })) as {
       data: { rerunFromNode: { jobId: string } }; // what the example asks for
     };
     await eventually('the other answer', async () => {
@@ -140,17 +144,17 @@ describe('the examples of the documents', () => {
   });
 
   it('write a tool in code', async () => {
-    const file = join(root, 'dist', `example-tool-${process.pid}.mjs`); // from here `#tools` is found
+    const file = join(root, 'dist', `example-tool-${process.pid}.mts`); // from here `#tools` is found
     const call = 'console.log(await rollDice.handler({ sides: 2 }, { signal: new AbortController().signal }));';
-    writeFileSync(file, `${exampleOf('docs/tools.md', 'code-tool')}\n${call}\n`);
+    writeFileSync(file, `${documentExample('docs/tools.md', 'code-tool')}\n${call}\n`);
     const { stdout } = await run(process.execPath, [file], { cwd: root });
     rmSync(file);
     expect(stdout).toMatch(/^[12]\n$/);
   });
 
   it('start a job over REST and follow it', async () => {
-    const { jobId } = JSON.parse(await inShell(exampleOf('docs/clients.md', 'rest-start'))) as { jobId: string };
-    const output = await inShell(exampleOf('docs/clients.md', 'rest-follow'), { JOB_ID: jobId });
+    const { jobId } = JSON.parse(await inShell(documentExample('docs/clients.md', 'rest-start'))) as { jobId: string };
+    const output = await inShell(documentExample('docs/clients.md', 'rest-follow'), { JOB_ID: jobId });
 
     const stream = output.slice(output.indexOf('event: snapshot')); // of a job that may be over when the shell comes to it
     expect(stream).toMatch(/event: job-finished|^data: .*"status":"complete"/m);
@@ -160,7 +164,7 @@ describe('the examples of the documents', () => {
 
   it('let a model ask a person, and answer it', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
-      inShell(exampleOf('docs/interrupts.md', name), env);
+      inShell(documentExample('docs/interrupts.md', name), env);
     const reply = JSON.parse(await example('ask')) as { data: { startChat: { jobId: string } } };
     const { jobId: JOB_ID } = reply.data.startChat;
     const REQUEST_ID = await eventually('the question is open', async () => {
@@ -175,7 +179,7 @@ describe('the examples of the documents', () => {
 
   it('tell what happened while nobody watched, until it is read', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
-      inShell(exampleOf('docs/notifications.md', name), env);
+      inShell(documentExample('docs/notifications.md', name), env);
     const reply = JSON.parse(await example('start')) as { data: { startChat: { jobId: string } } };
     const { jobId } = reply.data.startChat;
     const told = async () => {
@@ -186,13 +190,19 @@ describe('the examples of the documents', () => {
     };
     const { id: NOTIFICATION_ID, type } = await eventually('the end is told', told);
     expect(type).toBe('job_completed');
+    const client = connect({ url: started.url ?? '' }, { authorization: `Bearer ${key}` });
+    const subscription = client.iterate({ query: documentExample('docs/notifications.md', 'subscribe') });
+    expect(await subscription.next()).toMatchObject({
+      value: { data: { notificationActivity: { read: false, job: { status: expect.any(String) } } } },
+    });
+    await client.dispose();
     expect(JSON.parse(await example('read', { NOTIFICATION_ID }))).toMatchObject({ jobId, read: true });
     expect(await told()).toBeUndefined();
   });
 
   it('find a call that needs approval, and approve what is shown', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
-      inShell(exampleOf('docs/approvals.md', name), env);
+      inShell(documentExample('docs/approvals.md', name), env);
     const reply = JSON.parse(await example('ask')) as { data: { startChat: { jobId: string } } };
     const { jobId: JOB_ID } = reply.data.startChat;
     const asked = await eventually('the approval is asked for', async () => {
@@ -218,32 +228,62 @@ describe('the examples of the documents', () => {
     expect(content).toContain('391');
   });
 
+  it('approve a request over GraphQL', async () => {
+    const reply = JSON.parse(await inShell(documentExample('docs/approvals.md', 'ask'))) as {
+      data: { startChat: { jobId: string } };
+    };
+    const { jobId: JOB_ID } = reply.data.startChat;
+    const request = await eventually('the approval is requested', async () => {
+      const { interrupts } = JSON.parse(
+        await inShell(documentExample('docs/approvals.md', 'open-requests'), { JOB_ID }),
+      ) as { interrupts: Asked[] };
+      return interrupts[0];
+    });
+    const {
+      id,
+      request: { argumentsHash },
+    } = request;
+    expect(await answerTo(documentExample('docs/interrupts.md', 'resolve'), { id, argumentsHash })).toMatchObject({
+      data: { resolveInterrupt: { interrupt: { status: 'RESOLVED', outcome: 'approved' }, userErrors: [] } },
+    });
+  });
+
+  it('explain a policy and evaluate a draft on past calls', async () => {
+    expect(await answerTo(documentExample('docs/approvals.md', 'explain'))).not.toHaveProperty('errors');
+    const draft = JSON.parse(
+      codeBlocks('docs/approvals.md').find(({ language }) => language === 'json')?.text ?? '',
+    ) as object;
+    expect(await answerTo(documentExample('docs/approvals.md', 'dry-run'), { draft })).toMatchObject({
+      data: { dryRunPolicy: { examined: expect.any(Number) } },
+    });
+  });
+
   it('save a first policy', async () => {
-    const query = exampleOf('docs/approvals.md', 'save');
+    const query = documentExample('docs/approvals.md', 'save');
     expect(await answerTo(query, { policy: {}, version: 0 })).toMatchObject({
       data: { saveApprovalPolicy: { approvalPolicy: { version: 1 }, userErrors: [] } },
     });
   });
 
   it('make an agent, and ask it', async () => {
-    expect(await answerTo(exampleOf('docs/agents.md', 'create'))).toMatchObject({
+    expect(await answerTo(documentExample('docs/agents.md', 'create'))).toMatchObject({
       data: { createAgent: { agent: { slug: 'office-clerk', version: 1 }, userErrors: [] } },
     });
-    expect(await answerTo(exampleOf('docs/agents.md', 'update'))).toMatchObject({
+    expect(await answerTo(documentExample('docs/agents.md', 'update'))).toMatchObject({
       data: { updateAgent: { agent: { version: 2 }, userErrors: [] } },
     });
-    expect(await answerTo(exampleOf('docs/agents.md', 'versions'))).toMatchObject({
+    expect(await answerTo(documentExample('docs/agents.md', 'versions'))).toMatchObject({
       data: { agentVersions: { nodes: [{ number: 2 }, { number: 1 }] } },
     });
-    expect(await answerTo(exampleOf('docs/agents.md', 'ask'))).toMatchObject({
+    expect(await answerTo(documentExample('docs/agents.md', 'ask'))).toMatchObject({
       data: { startChat: { job: { agent: { slug: 'office-clerk', version: 2 } } } },
     });
   });
 
   it('look through the calls of all jobs', async () => {
     for (const name of ['list', 'stats'])
-      expect(await answerTo(exampleOf('docs/tool-call-history.md', name))).not.toHaveProperty('errors');
-    const script = exampleOf('docs/tool-call-history.md', 'export').replaceAll(
+      expect(await answerTo(documentExample('docs/tool-call-history.md', name))).not.toHaveProperty('errors');
+    const script = documentExample('docs/tool-call-history.md', 'export').replaceAll(
       'calls.ndjson',
       join(folder, 'calls.ndjson'),
     );

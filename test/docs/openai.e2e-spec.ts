@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,9 +38,8 @@ describe('the examples of docs/openai.md', () => {
     (await promisify(execFile)('bash', ['-ec', documentExample(file, name)], { env: env() })).stdout;
 
   const inNode = async (name: string, document = file) => {
-    const cache = join(root, 'node_modules', '.cache'); // from here the SDK is found
-    mkdirSync(cache, { recursive: true });
-    const script = join(cache, `${name}-${process.pid}.mjs`);
+    // The SDK is found from here, and Node runs TypeScript outside of node_modules only.
+    const script = join(root, 'dist', `${name}-${process.pid}.mts`);
     writeFileSync(script, documentExample(document, name));
     try {
       return (await promisify(execFile)(process.execPath, [script], { env: env() })).stdout;
