@@ -47,17 +47,18 @@ export function isProviderDown(error: unknown): error is ModelError {
   return error instanceof ModelError && error.retryable && !error.afterFirstByte;
 }
 
-/** The request was not sent. `last` is the failure that paused the requests, `pauseMs` how long they are paused from now on. */
-export function requestsPaused(last: ModelError | undefined, pauseMs: number): ModelError {
-  const { code = 'model_unavailable', message = 'The model provider cannot be used.', status } = last ?? {};
+/**
+ * The request was not sent. `code` names the failure that paused the requests, `pauseMs` is how long they are paused from now on. The
+ * provider's own text stays with the job that received it: workspaces with the same endpoint and key share the pause.
+ */
+export function requestsPaused(code: ModelErrorCode = 'model_unavailable', pauseMs = 0): ModelError {
   return new ModelError({
     code,
-    message: `${message} After several failures in a row, requests to it are paused for a moment.`,
+    message: 'Several requests to the model provider failed in a row, so requests to it are paused for a moment.',
     retryable: true,
     afterFirstByte: false,
     retryAfterSeconds: pauseMs / 1_000,
     isPaused: true,
-    ...(status === undefined ? {} : { status }),
   });
 }
 

@@ -50,15 +50,23 @@ describe('planRetry', () => {
 
   it('waits as long as the provider asks for, plus up to a tenth, but not beyond the end of the wait', () => {
     expect(plan(1, { failure: { retryAfterSeconds: 3 } })).toEqual({ type: 'retry', delayMs: 3_150 });
-    expect(plan(9, { failure: { retryAfterSeconds: 2 }, random: 0 })).toEqual({ type: 'retry', delayMs: 2_000 });
+    expect(plan(1, { failure: { retryAfterSeconds: 2 }, random: 0 })).toEqual({ type: 'retry', delayMs: 2_000 });
     expect(plan(1, { failure: { retryAfterSeconds: 600 } })).toMatchObject({ type: 'wait', delayMs: 630_000 });
     const late = plan(1, { elapsed: 86_000_000, failure: { retryAfterSeconds: 99_999 } });
     expect(late).toMatchObject({ type: 'wait', at: since + 86_400_000 });
   });
 
+  it('keeps the backoff when the provider asks for a shorter wait, for none, or names a time in the past', () => {
+    expect(plan(9, { failure: { retryAfterSeconds: 2 } })).toMatchObject({ type: 'wait', delayMs: 60_000 });
+    for (const retryAfterSeconds of [0, -5]) {
+      expect(plan(3, { failure: { retryAfterSeconds } })).toEqual({ type: 'retry', delayMs: 4_000 });
+      expect(plan(0, { failure: { retryAfterSeconds, isPaused: true } })).toMatchObject({ delayMs: 1_000 });
+    }
+  });
+
   it('gives the worker up while requests are paused, however short the pause is', () => {
-    const failure = { isPaused: true, retryAfterSeconds: 0.1 };
-    expect(plan(5, { failure })).toMatchObject({ type: 'wait', delayMs: 605 });
+    const failure = { isPaused: true, retryAfterSeconds: 0.6 };
+    expect(plan(5, { failure })).toMatchObject({ type: 'wait', delayMs: 1_130 });
   });
 
   it('fails instead of waiting with the policy `fail`, and once the retry time is over', () => {

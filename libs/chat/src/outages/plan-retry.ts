@@ -31,8 +31,8 @@ const maxBackoffMs = 60_000;
 const maxLateBackoffMs = 600_000;
 
 /**
- * Decides what follows the last failure of an outage. `Retry-After` replaces the backoff and is honored until the job gives up.
- * A jitter of a quarter spreads jobs that failed together; after a `Retry-After`, up to a tenth is added and nothing taken away.
+ * Decides what follows the last failure of an outage. A `Retry-After` that is longer than the backoff replaces it and is honored until
+ * the job gives up; one of 0 or a date in the past changes nothing. A jitter of a quarter spreads jobs that failed together; after a `Retry-After`, up to a tenth is added and nothing taken away.
  * A wait for paused requests is never a sleep, so that paused jobs take no slots. Pure; `random` gives 0 <= x < 1.
  */
 export function planRetry(
@@ -44,13 +44,11 @@ export function planRetry(
   if (now >= givesUpAt) return { type: 'fail', isTimeOver: true };
   const isEarly = now - outage.since < policy.retryForMs;
   const most = isEarly ? maxBackoffMs : Math.max(policy.backoffMs, maxLateBackoffMs);
-  const doubled = Math.min(most, policy.backoffMs * 2 ** Math.min(30, Math.max(0, outage.failures - 1)));
-  const askedMs = failure.retryAfterSeconds === undefined ? undefined : failure.retryAfterSeconds * 1_000;
-  const delayMs = Math.round(
-    askedMs === undefined
-      ? doubled * (0.75 + random() * 0.5)
-      : askedMs * (1 + random() * 0.1) + (failure.isPaused ? policy.backoffMs * random() : 0),
-  );
+  const sent = failure.isPaused ? 0 : outage.failures; // a pause of the breaker grows by itself
+  const doubled = Math.min(most, policy.backoffMs * 2 ** Math.min(30, Math.max(0, sent - 1)));
+  const backoffMs = doubled * (0.75 + random() * 0.5);
+  const askedMs = (failure.retryAfterSeconds ?? 0) * 1_000 * (1 + random() * 0.1);
+  const delayMs = Math.round(Math.max(backoffMs, askedMs + (failure.isPaused ? policy.backoffMs * random() : 0)));
   if (isEarly && !failure.isPaused && delayMs <= policy.holdMs) return { type: 'retry', delayMs };
   if (policy.onProviderDown === 'fail') return { type: 'fail', isTimeOver: false };
   const at = Math.min(now + Math.max(1, delayMs), givesUpAt);

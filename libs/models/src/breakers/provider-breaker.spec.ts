@@ -62,25 +62,31 @@ describe('ProviderBreaker', () => {
     expect([breaker.isClosed, sent.count]).toEqual([true, 5]);
   });
 
-  it('lets other requests wait for the outcome of the probe', async () => {
+  it('rejects other requests at once with a growing pause while its probe has no outcome', async () => {
     const outcome = Promise.withResolvers<string>();
-    const breaker = new ProviderBreaker(options);
-    for (let i = 0; i < 3; i++) await breaker.run(() => Promise.reject(down())).catch(() => undefined);
-    now += 1_000;
-    const probe = breaker.run(() => outcome.promise);
-    let sent = 0;
-    const others = Promise.all(
-      [1, 2].map(() =>
-        breaker.run(() => {
-          sent++;
-          return Promise.resolve('ok');
-        }),
-      ),
-    );
-    await new Promise(setImmediate);
-    expect(sent).toBe(0);
+    let isProbe = false;
+    const { breaker, sent, ask } = provider(() => down(2));
+    for (let i = 0; i < 3; i++) await ask();
+    now += 2_000;
+    const probe = breaker.run(() => {
+      isProbe = true;
+      return outcome.promise;
+    });
+    expect(isProbe).toBe(true);
+    expect(await ask()).toMatchObject({ isPaused: true, retryAfterSeconds: 2 });
+    now += 30_000;
+    expect(await ask()).toMatchObject({ isPaused: true, retryAfterSeconds: 30 });
+    now += 300_000;
+    expect(await ask()).toMatchObject({ isPaused: true, retryAfterSeconds: 60 });
+    expect(sent.count).toBe(3);
     outcome.resolve('ok');
-    expect([await probe, await others, sent]).toEqual(['ok', ['ok', 'ok'], 2]);
+    expect([await probe, breaker.isClosed]).toEqual(['ok', true]);
+  });
+
+  it('keeps the text of the provider out of the error for paused requests', async () => {
+    const { ask } = provider(() => down());
+    for (let i = 0; i < 3; i++) await ask();
+    expect(await ask()).toMatchObject({ code: 'model_unavailable', message: expect.not.stringContaining('Down.') });
   });
 
   it('pauses for as long as the provider asks for, but at most a minute', async () => {

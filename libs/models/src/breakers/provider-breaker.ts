@@ -19,8 +19,6 @@ export interface BreakerOptions {
   readonly pauseMs: number;
   /** No pause is longer, whatever the provider asks for: one request each time finds out whether it is back. */
   readonly maxPauseMs: number;
-  /** How long a request waits for the outcome of another one that probes the provider. */
-  readonly probeWaitMs?: number;
 }
 
 /**
@@ -32,6 +30,9 @@ export class ProviderBreaker {
   private policy: CircuitBreakerPolicy;
   /** Wall time (ms) at which the next request may be sent. */
   private opensAt = 0;
+  private lastPauseMs = 0;
+  /** Wall time (ms) at which the newest probe was sent. */
+  private probeSentAt = 0;
 
   constructor(private readonly options: BreakerOptions) {
     this.policy = this.createPolicy();
@@ -43,7 +44,6 @@ export class ProviderBreaker {
 
   /** Throws what `request` throws, or `requestsPaused` when the breaker is open. */
   async run<T>(request: () => Promise<T>): Promise<T> {
-    if (this.policy.state === CircuitState.HalfOpen) await this.probeOutcome();
     if (this.policy.state === CircuitState.HalfOpen) throw this.paused();
     try {
       return await this.policy.execute(request);
@@ -61,13 +61,17 @@ export class ProviderBreaker {
   }
 
   private createPolicy(): CircuitBreakerPolicy {
-    return circuitBreaker(
+    const policy = circuitBreaker(
       handleWhen((error) => this.counts(error)),
       {
         breaker: new ConsecutiveBreaker(this.options.failures),
         halfOpenAfter: new DelegateBackoff((context: IHalfOpenAfterBackoffContext) => this.pauseFor(context)),
       },
     );
+    policy.onHalfOpen(() => {
+      this.probeSentAt = Date.now();
+    });
+    return policy;
   }
 
   /** An aborted request tells nothing, so a probe that was aborted leaves the breaker open. */
@@ -82,25 +86,22 @@ export class ProviderBreaker {
     const askedMs = error instanceof ModelError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
     const pause = Math.min(maxPauseMs, Math.max(askedMs, pauseMs * 2 ** Math.min(attempt - 1, 20)));
     this.opensAt = Date.now() + pause;
+    this.lastPauseMs = pause;
     return pause;
   }
 
   private paused(): ModelError {
     const last = this.policy.lastFailure;
     const error: unknown = last !== undefined && 'error' in last ? last.error : undefined;
-    return requestsPaused(error instanceof ModelError ? error : undefined, Math.max(0, this.opensAt - Date.now()));
+    return requestsPaused(error instanceof ModelError ? error.code : undefined, this.remainingMs());
   }
 
-  private async probeOutcome(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const listener = this.policy.onStateChange(() => {
-      resolve(undefined);
-    });
-    const timer = setTimeout(() => {
-      resolve(undefined);
-    }, this.options.probeWaitMs ?? 2_000);
-    await promise;
-    clearTimeout(timer);
-    listener.dispose();
+  /**
+   * A probe may take as long as a timeout, so requests do not wait for its outcome in their worker slots: they come back after another
+   * pause, which is at least as long as the probe has taken so far.
+   */
+  private remainingMs(): number {
+    if (this.policy.state !== CircuitState.HalfOpen) return Math.max(0, this.opensAt - Date.now());
+    return Math.min(this.options.maxPauseMs, Math.max(this.lastPauseMs, Date.now() - this.probeSentAt));
   }
 }

@@ -4,17 +4,21 @@ import type { Model, ModelTarget } from '../model.js';
 import { type BreakerOptions, ProviderBreaker } from './provider-breaker.js';
 
 /** Tenants choose endpoints, keys and models, so the number of breakers is bounded. */
-const maxBreakers = 5_000;
+const defaultMaxBreakers = 5_000;
 
 /**
  * The circuit breakers of this process, one for each endpoint, key and model: a rate limit belongs to a key, and a router such as
  * OpenRouter loses one model while the others answer. Other processes learn of an outage by their own requests.
  */
 export class ProviderBreakers {
+  /** The least recently used first. */
   private readonly breakers = new Map<string, ProviderBreaker>();
 
   /** `failures` 0: no breaker, every request is sent. */
-  constructor(private readonly options: BreakerOptions) {}
+  constructor(
+    private readonly options: BreakerOptions,
+    private readonly maxBreakers = defaultMaxBreakers,
+  ) {}
 
   /** The model behind its breaker. */
   guard(model: Model, target: ModelTarget & { readonly modelName: string }): Model {
@@ -25,13 +29,23 @@ export class ProviderBreakers {
     const name = createHash('sha256')
       .update(JSON.stringify([baseUrl, apiKey?.reveal() ?? null, modelName]))
       .digest('base64');
-    const known = this.breakers.get(name);
-    if (known !== undefined) return known;
-    const breaker = new ProviderBreaker(this.options);
+    const breaker = this.breakers.get(name) ?? this.create();
+    this.breakers.delete(name);
     this.breakers.set(name, breaker);
-    const [oldest] = this.breakers.keys();
-    if (this.breakers.size > maxBreakers && oldest !== undefined) this.breakers.delete(oldest);
     return breaker;
+  }
+
+  private create(): ProviderBreaker {
+    if (this.breakers.size >= this.maxBreakers) this.evict();
+    return new ProviderBreaker(this.options);
+  }
+
+  /** Prefers a closed breaker: without an open one, the requests to a provider that is down would start again. */
+  private evict(): void {
+    const [oldest] = this.breakers.keys();
+    const closed = this.breakers.entries().find(([, breaker]) => breaker.isClosed)?.[0];
+    const name = closed ?? oldest;
+    if (name !== undefined) this.breakers.delete(name);
   }
 }
 
