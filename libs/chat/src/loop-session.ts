@@ -64,8 +64,8 @@ export class LoopSession {
     let reply: LoopReply;
     for (;;) {
       const { done, value: step } = await loop.next(reply);
-      reply = undefined;
       if (done === true) return step;
+      reply = undefined;
       if (this.run.draining && step.type === 'round-started') {
         await leave(loop);
         return { type: 'released' };
@@ -74,8 +74,10 @@ export class LoopSession {
       const next = await this.mayAsk(step);
       if (next === null) {
         reply = await this.take(step);
+        if (step.type === 'round-started') this.stream?.asked();
       } else if (next.type === 'ask') {
         reply = next;
+        this.stream?.asked();
       } else {
         await leave(loop);
         return next;
@@ -87,6 +89,7 @@ export class LoopSession {
   private noteProgress({ type }: LoopStep): void {
     if (type === 'round-started') this.stream = this.run.activity.openStream();
     else if (type === 'round-finished') this.stream?.close();
+    else if (type === 'provider-down') this.run.append({ counts: { outageMs: this.stream?.failed() ?? 0 } });
     else if (type !== 'run-calls') this.stream?.heard();
   }
 

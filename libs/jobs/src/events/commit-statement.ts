@@ -51,6 +51,8 @@ export interface JobCounts {
   readonly restarts: number;
   /** UTF-16 units of text the committed rounds grew by. */
   readonly contentLength: number;
+  /** Time (whole ms) spent on model requests that failed because of an outage: it is not working time and moves the deadline. */
+  readonly outageMs: number;
 }
 
 export const noCounts: JobCounts = {
@@ -60,6 +62,7 @@ export const noCounts: JobCounts = {
   completionTokens: 0,
   restarts: 0,
   contentLength: 0,
+  outageMs: 0,
 };
 
 /**
@@ -69,7 +72,7 @@ export const noCounts: JobCounts = {
 const core = `WITH want AS (
   SELECT * FROM json_to_recordset($1::json) AS w(i int, ws uuid, job uuid, epoch int, number int, n int, calm bool,
     progress bool, next text, reason text, error jsonb, rounds int, calls int, prompt int, completion int, restarts int,
-    content int, seen int)),
+    content int, outage_ms int, seen int)),
 mine AS (
   SELECT j.workspace_id, j.id, w.* FROM want w JOIN job j ON j.workspace_id = w.ws AND j.id = w.job
    WHERE j.lease_epoch = w.epoch AND j.status = 'running' AND j.lease_writes = w.number - 1
@@ -87,8 +90,9 @@ up AS (
       error = coalesce(m.error, j.error),
       lease_owner = CASE WHEN m.next IS NULL THEN j.lease_owner END,
       lease_until = CASE WHEN m.next IS NULL THEN j.lease_until END,
+      deadline_at = j.deadline_at + m.outage_ms * interval '1 ms',
       worked_ms = CASE WHEN m.next IS NULL THEN j.worked_ms
-        ELSE greatest(j.worked_ms, $2::int - (extract(epoch FROM j.deadline_at - clock_timestamp()) * 1000)::int) END,
+        ELSE greatest(j.worked_ms, $2::int - m.outage_ms - (extract(epoch FROM j.deadline_at - clock_timestamp()) * 1000)::int) END,
       key_cipher = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN NULL ELSE j.key_cipher END,
       finished_at = CASE WHEN m.next IN ('completed', 'failed', 'cancelled') THEN clock_timestamp() END
     FROM mine m
@@ -142,6 +146,7 @@ export function toParameters(writes: readonly JobWrite[], jobTimeoutMs: number):
     completion: write.counts.completionTokens,
     restarts: write.counts.restarts,
     content: write.counts.contentLength,
+    outage_ms: write.counts.outageMs,
   }));
   const rows = writes.flatMap((write) => write.rows);
   return [JSON.stringify(jobs), jobTimeoutMs, ...eventColumns(writes), ...partParameters(partsOf(rows), rows)];

@@ -8,6 +8,7 @@ import { LeaseLost } from '../jobs.errors.js';
 import { roundRow } from '../rounds/round-part.repository.js';
 import { type ClaimedJob } from '../run/lease.repository.js';
 import { type CommitPart, partRow } from './commit-part.js';
+import { noCounts } from './commit-statement.js';
 import { EventLogRepository } from './event-log.repository.js';
 
 interface Row {
@@ -73,6 +74,28 @@ describe('the event log', () => {
       return answer;
     });
   };
+
+  it('moves the deadline by the time of an outage and does not count it as working time', async () => {
+    const [job] = await claimed(1);
+    if (job === undefined) throw new Error('no job');
+    const { JOB_TIMEOUT_MS } = jobs.app.get(Config).values;
+    await jobs.rows(`UPDATE job SET deadline_at = clock_timestamp() + $2::int * interval '1 ms' WHERE id = $1`, [
+      job.jobId,
+      JOB_TIMEOUT_MS - 200_000,
+    ]);
+    const deadline = async () => {
+      const sql = 'SELECT (extract(epoch FROM deadline_at) * 1000)::float8 AS at, worked_ms FROM job WHERE id = $1';
+      const [row] = await jobs.rows<{ at: number; worked_ms: number }>(sql, [job.jobId]);
+      return row ?? { at: 0, worked_ms: 0 };
+    };
+    const before = await deadline();
+    const outage = (outageMs: number) => ({ ...noCounts, outageMs });
+    await log.commit([writeOf(job, 1, { counts: outage(60_000) })]);
+    expect((await deadline()).at - before.at).toBe(60_000);
+    await log.commit([writeOf(job, 2, { counts: outage(90_000), move: { to: 'waiting', answered: 0 } })]);
+    const { worked_ms: workedMs } = await deadline();
+    expect([workedMs >= 50_000, workedMs < 110_000]).toEqual([true, true]);
+  });
 
   it('tells statements apart whose parts have long names', async () => {
     const [job] = await claimed(1);

@@ -64,6 +64,24 @@ describe('the attempt of an event', () => {
 });
 
 describe('a run that waits', () => {
+  it('accounts for the time of failed requests once, however many of them overlap', () => {
+    const { run, clock } = scene();
+    const [one, two] = [run.activity.openStream(), run.activity.openStream()];
+    one.asked();
+    clock.advance(1_000);
+    two.asked();
+    clock.advance(2_000);
+    expect(run.activity.awaitedMs).toBe(3_000);
+    expect(one.failed()).toBe(3_000);
+    clock.advance(500);
+    expect(run.activity.awaitedMs).toBe(500);
+    expect(two.failed()).toBe(500);
+    one.asked();
+    clock.advance(700);
+    one.heard();
+    expect([run.activity.awaitedMs, one.failed()]).toEqual([0, 0]);
+  });
+
   it('is silent when all it waits for are models that have sent nothing', async () => {
     const { run, clock } = scene();
     const stream = run.activity.openStream();

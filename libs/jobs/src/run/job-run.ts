@@ -77,6 +77,7 @@ export class JobRun {
       completionTokens: job.completionTokens,
       restarts: job.restarts,
       contentLength: job.contentLength,
+      outageMs: 0, // of this claim: earlier ones have moved the deadline that the claim gave
     };
     this.pending = new PendingWrite(options.flush);
     this.shown = new RunText(job.contentLength);

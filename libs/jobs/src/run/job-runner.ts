@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type Clock, Config, processName, systemClock } from '#platform';
+import { type Clock, Config, processName, systemClock, type Timer } from '#platform';
 
 import { EventLog } from '../events/event-log.js';
 import type { JobKind } from '../job.js';
@@ -15,6 +15,9 @@ import { RunEnder } from './run-ender.js';
 /** A model that sends nothing for this long while the process stops is given up: another worker asks again. */
 const silentModelMs = 3_000;
 
+/** A deadline that has moved is looked at again after this time at the earliest. */
+const deadlineLookMs = 100;
+
 /** Without batching every piece of text is written as soon as the one before it is. */
 const unbatched: FlushPolicy = { intervalMs: 1, chunks: 1, bytes: 1 };
 
@@ -28,6 +31,7 @@ export class JobRunner {
   private readonly keeper: LeaseKeeper;
   private readonly flush: FlushPolicy;
   private readonly slots: number;
+  private readonly firstByteTimeoutMs: number;
   private readonly active = new Set<Promise<void>>();
   /** Slots of jobs that may be about to begin. */
   private kept = 0;
@@ -43,6 +47,7 @@ export class JobRunner {
     const { values } = config;
     const telemetry = ender.telemetry;
     this.slots = values.WORKER_SLOTS;
+    this.firstByteTimeoutMs = values.MODEL_FIRST_BYTE_TIMEOUT_MS;
     this.flush = values.FEATURE_DELTA_BATCHING
       ? { intervalMs: values.DELTA_FLUSH_MS, chunks: values.DELTA_FLUSH_CHUNKS, bytes: values.DELTA_FLUSH_BYTES }
       : unbatched;
@@ -138,9 +143,7 @@ export class JobRunner {
       isValid: () => this.keeper.isValid(run),
     });
     this.keeper.add(run, claimedAt);
-    const deadline = this.clock.after(job.remainingMs, () => {
-      run.abort(new DeadlineReached());
-    });
+    const deadline = this.watchDeadline(run);
     if (job.cancelRequested) run.abort(new JobCancelled(job.reason ?? undefined));
     try {
       await this.ender.runToRest(run, this.handlers.find(job.kind));
@@ -149,5 +152,26 @@ export class JobRunner {
       this.keeper.remove(run);
       run.dispose();
     }
+  }
+
+  /**
+   * Outages of the model provider move the deadline. Whether a request that has no response yet belongs to one is known at its end, so
+   * the deadline waits for that, for at most the time that the first byte may take.
+   */
+  private watchDeadline(run: JobRun): Pick<Timer, 'cancel'> {
+    const endsAt = this.clock.monotonic() + run.job.remainingMs;
+    let timer: Timer;
+    const look = () => {
+      const awaitedMs = Math.min(this.firstByteTimeoutMs, run.activity.awaitedMs);
+      const leftMs = endsAt + run.totals.outageMs + awaitedMs - this.clock.monotonic();
+      if (leftMs < 1) run.abort(new DeadlineReached());
+      else timer = this.clock.after(Math.max(leftMs, deadlineLookMs), look);
+    };
+    timer = this.clock.after(run.job.remainingMs, look);
+    return {
+      cancel: () => {
+        timer.cancel();
+      },
+    };
   }
 }

@@ -151,7 +151,7 @@ export class LeaseKeeper {
     held.timer = this.watch(run, held.validUntil);
     run.noticeAnswers(renewed.answered);
     if (renewed.cancelRequested) run.abort(new JobCancelled(renewed.reason ?? undefined));
-    else if (renewed.late) run.abort(new DeadlineReached());
+    else if (renewed.late && run.activity.awaitedMs === 0) run.abort(new DeadlineReached());
   }
 
   private lose(run: JobRun): void {

@@ -2,8 +2,12 @@ import type { Clock } from '#platform';
 
 /** An answer of a model that is being streamed. */
 export interface ModelStream {
+  /** Call when a request is sent. */
+  asked(): void;
   /** Call for everything that arrives. */
   heard(): void;
+  /** Call when the request failed before its first byte. Gives the ms that no other failed request of the run has accounted for. */
+  failed(): number;
   /** May be called again. */
   close(): void;
 }
@@ -12,17 +16,41 @@ export interface ModelStream {
 export class RunActivity {
   /** When something last arrived in each open stream, monotonic ms. */
   private readonly streams = new Map<object, number>();
+  /** When the request of each stream was sent that nothing has arrived for, monotonic ms. */
+  private readonly requests = new Map<object, number>();
+  /** Time before this is accounted for by failed requests: nodes of a workflow may wait for the same provider at once. */
+  private excludedUntil = -Infinity;
   private working = 0;
 
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
 
   openStream(): ModelStream {
     const stream: ModelStream = {
-      heard: () => this.streams.set(stream, this.clock.monotonic()),
-      close: () => this.streams.delete(stream),
+      asked: () => this.requests.set(stream, this.clock.monotonic()),
+      heard: () => {
+        this.requests.delete(stream);
+        this.streams.set(stream, this.clock.monotonic());
+      },
+      failed: () => {
+        const now = this.clock.monotonic();
+        const since = Math.max(this.excludedUntil, this.requests.get(stream) ?? now);
+        this.excludedUntil = now;
+        stream.heard();
+        return Math.round(now - since);
+      },
+      close: () => {
+        this.requests.delete(stream);
+        this.streams.delete(stream);
+      },
     };
     stream.heard();
     return stream;
+  }
+
+  /** For how long the run has waited for the first byte of a response, ms. It is working time unless the request fails. */
+  get awaitedMs(): number {
+    const since = Math.max(this.excludedUntil, Math.min(...this.requests.values()));
+    return Math.max(0, this.clock.monotonic() - since);
   }
 
   /** Counts `work` as under way until it settles. */
