@@ -73,8 +73,7 @@ export class JobRun {
     this.totals = {
       rounds: job.rounds,
       toolCalls: job.toolCalls,
-      promptTokens: job.promptTokens,
-      completionTokens: job.completionTokens,
+      ...{ promptTokens: job.promptTokens, completionTokens: job.completionTokens },
       restarts: job.restarts,
       contentLength: job.contentLength,
       outageMs: 0, // of this claim: earlier ones have moved the deadline that the claim gave

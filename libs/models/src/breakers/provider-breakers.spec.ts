@@ -17,13 +17,13 @@ function providers(maxBreakers: number) {
       async *stream() {
         sent.push(modelName);
         if (!isUp) throw new ModelError(failure);
-        yield { type: 'text', text: 'Hi' };
+        yield [{ type: 'text', text: 'Hi' }];
       },
     };
-    const guarded = breakers.guard(model, { baseUrl: 'http://127.0.0.1', apiKey: undefined, modelName });
+    const guarded = breakers.guard(model, { baseUrl: 'http://127.0.0.1', apiKey: null, modelName });
     const request = { model: modelName, messages: [], tools: [] };
     try {
-      for await (const part of guarded.stream(request, new AbortController().signal)) if (part.type === 'text') break;
+      for await (const parts of guarded.stream(request, new AbortController().signal)) if (parts.length > 0) break;
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
     }

@@ -43,9 +43,13 @@ export class ProviderBreakers {
   /** Prefers a closed breaker: without an open one, the requests to a provider that is down would start again. */
   private evict(): void {
     const [oldest] = this.breakers.keys();
-    const closed = this.breakers.entries().find(([, breaker]) => breaker.isClosed)?.[0];
-    const name = closed ?? oldest;
+    const name = this.oldestClosed() ?? oldest;
     if (name !== undefined) this.breakers.delete(name);
+  }
+
+  private oldestClosed(): string | undefined {
+    for (const [name, breaker] of this.breakers) if (breaker.isClosed) return name;
+    return undefined;
   }
 }
 
