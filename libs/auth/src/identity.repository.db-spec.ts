@@ -32,7 +32,9 @@ describe('SECURITY DEFINER', () => {
     const reviewed = [
       'identity_invitations(text,uuid,uuid,integer,timestamp with time zone)',
       'identity_key(text)',
+      'identity_key_revoked(uuid,uuid)',
       'identity_memberships(uuid)',
+      'identity_revoke_key(uuid,uuid,timestamp with time zone)',
       'identity_user_by_email(uuid,text,text)',
       'identity_user_by_subject(uuid,text,text,text,text)',
       'tool_call_search(boolean,text[],uuid,uuid,boolean,integer)',

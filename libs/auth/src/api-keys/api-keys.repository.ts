@@ -18,6 +18,12 @@ export interface ApiKey {
   readonly createdAt: number;
 }
 
+/** Names a key of any workspace. */
+export interface KeyRef {
+  readonly workspaceId: string;
+  readonly id: string;
+}
+
 /** A key to be stored. */
 export interface NewApiKey extends Pick<ApiKey, 'id' | 'userId' | 'name' | 'scopes' | 'expiresAt'> {
   readonly workspaceId: string;
@@ -70,32 +76,31 @@ export class ApiKeysRepository {
     return row === null ? null : toApiKey(row);
   }
 
-  /**
-   * Until the transaction ends, no key of the workspace is made by a key or revoked elsewhere: so a revocation finds every key
-   * that the revoked one has made.
-   */
-  async lock(tx: PrismaTransaction, workspaceId: string): Promise<void> {
-    await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(${`api-keys:${workspaceId}`}, 20261123))`;
+  /** Until the transaction ends, no key is revoked: for a transaction in which a key makes a key, perhaps in another workspace. */
+  async lockForMaking(tx: PrismaTransaction): Promise<void> {
+    await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock_shared(hashtextextended('keys made with keys', 20261123))`;
   }
 
-  /** Whether the key is revoked or absent. */
-  async isRevoked(tx: PrismaTransaction, key: { workspaceId: string; id: string }): Promise<boolean> {
-    return (await tx.apiKey.count({ where: { workspaceId: key.workspaceId, id: key.id, revokedAt: null } })) === 0;
+  /** Until the transaction ends, no key makes another: so a revocation finds every key that the revoked one has made. */
+  async lockForRevoking(tx: PrismaTransaction): Promise<void> {
+    await tx.$queryRaw`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended('keys made with keys', 20261123))`;
+  }
+
+  /** Whether the key, of any workspace, is revoked or absent. */
+  async isRevoked(tx: PrismaTransaction, { workspaceId, id }: KeyRef): Promise<boolean> {
+    const [row] = await tx.$queryRaw<{ revoked: boolean }[]>`
+      SELECT identity_key_revoked(${workspaceId}::uuid, ${id}::uuid) AS revoked`;
+    return row?.revoked !== false;
   }
 
   /**
-   * Revokes one key and the keys that were made with it, directly or by one of those. Returns the ids of those that were still
-   * valid: a key that was revoked before keeps its instant.
+   * Revokes one key and the keys that were made with it, directly or by one of those, in all workspaces. Returns those that were
+   * still valid: a key that was revoked before keeps its instant.
    */
-  async revoke(tx: PrismaTransaction, key: { workspaceId: string; id: string }, at: number): Promise<string[]> {
-    const rows = await tx.$queryRaw<{ id: string }[]>`
-      WITH RECURSIVE made (id) AS (
-        SELECT ${key.id}::uuid
-        UNION SELECT k.id FROM api_key k JOIN made ON k.made_by = made.id WHERE k.workspace_id = ${key.workspaceId}::uuid)
-      UPDATE api_key SET revoked_at = ${new Date(at)}
-       WHERE workspace_id = ${key.workspaceId}::uuid AND id IN (SELECT id FROM made) AND revoked_at IS NULL
-      RETURNING id`;
-    return rows.map(({ id }) => id);
+  async revoke(tx: PrismaTransaction, { workspaceId, id }: KeyRef, at: number): Promise<KeyRef[]> {
+    return tx.$queryRaw<KeyRef[]>`
+      SELECT workspace_id AS "workspaceId", id
+        FROM identity_revoke_key(${workspaceId}::uuid, ${id}::uuid, ${new Date(at)})`;
   }
 
   /** Revokes what acts as this member; returns how many keys that were. */

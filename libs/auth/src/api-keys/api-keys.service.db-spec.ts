@@ -137,6 +137,31 @@ describe('keys', () => {
     );
   });
 
+  it('are revoked together with the key that created their workspace, with everything made there', async () => {
+    const maker = await make(world.owner, ['read', 'admin']);
+    const identity = await auth.authenticator.identify({ authorization: `Bearer ${maker.text}` });
+    const { workspace, firstKey } = await auth.workspaces.createWithKey(identity, { name: 'by key' });
+    const first = firstKey?.text ?? '';
+    const second = await make(await enter(first), ['read']);
+    const before = identities.bus.sent.length;
+    await auth.apiKeys.revoke(world.owner, maker.key.id);
+    for (const text of [first, second.text])
+      await expect(enter(text)).rejects.toMatchObject({ code: 'unauthenticated' });
+    expect(identities.bus.sent.slice(before).map(({ message }) => message)).toEqual([
+      { workspaceId: world.owner.workspaceId },
+      { workspaceId: workspace.id },
+    ]);
+    const owner = { ...world.owner, workspaceId: workspace.id };
+    const { items } = await auth.workspaces.listAudit(owner, { first: 2 });
+    expect(items.map(({ action, details }) => [action, details])).toEqual([
+      ['api-key-revoked', { revokedWith: maker.key.id }],
+      ['api-key-revoked', { revokedWith: maker.key.id }],
+    ]);
+    await expect(auth.workspaces.createWithKey(identity, { name: 'late' })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+  });
+
   it('are not made by a key that was revoked a moment ago', async () => {
     const maker = await make(world.owner, ['read', 'admin']);
     const principal = await enter(maker.text);

@@ -6,11 +6,12 @@ import { SCOPES_OF } from '../abilities.js';
 import { abilityOf, assertCan, scopeOf } from '../ability.factory.js';
 import type { AuditRepository } from '../audit/audit.repository.js';
 import { invalidInput, limitReached, notFound, scopeExceedsRole, unauthenticated } from '../auth.errors.js';
+import type { Identity } from '../identity.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
 import { KEY_SCOPES, type KeyScope, type MemberPrincipal } from '../principal.js';
 import type { ApiKeyCodec } from './api-key-codec.js';
-import type { ApiKey, ApiKeysRepository } from './api-keys.repository.js';
+import type { ApiKey, ApiKeysRepository, KeyRef } from './api-keys.repository.js';
 
 /** What a new key is to be. */
 export interface NewApiKeyInput {
@@ -56,9 +57,25 @@ export class ApiKeysService {
   }
 
   /** The same, audited as `actor`. */
-  async createAs(
+  createAs(
     actor: string,
     principal: MemberPrincipal,
+    input: NewApiKeyInput,
+  ): Promise<{ readonly key: ApiKey; readonly text: string }> {
+    return this.make({ actor, principal, maker: makerOf(principal) }, input);
+  }
+
+  /** Makes the first key of a workspace that `maker`, a key of another workspace, has created for its user: revoked with `maker`. */
+  createFirst(
+    maker: Identity,
+    principal: MemberPrincipal,
+    input: NewApiKeyInput,
+  ): Promise<{ readonly key: ApiKey; readonly text: string }> {
+    return this.make({ actor: maker.id, principal, maker: makerOf(maker) }, input);
+  }
+
+  private async make(
+    { actor, principal, maker }: { actor: string; principal: MemberPrincipal; maker: KeyRef | null },
     input: NewApiKeyInput,
   ): Promise<{ readonly key: ApiKey; readonly text: string }> {
     const { workspaceId, userId } = principal;
@@ -67,7 +84,6 @@ export class ApiKeysService {
     this.assertWithin(principal, scopes);
     const { text, ...minted } = this.parts.codec.mint();
     const end = this.endOf(principal, expiresAt ?? null);
-    const madeBy = principal.kind === 'key' ? principal.id.slice('key:'.length) : null;
     const fresh = {
       workspaceId,
       id: newId(),
@@ -75,11 +91,11 @@ export class ApiKeysService {
       name,
       scopes: [...new Set(scopes)],
       expiresAt: end,
-      madeBy,
+      madeBy: maker?.id ?? null,
       minted,
     };
     const key = await this.parts.prisma.withWorkspace(principal, async (tx) => {
-      if (madeBy !== null) await this.assertStillValid(tx, { workspaceId, id: madeBy });
+      if (maker !== null) await this.assertStillValid(tx, maker);
       await this.assertRoom(tx, principal);
       const stored = await this.parts.keys.insert(tx, fresh);
       const subject = { subjectType: 'ApiKey', subjectId: stored.id };
@@ -105,7 +121,7 @@ export class ApiKeysService {
     return toPage(found, rows.take);
   }
 
-  /** Ends a key, and the keys made with it, within a second everywhere. May be repeated. Throws `not_found`, `forbidden`. */
+  /** Ends a key, and the keys made with it in any workspace, within a second everywhere. May be repeated. Throws `not_found`, `forbidden`. */
   revoke(principal: MemberPrincipal, id: string): Promise<ApiKey> {
     return this.revokeAs(principal.id, principal, id);
   }
@@ -114,6 +130,7 @@ export class ApiKeysService {
   async revokeAs(actor: string, principal: MemberPrincipal, id: string): Promise<ApiKey> {
     const { workspaceId } = principal;
     const { prisma, keys, audit, bus, clock } = this.parts;
+    let elsewhere: readonly KeyRef[] = [];
     const revoked = await prisma.withWorkspace(principal, async (tx) => {
       const key = isId(id) ? await keys.find(tx, scopeOf(principal), id) : null;
       if (key === null) throw notFound('ApiKey');
@@ -123,26 +140,29 @@ export class ApiKeysService {
         row: { workspaceId, userId: key.userId },
       });
       const at = clock.now();
-      await keys.lock(tx, workspaceId);
+      await keys.lockForRevoking(tx);
       const ended = await keys.revoke(tx, { workspaceId, id: key.id }, at);
-      const others = ended.filter((one) => one !== key.id);
-      for (const subjectId of others) {
-        const details = { revokedWith: key.id };
-        const entry = { workspaceId, actor, action: 'api-key-revoked', subjectType: 'ApiKey', subjectId };
-        await audit.append(tx, { ...entry, details });
-      }
-      if (others.length === ended.length) return key;
+      elsewhere = ended.filter((one) => one.workspaceId !== workspaceId);
+      const here = ended.filter((one) => one.workspaceId === workspaceId);
+      for (const { id: subjectId } of here.filter((one) => one.id !== key.id))
+        await audit.append(tx, revokedWith(key.id, { workspaceId, actor, subjectId }));
+      if (!here.some((one) => one.id === key.id)) return key;
       const subject = { subjectType: 'ApiKey', subjectId: key.id, details: { name: key.name, prefix: key.prefix } };
       await audit.append(tx, { workspaceId, actor, action: 'api-key-revoked', ...subject });
       return { ...key, revokedAt: at };
     });
-    bus.publish('access-changed', { workspaceId });
+    for (const one of new Set([workspaceId, ...elsewhere.map((ended) => ended.workspaceId)]))
+      bus.publish('access-changed', { workspaceId: one });
+    for (const one of elsewhere) {
+      const entry = { workspaceId: one.workspaceId, actor, subjectId: one.id };
+      await prisma.withWorkspace(one, (tx) => audit.append(tx, revokedWith(id, entry)));
+    }
     return revoked;
   }
 
   /** The principal may be a second old; a key that was revoked meanwhile makes no other. */
-  private async assertStillValid(tx: PrismaTransaction, maker: { workspaceId: string; id: string }): Promise<void> {
-    await this.parts.keys.lock(tx, maker.workspaceId);
+  private async assertStillValid(tx: PrismaTransaction, maker: KeyRef): Promise<void> {
+    await this.parts.keys.lockForMaking(tx);
     if (await this.parts.keys.isRevoked(tx, maker)) throw unauthenticated();
   }
 
@@ -166,4 +186,16 @@ export class ApiKeysService {
     const limit = principal.kind === 'key' ? principal.expiresAt : null;
     return limit === null ? wanted : Math.min(wanted ?? limit, limit);
   }
+}
+
+/** The key that acts; null: a person does. */
+function makerOf({ id, workspaceId }: Pick<Identity, 'id' | 'workspaceId'>): KeyRef | null {
+  return id.startsWith('key:') && workspaceId !== null ? { workspaceId, id: id.slice('key:'.length) } : null;
+}
+
+function revokedWith(
+  key: string,
+  entry: { readonly workspaceId: string; readonly actor: string; readonly subjectId: string },
+) {
+  return { ...entry, action: 'api-key-revoked' as const, subjectType: 'ApiKey', details: { revokedWith: key } };
 }

@@ -9,7 +9,7 @@ import type { Identity } from '../identity.js';
 import type { IdentityRepository, MembershipRecord } from '../identity.repository.js';
 import { type Page, type PageRequest, rowsFor, toPage } from '../page.js';
 import { parseInput } from '../parse-input.js';
-import { type KeyScope, type MemberPrincipal, userPrincipal } from '../principal.js';
+import { type MemberPrincipal, userPrincipal } from '../principal.js';
 import type { MembershipsRepository } from './memberships.repository.js';
 import { newWorkspaceInput, type Workspace, type WorkspaceChanges, workspaceChanges } from './workspace.js';
 import type { WorkspacesRepository } from './workspaces.repository.js';
@@ -91,7 +91,7 @@ export class WorkspacesService {
 
   /**
    * Makes a workspace as `create` does. An API key opens its own workspace only, so one that makes a workspace also gets the
-   * new one's first key, with its own scopes and end; a person needs none (`firstKey` is null).
+   * new one's first key, with its own scopes and end, revoked with it; a person needs none (`firstKey` is null).
    */
   async createWithKey(
     identity: Identity,
@@ -103,12 +103,10 @@ export class WorkspacesService {
     return { workspace, firstKey };
   }
 
-  private firstKey(
-    workspaceId: string,
-    { userId, scopes, expiresAt }: { userId: string; scopes: readonly KeyScope[]; expiresAt: number | null },
-  ): Promise<FirstKey> {
+  private firstKey(workspaceId: string, maker: Identity): Promise<FirstKey> {
+    const { userId, scopes, expiresAt } = maker;
     const owner = userPrincipal({ workspaceId, userId, role: 'owner', expiresAt: Number.MAX_SAFE_INTEGER });
-    return this.parts.apiKeys.create(owner, { name: 'First key', scopes, expiresAt });
+    return this.parts.apiKeys.createFirst(maker, owner, { name: 'First key', scopes, expiresAt });
   }
 
   /** The principal's workspace; `not_found` without the right to read it. */
