@@ -4,21 +4,29 @@ const most = 4;
 /** Results wait in memory until a client reads them, so a connection runs a few operations at a time; the others wait, unstarted. */
 export class ResultSlots {
   private used = 0;
-  private readonly waiting: (() => void)[] = [];
+  private isClosed = false;
+  private readonly waiting: ((isFree: boolean) => void)[] = [];
 
-  /** Resolves when there is a slot, in order. */
-  async acquire(): Promise<void> {
+  /** Resolves in order: true when there is a slot, false when the connection has closed. Only true takes a slot. */
+  async acquire(): Promise<boolean> {
+    if (this.isClosed) return false;
     if (this.used < most) {
       this.used += 1;
-      return;
+      return true;
     }
-    await new Promise<void>((resolve) => this.waiting.push(resolve));
+    return new Promise<boolean>((resolve) => this.waiting.push(resolve));
   }
 
-  /** Gives a slot of `acquire` back. */
+  /** Releases a slot of `acquire`. */
   release(): void {
     const next = this.waiting.shift();
     if (next === undefined) this.used -= 1;
-    else next();
+    else next(true);
+  }
+
+  /** The connection has closed: what waits for a slot gets none. */
+  close(): void {
+    this.isClosed = true;
+    for (const resolve of this.waiting.splice(0)) resolve(false);
   }
 }

@@ -69,6 +69,7 @@ export class SocketProtocol {
       connectionInitWaitTimeout: 3_000,
       onConnect: (context) => this.connect(context),
       onClose: ({ extra }) => {
+        extra.slots.close();
         extra.leave?.();
       },
       onSubscribe: (context, id, payload) =>
@@ -142,18 +143,23 @@ export class SocketProtocol {
   /**
    * Runs a query or a mutation and sends its result. To graphql-ws this is an iterator without values. The operation starts when the
    * connection has a slot, its client has read what was sent before, and the user has time left: results that no client reads take
-   * no more memory, and results that are read take no more time than the user has.
+   * no more memory, and results that are read take no more time than the user has. An operation that the client completed, or whose
+   * connection closed, before that does not start.
    */
   private async *respond(args: ExecutionArgs): AsyncGenerator<never, void, undefined> {
     const { connection, id, prepared, context } = this.runningOf(args);
     const { outlet, slots } = connection.extra;
     const { userId } = context.identity;
-    await slots.acquire();
+    if (!(await slots.acquire())) {
+      context.end();
+      return;
+    }
     try {
       await this.executor.within(userId, () => undefined);
       await outlet.drained();
+      if (!isWanted(connection, id)) return;
       const result = await this.executor.runArgs(prepared, args);
-      if (!(id in connection.subscriptions)) return;
+      if (!isWanted(connection, id)) return;
       const payload = this.toPublic(context.requestId, result);
       await outlet.send(this.executor.textOf(userId, { id, type: 'next', payload }));
     } finally {
@@ -204,6 +210,11 @@ export class SocketProtocol {
   private publicErrors(requestId: string, errors: readonly GraphQLError[]) {
     return errors.map((error) => toPublicError(error, { requestId, logger: this.logger }));
   }
+}
+
+/** Whether the client still waits for the result of the operation. */
+function isWanted({ extra: { socket }, subscriptions }: SocketContext, id: string): boolean {
+  return socket.readyState === socket.OPEN && id in subscriptions;
 }
 
 function longId(): GraphQLError {
