@@ -61,6 +61,26 @@ describe('the open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(5);
   });
 
+  it('are renewed in turn with a connection that opens, so the newest count is what remains', async () => {
+    const calls: string[] = [];
+    const repository = new UserSocketsRepository(database.postgres);
+    const [open, renew] = [repository.open.bind(repository), repository.renew.bind(repository)];
+    repository.open = async (holder, lease, limit) => {
+      calls.push(`open ${lease.sockets}`);
+      return open(holder, lease, limit).finally(() => calls.push('opened'));
+    };
+    repository.renew = async (holder, leases) => {
+      calls.push(`renew ${leases.map(({ sockets }) => sockets).join()}`);
+      return renew(holder, leases).finally(() => calls.push('renewed'));
+    };
+    const sockets = new UserSockets(repository, config, logger);
+    opened.push(sockets);
+    const user = newId();
+    await Promise.all([sockets.open(user), sockets.renew(), sockets.open(user)]);
+    expect(calls).toEqual(['open 1', 'opened', 'renew 1', 'renewed', 'open 2', 'opened']);
+    expect(await openAll([process()], user, 10)).toHaveLength(3);
+  });
+
   it('are limited in each process while the database is away', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();

@@ -95,13 +95,22 @@ export class UserSockets implements OnModuleDestroy {
     return written;
   }
 
+  /** Extends the leases of this process, in one statement. It takes its turn for each user, so it never overwrites a newer count. */
+  async renew(): Promise<void> {
+    const all = [...this.opened];
+    const renewed = Promise.all(all.map(([, { written }]) => written)).then(async () => {
+      const leases = all.map(([userId, { sockets }]) => ({ userId, sockets }));
+      await this.repository.renew(this.holder, leases).catch(this.warn);
+    });
+    await Promise.all(all.map(([userId, opened]) => this.inTurn(userId, opened, () => renewed)));
+  }
+
   private renewLater(): void {
     this.renewing ??= systemClock.after(leaseMs / 3, () => {
       this.renewing = undefined;
-      const leases = [...this.opened].map(([userId, { sockets }]) => ({ userId, sockets }));
-      if (leases.length === 0) return;
+      if (this.opened.size === 0) return;
       this.renewLater();
-      Promise.all([this.repository.renew(this.holder, leases), this.repository.clear(leaseMs)]).catch(this.warn);
+      Promise.all([this.renew(), this.repository.clear(leaseMs)]).catch(this.warn);
     });
   }
 
