@@ -4,7 +4,7 @@ import { flag, ms, whole } from './setting-kinds.js';
 export const connectionSettings = {
   SOCKETS_PENDING: whole(
     [500, 1, 100_000],
-    'WebSockets of a process without an accepted connection_init; a further one ends the oldest.',
+    'WebSockets of a process without an accepted connection_init; a further one ends the oldest, at most as many times a second; others get 503.',
   ),
   GRAPHQL_INTROSPECTION: flag(true, 'Signed-in callers may ask GraphQL for its schema (`__schema`, `__type`).'),
   SLOW_VIEWER_BYTES: whole([262_144, 1_024, 1_073_741_824], 'Unsent bytes at which a viewer is waited for.'),

@@ -25,6 +25,7 @@ const pingMs = 15_000;
 /** A peer that does not answer a close frame within this time is disconnected. */
 const closeTimeoutMs = 2_000;
 const maxJitterMs = 1_000;
+const retryAfterSeconds = 1;
 /** Messages under way on one connection, in bytes; nothing more is read until there are less. */
 const maxUnderWay = 1024 * 1024;
 /** Pieces that one message, and chunks that one frame, may arrive in: each costs memory of its own. */
@@ -127,6 +128,8 @@ export class GraphqlSocketDoor {
       refuse(socket, '404 Not Found');
     } else if (!this.isAllowed(request)) {
       refuse(socket, '403 Forbidden');
+    } else if (!this.pending.admits(systemClock.monotonic())) {
+      refuse(socket, '503 Service Unavailable', `Retry-After: ${retryAfterSeconds}\r\n`);
     } else {
       this.sockets.handleUpgrade(request, socket, head, (accepted) =>
         this.sockets.emit('connection', accepted, request),
@@ -222,7 +225,7 @@ export class GraphqlSocketDoor {
 }
 
 /** Answers an upgrade that is refused, and closes without waiting for the peer. */
-function refuse(socket: Duplex, status: string): void {
+function refuse(socket: Duplex, status: string, headers = ''): void {
   socket.once('finish', () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}Connection: close\r\n\r\n`);
 }

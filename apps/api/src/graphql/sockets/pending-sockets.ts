@@ -11,11 +11,28 @@ const maxBytes = 32 * 1024;
  */
 export class PendingSockets {
   private readonly pending = new Map<WebSocket, () => void>();
+  private replacements: number;
+  private at = 0;
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly most: number) {
+    this.replacements = most;
+  }
 
   get size(): number {
     return this.pending.size;
+  }
+
+  /**
+   * Whether an upgrade may be accepted. At the limit each one ends the oldest connection, at most `most` times a second on average: a
+   * handshake costs more than a refusal. `now` in ms, never falling.
+   */
+  admits(now: number): boolean {
+    this.replacements = Math.min(this.most, this.replacements + ((now - this.at) / 1_000) * this.most);
+    this.at = now;
+    if (this.pending.size < this.most) return true;
+    if (this.replacements < 1) return false;
+    this.replacements -= 1;
+    return true;
   }
 
   /** `stream` is what `socket` reads from. */
