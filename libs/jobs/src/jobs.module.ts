@@ -46,7 +46,9 @@ import { SnapshotRepository } from './snapshot/snapshot.repository.js';
 import { AdmissionRepository } from './start/admission.repository.js';
 import { JobStarter } from './start/job-starter.js';
 import { NewJobRepository } from './start/new-job.repository.js';
+import { PausedRunsRepository } from './start/paused-runs.repository.js';
 import { StartRepository } from './start/start.repository.js';
+import { StartAdmission } from './start/start-admission.js';
 import { StartNews } from './start/start-news.js';
 
 const shared = [
@@ -81,6 +83,7 @@ const shared = [
   LostLeasesRepository,
   NewJobRepository,
   NotificationsRepository,
+  PausedRunsRepository,
   Presence,
   PresenceRepository,
   RefusedWaits,
@@ -91,6 +94,7 @@ const shared = [
   RunEnder,
   ShownTextsRepository,
   SnapshotRepository,
+  StartAdmission,
   StartNews,
   StartRepository,
   Sweeper,

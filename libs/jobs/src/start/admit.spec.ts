@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { admissionKey, admit, admitUnseen, maxLine, threadKey } from './admit.js';
+import { admissionKey, admit, admitUnseen, maxLine, refusedByBound, threadKey } from './admit.js';
 import type { KnownParent, KnownThread, Load, StartFacts, StartRequest } from './start-request.js';
 
 const alice = 'a0000000-0000-7000-8000-000000000001';
@@ -89,6 +89,28 @@ describe('admit', () => {
       );
     },
   );
+
+  it.each([
+    ['at the bound of the user', { stored: { workspace: 99, user: 5 } }, 5],
+    ['far over the bound of the user', { stored: { workspace: 99, user: 5 } }, 50],
+    ['at the bound of the workspace', { stored: { workspace: 5, user: 99 } }, 5],
+    ['far over both bounds', { stored: { workspace: 5, user: 5 } }, 50],
+  ] as const)('accepts one start for each paused run that expires, %s', (_, limits, stored) => {
+    const given = facts({ ...limits, load: new Map([[alice, load(stored, 0)]]), expiring: new Map([[alice, 3]]) });
+    expect(types(eight, given).filter((type) => type === 'accept')).toHaveLength(3);
+  });
+
+  it('counts the starts of each user that a bound refuses, and those of other limits not', () => {
+    const system = request({ createdBy: null });
+    const requests = [request({ thread: { ref: 'unknown' } }), request(), request(), system];
+    const given = facts({ stored: { workspace: 99, user: 5 }, load: new Map([[alice, load(4)]]) });
+    expect(
+      refusedByBound(
+        requests,
+        admit(requests, given, () => 'new'),
+      ),
+    ).toEqual(new Map([[alice, 1]]));
+  });
 
   it('answers a repeated key with its job, also over a limit', () => {
     const job = { jobId: 'first', status: 'completed', threadId: null, messageId: null } as const;

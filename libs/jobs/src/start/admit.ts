@@ -62,6 +62,10 @@ export function admit(
 ): StartDecision[] {
   const users = new Map(facts.load);
   let total = [...users.values()].reduce((sum, load) => plus(sum, load), noLoad);
+  for (const [user, runs] of facts.expiring ?? []) {
+    users.set(user, without(users.get(user) ?? noLoad, runs, facts.stored.user));
+    total = without(total, runs, facts.stored.workspace);
+  }
   const used = new Set<string>();
   return requests.map((request) => {
     const claims = [
@@ -89,11 +93,38 @@ function plus(a: Load, b: Load): Load {
   return { unfinished: a.unfinished + b.unfinished, active: a.active + b.active };
 }
 
+/**
+ * A load that `runs` fewer jobs count for. It counts from `bound` at most: a start takes the place of each of these runs, also while
+ * earlier ones, whose places are taken too, have not ended yet.
+ */
+function without({ unfinished, active }: Load, runs: number, bound: number): Load {
+  return { unfinished: Math.min(unfinished, bound) - runs, active };
+}
+
+/**
+ * How many starts of each user the bounds on stored jobs refuse. Jobs without a user are left out: none of them is paused for a client.
+ */
+export function refusedByBound(
+  requests: readonly StartRequest[],
+  decisions: readonly StartDecision[],
+): ReadonlyMap<string, number> {
+  const refused = new Map<string, number>();
+  for (const [i, { createdBy }] of requests.entries()) {
+    const decision = decisions[i];
+    if (decision?.type !== 'refuse' || decision.isOverBound !== true || createdBy === null) continue;
+    refused.set(createdBy, (refused.get(createdBy) ?? 0) + 1);
+  }
+  return refused;
+}
+
 /** What counts against the limits of one request. */
 interface Loads {
   readonly total: Load;
   readonly own: Load;
 }
+
+type RequestLoads = Loads & { readonly hasUser: boolean };
+type Accepted = Extract<StartDecision, { type: 'accept' }>;
 
 function decide(
   request: StartRequest,
@@ -108,22 +139,34 @@ function decide(
   if (replay !== undefined) return replay;
   const place = placeBelow(request, facts, newThreadId) ?? placeInThread(request, facts, newThreadId);
   if (place.type !== 'accept') return place;
-  const error = limitReached(place, facts, { ...load, hasUser: request.createdBy !== null });
-  return error === undefined ? place : { type: 'refuse', error };
+  const loads = { ...load, hasUser: request.createdBy !== null };
+  // The caps come first: no paused run expires for a start that they refuse.
+  const error = capReached(place, facts, loads);
+  if (error !== undefined) return { type: 'refuse', error };
+  const overBound = boundReached(place, facts, loads);
+  return overBound === undefined ? place : { type: 'refuse', error: overBound, isOverBound: true };
 }
 
-/**
- * The limit that keeps a request out. Running jobs are limited when the job is claimed; a start is refused for them only where the
- * workspace wants that, and never one that waits behind another job of its thread.
- */
-function limitReached(
-  { inLine, supersedes }: Extract<StartDecision, { type: 'accept' }>,
-  { stored, workspace }: StartFacts,
-  { total, own, hasUser }: Loads & { readonly hasUser: boolean },
+/** The bound on stored unfinished jobs that refuses a request. */
+function boundReached(
+  { supersedes }: Accepted,
+  { stored }: StartFacts,
+  { total, own, hasUser }: RequestLoads,
 ): AppError | undefined {
   const freed = supersedes.length;
   if (hasUser && own.unfinished - freed >= stored.user) return storedLimitReached('user', stored.user);
-  if (total.unfinished - freed >= stored.workspace) return storedLimitReached('workspace', stored.workspace);
+  return total.unfinished - freed >= stored.workspace ? storedLimitReached('workspace', stored.workspace) : undefined;
+}
+
+/**
+ * The cap that refuses a request. Running jobs are limited when the job is claimed; a start is refused for them only where the
+ * workspace wants that, and never one that is queued behind another job of its thread.
+ */
+function capReached(
+  { inLine }: Accepted,
+  { workspace }: StartFacts,
+  { total, own, hasUser }: RequestLoads,
+): AppError | undefined {
   if (workspace.whenFull === 'queue' || inLine) return undefined;
   if (hasUser && own.active >= workspace.maxJobsPerUser) return runningLimitReached('user', workspace.maxJobsPerUser);
   return total.active >= workspace.maxJobs ? runningLimitReached('workspace', workspace.maxJobs) : undefined;

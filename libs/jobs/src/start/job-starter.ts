@@ -1,24 +1,16 @@
 import { Injectable } from '@nestjs/common';
 
-import {
-  AppError,
-  crashpoint,
-  DatabaseUnavailable,
-  newId,
-  type SqlClient,
-  systemClock,
-  WorkspaceBatches,
-} from '#platform';
+import { AppError, crashpoint, DatabaseUnavailable, newId, systemClock, WorkspaceBatches } from '#platform';
 
-import { CancelRepository } from '../cancel/cancel.repository.js';
 import { jobNotFound, startInFlight } from '../jobs.errors.js';
 import { Worker } from '../run/worker.js';
-import { admit, admitUnseen, decideKnown } from './admit.js';
+import { admitUnseen, decideKnown } from './admit.js';
 import { NewJobRepository } from './new-job.repository.js';
 import { type InsertedJob, StartRepository } from './start.repository.js';
+import { StartAdmission } from './start-admission.js';
 import { type StartAnswer, StartBatch } from './start-batch.js';
 import { StartNews } from './start-news.js';
-import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
+import type { StartedJob, StartRequest } from './start-request.js';
 
 /** A batch that is committed, and the jobs of it that were written. */
 interface WrittenBatch {
@@ -39,7 +31,7 @@ export class JobStarter {
   constructor(
     private readonly repository: StartRepository,
     private readonly newJobs: NewJobRepository,
-    private readonly cancels: CancelRepository,
+    private readonly admission: StartAdmission,
     private readonly worker: Worker,
     private readonly news: StartNews,
   ) {
@@ -138,11 +130,10 @@ export class JobStarter {
     let inserted: readonly InsertedJob[];
     try {
       inserted = await this.repository.inWorkspace(workspaceId, async (client) => {
-        const facts = await this.repository.facts(client, workspaceId, requests);
-        if (facts === null) return [];
-        const decisions = admit(requests, facts, newId);
+        const decisions = await this.admission.decide(client, workspaceId, requests);
+        if (decisions === null) return [];
         batch = new StartBatch(requests, decisions, this.worker);
-        await this.supersede(client, workspaceId, { decisions, batch });
+        batch.aftermath.superseded.push(...(await this.admission.supersede(client, workspaceId, decisions)));
         if (batch.jobs.length === 0) return [];
         crashpoint('before-doorbell');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
@@ -153,20 +144,6 @@ export class JobStarter {
       throw error;
     }
     return batch === undefined ? undefined : { batch, inserted };
-  }
-
-  private async supersede(
-    client: SqlClient,
-    workspaceId: string,
-    { decisions, batch }: { readonly decisions: readonly StartDecision[]; readonly batch: StartBatch },
-  ): Promise<void> {
-    for (const decision of decisions) {
-      if (decision.type !== 'accept') continue;
-      for (const jobId of decision.supersedes) {
-        const result = await this.cancels.cancel(client, { workspaceId, jobId, by: 'system', reason: 'superseded' });
-        if (result !== null && result.state !== 'terminal') batch.aftermath.superseded.push({ jobId, ...result });
-      }
-    }
   }
 }
 

@@ -87,6 +87,8 @@ export interface StartFacts {
   readonly stored: { readonly workspace: number; readonly user: number };
   /** Jobs of each user; the key '' is the jobs without a user. */
   readonly load: ReadonlyMap<string, Load>;
+  /** Paused runs of each user whose time ends with this batch: as many of the user's starts take their places. */
+  readonly expiring?: ReadonlyMap<string, number>;
   /** By `principal` and key, joined by a space. */
   readonly admissions: ReadonlyMap<string, KnownAdmission>;
   /** By `threadKey`: whose name for the thread it is, and the name. */
@@ -125,7 +127,8 @@ export interface KnownThread {
 
 /** What becomes of one request. */
 export type StartDecision =
-  | { readonly type: 'refuse'; readonly error: AppError }
+  /** `isOverBound`: for a bound on stored jobs that have not ended. */
+  | { readonly type: 'refuse'; readonly error: AppError; readonly isOverBound?: true }
   | { readonly type: 'replay'; readonly job: Omit<StartedJob, 'replayed'> }
   /** Another request of the same batch uses the same thread or key: decide again afterwards. */
   | { readonly type: 'again' }

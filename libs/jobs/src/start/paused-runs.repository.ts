@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+
+import type { SqlClient } from '#platform';
+
+/**
+ * Ends the time of the runs of a user that have been paused longest, and gives how many. A paused run waits for results of calls that its
+ * answer handed over, and for nothing else: no person, no sub-job, no isolated call, no client that has claimed a call. A run whose
+ * time is over already is left out. Jobs that another transaction has locked are skipped: their client may be continuing them.
+ */
+const expireSql = `WITH paused AS (
+  SELECT j.id FROM job j, LATERAL (
+    SELECT min(i.created_at) AS since,
+           bool_and(i.kind = 'client_tool' AND i.request->'handedOver' = 'true'::jsonb AND i.claim_until IS NULL
+                    AND i.expires_at > clock_timestamp()) AS for_client
+      FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open') AS open
+   WHERE j.workspace_id = $1 AND j.created_by = $2 AND j.status = 'waiting' AND j.cancel_requested_at IS NULL AND open.for_client
+     AND NOT EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id AND c.status = 'running')
+   ORDER BY open.since, j.id LIMIT $3 FOR NO KEY UPDATE OF j SKIP LOCKED),
+ended AS (
+  UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 ms'
+   WHERE workspace_id = $1 AND job_id IN (SELECT id FROM paused) AND status = 'open' RETURNING job_id)
+SELECT count(DISTINCT job_id)::int AS runs FROM ended`;
+
+/** Runs of `/v1` clients that are paused for results of their clients' own tools. */
+@Injectable()
+export class PausedRunsRepository {
+  /**
+   * Lets up to `wanted` runs of each user expire, in the transaction of a start that takes their places. The timers of the workers end
+   * them within about a second, as any expired run. Gives how many runs of each user expire.
+   */
+  async expireOldest(
+    client: SqlClient,
+    workspaceId: string,
+    wanted: ReadonlyMap<string, number>,
+  ): Promise<ReadonlyMap<string, number>> {
+    const expiring = new Map<string, number>();
+    for (const [user, count] of wanted) {
+      const { rows } = await client.query<{ runs: number }>({
+        name: 'start-expire-paused-runs',
+        text: expireSql,
+        values: [workspaceId, user, count],
+      });
+      if (rows[0] !== undefined && rows[0].runs > 0) expiring.set(user, rows[0].runs);
+    }
+    return expiring;
+  }
+}

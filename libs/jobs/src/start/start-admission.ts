@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+
+import { newId, type SqlClient } from '#platform';
+
+import { CancelRepository } from '../cancel/cancel.repository.js';
+import { admit, refusedByBound } from './admit.js';
+import { PausedRunsRepository } from './paused-runs.repository.js';
+import { StartRepository } from './start.repository.js';
+import type { Aftermath } from './start-news.js';
+import type { StartDecision, StartRequest } from './start-request.js';
+
+/** Decides a batch of starts by what the database says, and makes room for those that it accepts. */
+@Injectable()
+export class StartAdmission {
+  constructor(
+    private readonly repository: StartRepository,
+    private readonly pausedRuns: PausedRunsRepository,
+    private readonly cancels: CancelRepository,
+  ) {}
+
+  /**
+   * Locks the workspace. A start over a bound on stored jobs takes the place of a run of its user that no client has continued, if there is
+   * one. Null when there is no such workspace.
+   */
+  async decide(
+    client: SqlClient,
+    workspaceId: string,
+    requests: readonly StartRequest[],
+  ): Promise<StartDecision[] | null> {
+    const facts = await this.repository.facts(client, workspaceId, requests);
+    if (facts === null) return null;
+    const decisions = admit(requests, facts, newId);
+    const refused = refusedByBound(requests, decisions);
+    if (refused.size === 0) return decisions;
+    const expiring = await this.pausedRuns.expireOldest(client, workspaceId, refused);
+    return expiring.size === 0 ? decisions : admit(requests, { ...facts, expiring }, newId);
+  }
+
+  /** Cancels the jobs that accepted starts supersede, and gives those that had not ended. */
+  async supersede(
+    client: SqlClient,
+    workspaceId: string,
+    decisions: readonly StartDecision[],
+  ): Promise<Aftermath['superseded']> {
+    const superseded: Aftermath['superseded'] = [];
+    for (const decision of decisions) {
+      if (decision.type !== 'accept') continue;
+      for (const jobId of decision.supersedes) {
+        const result = await this.cancels.cancel(client, { workspaceId, jobId, by: 'system', reason: 'superseded' });
+        if (result !== null && result.state !== 'terminal') superseded.push({ jobId, ...result });
+      }
+    }
+    return superseded;
+  }
+}
