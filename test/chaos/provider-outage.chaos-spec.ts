@@ -11,25 +11,25 @@ import { startTestEngine, type TestEngine } from '../harness/engine.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestIdentities } from '../harness/identities.js';
 import { ScriptedModel } from '../harness/scripted-model.js';
-import { errorReply, type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';
+import { createGate, errorReply, type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { chat } from './chat.js';
 
 const jobs = 200;
 const settings = {
   ...{ ON_PROVIDER_DOWN: 'wait', MODEL_RETRY_FOR_MS: '600000', MODEL_WAIT_FOR_MS: '86400000' },
   ...{ MODEL_BACKOFF_MS: '50', MODEL_RETRY_HOLD_MS: '60', MODEL_BREAKER_FAILURES: '5', MODEL_BREAKER_PAUSE_MS: '100' },
-  ...{ WORKER_SLOTS: '20', LEASE_MS: '30000', ALLOW_PRIVATE_MODEL_URLS: 'true' },
+  ...{ MODEL_FIRST_BYTE_TIMEOUT_MS: '1000', WORKER_SLOTS: '20', LEASE_MS: '30000', ALLOW_PRIVATE_MODEL_URLS: 'true' },
 };
 
-describe('200 jobs whose model provider goes down, flaps and limits its rate', () => {
+describe('200 jobs whose model provider goes down, falls silent, flaps and limits its rate', () => {
   let database: TestDatabase;
   let failing: ScriptedModel;
   let healthy: ScriptedModel;
   let engine: TestEngine;
   let affected: MemberPrincipal;
   let others: MemberPrincipal;
-  let phase: 'up' | 'down' | 'flapping';
-  const seen = { requests: 0, answered: 0 };
+  let phase: 'up' | 'down' | 'silent' | 'flapping';
+  const seen = { requests: 0, silent: 0, answered: 0 };
 
   const open = async () => {
     const opened = await startTestEngine(database, { MODEL_BASE_URL: failing.url, ...settings });
@@ -48,11 +48,16 @@ describe('200 jobs whose model provider goes down, flaps and limits its rate', (
     const call = toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]);
     const answer = (body: string) => (body.includes('"role":"tool"') ? textReply(['42']) : call);
     const down: readonly Reply[] = [errorReply(503), { body: [], end: 'destroy' }, errorReply(500)];
+    const silent: Reply = { body: [], before: createGate(), end: 'hang' };
     failing.stopRecording();
     failing.answer(({ body }) => {
       seen.requests += 1;
       const turn = seen.requests % 4;
       if (phase === 'down') return down[turn % down.length];
+      if (phase === 'silent') {
+        seen.silent += 1;
+        return silent;
+      }
       if (phase === 'flapping' && turn === 1) return errorReply(429, undefined, { 'retry-after': '1' });
       if (phase === 'flapping' && turn === 3) return down[seen.requests % down.length];
       seen.answered += 1;
@@ -116,6 +121,14 @@ describe('200 jobs whose model provider goes down, flaps and limits its rate', (
 
     await shut();
     engine = await open();
+    phase = 'silent';
+    await eventually('probes of the silent provider were sent', () =>
+      Promise.resolve(seen.silent >= 8 ? true : undefined),
+    );
+    expect(await count(`job WHERE status IN ('completed', 'failed')`, affected)).toBe(0);
+    const most = `(SELECT workspace_id FROM interrupt WHERE kind = 'provider_unavailable'
+      GROUP BY workspace_id, job_id HAVING count(*) > 50) AS busy WHERE true`;
+    expect(await count(most, affected)).toBe(0);
     phase = 'flapping';
     await reaches('all jobs have called their tool', `tool_call WHERE status = 'completed'`, {
       of: affected,
