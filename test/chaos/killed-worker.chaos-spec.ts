@@ -117,7 +117,7 @@ describe('when a worker is killed', () => {
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Paid.' });
   });
 
-  it('after the commit of a round, a call that may run once was never sent: it runs, and no person is asked', async () => {
+  it('after the commit of a round, an unsent `once` call runs without a decision by a person', async () => {
     stage.model.enqueue(call('post_note'), textReply(['Posted.']));
     const { jobId } = await orphan({ CRASH_POINT: 'after-round-commit:kill' }, () => stage.ask('post', ['post_note']));
     expect(callsOf(jobId)).toHaveLength(1);

@@ -140,7 +140,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect((await stage.snapshot(jobId)).calls).toMatchObject([{ name: 'post_note', status: 'interrupted' }]);
   });
 
-  it('right after the commit of a round, it leaves the call to its successor, which sends it once', async () => {
+  it('right after the commit of a round, only the next worker sends the call, once', async () => {
     // The process stops itself there: its timers are late, and its next step would be the call, over an open connection.
     await paused.stop();
     paused = await stage.startWorker({ ...sleeper, CRASH_POINT: 'after-round-commit:stop:2' });

@@ -101,7 +101,7 @@ describe('200 jobs whose model provider goes down, falls silent, flaps and limit
       Array.from({ length: n }, (_, i) => engine.app.get(ChatService).start(who, chat(`job ${i}`, ['calculate']))),
     );
 
-  it('all complete with each round committed once, while jobs of another provider are not affected', async () => {
+  it('all complete with each round committed once, and jobs of another provider are not delayed', async () => {
     phase = 'down';
     await start(affected, jobs);
     const isPaused = `interrupt WHERE kind = 'provider_unavailable' AND status = 'open'`;

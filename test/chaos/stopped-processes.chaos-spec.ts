@@ -85,7 +85,7 @@ describe('when a worker is stopped', () => {
     await successor.stop();
   });
 
-  it('it releases a job whose model is silent long before the grace is over', async () => {
+  it('it releases a job whose model sends nothing long before the drain timeout', async () => {
     const gate = createGate();
     const worker = await stage.startWorker({ WORKER_DRAIN_MS: '600000' });
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
@@ -102,7 +102,7 @@ describe('when a worker is stopped', () => {
     await successor.stop();
   });
 
-  it('it ends at once at a second SIGTERM', async () => {
+  it('it exits at once on a second SIGTERM', async () => {
     const gate = createGate();
     const worker = await stage.startWorker({ WORKER_DRAIN_MS: '600000' });
     stage.model.enqueue({ body: [textChunk('Half'), gate] });

@@ -149,10 +149,8 @@ describe('the published package', () => {
     expect(await count()).toBe(before);
   });
 
-  it.each(['typescript', 'typescript-5.9'])(
-    'has types for a project of the strictest kind, with %s',
-    async (version) => {
-      const script = `import { clientTool, createNightshift, type FromJsonSchema, type JobEventOf, NightshiftError } from '@nightshift/client';
+  it.each(['typescript', 'typescript-5.9'])('type-checks in a strict project with %s', async (version) => {
+    const script = `import { clientTool, createNightshift, type FromJsonSchema, type JobEventOf, NightshiftError } from '@nightshift/client';
       import { z } from 'zod';
       import { ToolsDocument } from '@nightshift/client/operations';
       const nightshift = createNightshift({ url: 'http://127.0.0.1', getToken: () => 'token' });
@@ -198,18 +196,17 @@ describe('the published package', () => {
       // @ts-expect-error no such variable
       void nightshift.query(ToolsDocument, { first: 1 });
       export const isLater = (error: unknown) => error instanceof NightshiftError && error.retryable;`;
-      writeFileSync(join(project, 'types.mts'), script);
-      const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
-      const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
-      const lib = ['es2023', 'dom', 'dom.asynciterable'];
-      const compilerOptions = { ...strict, module: 'nodenext', target: 'es2022', lib, types: [] };
-      writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }));
-      const { stdout } = await run(process.execPath, [tsc, '-p', project]).catch(
-        (error: unknown) => error as { stdout: string },
-      ); // of execFile
-      expect(stdout).toBe('');
-    },
-  );
+    writeFileSync(join(project, 'types.mts'), script);
+    const tsc = join(root, 'node_modules', version, 'bin', 'tsc');
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+    const lib = ['es2023', 'dom', 'dom.asynciterable'];
+    const compilerOptions = { ...strict, module: 'nodenext', target: 'es2022', lib, types: [] };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.mts'] }));
+    const { stdout } = await run(process.execPath, [tsc, '-p', project]).catch(
+      (error: unknown) => error as { stdout: string },
+    ); // of execFile
+    expect(stdout).toBe('');
+  });
 
   (chromiumPath === undefined ? it.skip : it)('runs in a browser as it is', async () => {
     model.enqueue(

@@ -52,7 +52,7 @@ async function waitingError(promise: Promise<unknown>): Promise<JobWaitingError>
 }
 
 describe('the text of a job without a handler', () => {
-  it('rejects with what the job waits for and who decides, and resolves once it was answered', async () => {
+  it('rejects with the open request and its deciders, and resolves once it is answered', async () => {
     calls('calculate', { expression: '6 * 7' });
     const job = await client.startChat(needsApproval);
     const error = await waitingError(job.text());
@@ -83,14 +83,14 @@ describe('the text of a job without a handler', () => {
     expect(seen).toEqual(['HUMAN_INPUT']);
   });
 
-  it('rejects where a client tool is open that this client does not run', async () => {
+  it('rejects when a client tool call is open that this client does not run', async () => {
     calls('here', {});
     const job = await client.startChat({ message: 'Go', clientTools: [{ name: 'here' }] } as never);
     expect(await waitingError(job.text())).toMatchObject({ request: { kind: 'CLIENT_TOOL', tool: 'here' } });
     await job.cancel();
   });
 
-  it('rejects with what a job below asks', async () => {
+  it('rejects with the request of a sub-job', async () => {
     const document = sketch({ q: { type: 'approval', prompt: 'Well?' } }, ['start -> q'], { name: 'asks' });
     const { id } = await publish(api.api, owner.principal, document);
     await api.api.app.get(WorkflowsService).offerAsTool(owner.principal, id, true);

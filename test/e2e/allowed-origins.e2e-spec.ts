@@ -63,7 +63,7 @@ describe('a request for another host', () => {
     ['app.localhost', '/openapi.json', 200],
     ['127.0.0.1', '/openapi.json', 200],
     ['[::1]:4000', '/openapi.json', 200],
-  ])('named %s at %s is answered with %d by an API on loopback', async (host, path, status) => {
+  ])('named %s at %s gets %d from an API on loopback', async (host, path, status) => {
     const answered = await new Promise((resolve, reject) => {
       const sent = request(new URL(path, test.url), { headers: { host } }, (response) => {
         response.resume();

@@ -55,7 +55,7 @@ describe('nightshift backup', () => {
     for (const name of names.splice(0)) await dropTestDatabase(name);
   });
 
-  it('has every job of the embedded Postgres, and those that wait continue after the restore', async () => {
+  it('restores every job of the embedded Postgres, and waiting jobs continue', async () => {
     const [from, to, file] = [place('from'), place('to'), place('embedded.dump')];
     const before = await startProcess({ role: 'all', flags: ['--data-dir', from] });
     const env = { DATA_DIR: from };
@@ -134,7 +134,7 @@ describe('nightshift backup', () => {
     await onServer(admin.owner.replace(`/${source}`, '/postgres'), [`DROP OWNED BY ${login}`, `DROP ROLE ${login}`]);
   });
 
-  it('is refused when the file is none, before anything is deleted', async () => {
+  it('fails for an invalid file before anything is deleted', async () => {
     const file = place('text.dump');
     writeFileSync(file, 'not a dump');
     const ended = await nightshift(['restore', file, '--data-dir', place('to'), '--replace', '--json']);

@@ -82,13 +82,13 @@ describe('a call that was edited', () => {
   });
 });
 
-describe('arguments that would not arrive as they were written', () => {
+describe('arguments that JSON.parse would change', () => {
   it.each([
     ['{"to":12345678901234567890}', 'hold the number 12345678901234567890, which cannot be passed on exactly'],
     ['{"to":1e400}', 'hold the number 1e400'],
     ['{"to":-0}', 'hold the number -0'],
     ['{"to":"ada","to":"bob"}', 'name the member "to" twice'],
-  ])('%s are refused with a result that the model reads, and no person is asked', async (args, problem) => {
+  ])('%s are rejected with a tool result for the model, without an approval request', async (args, problem) => {
     stage.ran.splice(0);
     stage.model.enqueue(toolCallReply([{ id: 'call_a', name: 'send', arguments: args }]), textReply(['Understood.']));
     const { jobId } = await stage.ask(['send']);
@@ -99,7 +99,7 @@ describe('arguments that would not arrive as they were written', () => {
     expect(await stage.rows('SELECT 1 FROM interrupt WHERE job_id = $1', [jobId])).toEqual([]);
   });
 
-  it('are refused as an edit, and the request stays open', async () => {
+  it('are rejected as an edit, and the request stays open', async () => {
     stage.ran.splice(0);
     const { jobId, decide } = await asking('send');
     const refused = decide({ to: Number('12345678901234567890') });

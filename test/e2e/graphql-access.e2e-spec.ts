@@ -106,14 +106,14 @@ describe('a viewer', () => {
     expect(sees(socket)).not.toContain('calculate');
   });
 
-  it('is disconnected when its key is revoked, also while it asks for nothing', async () => {
+  it('is disconnected when its key is revoked, also while idle', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const idle = await RawSocket.enter(api, passing.key);
     await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
     expect(await idle.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('is disconnected when its key is revoked, also where it named a foreign workspace', async () => {
+  it('is disconnected when its key is revoked, also after naming a foreign workspace', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const foreign = (await api.people.workspaceOf('foreign')).owner.principal.workspaceId;
     const enter = async () => {
@@ -127,7 +127,7 @@ describe('a viewer', () => {
     expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('is disconnected when its user leaves a workspace, also where it named a foreign one', async () => {
+  it('is disconnected when its user leaves a workspace, also after naming a foreign one', async () => {
     const joined = await api.people.join(owner.person, 'leaving', 'member');
     const foreign = (await api.people.workspaceOf('elsewhere')).owner.principal.workspaceId;
     const [named, absent] = [foreign, '0198c0de-0000-7000-8000-000000000000'];
@@ -139,7 +139,7 @@ describe('a viewer', () => {
     for (const socket of sockets) expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('is disconnected when its token ends, also while it asks for nothing', async () => {
+  it('is disconnected when its token expires, also while idle', async () => {
     const socket = await RawSocket.enter(api, await api.people.tokenOf('access-owner', 5));
     expect(await socket.closed).toEqual({ code: 4401, reason: 'Token expired' });
   });

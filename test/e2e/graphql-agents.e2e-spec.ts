@@ -61,7 +61,7 @@ describe('createAgent with upsert', () => {
   const SAVE = `mutation($input: CreateAgentInput!) {
     result: createAgent(input: $input) { agent { id version name slug description } userErrors { code field } } }`;
 
-  it('creates an agent once, changes it by its slug or name, and repeats without a new version', async () => {
+  it('creates an agent once, updates it by slug or name, and makes no version without a change', async () => {
     const input = { name: 'Desk clerk', slug: 'desk', instructions: 'Be kind.', upsert: true };
     const save = async (given: object) => (await change(SAVE, given))['agent'] as Found;
     const made = await save(input);

@@ -179,7 +179,7 @@ describe('every operation of the schema', () => {
     }
   });
 
-  it('takes ids of another tenant for ids that are not there, also for a person with a token', async () => {
+  it('returns the same errors for ids of another tenant as for unknown ids, also for a user token', async () => {
     const key = await api.people.tokenOf('theirs-owner');
     const ofPeople = ['addMember', 'changeMemberRole', 'removeMember', 'leaveWorkspace', 'revokeApiKey'];
     const names = [...ofPeople, 'revokeInvitation', 'acceptInvitation', 'declineInvitation', 'receivedInvitations'];

@@ -68,7 +68,7 @@ describe('GraphQL over WebSocket', () => {
     await leave(socket);
   });
 
-  it('refuses an operation whose id is long', async () => {
+  it('rejects an operation with a long id', async () => {
     const socket = await RawSocket.enter(api, member.key);
     const id = 'x'.repeat(129);
     socket.send({ id, type: 'subscribe', payload: { query: '{ tools { name } }' } });
@@ -76,7 +76,7 @@ describe('GraphQL over WebSocket', () => {
     await leave(socket);
   });
 
-  it('keeps a bounded number of connections without connection_init, the latest ones', async () => {
+  it('keeps only the latest connections without connection_init up to a limit', async () => {
     const silent: RawSocket[] = [];
     for (let i = 0; i <= pending; i += 1) silent.push(await RawSocket.open(api));
     expect((await silent[0]?.closed)?.code).toBe(1006);
@@ -106,7 +106,7 @@ describe('GraphQL over WebSocket', () => {
     expect(peer.received).toContain('404 Not Found');
   });
 
-  it('disconnects a client that asks for results and reads none', async () => {
+  it('disconnects a client that requests results and does not read them', async () => {
     // A peer that answers no ping is dropped as well, much later.
     jest.spyOn(door(), 'dropSilent').mockReturnValue(undefined);
     const socket = await RawSocket.enter(api, member.key);

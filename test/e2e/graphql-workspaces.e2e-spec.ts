@@ -52,7 +52,7 @@ describe('the workspace', () => {
     });
   });
 
-  it('has as members those who accept an invitation', async () => {
+  it('adds a member when they accept an invitation', async () => {
     const { addMember } = await user.query(
       `mutation { addMember(input: { email: "Guest@Example.org", role: VIEWER }) {
         invitation { id email role createdAt expiresAt } userErrors { code } } }`,
@@ -102,7 +102,7 @@ describe('the workspace', () => {
     });
   });
 
-  it('is not run by an API key where roles are concerned', async () => {
+  it('rejects role changes by an API key', async () => {
     const { key } = owner;
     const codeOf = async (text: string, id: string) => {
       const { data, errors } = await ask(api, text, { key, variables: { id } });
@@ -124,7 +124,7 @@ describe('the workspace', () => {
       ).toEqual(forbidden);
   });
 
-  it('of an API key comes with its first key', async () => {
+  it('created with an API key has a first key', async () => {
     const { createWorkspace } = await user.query(
       'mutation { createWorkspace(input: { name: "By key" }) { workspace { id } apiKey { scopes } secret userErrors { code } } }',
     );

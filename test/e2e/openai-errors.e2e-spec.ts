@@ -224,7 +224,7 @@ describe('limits', () => {
     expect((await open.over).status).toBe(200);
   });
 
-  it('of running jobs accept requests of a client that leaves its runs paused and never continues', async () => {
+  it('of running jobs do not count the paused runs of a client that never continues them', async () => {
     const { owner, door } = await stage.tenant('paused');
     await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
       client.query(`UPDATE workspace SET max_jobs = 1, max_jobs_per_user = 1, when_full = 'reject'`),

@@ -209,7 +209,7 @@ describe('an answer without tool events', () => {
   const textOf = ({ json }: CompletionReply) =>
     (json as { choices: [{ message: { content: string } }] }).choices[0].message.content;
 
-  it('has the text of the model only, and functions of the request are ignored', async () => {
+  it('has only the text of the model and ignores functions of the request', async () => {
     enqueue();
     const { text } = await stage.door.ask(clerk('Add'), none);
     expect([contentOf(text), text.includes('add_numbers')]).toEqual(['Adding.\n\nDone.', false]);
@@ -232,7 +232,7 @@ describe('an answer without tool events', () => {
     expect(textOf(await door.ask(plain('Add')))).toContain('<tool id="1"');
   });
 
-  it('is that of the agent which auto has chosen, also for a client that comes again', async () => {
+  it('uses the format of the agent that `auto` chose, also for a repeated request', async () => {
     const { owner, door } = await stage.tenant('chosen');
     const agents = stage.test.api.app.get(AgentsService);
     const settings = { tools: ['add_numbers'], toolEventFormat: 'none' as const };

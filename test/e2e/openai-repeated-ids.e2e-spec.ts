@@ -56,7 +56,7 @@ describe('conversations of one key, with a provider that names all calls alike',
     expect(textOf(await stage.door.ask(withTools(answered('second?', second.id, 'two'))))).toBe('answer to the second');
   });
 
-  it('repeat no answer of one model to a request for another one', async () => {
+  it('do not replay the response of one model for another model', async () => {
     const { id } = await begin('fourth?');
     stage.model.enqueue(textReply(['answer to the fourth']));
     await stage.door.ask(withTools(answered('fourth?', id, 'four')));

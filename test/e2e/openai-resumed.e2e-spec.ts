@@ -61,11 +61,11 @@ async function paused(id: string, headers: Readonly<Record<string, string>> = {}
 describe.each([
   ['by the ids of its calls', {}],
   ['by its session', { 'x-tool-event-format': 'openai' }],
-])('a continuation that failed, found %s', (_, mode) => {
+])('a failed continuation found %s', (_, mode) => {
   const named = (id: string) => ('x-tool-event-format' in mode ? { ...mode, 'x-session-id': id } : {});
   const prefix = 'x-tool-event-format' in mode ? 's' : 'b';
 
-  it('is resumed from the applied results by the same request, and no tool runs twice', async () => {
+  it('is resumed by the same request from the stored results, and runs no tool twice', async () => {
     const id = `${prefix}twice`;
     const messages = await paused(id, named(id));
     stage.model.enqueue(toolCallReply([book(`${id}2`)]), errorReply(400));
@@ -113,8 +113,8 @@ describe.each([
   });
 });
 
-describe('equal repeats of a continuation that failed', () => {
-  it('make one job when they come together', async () => {
+describe('concurrent repeats of a failed continuation', () => {
+  it('start one job', async () => {
     const messages = await paused('repeats');
     stage.model.enqueue(errorReply(400));
     expect(await stage.door.ask(body(messages))).toMatchObject(failed);
@@ -129,8 +129,8 @@ describe('equal repeats of a continuation that failed', () => {
   });
 });
 
-describe('a continuation that was applied', () => {
-  it('is attached to while it runs, without a key', async () => {
+describe('an applied continuation', () => {
+  it('is joined by a repeat without a key while it runs', async () => {
     const messages = await paused('attach');
     const before = createGate();
     const count = stage.model.requests.length;
@@ -163,7 +163,7 @@ describe('a continuation that was applied', () => {
     expect(booked).toEqual(['anew1', 'anew2']);
   });
 
-  it('lets one of two equal requests through that come together, and the other attaches when it comes again', async () => {
+  it('accepts one of two equal concurrent requests, and the other joins it on retry', async () => {
     const messages = await paused('together');
     const other = new pg.Client({ connectionString: stage.database.urls.owner });
     await other.connect();
@@ -213,7 +213,7 @@ describe('a continuation that was applied', () => {
 });
 
 describe('runTools of the OpenAI client', () => {
-  it('gets its answer from its own retry when no once tool of the server has run', async () => {
+  it('gets its response from its own retry when no once tool of the server has run', async () => {
     const client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key, maxRetries: 2 });
     const cities: string[] = [];
     stage.model.enqueue(toolCallReply([ask('sdk', 'Rome')]), errorReply(400));

@@ -60,7 +60,7 @@ describe('a session', () => {
     expect(statuses).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
   });
 
-  it('gives a repeated continuation the answer of the first one, while it is made and afterwards', async () => {
+  it('returns the response of the first continuation to a repeat, during and after the run', async () => {
     await paused('equal', 'q1');
     const body = goOn(called(ask('q1', 'x')), result('q1', 'one'));
     const before = createGate();

@@ -133,7 +133,7 @@ describe('a paused run', () => {
     });
   });
 
-  it('passes the schema of a function to the provider as it is, also one that our compiler refuses', async () => {
+  it('passes a function schema to the provider unchanged, also one that the server cannot compile', async () => {
     const parameters = { type: ['object', 'null'], properties: { city: { type: 'town', pattern: '(?<=x)(' } } };
     const odd = { type: 'function', function: { name: 'get_weather', parameters } };
     stage.model.enqueue(toolCallReply([ask('odd', 'Rome')]));

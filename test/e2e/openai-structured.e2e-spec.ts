@@ -34,7 +34,7 @@ describe('structured output of the OpenAI client', () => {
     expect(choices[0]?.message.parsed).toEqual({ city: 'Rome', degrees: 30 });
   });
 
-  it('by a forced function that is never continued starts any number of runs, with and without a session', async () => {
+  it('from a forced function starts any number of runs that are never continued, with and without a session', async () => {
     const tools = [zodFunction({ name: 'give_city', parameters: City })];
     const tool_choice = { type: 'function' as const, function: { name: 'give_city' } };
     for (const headers of [{}, { 'X-Session-Id': 'forced' }, { 'X-OpenWebUI-Chat-Id': 'forced' }])

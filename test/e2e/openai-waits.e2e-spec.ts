@@ -63,7 +63,7 @@ describe('an answer that needs a person', () => {
     }
   });
 
-  it('waits for a person before it hands over a call whose schema our compiler refuses', async () => {
+  it('waits for a person before it sends a call whose schema the server cannot compile', async () => {
     const parameters = { properties: { city: { type: 'town', pattern: '(?<=x)(' } } };
     const odd = { type: 'function', function: { name: 'send_report', parameters } };
     const call = { id: 'odd', name: 'send_report', arguments: '{"city":"Rome"}' };
@@ -156,7 +156,7 @@ describe('a server that stops', () => {
 });
 
 describe('an answer whose model provider is down', () => {
-  it('is held with comments while the job waits, and continues when a person decides to retry', async () => {
+  it('streams comments while the job waits, and continues after a decision to retry', async () => {
     const other = await stage.another({ ON_PROVIDER_DOWN: 'wait', MODEL_RETRY_FOR_MS: '600000' });
     stage.model.enqueue(errorReply(503, undefined, { 'retry-after': '3600' }), textReply(['Back.']));
     const open = other.door.open(plain('hello', { stream: true }));

@@ -84,7 +84,7 @@ describe('a chat job whose model provider is down', () => {
     expect(stage.ran).toEqual([['send', { to: 'me' }]]);
   });
 
-  it('asks at once when a member decides to retry', async () => {
+  it('calls the provider at once when a member decides to retry', async () => {
     const jobId = await chat('Now!', [later(), textReply(['Now.'])]);
     const wait = await waitOf(jobId);
     const decided = await stage.decide(stage.people.member, wait, { decision: 'retry' });
@@ -95,7 +95,7 @@ describe('a chat job whose model provider is down', () => {
     });
   });
 
-  it('fails without another request when a member gives the provider up', async () => {
+  it('fails without another request when a member decides `give_up`', async () => {
     const jobId = await chat('Enough.', [later(429)]);
     const wait = await waitOf(jobId);
     await expect(stage.decide(stage.people.member, wait, { decision: 'approve' })).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe('a chat job whose model provider is down', () => {
     });
   });
 
-  it('fails with the last error when the time for waiting is over', async () => {
+  it('fails with the last error after MODEL_WAIT_FOR_MS', async () => {
     const jobId = await chat('Too long.', [later(), errorReply(503)]);
     const { id } = await waitOf(jobId);
     await stage.rows(`UPDATE interrupt SET request = request || '{"since": 1000}' WHERE id = $1`, [id]);
@@ -244,7 +244,7 @@ describe('a job whose requester lost access', () => {
   });
 });
 
-describe('a job that sleeps in its worker until the next try', () => {
+describe('a job that sleeps in its worker until the next attempt', () => {
   let sleepy: WorkflowStage;
 
   beforeAll(async () => {
@@ -270,7 +270,7 @@ describe('a job that sleeps in its worker until the next try', () => {
     expect(await sleepy.ended(jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('is given back at once when its worker stops', async () => {
+  it('is released at once when its worker stops', async () => {
     const jobId = await asleep('Sleep, too.');
     await sleepy.engine.close();
     await sleepy.model.close();

@@ -54,7 +54,7 @@ describe('a request without a valid credential', () => {
     }
   });
 
-  it('is read by a Node client although its body was not sent whole', async () => {
+  it('gets a response that a Node client can read before its body is sent', async () => {
     const body = JSON.stringify({ x: 'a'.repeat(4_000_000) });
     for (const path of paths) {
       const reply = await fetch(new URL(path, test.url), { method: 'POST', headers: json, body });
@@ -97,7 +97,7 @@ describe('a request body', () => {
     expect(written).toBeLessThan(40 * 1_048_576);
   });
 
-  it('sent in chunks obeys the limit of its route', async () => {
+  it('sent in chunks is limited by its route', async () => {
     const path = '/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/claim';
     const headers = { ...json, ...bearer(), 'Transfer-Encoding': 'chunked' };
     const connection = RawConnection.send(test.url, { path, headers });
@@ -136,7 +136,7 @@ describe('a request body', () => {
 describe('a body over the limit', () => {
   const text = 'a'.repeat(30 * 1_048_576);
 
-  it('is refused so that fetch reads the response', async () => {
+  it('gets a response that fetch can read', async () => {
     for (const path of paths) {
       const init = { method: 'POST', headers: { ...json, ...bearer() }, body: JSON.stringify({ text }) };
       const reply = await fetch(new URL(path, test.url), init);
@@ -148,7 +148,7 @@ describe('a body over the limit', () => {
     }
   });
 
-  it('is refused so that http.request reads the response', async () => {
+  it('gets a response that http.request can read', async () => {
     const status = await new Promise((resolve, reject) => {
       const sent = httpRequest(new URL('/api/jobs', test.url), { method: 'POST', headers: { ...json, ...bearer() } });
       sent.once('response', (response) => {
@@ -163,13 +163,13 @@ describe('a body over the limit', () => {
     expect(status).toBe(413);
   });
 
-  it('is refused so that the OpenAI SDK reads the error', async () => {
+  it('gets an error that the OpenAI SDK can read', async () => {
     const client = new OpenAI({ baseURL: `${test.url}/v1`, apiKey: owner.key, maxRetries: 0 });
     const asked = client.chat.completions.create({ model: 'x', messages: [{ role: 'user', content: text }] });
     await expect(asked).rejects.toMatchObject({ status: 413, code: 'request_too_large' });
   });
 
-  it('leaves the connection usable when the client sends no more than a bounded rest', async () => {
+  it('keeps the connection usable when the rest of the body is small', async () => {
     const headers = { ...json, ...bearer(), 'Content-Length': String(5 * 1_048_576) };
     const connection = RawConnection.send(test.url, { path: '/api/jobs', headers });
     expect(await connection.status()).toBe(413);

@@ -101,7 +101,7 @@ describe('an idempotency key', () => {
     expect((await test.call('GET', '/api/jobs/admission/too-early', { key })).status).toBe(404);
   });
 
-  it('an abort by admission key cancels the job and answers alike when repeated', async () => {
+  it('cancels its job on abort, with the same response when repeated', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('never '), gate], end: 'hang' });
     const jobId = jobIdOf(await jobs.start(chatBody({ _admissionId: 'stop-me' })));

@@ -190,7 +190,7 @@ describe('/api/interrupts', () => {
     expect(reply).toMatchObject({ status: 200, body: { outcome: 'skip' } });
   });
 
-  it('looks for an unknown row once, however many workspaces the caller has', async () => {
+  it('looks up an unknown row with one query for any number of workspaces', async () => {
     const name = `many${worlds}`;
     await test.people.workspaceOf(name);
     const key = await test.people.tokenOf(`${name}-owner`);

@@ -96,7 +96,7 @@ describe('starts a minute', () => {
 });
 
 describe('caps of a workspace', () => {
-  it('refuse a start over them where the workspace wants that, store nothing of it and name the limit', async () => {
+  it('reject a start with whenFull `reject`, store nothing and name the limit', async () => {
     const { owner, start } = await open({}, false);
     const { workspaceId } = owner.principal;
     await idle.postgres.withWorkspaceSql(workspaceId, (client) =>
@@ -116,7 +116,7 @@ describe('caps of a workspace', () => {
 });
 
 describe('500 parallel starts of one user', () => {
-  it('are all accepted and all complete, with no more running than the caps of the workspace allow', async () => {
+  it('are all accepted and complete without exceeding the caps of the workspace', async () => {
     const { owner, start } = await open({});
     const { workspaceId } = owner.principal;
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>

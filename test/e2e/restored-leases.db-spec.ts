@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('voidRestoredLeases', () => {
-  it('fences every worker of before and lets another one claim the job at once', async () => {
+  it('fences earlier workers and lets another worker claim the job at once', async () => {
     const leases = jobs.app.get(LeaseRepository);
     const [started] = await jobs.start(1);
     const jobId = started?.jobId ?? '';

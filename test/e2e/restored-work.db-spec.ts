@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 describe('a restored backup', () => {
-  it('asks a person about a once call that was about to start, and does not start it', async () => {
+  it('requests a decision about a once call that was about to start', async () => {
     stage.model.enqueue(toolCallReply([{ id: 'a', name: 'pay', arguments: '{}' }]), textReply(['Done.']));
     const { jobId } = await stage.ask(['pay']);
     await eventually('the call runs', () => keys[0]);
@@ -59,7 +59,7 @@ describe('a restored backup', () => {
     expect(keys).toHaveLength(1);
   });
 
-  it('starts no slot of a schedule that came between the backup and the restore', async () => {
+  it('starts no schedule slot between the backup and the restore', async () => {
     const { app } = stage.engine;
     const document = sketch({ out: { type: 'output', format: 'text' } }, ['start -> out'], { name: 'Echo' });
     const { id: workflowRef } = await publish(stage.engine, stage.people.owner, document);

@@ -48,7 +48,7 @@ describe('a model without secrets', () => {
     expect(await argumentsOf('{"x":"plain-secret')).toBe('{"x":"[redacted]');
   });
 
-  it('keeps the numbers of arguments as the model wrote them beside a secret', async () => {
+  it('keeps the spelling of numbers in arguments with a redacted secret', async () => {
     const text = String.raw`{"id":12345678901234567890,"x":1.50,"text":"correct-horse-\u005c\"battery\""}`;
     expect(await argumentsOf(text)).toContain('"id":12345678901234567890,"x":1.50');
     expect(await argumentsOf(text)).not.toContain('horse');
@@ -71,7 +71,7 @@ describe('a model without secrets', () => {
     expect(shown.at(-1)).toEqual(finish);
   });
 
-  it('gives all of a text that ends like the beginning of a secret, before the calls', async () => {
+  it('emits the rest of a text that ends like a secret prefix before the calls', async () => {
     const calls: ModelPart = { type: 'tool-calls', calls: [] };
     expect(await said([{ type: 'text', text: 'It is plain' }, calls])).toEqual([
       { type: 'text', text: 'It is ' },

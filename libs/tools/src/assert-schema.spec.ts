@@ -51,7 +51,7 @@ describe('assertSchema', () => {
     for (let n = 0; n < 5; n++) assertSchema(schemaOf(n), patterns);
     expect(() => {
       assertSchema(schemaOf(5), patterns);
-    }).toThrow('patterns are too many');
+    }).toThrow('too many patterns');
   });
 });
 

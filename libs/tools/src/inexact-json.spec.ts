@@ -14,7 +14,7 @@ describe('inexactJson', () => {
     );
   });
 
-  it('accepts every double however its decimal is written', () => {
+  it('accepts every double in any decimal notation', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         fc.pre(!Object.is(value, -0));
@@ -51,7 +51,7 @@ describe('inexactJson', () => {
   });
 
   it.each(['{"a":1,"a":1}', '{"x":{"b":1,"a":[],"\\u0061":2}}', '[{"a":{"a":1},"a" : 2}]'])(
-    'names a member that is there twice in %s',
+    'names the duplicate member in %s',
     (text) => {
       expect(inexactJson(text)).toBe('arguments name the member "a" twice');
     },
@@ -61,11 +61,11 @@ describe('inexactJson', () => {
     expect(inexactJson('{"a":{"a":"a"},"b":[{"a":1},{"a":"\\"a\\":1"}]}')).toBeUndefined();
   });
 
-  it('refuses a member that would reach a prototype', () => {
+  it('rejects the member `__proto__`', () => {
     expect(inexactJson('{"a":{"__proto__":1}}')).toBe('arguments have a member "__proto__", which is not allowed');
   });
 
-  it('takes time in proportion to the text', () => {
+  it('takes time linear in the text', () => {
     const zeros = `{"a":1${'0'.repeat(2_000_000)}1}`;
     const mixed = `{"a":0.${'10'.repeat(1_000_000)}}`;
     const text = `{"a":"${'\\\\'.repeat(1_000_000)}"}`;
@@ -74,7 +74,7 @@ describe('inexactJson', () => {
 });
 
 describe('mayBeRounded', () => {
-  it('finds integers that a body may have held with other digits', () => {
+  it('detects integers that JSON.parse may have rounded', () => {
     expect(mayBeRounded({ a: [{ b: 12345678901234567000 }] })).toBe(true);
     expect(mayBeRounded({ a: [Number.MAX_SAFE_INTEGER, -1.5, '12345678901234567890', null] })).toBe(false);
   });

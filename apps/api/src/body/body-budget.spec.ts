@@ -5,7 +5,7 @@ import { BodyBudget } from './body-budget.js';
 const limits = { totalBytes: 100, bytesPerCaller: 60, bodiesPerCaller: 2 };
 
 describe('BodyBudget', () => {
-  it('refuses bytes over the share of one caller and leaves the share of another', () => {
+  it('rejects bytes over the share of one caller without affecting another caller', () => {
     const budget = new BodyBudget(limits);
     const body = budget.open('a');
     body.take(60);
@@ -15,7 +15,7 @@ describe('BodyBudget', () => {
     budget.open('b').take(40);
   });
 
-  it('refuses bytes of every caller once the process has no room', () => {
+  it('rejects bytes of every caller over the limit of the process', () => {
     const budget = new BodyBudget(limits);
     budget.open('a').take(60);
     const body = budget.open('b');
@@ -24,7 +24,7 @@ describe('BodyBudget', () => {
     }).toThrow(expect.objectContaining({ code: 'unavailable' }));
   });
 
-  it('refuses a body more than a caller may send at once', () => {
+  it('rejects more concurrent bodies than one caller may send', () => {
     const budget = new BodyBudget(limits);
     budget.open('a');
     budget.open('a');

@@ -17,11 +17,11 @@ describe('JsonScan', () => {
     ['"[[[[ , , , , , , , , , , {{{{"', null],
     [String.raw`"a\"[[[[\\"`, null],
     [String.raw`["a\\",[[["b"]]]]`, 'depth'],
-  ])('finds in %s the exceeded limit %s', (text, exceeded) => {
+  ])('rejects %s because of the limit on %s', (text, exceeded) => {
     expect(scanOf(text)).toBe(exceeded);
   });
 
-  it('counts the levels of any JSON, however its bytes are split', () => {
+  it('counts the levels of any JSON for any split of its bytes', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8 }), fc.array(fc.nat({ max: 200 }), { maxLength: 10 }), (text, cuts) => {
         const bytes = Buffer.from(text);

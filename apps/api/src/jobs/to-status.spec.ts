@@ -134,7 +134,7 @@ describe('the head of a status', () => {
     });
   });
 
-  it('gives a failed job its stable code beside the message', () => {
+  it('has the stable code and the message of a failed job', () => {
     const error = { code: 'model_connection_refused', message: 'The model provider refused the connection.' };
     expect(toStatus(snapshot({ status: 'failed', error }))).toMatchObject({ error: error.message, code: error.code });
     expect(toStatus(snapshot({ status: 'completed' }))).toMatchObject({ error: null, code: null });

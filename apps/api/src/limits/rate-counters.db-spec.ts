@@ -37,7 +37,7 @@ describe('the counts of rate limits', () => {
     expect(await allowed(Array.from({ length: 300 }, (_, i) => rates[i % 2]?.take('u') ?? never()))).toBe(limit);
   });
 
-  it('count a user over all workspaces and a workspace over all users', async () => {
+  it('count a user across workspaces and a workspace across users', async () => {
     const starter = new StartLimiter(open('user', 3)[0] ?? never(), open('workspace', 5)[0] ?? never());
     const [user, workspaceId] = [newId(), newId()];
     const starts = (count: number, userId: string, where: () => string) =>
@@ -50,7 +50,7 @@ describe('the counts of rate limits', () => {
     expect(await starts(10, second, newId)).toBe(1);
   });
 
-  it('hold for one process while the database is away', async () => {
+  it('apply per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
     const rate = new SharedRate(new RateCountersRepository(gone, logger).counter('away', 4), 4, systemClock);

@@ -42,7 +42,7 @@ async function takeAll(rate: SharedRate, key: string, most = 10_000): Promise<nu
 }
 
 describe('SharedRate', () => {
-  it('allows as many as the limit and names the time until the next', async () => {
+  it('allows calls up to the limit and then returns the time until the next one', async () => {
     const { rate } = open(3);
     expect(await rate.take('a')).toEqual({ limit: 3, remaining: 2, retryAfterSeconds: 0 });
     expect(await takeAll(rate, 'a', 10)).toBe(2);
@@ -50,13 +50,13 @@ describe('SharedRate', () => {
     expect(rate.peek('a')).toEqual({ limit: 3, remaining: 0, retryAfterSeconds: 60 });
   });
 
-  it('counts keys apart', async () => {
+  it('counts each key separately', async () => {
     const { rate } = open(1);
     await rate.take('a');
     expect((await rate.take('b')).remaining).toBe(0);
   });
 
-  it('never allows more than the limit in a window, however many processes take at once', async () => {
+  it('never allows more than the limit in a window for any number of concurrent processes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 90 }),
@@ -75,20 +75,20 @@ describe('SharedRate', () => {
     );
   });
 
-  it('allows all of a small limit, in whichever process', async () => {
+  it('allows all of a small limit in any process', async () => {
     const { rates } = open(10, 3);
     const taken = await Promise.all(rates.map((rate) => takeAll(rate, 'a', 10)));
     expect(taken.reduce((sum, n) => sum + n, 0)).toBe(10);
   });
 
-  it('asks the counter once for many calls of a large limit', async () => {
+  it('makes one reservation for many calls of a large limit', async () => {
     const { rate, counter } = open(600);
     for (let i = 0; i < 600; i++) await rate.take('a');
     await expect(rate.take('a')).rejects.toMatchObject({ code: 'rate_limited' });
     expect(counter.asked).toBe(20);
   });
 
-  it('allows a start again after the time it named', async () => {
+  it('allows a start after the returned time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 50 }), fc.nat({ max: 200_000 }), async (limit, pause) => {
         const { clock, rate } = open(limit);
@@ -101,14 +101,14 @@ describe('SharedRate', () => {
     );
   });
 
-  it('gives back what turned out to be a replay', async () => {
+  it('refunds the start of a replayed request', async () => {
     const { rate } = open(1);
     await rate.take('a');
     expect(rate.giveBack('a').remaining).toBe(1);
     expect((await rate.take('a')).remaining).toBe(0);
   });
 
-  it('remembers a bounded number of keys', async () => {
+  it('caches a bounded number of keys', async () => {
     const { rate } = open(5);
     for (let i = 0; i < 10_050; i++) await rate.take(`k${i}`);
     expect(rate.size).toBe(10_000);

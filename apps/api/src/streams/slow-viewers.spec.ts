@@ -13,7 +13,7 @@ describe('SlowViewers', () => {
     return { cut, enter };
   };
 
-  it('disconnects the viewers that have waited longest until the others fit', () => {
+  it('disconnects the viewers that have been slow for longest until the rest fits the limit', () => {
     const { cut, enter } = scene();
     const leave = enter('first', 400_000);
     enter('second', 400_000);
@@ -24,7 +24,7 @@ describe('SlowViewers', () => {
     expect(cut).toEqual(['first', 'second']);
   });
 
-  it('counts a connection once, however many of its views wait', () => {
+  it('counts a connection once for any number of slow views', () => {
     const { cut, enter } = scene();
     const connection = {};
     const leave = [enter('one', 600_000, connection), enter('one', 700_000, connection)];
@@ -38,7 +38,7 @@ describe('SlowViewers', () => {
     expect(cut).toEqual(['one']);
   });
 
-  it('counts no viewer that has taken everything, and keeps one that is alone', () => {
+  it('counts only viewers with unsent bytes, and never disconnects a single one', () => {
     const { cut, enter } = scene();
     for (let i = 0; i < 10; i += 1) enter('gone', 900_000)();
     const leave = enter('large', 9_000_000);

@@ -93,7 +93,7 @@ describe('an answer in flags', () => {
     ['--data', { yes: true, data: 'x' }, approval],
     ['--result', { data: 'x', result: 'x' }, request('HUMAN_INPUT')],
     ['--hash', { data: 'x', hash: 'x' }, request('HUMAN_INPUT')],
-  ])('refuses %s where the answer does not take it: %j', (flag, flags, asked) => {
+  ])('rejects %s for a kind of answer that does not allow it: %j', (flag, flags, asked) => {
     expect(() => answerFrom(flags, asked)).toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining(flag) }),
     );

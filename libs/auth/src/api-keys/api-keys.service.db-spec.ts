@@ -122,7 +122,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('are revoked together with the key that made them, directly or through another', async () => {
+  it('are revoked with the key that created them, directly or through another key', async () => {
     const first = await make(world.owner, ['read', 'admin']);
     const second = await make(await enter(first.text), ['read', 'admin']);
     const third = await make(await enter(second.text), ['read', 'admin']);
@@ -162,14 +162,14 @@ describe('keys', () => {
     });
   });
 
-  it('are not made by a key that was revoked a moment ago', async () => {
+  it('cannot be created by a key that was just revoked', async () => {
     const maker = await make(world.owner, ['read', 'admin']);
     const principal = await enter(maker.text);
     await auth.apiKeys.revoke(world.owner, maker.key.id);
     await expect(make(principal, ['read'])).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  it('of other users are out of reach for an API key, those of its own user are not', async () => {
+  it('can be revoked by another key of the same user, but not by keys of other users', async () => {
     const key = await enter((await make(world.owner, ['read', 'admin'])).text);
     const others = await make(world.member, ['read']);
     const own = await make(world.owner, ['read']);

@@ -56,7 +56,7 @@ describe('an invitation', () => {
     expect([await listed(), await received()]).toEqual([[], []]);
   });
 
-  it('changes nothing for a user of another workspace, who need not choose a workspace because of it', async () => {
+  it('does not require the invited user of another workspace to choose a workspace', async () => {
     const elsewhere = await identities.workspaceOf(`elsewhere${serial}`);
     await invite(world.owner, 'admin', `elsewhere${serial}-member`);
     expect(await identities.enter(`elsewhere${serial}-member`)).toMatchObject({
@@ -64,7 +64,7 @@ describe('an invitation', () => {
     });
   });
 
-  it('shows the inviter what they typed, for a known user and for an unknown address alike', async () => {
+  it('shows the inviter the same fields for a known and for an unknown address', async () => {
     await identities.workspaceOf(`known${serial}`);
     const typed = (email: string) => auth.invitations.invite(world.admin, { email, role: 'viewer' });
     const known = await typed(` Known${serial}-Owner@Example.org `);
@@ -77,7 +77,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(await listed())).not.toContain(`known${serial}-owner"`);
   });
 
-  it('is audited from end to end, and each change of members is hinted', async () => {
+  it('writes an audit entry for each step and a hint for each membership change', async () => {
     const { id } = await invite(world.admin, 'member');
     await auth.invitations.accept(await identityOf(guest), id);
     const joined = await identities.enter(guest);
@@ -96,7 +96,7 @@ describe('an invitation', () => {
     expect(identities.bus.sent.at(-1)?.topic).toBe('access-changed');
   });
 
-  it('is replaced by a second one of the same address', async () => {
+  it('is replaced by a second invitation of the same address', async () => {
     const first = await invite(world.owner, 'viewer');
     const second = await invite(world.owner, 'member');
     expect((await listed()).map(({ id, role }) => [id, role])).toEqual([[second.id, 'member']]);
@@ -112,7 +112,7 @@ describe('an invitation', () => {
     });
   });
 
-  it('is made by owners and admins only, and an admin offers no ownership', async () => {
+  it('can be created by owners and admins only, with the role owner by owners only', async () => {
     for (const who of [world.member, world.viewer])
       await expect(invite(who, 'viewer')).rejects.toMatchObject({ code: 'not_found' });
     await expect(invite(world.admin, 'owner')).rejects.toMatchObject({ code: 'forbidden' });
@@ -140,7 +140,7 @@ describe('an invitation', () => {
 });
 
 describe('accepting', () => {
-  it('takes the person whose token has the address, verified', async () => {
+  it('adds the person whose token has the verified address', async () => {
     const { id } = await invite(world.owner, 'member');
     const accept = async (subject: string, claims = {}) =>
       auth.invitations.accept(await identityOf(subject, claims), id);
@@ -153,14 +153,14 @@ describe('accepting', () => {
     expect(await accept(guest)).toMatchObject({ member: { role: 'member' } });
   });
 
-  it('goes by the address that the token has now, not by the one it had first', async () => {
+  it('uses the current address of the token, not the one of its first sign-in', async () => {
     await identityOf(guest);
     const { id } = await invite(world.owner, 'member');
     const moved = await identityOf(guest, { email: emailOf(`moved${serial}`) });
     await expect(auth.invitations.accept(moved, id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('is refused to an API key of the invited person', async () => {
+  it('is rejected for an API key of the invited person', async () => {
     const elsewhere = await identities.workspaceOf(`busy${serial}`);
     const { id } = await invite(world.owner, 'member', `busy${serial}-owner`);
     const key = await keyOf(elsewhere.owner);
@@ -169,7 +169,7 @@ describe('accepting', () => {
       await expect(auth.invitations[settle](key, id)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('happens once, however often it is tried at once', async () => {
+  it('succeeds once when tried several times concurrently', async () => {
     const { id } = await invite(world.owner, 'member');
     const person = await identityOf(guest);
     const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => auth.invitations.accept(person, id)));
@@ -202,7 +202,7 @@ describe('accepting', () => {
     await expect(auth.invitations.accept(await identityOf(guest), id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('leaves the role of a person who is a member meanwhile', async () => {
+  it('keeps the role of a person who became a member in the meantime', async () => {
     const { id } = await invite(world.owner, 'viewer', `moving${serial}`);
     await identities.join(world.owner, guest, 'admin');
     const person = await identityOf(guest, { email: emailOf(`moving${serial}`) });
@@ -211,7 +211,7 @@ describe('accepting', () => {
 });
 
 describe('revoking an invitation', () => {
-  it('needs the right to make it, and looks absent to those who may not read it', async () => {
+  it('requires the right to create it, and returns not_found without the right to read it', async () => {
     const { id } = await invite(world.owner, 'owner');
     const stranger = (await identities.workspaceOf(`stranger${serial}`)).owner;
     await expect(auth.invitations.revoke(world.admin, id)).rejects.toMatchObject({ code: 'forbidden' });
@@ -223,7 +223,7 @@ describe('revoking an invitation', () => {
 });
 
 describe('listing invitations', () => {
-  it('goes page by page, and shows none to members and viewers', async () => {
+  it('returns pages to admins, and nothing to members and viewers', async () => {
     for (const n of [1, 2, 3]) await invite(world.owner, 'member', `${guest}-${n}`);
     const first = await auth.invitations.list(world.admin, { first: 2 });
     const rest = await auth.invitations.list(world.admin, { first: 2, after: first.items.at(-1)?.id });
@@ -235,7 +235,7 @@ describe('listing invitations', () => {
       expect((await auth.invitations.list(who, { first: 10 })).items).toEqual([]);
   });
 
-  it('shows the invited person who invites them where, across workspaces, newest first', async () => {
+  it('shows the invited person their invitations in all workspaces, newest first', async () => {
     const second = (await identities.workspaceOf(`second${serial}`)).owner;
     await invite(world.admin, 'viewer');
     await auth.invitations.invite(second, { email: emailOf(guest), role: 'owner' });

@@ -115,14 +115,14 @@ describe('the last owner', () => {
 const leave = (who: MemberPrincipal) => auth.members.leave(who, who.workspaceId);
 
 describe('leaving', () => {
-  it('looks the same for a workspace of others and for none', async () => {
+  it('returns the same error for a foreign workspace and for an unknown one', async () => {
     const other = await identities.workspaceOf(`other${serial}`);
     const absent = { code: 'not_found', message: 'Workspace not found or unauthorized' };
     for (const id of [other.owner.workspaceId, newId(), 'no id'])
       await expect(auth.members.leave(world.member, id)).rejects.toMatchObject(absent);
   });
 
-  it('removes the member, revokes the keys that act as it, audits it, and hints after the commit', async () => {
+  it('removes the member, revokes their keys, writes an audit entry, and sends a hint after the commit', async () => {
     const { text } = await auth.apiKeys.create(world.member, { name: 'k', scopes: ['read'] });
     identities.bus.sent.length = 0;
     expect(await leave(world.member)).toMatchObject({ userId: world.member.userId, role: 'member' });
@@ -139,7 +139,7 @@ describe('leaving', () => {
     });
   });
 
-  it('is open to every role', async () => {
+  it('is allowed for every role', async () => {
     for (const who of [world.viewer, world.member, world.admin]) await leave(who);
     expect(await roles()).toEqual({ owner: 'owner' });
   });
@@ -154,7 +154,7 @@ describe('leaving', () => {
     await expect(identities.enter(`team${serial}-owner`)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('leaves one owner when two owners leave at once', async () => {
+  it('keeps one owner when two owners leave concurrently', async () => {
     await auth.members.changeRole(world.owner, { userId: world.admin.userId, role: 'owner' });
     const outcomes = await Promise.allSettled([leave(world.owner), leave(world.admin)]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);

@@ -77,7 +77,7 @@ describe('a workspace', () => {
     await expect(auth.workspaces.update(world.owner, changes as object)).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('names the ceiling of the operator that a cap would exceed', async () => {
+  it("rejects a cap over the operator's ceiling and names the setting", async () => {
     await expect(auth.workspaces.update(world.owner, { maxJobs: 2_000 })).rejects.toMatchObject({
       field: 'maxJobs',
       message: expect.stringMatching(/1000 at most .*RUNNING_JOBS_CEILING.*operator/),
@@ -170,7 +170,7 @@ describe('the seed', () => {
   });
 });
 
-it('a user owns a limited number of workspaces, also when they are made at once', async () => {
+it('limits the workspaces of a user, also when they are created concurrently', async () => {
   const limited = openTestIdentities(database, undefined, { MAX_WORKSPACES_PER_USER: '3' });
   const authorization = await limited.bearer('collector');
   const identity = await limited.auth.authenticator.identify({ authorization });

@@ -40,7 +40,7 @@ describe('planRetry', () => {
     expect(delays(0, 0.9999).slice(0, 2)).toEqual([1.25, 2.5]);
   });
 
-  it('keeps the worker for short waits and gives it up for longer ones', () => {
+  it('keeps the worker slot for short waits and releases it for longer ones', () => {
     expect(plan(3)).toEqual({ type: 'retry', delayMs: 4_000 });
     const givesUpAt = since + 86_400_000;
     expect(plan(4)).toEqual({ type: 'wait', delayMs: 8_000, at: since + 8_000, givesUpAt });
@@ -48,7 +48,7 @@ describe('planRetry', () => {
     expect(plan(1, { retryForMs: 0 })).toMatchObject({ type: 'wait', delayMs: 1_000 });
   });
 
-  it('waits as long as the provider asks for, plus up to a tenth, but not beyond the end of the wait', () => {
+  it('waits for Retry-After plus up to a tenth, but not past the deadline of the wait', () => {
     expect(plan(1, { failure: { retryAfterSeconds: 3 } })).toEqual({ type: 'retry', delayMs: 3_150 });
     expect(plan(1, { failure: { retryAfterSeconds: 2 }, random: 0 })).toEqual({ type: 'retry', delayMs: 2_000 });
     expect(plan(1, { failure: { retryAfterSeconds: 600 } })).toMatchObject({ type: 'wait', delayMs: 630_000 });
@@ -64,7 +64,7 @@ describe('planRetry', () => {
     }
   });
 
-  it('gives the worker up while requests are paused, however short the pause is', () => {
+  it('releases the worker slot while requests are paused, also for a short pause', () => {
     const failure = { isPaused: true, retryAfterSeconds: 0.6 };
     expect(plan(5, { failure })).toMatchObject({ type: 'wait', delayMs: 1_130 });
   });

@@ -77,7 +77,7 @@ describe('the caps of running jobs', () => {
       return row?.jobs === count ? true : undefined;
     });
 
-  it('are never exceeded by three processes that start and claim the jobs of four users at once', async () => {
+  it('are never exceeded when three processes start and claim jobs of four users concurrently', async () => {
     const workspaceId = await workspace(7, 3);
     const users = [newId(), newId(), newId(), newId()];
     let [most, mostOfUser] = [0, 0];
@@ -92,7 +92,7 @@ describe('the caps of running jobs', () => {
     expect([most, mostOfUser]).toEqual([7, 3]);
   });
 
-  it('stay below the ceilings of the operator where the workspace has set higher caps', async () => {
+  it("are limited by the operator's ceilings when the workspace sets higher caps", async () => {
     const workspaceId = await workspace(1_000, 1_000);
     let [most, mostOfUser] = [0, 0];
     await open(
@@ -110,7 +110,7 @@ describe('the caps of running jobs', () => {
     expect([most, mostOfUser]).toEqual([3, 2]);
   });
 
-  it('let the first job of a user run before the rest of a queue that another user has filled', async () => {
+  it("run the first job of a user before the rest of another user's queue", async () => {
     const workspaceId = await workspace(2, 2);
     const [busy, late] = [newId(), newId()];
     const gates = new Map<string, PromiseWithResolvers<JobOutcome>>();
@@ -135,7 +135,7 @@ describe('the caps of running jobs', () => {
     await allEnded(workspaceId, 21);
   });
 
-  it('keep no job of another workspace waiting', async () => {
+  it('do not delay jobs of another workspace', async () => {
     const [full, free] = [await workspace(1, 1), await workspace(1, 1)];
     const gate = Promise.withResolvers<JobOutcome>();
     await open(1, ({ job }) => (job.workspaceId === full ? gate.promise : Promise.resolve(done)));
@@ -178,7 +178,7 @@ describe('the caps of running jobs', () => {
     expect(most).toBe(4);
   });
 
-  it('release queued jobs by the sweeper when the process that ended a job looked for none', async () => {
+  it('start queued jobs through the sweeper when the process that ended a job died', async () => {
     const workspaceId = await workspace(2, 2);
     await open(1, () => Promise.resolve(done), { LEASE_MS: '400' });
     jest.spyOn(processes[0]?.app.get(FreedCapacity) ?? never(), 'freed').mockResolvedValue();
@@ -186,7 +186,7 @@ describe('the caps of running jobs', () => {
     await allEnded(workspaceId, 8);
   });
 
-  it('are known to a start: a job that has no room is queued, and its slot is free at once', async () => {
+  it('apply to a start: a job over a cap is queued, and its slot is released at once', async () => {
     const workspaceId = await workspace(1, 1);
     const gate = Promise.withResolvers<JobOutcome>();
     await open(1, () => gate.promise);

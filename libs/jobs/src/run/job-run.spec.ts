@@ -46,7 +46,7 @@ function scene() {
 }
 
 describe('the attempt of an event', () => {
-  it('is that of the text shown when the event was appended, however late it is written', async () => {
+  it('is that of the text at the time of the append, also when the event is written later', async () => {
     const { run, writes, endWrite } = scene();
     void run.text(1, 'first ');
     run.append({ events: [{ type: 'warning', body: { code: 'a', text: 'before' } }] });
@@ -82,7 +82,7 @@ describe('a run that waits', () => {
     expect([run.activity.awaitedMs, one.failed()]).toEqual([0, 0]);
   });
 
-  it('is silent when all it waits for are models that have sent nothing', async () => {
+  it('is silent when it waits only for models that have sent nothing', async () => {
     const { run, clock } = scene();
     const stream = run.activity.openStream();
     clock.advance(2_000);

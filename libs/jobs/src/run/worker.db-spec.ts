@@ -82,7 +82,7 @@ describe('a worker', () => {
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
   });
 
-  it('claims a job whose queue message was lost in the next sweep', async () => {
+  it('claims a job without a queue message in the next sweep', async () => {
     const ids = [await start(), await start()];
     await door.rows('DELETE FROM pgboss.job');
     await work(() => Promise.resolve(done), oftenSwept);

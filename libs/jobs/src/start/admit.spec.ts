@@ -53,12 +53,12 @@ const types = (requests: readonly StartRequest[], given: StartFacts) =>
 describe('admit', () => {
   const eight = Array.from({ length: 8 }, () => request());
 
-  it('accepts starts over the caps of running jobs where the workspace queues them', () => {
+  it('accepts starts over the running caps with whenFull `queue`', () => {
     const given = facts({ load: new Map([[alice, load(900)]]) });
     expect(types(eight, given)).toEqual(eight.map(() => 'accept'));
   });
 
-  it('accepts exactly as many of a batch as the cap of the user leaves room for where the workspace refuses the rest', () => {
+  it("accepts exactly as many jobs of a batch as the user's cap allows with whenFull `reject`", () => {
     const given = facts({ workspace: full, load: new Map([[alice, load(3)]]) });
     expect(types(eight, given)).toEqual(['accept', 'accept', ...Array.from({ length: 6 }, () => 'job_limit_reached')]);
   });
@@ -68,7 +68,7 @@ describe('admit', () => {
     expect(types([request()], given)).toEqual(['job_limit_reached']);
   });
 
-  it('counts no waiting job against the caps of running jobs', () => {
+  it('does not count waiting jobs against the running caps', () => {
     const given = facts({ workspace: { ...full, maxJobs: 5 }, load: new Map([[alice, load(500, 4)]]) });
     expect(types([request()], given)).toEqual(['accept']);
   });
@@ -112,7 +112,7 @@ describe('admit', () => {
     ).toEqual(new Map([[alice, 1]]));
   });
 
-  it('answers a repeated key with its job, also over a limit', () => {
+  it('returns the job of a repeated key, also over a limit', () => {
     const job = { jobId: 'first', status: 'completed', threadId: null, messageId: null } as const;
     const given = facts({
       stored: { workspace: 5, user: 5 },
@@ -223,7 +223,7 @@ describe('without any facts', () => {
     expect(unseen({}, fresh('a'), { ...fresh('b'), ...key })).toEqual(['accept', 'accept', 'accept']);
   });
 
-  it('no start is decided that may join existing rows, nor any start beside it', () => {
+  it('decides no batch in which a start may refer to existing rows', () => {
     const known = { thread: { ref: 'a', createTitle: 'T' } };
     const below = { parent: { jobId: 'j', callId: 'c' } };
     const twice = { idempotency: { key: 'k', requestHash: 'ab' } };

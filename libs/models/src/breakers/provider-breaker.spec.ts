@@ -89,7 +89,7 @@ describe('ProviderBreaker', () => {
     expect(await ask()).toMatchObject({ code: 'model_unavailable', message: expect.not.stringContaining('Down.') });
   });
 
-  it('pauses for as long as the provider asks for, but at most a minute', async () => {
+  it('pauses for Retry-After, but at most a minute', async () => {
     const { ask } = provider(() => down(20));
     for (let i = 0; i < 3; i++) await ask();
     expect(await ask()).toMatchObject({ retryAfterSeconds: 20 });
@@ -98,7 +98,7 @@ describe('ProviderBreaker', () => {
     expect(await long.ask()).toMatchObject({ retryAfterSeconds: 60 });
   });
 
-  it('does not open for failures that prove that the provider works, or for aborted requests', async () => {
+  it('does not open for 4xx failures of a working provider or for aborted requests', async () => {
     for (const failure of [refused, new Error('aborted')]) {
       const { breaker, sent, ask } = provider(() => failure);
       for (let i = 0; i < 10; i++) await ask();
@@ -106,7 +106,7 @@ describe('ProviderBreaker', () => {
     }
   });
 
-  it('sends a request that a person asked for although it is open, and closes when that succeeds', async () => {
+  it('sends a request asked for by a person while open, and closes when it succeeds', async () => {
     let failure: Error | null = down();
     const { breaker, request, ask } = provider(() => failure);
     for (let i = 0; i < 3; i++) await ask();

@@ -35,7 +35,7 @@ describe('withWorkspaceSql', () => {
     expect(await storedName()).toBe('two');
   });
 
-  it('ends with its last statements, gives the rows of the last, and stores nothing when one fails', async () => {
+  it('sends its last statements with the COMMIT, returns the last rows, and rolls back when one fails', async () => {
     const ends = (last: LastStatements<unknown>) =>
       database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
         await client.query(rename('before the last'));

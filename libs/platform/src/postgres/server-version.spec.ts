@@ -13,7 +13,7 @@ describe('supportedVersion', () => {
     expect(await supportedVersion(server(160_000, '16.0'))).toEqual({ major: 16, text: '16.0' });
   });
 
-  it('refuses a server older than 16 and names the remedy', async () => {
+  it('rejects a server older than 16 with a remedy', async () => {
     await expect(supportedVersion(server(150_018, '15.18'))).rejects.toMatchObject({
       code: 'postgres_too_old',
       message: expect.stringMatching(

@@ -5,7 +5,7 @@ import { hex, percent, spellings } from '../../../../test/harness/secret-spellin
 import { Redactor } from './redactor.js';
 import { Secret } from './secret.js';
 
-describe('a stream of a text that may hold known secrets', () => {
+describe('a redacting stream for known secrets', () => {
   const key = 'sk-Pr0vider/key+42';
   const redactor = new Redactor([new Secret(key), new Secret('zweites Geheimnis')]).everything;
   const streamed = (pieces: readonly string[]): string => {
@@ -51,14 +51,14 @@ describe('a stream of a text that may hold known secrets', () => {
     );
   });
 
-  it('lets ordinary text through at once', () => {
+  it('emits ordinary text at once', () => {
     const stream = redactor.knownStream();
     for (const piece of ['The ', 'tasks', ' are', ' 66', ' done', ', ', 'zwei', ' results'])
       expect(stream.push(piece)).toBe(piece.startsWith('zwei') ? '' : piece === ' results' ? 'zwei results' : piece);
     expect(stream.end()).toBe('');
   });
 
-  it('lets go of what only begins like a secret, and marks what begins like one for too long', () => {
+  it('emits a text that only begins like a secret, and redacts a long prefix of one', () => {
     const stream = new Redactor([new Secret('a'.repeat(40_000))]).everything.knownStream();
     expect(stream.push(`x ${'a'.repeat(9_000)}`)).toBe('x ');
     expect(stream.push('.')).toBe(`${'a'.repeat(9_000)}.`);

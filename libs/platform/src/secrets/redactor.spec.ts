@@ -140,7 +140,7 @@ describe('Redactor', () => {
     );
   });
 
-  it('finds a secret whose characters are each written in another way', () => {
+  it('redacts a secret whose characters each have a different encoding', () => {
     const secret = fc.string({
       unit: fc.constantFrom(...Array.from('abcXYZ019-_./+"<>& ')),
       minLength: 8,
@@ -155,12 +155,12 @@ describe('Redactor', () => {
     );
   });
 
-  it('finds a 0x list of bytes', () => {
+  it('redacts a secret in a list of 0x bytes', () => {
     const list = Array.from(Buffer.from(plain), (byte) => `0x${byte.toString(16)}`).join(', ');
     expect(new Redactor([new Secret(plain)]).redact(`[${list}]`)).toBe('[0x[redacted]]');
   });
 
-  it('finds a secret behind what could be the beginning of an escape', () => {
+  it('redacts a secret after a possible start of an escape', () => {
     const redactor = new Redactor([new Secret('nsecret-word'), new Secret('41secret-word')]);
     expect(redactor.redact(String.raw`\nsecret-word %41secret-word`)).toBe(String.raw`\[redacted] %[redacted]`);
   });
@@ -172,7 +172,7 @@ describe('Redactor', () => {
     ['hexadecimal digits', '6b6b'.repeat(500_000)],
     ['separators', '6b : '.repeat(300_000)],
     ['beginnings of the secret', 'aaaaaaab'.repeat(200_000)],
-  ])('reads megabytes of %s in one pass', (_, text) => {
+  ])('processes megabytes of %s in one pass', (_, text) => {
     const redactor = new Redactor([new Secret(`${'a'.repeat(500)}c`), new Secret(`${'k'.repeat(500)}z`)]);
     expect(redactor.redact(text)).toBe(text);
   });

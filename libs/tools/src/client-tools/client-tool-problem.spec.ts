@@ -37,7 +37,7 @@ describe('clientToolProblem', () => {
       Array.from({ length: 95 }, (_, i) =>
         tool(`a${i}`, { properties: { p: { pattern: `^(a|b${i}){200}$` }, q: { pattern: `^(c|d${i}){200}$` } } }),
       ),
-      'its patterns are too many, or too large together',
+      'it has too many patterns, or they are too large together',
     ],
     [
       'schemas of too many parts together',

@@ -44,12 +44,12 @@ describe('assertAnswerFields', () => {
     ['human_input', { action: 'submit', result: 1 }, 'result is not a field of an answer to human_input'],
     ['human_input', { action: 'submit', decision: 'approve' }, 'decision is not a field of an answer to human_input'],
     ['wait', { action: 'submit', grantMinutes: 5 }, 'grantMinutes is not a field of an answer to wait'],
-  ])('refuses a field that a %s answer does not take: %j', (kind, answer, message) => {
+  ])('rejects a field that a %s answer does not allow: %j', (kind, answer, message) => {
     const [field] = message.split(' ');
     expect(refusedField(kind, answer)).toBe(`bad_request ${field ?? ''}: ${message}`);
   });
 
-  it('leaves an answer without a decision to the decider of its kind', () => {
+  it('ignores an answer without a decision, which its kind checks later', () => {
     expect(refusedField('unknown_outcome', { data: 1 })).toBeUndefined();
   });
 });

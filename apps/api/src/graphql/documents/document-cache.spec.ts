@@ -95,12 +95,12 @@ describe('a document', () => {
     expect(errorsOf(source)).toEqual([expect.stringContaining(message)]);
   });
 
-  it('may spread a fragment at many places', () => {
+  it('may use a fragment many times', () => {
     const uses = Array.from({ length: 20 }, (_, i) => `x${i}: a { ...F }`).join(' ');
     expect(errorsOf(`{ ${uses} } fragment F on Query { a { ...G } b } fragment G on Query { b }`)).toEqual([]);
   });
 
-  it('may ask for the schema unless the operator has switched introspection off', () => {
+  it('may introspect the schema unless GRAPHQL_INTROSPECTION is false', () => {
     const closed = new DocumentCache(schema, { introspection: false });
     for (const source of [getIntrospectionQuery(), '{ __type(name: "Query") { name } }']) {
       expect(errorsOf(source)).toEqual([]);
@@ -148,7 +148,7 @@ describe('the cost of an operation', () => {
     expect(problemOf(source, { n: cheap })).toBeNull();
   });
 
-  it('is known from the first request on where an operation has no variables', () => {
+  it('is computed once for an operation without variables', () => {
     const valid = validOf('query One { b } query Two { list { b } }');
     for (const operationName of ['One', 'Two', 'One'])
       prepareOperation({ schema, valid, request: { query: '', operationName, variables: {} } });
@@ -158,7 +158,7 @@ describe('the cost of an operation', () => {
     ]);
   });
 
-  it('weighs the lists of an introspection', () => {
+  it('includes the lists of an introspection', () => {
     const names = Array.from({ length: 300 }, (_, i) => `T${i}`);
     const wide = buildSchema(`type Query { a: T0 } ${names.map((name) => `type ${name} { a: ${name} }`).join(' ')}`);
     const problemIn = (query: string) => {
@@ -181,7 +181,7 @@ describe('the cost of an operation', () => {
     expect(problemOf('{ list(first: 1000000) { b } }')).toBeNull();
   });
 
-  it('refuses variables with more than 20,000 values before it looks at one', () => {
+  it('rejects variables with more than 20,000 values before it coerces them', () => {
     const source = 'query($names: [String!]) { named(names: $names) { b } }';
     const names = Array.from({ length: 20_001 }, () => 5);
     expect(problemOf(source, { names })?.message).toContain('more than 20000 values');
@@ -189,7 +189,7 @@ describe('the cost of an operation', () => {
     expect(problemOf(source, { names: Array.from({ length: 9_000 }, () => 'x') })).toBeNull();
   });
 
-  it('explains three wrong variables at most', () => {
+  it('reports at most three invalid variables', () => {
     const valid = validOf('query($names: [String!]) { named(names: $names) { b } }');
     const variables = { names: Array.from({ length: 1_000 }, () => 5) };
     const refused = prepareOperation({ schema, valid, request: { query: '', operationName: undefined, variables } });

@@ -22,7 +22,7 @@ const work = (name: string, ms: number) => () => {
 };
 
 describe('PreparationBudget', () => {
-  it('runs work at once until its user has taken 100 ms, then as time comes back', async () => {
+  it("runs work at once for the first 100 ms of a user, then as the user's time refills", async () => {
     const results = [1, 2, 3, 4].map((i) => budget.run('a', work(`a${i}`, 60)));
     expect(done).toEqual(['a1', 'a2']);
     clock.advance(210);
@@ -33,18 +33,18 @@ describe('PreparationBudget', () => {
     expect(done).toEqual(['a1', 'a2', 'a3', 'a4']);
   });
 
-  it('lets other users run while one waits', () => {
+  it('runs the work of other users while one user waits', () => {
     for (let i = 0; i < 4; i += 1) void budget.run('a', work('a', 60));
     expect(budget.run('b', work('b', 1))).toBe('b');
     expect(done).toEqual(['a', 'a', 'b']);
   });
 
-  it('charges nothing for work that takes no time', () => {
+  it('does not charge for work that takes no time', () => {
     for (let i = 0; i < 10_000; i += 1) void budget.run('a', work('a', 0));
     expect(done).toHaveLength(10_000);
   });
 
-  it('refuses more than 50 requests of a user that wait', async () => {
+  it('rejects a 51st waiting request of one user', async () => {
     for (let i = 0; i < 52; i += 1) void budget.run('a', work('a', 60));
     await expect(budget.run('a', work('a', 60))).rejects.toMatchObject({ code: 'rate_limited' });
   });

@@ -83,7 +83,7 @@ describe('the encoder of a subscription', () => {
     expect(encoderOf(prepare(query, { jobId: 'a' }))).toBe(encoderOf(prepare(query, { jobId: 'b' })));
   });
 
-  it('is not shared by viewers whose variables choose fields', () => {
+  it('is not shared by viewers whose variables select different fields', () => {
     const query = documents()[3] ?? '';
     const one = encoderOf(prepare(query, { jobId: 'j', no: true, yes: true }));
     const other = encoderOf(prepare(query, { jobId: 'j', no: false, yes: false }));
@@ -105,7 +105,7 @@ describe('the encoder of a subscription', () => {
     }
   });
 
-  it('is kept for the 16 latest choices of variables', () => {
+  it('is cached for the 16 latest sets of variables', () => {
     const flags = Array.from({ length: 5 }, (_, i) => `$v${i}: Boolean!`).join(' ');
     const names = ['seq', 'at', 'attempt', '__typename', 'x: seq'];
     const fields = names.map((name, i) => `${name} @include(if: $v${i})`).join(' ');
@@ -116,7 +116,7 @@ describe('the encoder of a subscription', () => {
     expect(encoderOf(prepare(query, choice(31)))).toBe(encoderOf(prepare(query, choice(31))));
   });
 
-  it('visits each fragment once, however often fragments spread each other', async () => {
+  it('visits each fragment once when fragments spread each other', async () => {
     const doubling = Array.from({ length: 50 }, (_, i) => `fragment F${i} on JobEvent { ...F${i + 1} ...F${i + 1} }`);
     const last = 'fragment F50 on JobEvent { ... on JobEventEntry { seq } }';
     // Limits refuse this document; the compiler does not depend on them.
@@ -127,7 +127,7 @@ describe('the encoder of a subscription', () => {
     for (const model of models) expect(encoderOf(prepared)?.encode(model)).toBe(await executed(prepared, model));
   });
 
-  it('leaves a selection to execution that is too large to compile', () => {
+  it('falls back to GraphQL execution for a selection that is too large to compile', () => {
     const fragments = Array.from({ length: 95 }, () => '... on JobEventEntry { seq at attempt }').join(' ');
     const prepared = prepare(`subscription { jobEvents(jobId: "j") { ${fragments} } }`, {});
     expect(encoderOf(prepared)).toBeNull();
@@ -140,7 +140,7 @@ describe('the encoder of a subscription', () => {
     expect(encoder?.encode(model)).toBe(text);
   });
 
-  it('leaves an event to execution that does not fit its type', () => {
+  it('falls back to GraphQL execution for an event that does not match its type', () => {
     const encoder = encoderOf(prepare(documents()[1] ?? '', { jobId: 'j' }));
     expect(encoder?.encode({ __typename: 'TextDeltaEvent', seq: null })).toBeNull();
     expect(encoder?.encode({ __typename: 'Unheard' })).toBeNull();

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { onePong } from './one-pong.js';
 
 describe('onePong', () => {
-  it('sends no second pong while the first is on its way', async () => {
+  it('sends no second pong while the first is unsent', async () => {
     const sent: number[] = [];
     const taken = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const pong = onePong<number>(async (payload) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ResultSlots } from './result-slots.js';
 
 describe('ResultSlots', () => {
-  it('lets four operations run at a time, in order', async () => {
+  it('runs at most four operations at a time, in order', async () => {
     const slots = new ResultSlots();
     const started: number[] = [];
     const all = Array.from({ length: 10 }, (_, i) => slots.acquire().then(() => started.push(i)));

@@ -34,7 +34,7 @@ describe('the open connections of a user', () => {
     return ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []));
   };
 
-  it('are as many as the limit in three processes together', async () => {
+  it('never exceed the limit across three processes', async () => {
     const processes = [process(), process(), process()];
     const user = newId();
     const closes = await openAll(processes, user, 30);
@@ -49,7 +49,7 @@ describe('the open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(5);
   });
 
-  it('of a process that was killed count until its lease has run out', async () => {
+  it('of a killed process count until its lease expires', async () => {
     const user = newId();
     expect(await openAll([process()], user, 5)).toHaveLength(5);
     expect(await openAll([process()], user, 1)).toHaveLength(0);
@@ -81,7 +81,7 @@ describe('the open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(3);
   });
 
-  it('are limited in each process while the database is away', async () => {
+  it('are limited per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
     expect(await openAll([process(gone)], newId(), 10)).toHaveLength(5);

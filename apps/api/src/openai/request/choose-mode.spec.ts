@@ -94,7 +94,7 @@ describe('the mode', () => {
     expect(refusal({ request: { tools } })).toEqual([400, `Invalid request body: ${problem}`, null]);
   });
 
-  it('offers functions whose schema our compiler refuses', () => {
+  it('accepts functions whose schema the server cannot compile', () => {
     const parameters = { type: ['object', 'null'], properties: { a: { type: 'no-type', pattern: '(?<=x)(' } } };
     const tools: ToolDefinition[] = [{ type: 'function', function: { name: 'f', parameters } }];
     expect(choose({ request: { tools } })).toMatchObject({ strictBy: 'body', tools });

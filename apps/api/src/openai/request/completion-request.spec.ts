@@ -117,7 +117,7 @@ describe('a body', () => {
     expect({ ...parse(empty), bodyHash: '' }).toEqual({ ...parse({}), bodyHash: '' });
   });
 
-  it('keeps 0 where it is a value', () => {
+  it('keeps 0 in fields where 0 is a valid value', () => {
     const parameters = { temperature: 0, top_p: 0, seed: 0, presence_penalty: 0, frequency_penalty: 0 };
     expect(parse(parameters)).toMatchObject({ parameters });
   });

@@ -29,9 +29,9 @@ describe('toArchive', () => {
     expect(toArchive(list, 'x.dump')).toEqual({ serverMajor: 18, owners: ['postgres', 'nightshift_owner'] });
   });
 
-  it('refuses an archive of another database', () => {
+  it('rejects an archive without a Nightshift database', () => {
     expect(refused(list.replace('_migration', 'orders'))).toBe(
-      'not_a_backup: x.dump does not hold a backup of Nightshift: it has no table of migrations.',
+      'not_a_backup: x.dump is not a backup of Nightshift: it has no table of migrations.',
     );
   });
 });

@@ -30,18 +30,18 @@ const path = (...names: string[]) => names.map((name) => join(folder, name)).joi
 const server = { major: 98, text: '98.0' };
 
 describe('findPgTools', () => {
-  it('takes the programs of the version of the server, wherever they stand on the PATH', async () => {
+  it("uses the programs of the server's version from any place on the PATH", async () => {
     expect(await findPgTools(server, path('v99', 'v97', 'missing', 'v98'))).toEqual({
       folder: join(folder, 'v98'),
       ...{ major: 98, version: '98.2' },
     });
   });
 
-  it('takes newer ones where there are none of that version', async () => {
+  it('uses newer programs if that version is not installed', async () => {
     expect(await findPgTools(server, path('v97', 'v99'))).toMatchObject({ version: '99.0' });
   });
 
-  it('names the package to install when all programs are older or of two versions', async () => {
+  it('names the package to install when all programs are older or their versions differ', async () => {
     const refusal = findPgTools(server, path('v97', 'mixed'));
     await expect(refusal).rejects.toMatchObject({ code: 'pg_tools_missing' });
     await expect(refusal).rejects.toThrow(
