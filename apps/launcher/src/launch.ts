@@ -124,7 +124,7 @@ function announce(
   logger.info({ role: started.config.values.ROLE, url, healthUrl, pid: process.pid }, 'ready');
 }
 
-/** Runs the sample at the first start on a data directory, or `always`. A sample that fails says why; Nightshift serves all the same. */
+/** Runs the sample job at the first start on a data directory, or `always`. A failed sample prints its reason and does not stop the server. */
 async function trySample(
   started: Started,
   stop: StopRequest,

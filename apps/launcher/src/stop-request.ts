@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '#platform';
 
 /**
- * One signal can arrive twice: from the terminal or the service manager, and again from npm, which passes it on at once. A
- * key press is repeated by hand; a SIGTERM is repeated by scripts, which are quicker.
+ * Time (ms) in which a repeated signal is ignored: the terminal or service manager sends it, and npm forwards it at once. It is
+ * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster.
  */
 const ECHO_MS = { SIGINT: 300, SIGTERM: 50 } as const;
 /** After an error nobody expected, this much of the drain is still worth the waiting. */

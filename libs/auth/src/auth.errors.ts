@@ -58,7 +58,7 @@ export function invalidInput(field: string, message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }
 
-/** A user or workspace has as many of something as the operator allows; `setting` names the limit. */
+/** A user or workspace has reached a limit of the operator; `setting` names it. */
 export function limitReached(what: string, setting: string, value: number): AppError {
   return new AppError({
     code: 'limit_reached',
@@ -69,7 +69,7 @@ export function limitReached(what: string, setting: string, value: number): AppE
 
 /** A workspace sets its caps below the ceilings of the operator. */
 export function aboveCeiling(field: string, setting: string, ceiling: number): AppError {
-  const message = `${field} can be ${ceiling} at most on this server (${setting}). The operator of this server can raise it.`;
+  const message = `${field} must be at most ${ceiling} on this server (${setting}). The operator of this server can raise it.`;
   return new AppError({ code: 'bad_request', message, field });
 }
 
@@ -81,7 +81,7 @@ export function lastOwner(): AppError {
   });
 }
 
-/** For an API key that tries what only a person does. */
+/** An API key tried an operation that requires a user token. */
 export function personRequired(what: string): AppError {
   return new AppError({
     code: 'forbidden',
@@ -102,7 +102,7 @@ export function unverifiedAddress(): AppError {
 export function tooManyInvitations(most: number): AppError {
   return new AppError({
     code: 'conflict',
-    message: `This workspace has ${most} open invitations, the most there may be. Revoke some first.`,
+    message: `This workspace has ${most} open invitations, the maximum. Revoke some first.`,
   });
 }
 
@@ -110,7 +110,7 @@ export function tooManyInvitations(most: number): AppError {
 export function alreadyMember(): AppError {
   return new AppError({
     code: 'already_member',
-    message: 'A member of this workspace has this address already. Change their role instead.',
+    message: 'A member of this workspace already has this address. Change their role instead.',
     field: 'email',
   });
 }

@@ -30,7 +30,7 @@ export class SchemaBudget {
   size = 0;
   private parts = 0;
   private readonly known = new Map<string, LinearPattern>();
-  // ajv tells compiled patterns apart by toString(), which RE2JS gives as the pattern's own text; a wrapper without one would make
+  // ajv distinguishes compiled patterns by toString(), which RE2JS returns as the pattern's text; a wrapper without it would make
   // all patterns of a schema share the first.
   readonly regExp = Object.assign((pattern: string) => this.known.get(pattern) ?? this.compile(pattern), {
     code: 're2',
@@ -46,7 +46,7 @@ export class SchemaBudget {
   private compile(pattern: string): LinearPattern {
     this.size += patternSize(pattern);
     if (this.known.size === PATTERN_LIMITS.patterns || this.size > PATTERN_LIMITS.size)
-      throw new Error('its patterns are too many, or too large together');
+      throw new Error('it has too many patterns, or they are too large together');
     const made = linearPattern(pattern, 'javascript');
     this.known.set(pattern, made);
     return made;
@@ -88,7 +88,7 @@ function isData(name: string, value: unknown): boolean {
   return (name === 'enum' || name === 'required') && Array.isArray(value) && !value.some(isObject);
 }
 
-/** A word of ajv's own: such a schema answers with a promise, and a promise is no "valid". */
+/** ajv's keyword: such a schema returns a promise, which would count as valid. */
 function isAsync(schema: unknown): boolean {
   if (!isObject(schema)) return false;
   return Object.hasOwn(schema, '$async') || Object.values(schema).some(isAsync);

@@ -24,7 +24,7 @@ export function toAgentSelection(selection: AgentSelectionInput | null | undefin
   if (selection == null) return {};
   const { id, auto } = selection;
   if ((id == null) !== (auto === true))
-    throw new AppError({ code: 'bad_request', message: 'Name an agent by id, or say auto: true', field: 'agent' });
+    throw new AppError({ code: 'bad_request', message: 'Set either id or auto: true', field: 'agent' });
   return { agent: id == null ? { type: 'auto' } : { type: 'agent', ref: id } };
 }
 

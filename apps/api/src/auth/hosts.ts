@@ -5,12 +5,12 @@ import type { NextFunction, Request, Response } from 'express';
 
 import { AppError } from '#platform';
 
-/** Asked by load balancers under the name of the moment, and the same for everyone. */
+/** Health checks: load balancers call them under any host name, and the response is the same for every caller. */
 const open = new Set(['/healthz', '/readyz']);
 
 /**
- * The names under which this server answers; null: any. A server that listens on loopback only answers as `localhost`, unless ALLOWED_HOSTS
- * names more: otherwise a web page could point a name of its own at 127.0.0.1 and read what a local instance serves (DNS rebinding).
+ * The host names that this server accepts; null: any. A server on a loopback address accepts only `localhost` and ALLOWED_HOSTS: otherwise
+ * a web page could resolve its own host name to 127.0.0.1 and read responses of a local instance (DNS rebinding).
  */
 export function hostNamesOf(listening: string, allowedHosts: readonly string[]): ReadonlySet<string> | null {
   const isLoopback = listening === 'localhost' || listening === '::1' || listening.startsWith('127.');
@@ -35,6 +35,6 @@ export function hostMiddleware(names: ReadonlySet<string> | null) {
 }
 
 function wrongHost(): AppError {
-  const message = 'This server does not answer for the host of the request. Add the name to ALLOWED_HOSTS';
+  const message = 'This server does not accept the Host header of the request. Add the host name to ALLOWED_HOSTS';
   return new AppError({ code: 'wrong_host', message });
 }

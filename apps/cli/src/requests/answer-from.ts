@@ -25,7 +25,7 @@ export interface AnswerFlags {
 
 const outcomes = ['HAPPENED', 'DID_NOT_HAPPEN', 'REPEAT', 'REPORT'] as const;
 
-/** The flags that each kind of answer takes. Any other flag is refused: the answer would not be the one that was typed. */
+/** The flags that each kind of answer accepts. Any other flag is rejected: ignoring it would send a different answer. */
 const flagsOfAnswer = {
   approval: ['yes', 'arguments', 'hash', 'grant', 'reason'],
   denial: ['deny', 'reason'],
@@ -53,10 +53,10 @@ function wrongFlag(wrong: string, request: Interrupt, answer: Given | null): Cli
   const commands = commandsFor(request);
   if (answer !== null) {
     const takes = flagsOfAnswer[answer].map((name) => `--${name}`).join(', ');
-    return usageError(`--${wrong} does not go with this answer (${kindWord(request.kind)}).`, `It takes ${takes}.`);
+    return usageError(`--${wrong} cannot be used with this answer (${kindWord(request.kind)}).`, `Allowed: ${takes}.`);
   }
-  const remedy = commands.length === 0 ? undefined : `What answers it:\n${commands.join('\n')}`;
-  return usageError(`--${wrong} does not answer this request (${kindWord(request.kind)}).`, remedy);
+  const remedy = commands.length === 0 ? undefined : `Commands that answer it:\n${commands.join('\n')}`;
+  return usageError(`--${wrong} cannot answer this request (${kindWord(request.kind)}).`, remedy);
 }
 
 type Given = keyof typeof flagsOfAnswer;
@@ -103,7 +103,7 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
     case 'outcome': {
       const [decision = 'REPORT'] = enumWords(flags.decision ?? '', outcomes, '--decision');
       if (flags.result !== undefined && decision !== 'HAPPENED')
-        throw usageError('--result goes with --decision happened only.', 'Leave --result out, or decide happened.');
+        throw usageError('--result requires --decision happened.', 'Remove --result, or use --decision happened.');
       return { decision, ...(flags.result !== undefined && { result: flags.result }) };
     }
   }

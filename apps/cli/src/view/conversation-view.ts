@@ -51,7 +51,7 @@ export class ConversationView implements JobView {
       this.remark(`→ ${oneLine(name)}${reasoning === '' ? '' : `: ${oneLine(reasoning)}`}`);
     },
     ModelRetryEvent: ({ reason, delayMs }) => {
-      this.remark(`… ${oneLine(reason)} Next try in ${formatDuration(delayMs)}.`);
+      this.remark(`… ${oneLine(reason)} Next attempt in ${formatDuration(delayMs)}.`);
     },
     InterruptOpenedEvent: ({ interruptId, kind, callId, title }) => {
       if (callId === null) this.questions.set(interruptId, title);

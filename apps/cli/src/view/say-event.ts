@@ -41,7 +41,7 @@ export const sayEvent: EventTable<string> = {
   RoundFinishedEvent: ({ round, finishReason, usage }) =>
     words(`round ${round}`, finishReason, `${usage.totalTokens} tokens`),
   ModelRetryEvent: ({ reason, delayMs, failures }) =>
-    words(reason, `next try in ${formatDuration(delayMs)}`, failures === 0 ? '' : `failed ${failures} times`),
+    words(reason, `next attempt in ${formatDuration(delayMs)}`, failures === 0 ? '' : `failed ${failures} times`),
   RoundRestartedEvent: ({ round, reason, contentLength }) =>
     words(`round ${round}`, reason, `the text stands up to ${contentLength}`),
   ToolCallEvent: sayToldCall,

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 import { UsageError } from '../arguments.js';
 
-/** What `nightshift backup` and `nightshift restore` were asked for. */
+/** Parsed arguments of `nightshift backup` and `nightshift restore`. */
 export interface BackupArguments {
   readonly command: 'backup' | 'restore';
   readonly file: string;
@@ -17,11 +17,10 @@ export interface BackupArguments {
 export function parseBackupArguments(words: readonly string[]): BackupArguments {
   const { values, positionals } = read(words);
   const [command, file, ...rest] = positionals;
-  if (command !== 'backup' && command !== 'restore')
-    throw new UsageError('The command is backup FILE or restore FILE.');
+  if (command !== 'backup' && command !== 'restore') throw new UsageError('Use backup FILE or restore FILE.');
   if (file === undefined || file === '' || rest.length > 0) throw new UsageError(`${command} takes one file.`);
   const { 'data-dir': dataDir, replace = false, json = false } = values;
-  if (replace && command === 'backup') throw new UsageError('--replace goes with restore.');
+  if (replace && command === 'backup') throw new UsageError('--replace works with restore only.');
   return { command, file, replace, json, ...(dataDir === undefined ? {} : { dataDir }) };
 }
 

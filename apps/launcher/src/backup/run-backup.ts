@@ -53,15 +53,15 @@ interface Work {
   readonly out: Terminal;
 }
 
-/** Processes may serve meanwhile: what runs beside it is in the backup as it was committed. */
+/** Other processes may run at the same time: the backup holds what they had committed when it began. */
 async function backUp({ asked, config, path, out }: Work): Promise<void> {
   await using cleanUp = new AsyncDisposableStack();
   const databaseUrl = config.values.DATABASE_URL ?? (await openEmbedded(config, cleanUp, 'share'));
   const { file, bytes, server, tools } = await dumpDatabase({ databaseUrl, file: resolve(asked.file), path });
   if (asked.json) out.line(JSON.stringify({ file, bytes, postgres: server, pgDump: tools }));
   else {
-    out.line(`Wrote ${file}: ${(bytes / 1_000_000).toFixed(1)} MB, Postgres ${server}, by pg_dump ${tools}.`);
-    out.line(secretNote(config, 'Keep the secret with it, in another place'));
+    out.line(`Wrote ${file}: ${(bytes / 1_000_000).toFixed(1)} MB, Postgres ${server}, written with pg_dump ${tools}.`);
+    out.line(secretNote(config, 'Back up the secret separately'));
   }
 }
 
@@ -82,16 +82,16 @@ async function restore({ asked, config, path, out }: Work): Promise<void> {
   if (asked.json) out.line(JSON.stringify({ file, postgres: server }));
   else {
     out.line(`Restored ${file} to Postgres ${server}.`);
-    out.line(secretNote(config, 'Start Nightshift with the secret of the backed up installation'));
+    out.line(secretNote(config, 'Start Nightshift with the secret of the backed-up installation'));
   }
 }
 
 function secretNote({ values }: Config, advice: string): string {
   const place = values.NIGHTSHIFT_SECRET === undefined ? `${resolve(values.DATA_DIR)}/secret` : 'NIGHTSHIFT_SECRET';
-  return `${advice} (${place}): API keys and stored provider keys work with that one only.`;
+  return `${advice} (${place}): API keys and stored provider keys work only with this secret.`;
 }
 
-/** The embedded Postgres: ours for the time of the command, or, to `share`, that of the process that serves. */
+/** The embedded Postgres: started for this command, or with `share` the one of a running Nightshift. */
 async function openEmbedded(config: Config, cleanUp: AsyncDisposableStack, how: 'own' | 'share'): Promise<string> {
   const dataDir = resolve(config.values.DATA_DIR);
   try {

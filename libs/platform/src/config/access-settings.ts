@@ -4,7 +4,7 @@ import { httpUrl, isHostName, isOrigin, list, ms, secret, text, whole } from './
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
 
-/** Settings of who may send requests to the api, and of what kind. */
+/** Settings that decide which requests the API accepts. */
 export const accessSettings = {
   ALLOWED_ORIGINS: list(
     'origins such as https://app.example.com',
@@ -14,18 +14,16 @@ export const accessSettings = {
   ALLOWED_HOSTS: list(
     'host names',
     isHostName,
-    'Names in the Host header that the api answers to, besides localhost and addresses. Empty: any, unless HOST is a loopback address.',
+    'Host names that the API accepts in the Host header, besides localhost and IP addresses. Empty: any, unless HOST is a loopback address.',
   ),
-  METRICS_TOKEN: secret(
-    'Serves /metrics of the api to requests with this bearer token; without it, the api has no /metrics.',
-  ),
+  METRICS_TOKEN: secret('Bearer token that /metrics of the API requires. Without it, the API has no /metrics.'),
   MAX_BODY_TOKENS: whole(
     [100_000, 1_000, 10_000_000],
-    'JSON tokens (texts, arrays, objects, commas, colons) of a request body.',
+    'Maximum JSON tokens (strings, arrays, objects, commas, colons) of a request body.',
   ),
   BODY_TIMEOUT_MS: ms(
     [60_000, 100],
-    'How long a request body may take to arrive; ten seconds without a byte end it too.',
+    'How long a request body may take to arrive. Ten seconds without a byte also end it.',
   ),
   JWT_SECRET: secret('Verifies HS256 tokens.'),
   JWT_JWKS_URL: httpUrl('Verifies tokens with the keys published there.'),

@@ -1,14 +1,11 @@
 import { whole } from './setting-kinds.js';
 
-/** What workspaces and users may have and start, over all processes: the operator's limits. */
+/** The operator's limits on workspaces and users, across all processes. */
 export const limitSettings = {
-  RUNNING_JOBS_CEILING: whole(
-    [1_000, 1, 1_000_000],
-    'Most running jobs of a workspace, whatever its own cap (`maxJobs`) is.',
-  ),
+  RUNNING_JOBS_CEILING: whole([1_000, 1, 1_000_000], "Maximum of a workspace's cap on running jobs (`maxJobs`)."),
   RUNNING_JOBS_PER_USER_CEILING: whole(
     [1_000, 1, 1_000_000],
-    "Most running jobs of a user in a workspace, whatever the workspace's cap (`maxJobsPerUser`) is.",
+    "Maximum of a workspace's cap on the running jobs of one user (`maxJobsPerUser`).",
   ),
   MAX_UNFINISHED_JOBS: whole([10_000, 1, 10_000_000], 'Queued, running and waiting jobs that a workspace may store.'),
   MAX_UNFINISHED_JOBS_PER_USER: whole(
@@ -23,5 +20,5 @@ export const limitSettings = {
   MAX_API_KEYS_PER_USER: whole([100, 1, 100_000], 'Usable API keys of a user in a workspace.'),
   MAX_API_KEYS: whole([1_000, 1, 1_000_000], 'Usable API keys of a workspace.'),
   MAX_WORKSPACES_PER_USER: whole([100, 1, 1_000_000], 'Workspaces that a user owns.'),
-  SOCKETS_PER_USER: whole([50, 1, 100_000], 'Open WebSocket connections of a user, in all api processes together.'),
+  SOCKETS_PER_USER: whole([50, 1, 100_000], 'Open WebSocket connections of a user, across all API processes.'),
 };

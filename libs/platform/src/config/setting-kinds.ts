@@ -24,7 +24,7 @@ export const choice = (choices: readonly string[], fallback: string, description
 });
 export const secret = (about: string) =>
   z.string().min(32).optional().meta({ allowed: 'at least 32 characters', description: about });
-/** A list with commas; no default entry. `one` says whether an entry may be in it. */
+/** A comma-separated list, empty by default. `one` validates an entry. */
 export const list = (allowed: string, one: (entry: string) => boolean, about: string) =>
   z
     .string()

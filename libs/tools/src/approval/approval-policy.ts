@@ -62,7 +62,7 @@ const policySchema = z.strictObject({
 const newPolicySchema = policySchema.superRefine(({ rules }, context) => {
   const size = rules.reduce((sum, { when = '' }) => sum + celSize(when), 0);
   if (size > MAX_CONDITIONS_SIZE) {
-    const message = `the conditions are larger than ${MAX_CONDITIONS_SIZE} characters together`;
+    const message = `all conditions together are longer than ${MAX_CONDITIONS_SIZE} characters`;
     context.addIssue({ code: 'custom', path: ['rules'], message });
     return;
   }

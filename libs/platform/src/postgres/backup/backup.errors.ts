@@ -28,7 +28,7 @@ export function backupExists(file: string): AppError {
 }
 
 export function notABackup(file: string, why: string): AppError {
-  return new AppError({ code: 'not_a_backup', message: `${file} does not hold a backup of Nightshift: ${why}.` });
+  return new AppError({ code: 'not_a_backup', message: `${file} is not a backup of Nightshift: ${why}.` });
 }
 
 /** The backup was written by a newer build, whose migrations this one does not know. */
@@ -50,7 +50,7 @@ export function serverOlderThanBackup(file: string, archive: number, server: str
 export function databaseInUse(sessions: number): AppError {
   return new AppError({
     code: 'database_in_use',
-    message: `${sessions} sessions of Nightshift are connected to this database. Stop all its processes, then restore.`,
+    message: `Nightshift has ${sessions} open sessions on this database. Stop all its processes, then restore.`,
   });
 }
 
@@ -66,7 +66,7 @@ export function databaseNotEmpty(): AppError {
 export function rowsHidden(tables: readonly string[]): AppError {
   return new AppError({
     code: 'backup_not_allowed',
-    message: `The login of DATABASE_URL cannot read every row of ${tables.join(', ')}. Use the login that migrates, a member of nightshift_owner.`,
+    message: `The login of DATABASE_URL cannot read every row of ${tables.join(', ')}. Use the login that runs migrations, a member of nightshift_owner.`,
     details: { tables },
   });
 }

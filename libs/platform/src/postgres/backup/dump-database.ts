@@ -69,7 +69,7 @@ async function inspect(databaseUrl: string) {
   }
 }
 
-/** A dump that leaves out rows looks like a good one: each protected table needs a policy that shows this login everything. */
+/** A dump without some rows would look complete, so each protected table needs a policy that shows this login every row. */
 async function assertReadsEveryRow(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c
