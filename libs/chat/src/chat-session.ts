@@ -41,7 +41,7 @@ export class ChatSession {
   }
 }
 
-/** What becomes of a chat job whose model is not asked now. */
+/** The outcome of a chat job that does not call its model now. */
 export function toOutcome(end: Extract<SessionEnd, { type: 'released' | 'paused' | 'refused' }>): JobOutcome {
   switch (end.type) {
     case 'released':

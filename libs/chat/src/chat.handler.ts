@@ -91,7 +91,7 @@ export class ChatHandler implements JobHandler {
     return this.answer(run);
   }
 
-  /** Who answers. Choosing an agent asks a model too, and its provider may be down as well. */
+  /** The agent of the job. Choosing one also calls a model, whose provider may be down. */
   private async acting(run: JobRun): Promise<Acting | JobOutcome> {
     const { routing, providerDown } = toChatInput(run.job.input);
     if (routing === undefined) return this.agents.of(run);

@@ -17,7 +17,7 @@ export type SessionEnd =
   | { readonly type: 'released' }
   /** The model provider is down: the job waits for this interrupt. */
   | { readonly type: 'paused'; readonly interruptId: string }
-  /** The job must not ask its model: it fails with this, whatever a node does about errors. */
+  /** The job must not call its model and fails with this error; error handling of nodes does not apply. */
   | { readonly type: 'refused'; readonly error: AppError };
 
 /** The newest round of a conversation: what it said, and how its calls ended, by ordinal. */

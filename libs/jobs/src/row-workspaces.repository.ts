@@ -18,8 +18,8 @@ export class RowWorkspacesRepository {
   constructor(private readonly postgres: Postgres) {}
 
   /**
-   * One query, however many workspaces. Null: no such row in any of them. Says nothing about rights in the workspace; the caller passes
-   * only workspaces that the user is a member of, so that rows of others stay absent.
+   * One query for any number of workspaces. Null: none of them has such a row. Checks no rights: the caller passes only workspaces that
+   * the user is a member of, so that rows of others stay absent.
    */
   async find(kind: RowKind, id: string, workspaceIds: readonly string[]): Promise<string | null> {
     if (!isId(id)) return null;

@@ -3,9 +3,9 @@ import type { TextRedactor } from '#platform';
 import type { Model, ModelPart, RequestedCall } from './model.js';
 
 /**
- * A model whose answers and calls hold no secret that we know: what it says is what is kept, shown to people and run, so a
- * secret that got into a conversation leaves it by no answer and no tool. What may be the beginning of a secret waits for the
- * next part. All else stays as it is.
+ * A model whose text, reasoning and calls have all known secrets redacted, before they are stored, shown or run: a secret in a
+ * conversation cannot leak through a response or a tool. A possible beginning of a secret is buffered until the next part. All
+ * other text is unchanged.
  */
 export function withoutSecrets(model: Model, redactor: Pick<TextRedactor, 'redactKnown' | 'knownStream'>): Model {
   return {

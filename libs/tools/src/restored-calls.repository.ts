@@ -6,7 +6,7 @@ const interruptSql = `UPDATE tool_call t SET status = 'interrupted', error = $1,
   FROM job j WHERE j.workspace_id = t.workspace_id AND j.id = t.job_id AND j.status IN ('queued', 'running', 'waiting')
    AND t.effect = 'once' AND t.executor = 'worker' AND t.status IN ('pending', 'running')`;
 
-/** To the sweeper a claim that ran out: the call becomes interrupted and a person is asked. */
+/** Sets the call to an expired claim: the sweeper marks it as interrupted, and a person decides. */
 const queueSql = `UPDATE tool_call SET exec_epoch = exec_epoch + 1, exec_until = clock_timestamp() - interval '1 ms'
  WHERE executor = 'queue' AND status = 'running' AND effect = 'once'`;
 

@@ -3,10 +3,10 @@ import { NightshiftError } from './nightshift-error.js';
 
 /**
  * The job waits for something that this client has no handler for; `code` is `job_waiting`. The job is not affected: answer the request
- * (`interrupts.resolve`), or let others do it, and ask for the text or the result again.
+ * (`interrupts.resolve`), or let another user answer it, and call `text()` or `result()` again.
  */
 export class JobWaitingError extends NightshiftError {
-  /** What it waits for: `decidableBy`, `requester` and `mayDecide` of the request tell who may answer. */
+  /** The request it waits for; `decidableBy`, `requester` and `mayDecide` describe who may answer. */
   readonly request: Interrupt;
 
   constructor(request: Interrupt) {

@@ -7,7 +7,7 @@ import { handles } from './serving-jobs.js';
 import { subscribeAnew } from './subscribe-anew.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** How an end is waited for. */
+/** Options of waiting for the end of a job. */
 export interface EndOptions extends WaitOptions {
   /**
    * Called for each request that the job, or a job below it, waits for and that this client has no handler for. With it the wait
@@ -65,7 +65,7 @@ class RequestWatch {
     } else if (event.__typename === 'ToolProgressEvent' && event.subJobId !== null) this.watchBelow();
   }
 
-  /** What a job below asks is in no log of this one. */
+  /** Requests of sub-jobs are not in the log of this job. */
   private watchBelow(): void {
     if (this.isBelow) return;
     this.isBelow = true;

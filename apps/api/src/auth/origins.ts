@@ -11,7 +11,7 @@ const preflightSeconds = '600';
 
 /**
  * Cross-Origin Resource Sharing (Fetch Standard, section 3.2) for the origins of ALLOWED_ORIGINS, on every HTTP API. Requests carry a bearer
- * credential, so cookies are never allowed. Other origins get no CORS headers, and their browser refuses.
+ * credential, so cookies are never allowed. Other origins get no CORS headers, so the browser blocks the response.
  */
 export function corsMiddleware(allowed: readonly string[]) {
   return ({ method, headers }: Request, response: Response, next: NextFunction): void => {

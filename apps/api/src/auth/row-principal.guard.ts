@@ -8,18 +8,18 @@ import { AppError, isId } from '#platform';
 import { credentialsOf } from './credentials-of.js';
 import { PrincipalGuard } from './principal.guard.js';
 
-/** Which rows a guard is about. */
+/** The kind of rows that a guard protects. */
 export interface GuardedRows {
   readonly kind: RowKind;
   readonly workspaces: RowWorkspacesRepository;
-  /** What is answered for a row that is absent, or that the caller may not see. */
+  /** The error for a row that is absent, or that the caller may not see. */
   readonly absent: () => AppError;
 }
 
 /**
- * For routes of one row, named by `:id`: a user of several workspaces enters the row's own, whichever is the active one; finding it takes
- * one query, however many workspaces there are. A user enters only workspaces of their own, so the rows of others stay absent; a caller
- * who is a member of no workspace, or not of the one they name, gets the same answer for every row. API keys have one workspace.
+ * For routes of one row, named by `:id`. A user of several workspaces is authenticated in the workspace of the row; one query finds it for
+ * any number of workspaces. Only the user's own workspaces are searched, so rows of others are reported as absent. A caller without a
+ * membership, or not a member of the workspace they name, gets the same response for every row. API keys have one workspace.
  */
 export abstract class RowPrincipalGuard extends PrincipalGuard {
   constructor(

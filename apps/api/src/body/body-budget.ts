@@ -20,7 +20,7 @@ interface Usage {
   bodies: number;
 }
 
-/** The bytes that unfinished bodies occupy: a caller with many slow uploads fills its own share, never the process. */
+/** The bytes of unfinished bodies. Many slow uploads of one caller fill only the share of that caller. */
 export class BodyBudget {
   private readonly callers = new Map<string, Usage>();
   private bytes = 0;
@@ -60,7 +60,7 @@ export class BodyBudget {
 
 /** One body that is being read. `release` is called once. */
 export interface OpenBody {
-  /** Counts bytes that are buffered. Throws `rate_limited` or `unavailable` when there is no room for them. */
+  /** Counts bytes that are buffered. Throws `rate_limited` or `unavailable` over a limit. */
   take(bytes: number): void;
   release(): void;
 }

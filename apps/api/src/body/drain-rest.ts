@@ -2,20 +2,20 @@ import type { NextFunction, Request, Response } from 'express';
 
 /** How much of a body is read and thrown away after the response, for how long the connection then stays open. */
 const MOST_BYTES = 16 * 1_048_576;
-/** For callers who are not known: enough for a small request, so that its client reads the refusal. */
+/** For unauthenticated callers: enough for a small request, so that its client can read the error. */
 const MOST_BYTES_ANONYMOUS = 1_048_576;
 const WITHIN_MS = 2_000;
 
 const anonymous = new Set([401, 403, 404]);
 
 /**
- * A response may leave before its request has arrived whole: a refusal, or a route that takes no body. Node would read the rest without
- * an end, or, with `Connection: close`, reset the connection while the client still writes, and clients such as undici would report
- * ECONNRESET instead of the response. So a bounded rest is read after the response; then the connection stays open, unread, until the
- * client closes it or the time is over ("lingering close").
+ * The server may respond before the request is complete: with an error, or on a route without a body. Node would then read the rest without
+ * a limit, or, with `Connection: close`, reset the connection while the client still writes, and clients such as undici would report
+ * ECONNRESET instead of the response. So a bounded part of the rest is read after the response; then the connection stays open, unread,
+ * until the client closes it or a timeout ends it ("lingering close").
  */
 export function drainRestMiddleware(request: Request, response: Response, next: NextFunction): void {
-  // `finish` would be too late: by then Node has begun to throw the body away on its own.
+  // At `finish` Node has already begun to discard the body.
   response.once('prefinish', () => {
     if (!request.complete && !request.destroyed) drain(request, mostBytesOf(response.statusCode));
   });

@@ -1,4 +1,4 @@
-/** What a JSON text may be made of, beside its length. */
+/** Limits of a JSON text, besides its length. */
 export interface JsonLimits {
   /** Nested arrays and objects. */
   readonly depth: number;
@@ -6,7 +6,7 @@ export interface JsonLimits {
   readonly tokens: number;
 }
 
-/** No request of this API needs more levels; what handles JSON recursively is safe up to there. */
+/** No request of this API needs more levels, and recursive code is safe up to this depth. */
 export const MAX_JSON_DEPTH = 100;
 
 const QUOTE = 0x22;
@@ -20,7 +20,7 @@ const CLOSE_OBJECT = 0x7d;
 
 /**
  * Counts the levels and tokens of a JSON text in UTF-8 as its bytes arrive, in time linear in the bytes (4 MB take 10 ms) and without
- * memory. Whether the text is JSON at all is the parser's question; what this scan lets through is cheap to parse.
+ * memory. The parser checks whether the text is valid JSON; a text within these limits is cheap to parse.
  */
 export class JsonScan {
   private depth = 0;

@@ -20,7 +20,7 @@ type BodySettings = Pick<Config['values'], 'MAX_BODY_BYTES' | 'MAX_BODY_TOKENS' 
 
 /**
  * Prepares the reading of bodies, and reads none: a guard calls `readBody` once the caller is known. So a request without a valid
- * credential costs its headers, and nothing that it sends after them is stored, inflated or parsed.
+ * credential costs only its headers: its body is not stored, decompressed or parsed.
  */
 export function bodyMiddleware(settings: BodySettings) {
   const budget = new BodyBudget();
@@ -77,21 +77,21 @@ function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
 }
 
-/** A compressed body costs its sender little and us much, so none is inflated (RFC 9110, section 15.5.16). */
+/** A small compressed body can expand to a huge one, so compressed bodies are rejected (RFC 9110, section 15.5.16). */
 function assertPlain({ headers }: Request): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
   if (encoding !== 'identity' || !/^utf-?8$/.test(charset)) throw unsupportedEncoding();
 }
 
-/** An empty body is an empty object: routes name the field that they miss. Only objects and arrays are bodies. */
+/** An empty body is read as an empty object, so that the route names the missing field. Only objects and arrays are accepted. */
 function parse(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Refused below; the parser's message would repeat parts of the body.
+    // Rejected below, because the parser's message would quote parts of the body.
   }
   throw invalidBody();
 }

@@ -4,7 +4,7 @@ import { systemClock } from '#platform';
 
 import { bodyAborted, bodyTimedOut } from '../errors/http.errors.js';
 
-/** A client that sends no byte for this long has lost its connection, or does not mean to finish. */
+/** A client that sends no byte for this long is disconnected or attacks the server. */
 const IDLE_MS = 10_000;
 
 /**

@@ -26,7 +26,7 @@ export const unsupportedEncoding = () =>
 export const bodyTimedOut = () =>
   new AppError({ code: 'body_timeout', message: 'The request body took too long to arrive. Send it again' });
 
-/** The client closed the connection before the body was complete; no one reads this. */
+/** The client closed the connection before the body was complete, so it does not receive this error. */
 export const bodyAborted = () => new AppError({ code: 'bad_request', message: 'The request was aborted' });
 
 export const crossOriginRefused = () => new AppError({ code: 'forbidden', message: 'Cross-origin request refused' });

@@ -6,7 +6,7 @@ import { requestIdOf } from './request-id.js';
 
 /** Statuses of requests that were refused before any work: missing rights, too many, too large, too slow. */
 const refused = new Set([401, 403, 408, 413, 415, 421, 429]);
-/** Of each API and status, one refusal in this time is logged, with the number of those that were not. */
+/** One rejection per API, status and interval is logged, with the number of unlogged ones. */
 const sampleMs = 10_000;
 
 type Api = 'graphql' | 'openai' | 'rest';
@@ -16,7 +16,7 @@ interface Sample {
   unlogged: number;
 }
 
-/** Counts refused requests for Prometheus, and logs a sample: a flood of them must not become a flood of lines. */
+/** Counts rejected requests for Prometheus and logs a sample, so that an attack cannot flood the log. */
 export function refusalsMiddleware({ metrics, logger, clock = systemClock }: RefusalDependencies) {
   const count = metrics.counter(
     'nightshift_requests_refused_total',

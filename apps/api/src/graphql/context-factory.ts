@@ -16,7 +16,7 @@ export interface Entrance {
 
 const undecided = new Set(['not_found', 'bad_request']);
 
-/** Finds out who is behind credentials, and makes the context of each operation. */
+/** Authenticates credentials and creates the context of each operation. */
 @Injectable()
 export class ContextFactory {
   constructor(

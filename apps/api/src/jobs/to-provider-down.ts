@@ -4,7 +4,7 @@ import { AppError } from '#platform';
 /** The longest time for which failed model requests may be repeated at least every minute: 7 days. */
 export const maxModelRetryForMs = 604_800_000;
 
-/** What a start says about a model provider that is down; null counts as absent. Throws `bad_request` naming the field. Pure. */
+/** Reads the options of a start for a model provider that is down; null counts as absent. Throws `bad_request` with the field. Pure. */
 export function toProviderDown(given: { readonly modelRetryForMs?: unknown; readonly onProviderDown?: unknown }): {
   readonly providerDown?: ProviderDownTerms;
 } {

@@ -11,7 +11,7 @@ const inject = [RateCountersRepository, Config];
 const rate = (counters: RateCountersRepository, name: string, limit: number) =>
   new SharedRate(counters.counter(name, limit), limit, systemClock);
 
-/** Limits of what callers may ask for in a time, shared by all APIs and all api processes. */
+/** Rate limits of callers, shared by all APIs and all API processes. */
 @Module({
   providers: [
     RateCountersRepository,

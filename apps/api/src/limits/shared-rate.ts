@@ -3,7 +3,7 @@ import type { Clock } from '#platform';
 import { rateLimited } from '../errors/http.errors.js';
 import type { RateCounter } from './rate-counter.js';
 
-/** Keys that are remembered; the one that was quiet for longest is forgotten first, with what it had reserved. */
+/** Maximum number of cached keys. The least recently used one is dropped first, with its reservation. */
 const maxKeys = 10_000;
 /** A process reserves this part of a limit at once. */
 const reserves = 20;
@@ -31,9 +31,9 @@ export interface Allowance {
 }
 
 /**
- * A limit on what a key uses in a window of a minute, over all processes. A process reserves a part of the limit at the shared counter,
- * and uses that up without asking again: most calls cost no statement, and never is more used than the limit. A process may refuse
- * while another one has reserved what it does not use; small limits are reserved one by one, so there it does not happen.
+ * A rate limit of a key per minute, across all processes. A process reserves a part of the limit at the shared counter and uses it up
+ * before it reserves more, so most calls need no statement, and all processes together never exceed the limit. A process may reject
+ * early while another one has unused reservations; small limits are reserved one by one and are exact.
  */
 export class SharedRate {
   private readonly shares = new Map<string, Share>();

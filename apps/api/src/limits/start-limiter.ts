@@ -2,10 +2,10 @@ import type { MemberPrincipal } from '#auth';
 
 import type { Allowance, SharedRate } from './shared-rate.js';
 
-/** Whom a start counts for: a user with all keys and tokens, in all workspaces; and a workspace with all its users. */
+/** A start counts for its user (all keys, tokens and workspaces) and for its workspace (all users). */
 export type Starter = Pick<MemberPrincipal, 'userId' | 'workspaceId'>;
 
-/** Starts a minute of each user and of each workspace, whichever API, key and process they come through. */
+/** Limits the starts per minute of each user and of each workspace, across all APIs, keys and processes. */
 export class StartLimiter {
   constructor(
     private readonly ofUser: SharedRate,

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Does `work`; when it fails before the first byte and a `once` tool has run by then, the reply carries `X-Should-Retry: false`.
- * OpenAI's SDKs repeat failed requests by themselves, and the repeat of one without a key would run its tools again.
+ * Runs `work`. If it fails before the first byte and a `once` tool has run, the response gets `X-Should-Retry: false`: OpenAI's SDKs
+ * retry failed requests by themselves, and a retry without an idempotency key would run the tools again.
  */
 export async function noRetryAfterOnce<T>(
   response: ServerResponse,

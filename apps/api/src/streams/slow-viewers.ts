@@ -2,17 +2,17 @@ import { Injectable } from '@nestjs/common';
 
 import { Config } from '#platform';
 
-/** A viewer that is waited for. */
+/** A viewer that reads slower than the API sends. */
 export interface SlowViewer {
-  /** What is written to it and not taken yet. */
+  /** Bytes written to it and not yet read by the client. */
   readonly bytes: number;
   /** Disconnects it. */
   readonly cut: () => void;
 }
 
 /**
- * What all slow viewers of this process have not taken yet, bounded: memory grows with neither their number nor the texts that they
- * asked for. Over SLOW_VIEWERS_BYTES the viewer that has waited longest is disconnected; it can come back with its cursor.
+ * Bounds the unsent bytes of all slow viewers of this process, for any number of viewers and any text size. Over SLOW_VIEWERS_BYTES
+ * it disconnects the viewer that has been slow for longest; that viewer can resume from its cursor.
  */
 @Injectable()
 export class SlowViewers {
@@ -29,7 +29,7 @@ export class SlowViewers {
     this.totalBytes = values.SLOW_VIEWERS_BYTES;
   }
 
-  /** Counts a connection as long as it is waited for; returns what ends that. One that is alone is never cut. */
+  /** Counts a slow connection; returns a function that ends the count. A single slow connection is never disconnected. */
   enter(connection: object, viewer: SlowViewer): () => void {
     const views = this.waiting.get(connection)?.views ?? 0;
     this.change(connection, { ...viewer, views: views + 1 });

@@ -14,7 +14,7 @@ import type { Invitation, InvitationsRepository } from './invitations.repository
 import type { MembershipChanges } from './membership-changes.js';
 import type { Member, MembershipsRepository } from './memberships.repository.js';
 
-/** A workspace that is asked to store more is being flooded. */
+/** Maximum open invitations of a workspace, against floods. */
 const MOST_OPEN = 1_000;
 
 const newInvitationInput = z.strictObject({
@@ -27,7 +27,7 @@ const newInvitationInput = z.strictObject({
   role: z.enum(ROLES),
 });
 
-/** What invitations are stored and accepted with. */
+/** Dependencies of `InvitationsService`. */
 export interface InvitationsServiceParts {
   readonly prisma: PrismaService;
   readonly identities: IdentityRepository;
@@ -86,7 +86,7 @@ export class InvitationsService {
     return toPage(found, rows.take);
   }
 
-  /** Takes an invitation back. Throws `not_found`, also when it was accepted or declined meanwhile, and `forbidden`. */
+  /** Revokes an invitation. Throws `not_found`, also when it was accepted or declined meanwhile, and `forbidden`. */
   async revoke(principal: MemberPrincipal, id: string): Promise<Invitation> {
     const { workspaceId } = principal;
     return this.parts.changes.byMember(principal, async ({ tx, ability }) => {

@@ -90,7 +90,7 @@ export class MembersService {
 
   /**
    * The person leaves a workspace; the keys that act as it are revoked. Every role may; an API key may not (`forbidden`).
-   * Throws `last_owner` for the only owner, and `not_found` when the person is no member.
+   * Throws `last_owner` for the only owner, and `not_found` for a person without a membership.
    */
   async leave(identity: Pick<Identity, 'id' | 'userId'>, workspaceId: string): Promise<Member> {
     const { id, userId } = identity;

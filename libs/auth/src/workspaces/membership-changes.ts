@@ -7,7 +7,7 @@ import type { MemberPrincipal } from '../principal.js';
 import type { Member, MembershipsRepository } from './memberships.repository.js';
 import type { WorkspacesRepository } from './workspaces.repository.js';
 
-/** The tables that every change of who is in a workspace touches. */
+/** The tables that every membership change writes. */
 export interface MembershipChangeTables {
   readonly workspaces: WorkspacesRepository;
   readonly memberships: MembershipsRepository;

@@ -29,7 +29,7 @@ export interface WorkspaceTables {
   readonly audit: AuditRepository;
 }
 
-/** What workspaces are kept with. */
+/** Dependencies of `WorkspacesService`. */
 export interface WorkspacesServiceParts {
   readonly prisma: PrismaService;
   readonly identities: IdentityRepository;

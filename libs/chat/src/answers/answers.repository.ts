@@ -169,7 +169,7 @@ export class AnswersRepository {
     return rows[0]?.round ?? null;
   }
 
-  /** What the agent that the job of an answer has chosen says of tool events; null: nothing, or none is chosen yet. */
+  /** The `toolEventFormat` of the agent that the job of an answer chose; null: not set, or not chosen yet. */
   async formatOfChosen({ workspaceId, jobId }: Answer): Promise<ToolEventFormat | null> {
     const rows = await this.postgres.readInWorkspace<{ format: ToolEventFormat | null }>(workspaceId, {
       name: 'answer-chosen-format',

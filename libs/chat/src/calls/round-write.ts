@@ -73,7 +73,7 @@ export function roundWrite(
     },
   };
   const callEvents = calls.map((call): NewJobEvent => {
-    // Its start follows at once: viewers are spared an event that says only that.
+    // It starts right after this commit, so no extra event is written for the start.
     const status = call.status === 'pending' ? 'running' : call.status;
     const body = { round: step.round, internalStatus: status, call: toToolCallItem({ ...call, status }) };
     return { type: 'tool-call', body };

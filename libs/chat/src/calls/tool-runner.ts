@@ -87,7 +87,7 @@ export class ToolRunner {
   /** Commits the start of a call, unless its round's commit was its start. */
   private async start(run: CallingRun, call: RunnableCall, { round, isStarted }: RoundState): Promise<StartVerdict> {
     if (isStarted && !startsAlone(call.effect)) return 'started';
-    // Another worker starts it: what is not started here is not in doubt there.
+    // Another worker starts it; a call that was not started here has no unknown outcome.
     if (run.signal.reason instanceof Draining) return 'refused';
     const item = toToolCallItem({ ...call, approvedArguments: call.toRun, status: 'running' });
     const body = { round, internalStatus: 'running', call: item };

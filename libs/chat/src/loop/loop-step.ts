@@ -16,7 +16,7 @@ export interface LoopCall {
   readonly callId: string;
   readonly name: string;
   readonly arguments: string;
-  /** As its row says; absent: the call comes from an earlier run. */
+  /** As stored in its row; absent: the call comes from an earlier run. */
   readonly effect?: ToolEffect;
   readonly status: ToolCallStatus;
   /** What the model reads as its result; empty while the call is open. */
@@ -123,7 +123,7 @@ export type LoopStep =
   /** Open calls of a committed round. The reply carries how they ended; one that is left out is still open. */
   | { readonly type: 'run-calls'; readonly round: number; readonly calls: readonly LoopCall[] };
 
-/** What the consumer says when it asks for the next step: what `run-calls`, `take-call-ids` and `provider-down` ask for, else nothing. */
+/** The consumer's reply to a step, passed to `next()`: required for `run-calls`, `take-call-ids` and `provider-down`, else undefined. */
 export type LoopReply =
   | { readonly results: readonly CallResult[] }
   | { readonly held: ReadonlySet<string> }

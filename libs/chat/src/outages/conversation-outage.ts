@@ -33,7 +33,7 @@ export type AfterFailure =
   | { readonly type: 'released' }
   | { readonly type: 'failed'; readonly error: AppError | null };
 
-/** What the failed requests of a conversation go by. */
+/** Options and dependencies of `ConversationOutage`. */
 export interface OutageServices {
   readonly policy: RetryPolicy;
   /** Whether an earlier claim, or this one, may have waited for the provider. */
@@ -48,7 +48,7 @@ export interface OutageServices {
 export class ConversationOutage {
   private current: (Outage & { readonly committed: number }) | undefined;
   private stored: StoredOutage | null | undefined;
-  /** A person asked for a try at once: it is sent although requests are paused. */
+  /** A person asked for a retry: the request is sent although requests are paused. */
   private mayProbe = false;
 
   constructor(
@@ -65,7 +65,7 @@ export class ConversationOutage {
     return stored?.outcome === null ? { type: 'paused', interruptId: stored.id } : null;
   }
 
-  /** Decides what follows a failed request, tells viewers, and sleeps where a sleep follows. */
+  /** Decides what follows a failed request, emits `model-retry`, and sleeps for a short wait. */
   async after({ failure, round, committed }: FailedRequest): Promise<AfterFailure> {
     if (this.run.signal.aborted) return { type: 'failed', error: null };
     if (this.mustLeave()) return { type: 'released' };

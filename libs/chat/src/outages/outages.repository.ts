@@ -31,7 +31,7 @@ interface JobRef {
 export class OutagesRepository {
   constructor(private readonly postgres: Postgres) {}
 
-  /** `place` tells the conversations of a job apart. */
+  /** `place` identifies the conversation within its job. */
   async newest({ workspaceId, jobId }: JobRef, place: string): Promise<StoredOutage | null> {
     const [row] = await this.postgres.readInWorkspace<StoredOutage & Record<string, unknown>>(workspaceId, {
       name: 'newest-outage',

@@ -2,10 +2,10 @@ import type { ModelError } from '#models';
 
 /** When and how a failed model request is repeated. Times in ms. */
 export interface RetryPolicy {
-  /** For this time it is repeated at least every minute; then less often. */
+  /** How long it is retried at least once a minute; later retries are less frequent. */
   readonly retryForMs: number;
   readonly onProviderDown: 'wait' | 'fail';
-  /** The first wait; it doubles. */
+  /** The first wait; each further one is twice as long. */
   readonly backoffMs: number;
   /** The longest wait that keeps the worker slot. */
   readonly holdMs: number;

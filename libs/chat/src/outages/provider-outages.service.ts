@@ -9,9 +9,9 @@ import { ConversationOutage } from './conversation-outage.js';
 import { OutagesRepository } from './outages.repository.js';
 import type { RetryPolicy } from './plan-retry.js';
 
-/** What a start or an agent says about failed model requests; absent members: as the instance says. */
+/** The settings of a start or an agent for failed model requests; absent fields: the settings of the instance. */
 export interface ProviderDownTerms {
-  /** For this time (ms) failed requests are repeated at least every minute. */
+  /** How long (ms) failed requests are retried at least once a minute. */
   readonly modelRetryForMs?: number;
   /** `fail`: the job fails instead of waiting. */
   readonly onProviderDown?: 'wait' | 'fail';
@@ -56,7 +56,7 @@ export class ProviderOutages {
   private async givenUp(job: ClaimedJob): Promise<AppError | null> {
     const found = await this.outages.givenUp(job);
     if (found === null) return null;
-    const message = `A person gave up waiting for the model provider. ${found.message}`;
+    const message = `A member chose to stop waiting for the model provider. ${found.message}`;
     return new AppError({ code: found.code, message });
   }
 

@@ -31,7 +31,7 @@ export class FreedCapacity {
     this.wakes = new GroupWriter((workspaceIds) => this.wake(workspaceIds), systemClock, batching);
   }
 
-  /** Call it after the commit by which the job stopped running. Never rejects: a failed look is repaired by the sweeper. */
+  /** Call it after the commit that ended or parked the job. Never rejects: if it fails, the sweeper finds the jobs. */
   async freed(job: RestedJob): Promise<void> {
     const { workspaceId, threadId } = job;
     try {

@@ -14,7 +14,7 @@ export interface Cursor {
 
 /** Most events of one job in one page. */
 export const feedPage = 500;
-/** A page ends with the event that brings its bodies to this many bytes: what a slow viewer makes wait does not grow with the text. */
+/** A page ends with the event that reaches this many bytes, so that the buffer of a slow viewer does not grow with the text. */
 export const feedPageBytes = 256 * 1024;
 
 /** Most cursors in one statement. */
@@ -51,8 +51,8 @@ export class FeedRepository {
   }
 
   /**
-   * What follows the cursor, in order, at most `feedPage` events and, but for the last one, `feedPageBytes`. However many ask at
-   * once, it is one statement.
+   * The events after the cursor, in order: at most `feedPage` events and, except for the last one, `feedPageBytes`. One statement for
+   * any number of concurrent readers.
    */
   readAfter(workspaceId: string, cursor: Cursor): Promise<readonly JobEvent[]> {
     return this.batches.submit(workspaceId, cursor);

@@ -1,8 +1,8 @@
 import type { SqlClient } from '#platform';
 
 /**
- * More than any job is claimed in the life of a backup: a worker of the time after the backup, which claimed the same job some more
- * times, has a smaller epoch and is fenced.
+ * Added to every epoch: more claims than a job ever has after the backup. So a worker that claimed the job after the backup has a
+ * smaller epoch and is fenced.
  */
 const EPOCHS = 1_000_000;
 
@@ -11,8 +11,8 @@ const leasesSql = `UPDATE job SET lease_epoch = lease_epoch + ${EPOCHS}, lease_o
  WHERE status IN ('queued', 'running', 'waiting')`;
 
 /**
- * After a backup was restored, as the migrating login: no lease of before holds, and no viewer of before is connected. Unfinished jobs
- * continue after their last committed round as soon as a worker runs.
+ * Runs after a restore, as the migrating login: voids all leases and removes all viewers of the backup. Unfinished jobs continue after
+ * their last committed round as soon as a worker runs.
  */
 export async function voidRestoredLeases(client: Pick<SqlClient, 'query'>): Promise<void> {
   await client.query(leasesSql);

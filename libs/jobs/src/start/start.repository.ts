@@ -27,7 +27,7 @@ const workspaceStatement: Statement = {
   FROM workspace WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
-/** Takes the same lock if it is free. A setting of the transaction tells the statements that follow. */
+/** Takes the same lock if it is free. A transaction setting passes the result to the following statements. */
 const freeWorkspaceStatement: Statement = {
   name: 'start-free-workspace',
   text: `SELECT set_config('app.started', s.id::text, true)
@@ -128,7 +128,7 @@ export class StartRepository {
     return accepted as unknown as InsertedJob[]; // the columns of the insertion
   }
 
-  /** The end of a transaction that has decided to accept jobs: it stores them and gives what became of each. */
+  /** The end of a transaction that accepts jobs: stores them and returns the outcome of each. */
   lastInsertion(workspaceId: string, { statement, begins }: Insertion): LastStatements<readonly InsertedJob[]> {
     // Locked right before it is needed: while this lock is taken no worker claims a job of the workspace.
     const lock = { ...lockCountStatement, values: [workspaceId] };

@@ -17,7 +17,7 @@ export interface BreakerOptions {
   readonly failures: number;
   /** The first pause; each further one is twice as long. A provider's `Retry-After` replaces a shorter one. */
   readonly pauseMs: number;
-  /** No pause is longer, whatever the provider asks for: one request each time finds out whether it is back. */
+  /** Maximum pause, also for a longer `Retry-After`. After each pause one request probes the provider. */
   readonly maxPauseMs: number;
 }
 
@@ -52,7 +52,7 @@ export class ProviderBreaker {
     }
   }
 
-  /** Sends the request although the breaker is open, because a person said so; its success closes the breaker. */
+  /** Sends the request although the breaker is open, because a person asked for it. A success closes the breaker. */
   async runAnyway<T>(request: () => Promise<T>): Promise<T> {
     if (this.isClosed) return this.run(request);
     const result = await request();
@@ -74,7 +74,7 @@ export class ProviderBreaker {
     return policy;
   }
 
-  /** An aborted request tells nothing, so a probe that was aborted leaves the breaker open. */
+  /** An aborted request proves nothing, so an aborted probe leaves the breaker open. */
   private counts(error: unknown): boolean {
     if (error instanceof ModelError) return isProviderDown(error);
     return this.policy.state === CircuitState.HalfOpen;

@@ -2,7 +2,7 @@
 export interface PatternMatches {
   /** From start to end, in the order of their ends; those that overlap are joined. */
   readonly ranges: readonly (readonly [start: number, end: number])[];
-  /** Where the longest part at the end of the text begins that a pattern begins with, and goes on after; its length: nowhere. */
+  /** The start of the longest suffix of the text that is a proper prefix of a pattern; the text's length: none. */
   readonly begun: number;
 }
 
@@ -11,8 +11,8 @@ const NO_SYMBOL = 0;
 const ASCII = 128;
 
 /**
- * Finds any of many patterns in one pass, however many there are and whatever the text is (Aho and Corasick, 1975). Where no
- * pattern has begun, two characters that none begins with are passed over without a look at the states.
+ * Finds many patterns in one pass over any text (Aho and Corasick, 1975). Outside a match, two characters that no pattern begins
+ * with are skipped without a state lookup.
  */
 export class PatternSet {
   /** Of UTF-16 units: which of the characters of the patterns it is. */

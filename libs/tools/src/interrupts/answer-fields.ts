@@ -4,11 +4,11 @@ import { invalidField } from './interrupts.errors.js';
 type AnswerField = keyof InterruptAnswer;
 
 interface AnswerFields {
-  /** The field that says how the request is settled. */
+  /** The field that holds the decision or action. */
   readonly word: 'decision' | 'action';
-  /** Fields that every word takes. */
+  /** Fields allowed with every decision. */
   readonly always: readonly AnswerField[];
-  /** Fields that one word takes. */
+  /** Fields allowed with one decision. */
   readonly only: Readonly<Partial<Record<AnswerField, string>>>;
 }
 

@@ -38,9 +38,9 @@ const armor = new ApolloArmor({
   maxTokens: { enabled: false },
 }).protect();
 const limitRules: readonly ValidationRule[] = armor.validationRules;
-/** Each error searches the text for its line, so their number multiplies the length of the text. */
+/** Each error scans the text for its line number, so the cost is errors times text length. */
 const maxErrors = 10;
-/** Suggestions name what else there is, and each compares a name with all others. */
+/** Suggestions reveal other names of the schema, and each compares a name with all others. */
 const hideSuggestions = true;
 
 /** What an operator decides about documents. */
@@ -82,7 +82,7 @@ export class DocumentCache {
 
   private check(source: string): ValidDocument | readonly GraphQLError[] {
     if (source.length > graphqlLimits.characters)
-      return [new GraphQLError(`A document has at most ${graphqlLimits.characters} characters`)];
+      return [new GraphQLError(`The document is longer than ${graphqlLimits.characters} characters`)];
     try {
       const document = parse(source, { maxTokens: graphqlLimits.tokens, noLocation: false });
       // Limits first: GraphQL's own rules take more than linear time on the documents that limits refuse.

@@ -13,9 +13,9 @@ import {
 import { graphqlLimits } from './graphql-limits.js';
 
 /**
- * Why a parsed document is too large to be worked on, or null. Takes time linear in the document and the limits. It runs before any
- * rule of GraphQL: cost, validation, compilation and execution all expand fragments at each use, so two thousand tokens of fragments
- * that spread each other twice would otherwise stand for 2^200 fields.
+ * Why a parsed document is too large to process, or null. Takes time linear in the document and the limits. It runs before GraphQL's
+ * own rules: cost, validation, compilation and execution all expand fragments at each use, so 2,000 tokens of fragments that spread
+ * each other twice would otherwise expand to 2^200 fields.
  */
 export function sizeProblem(document: DocumentNode): GraphQLError | null {
   try {
@@ -51,7 +51,7 @@ class DocumentMeasure {
         throw tooManySelections('A subscription', graphqlLimits.subscriptionSelections);
     }
     if (selections > graphqlLimits.selections) throw tooManySelections('A document', graphqlLimits.selections);
-    // A fragment that no operation reaches is not counted, and the rules would check it all the same.
+    // Validation would also process a fragment that no operation uses and that is therefore not counted.
     const unused = [...this.fragments.keys()].find((name) => !this.counts.has(name));
     if (unused !== undefined) throw new GraphQLError(`Fragment "${unused}" is never used.`);
     for (const { selectionSet } of this.operations) this.checkRepeats([selectionSet]);
@@ -67,7 +67,7 @@ class DocumentMeasure {
   private countWithin(selection: SelectionNode): number {
     if (selection.kind === Kind.FRAGMENT_SPREAD) return this.countFragment(selection.name.value);
     if (selection.kind === Kind.FIELD && selection.name.value === '__schema' && (this.schemaFields += 1) > 1)
-      throw new GraphQLError('Select __schema once in a document');
+      throw new GraphQLError('A document may select __schema only once');
     return selection.selectionSet === undefined ? 0 : this.count(selection.selectionSet);
   }
 

@@ -48,7 +48,7 @@ export class GraphqlExecutor {
     return this.within(identity.userId, () => this.introspections.get(prepared, () => execute(args)));
   }
 
-  /** Does `work`, which blocks this process, in the time that the user may take of it. Rejects as `prepare` does. */
+  /** Runs blocking `work` within the user's time budget. Rejects as `prepare` does. */
   async within<T>(userId: string, work: () => T | Promise<T>): Promise<T> {
     return this.budget.run(userId, work);
   }

@@ -1,4 +1,4 @@
-/** What one document may ask for, over every transport. Published in docs/clients.md. */
+/** Limits of one document, the same on every transport. Published in docs/clients.md. */
 export const graphqlLimits = {
   /** Length of a document, white space and comments included. */
   characters: 50_000,
@@ -6,7 +6,7 @@ export const graphqlLimits = {
   tokens: 2_000,
   /** Fields and fragments of all operations of a document, a fragment counted at each use. */
   selections: 2_000,
-  /** The same of a subscription, which runs once for each event. */
+  /** The same for a subscription, which is executed for each event. */
   subscriptionSelections: 500,
   /** Selections that share one path of the result. Validation compares each of them with each other. */
   repeats: 100,

@@ -52,7 +52,7 @@ export function costProblem(valid: ValidDocument, question: CostQuestion): Graph
     const cost = costOf(valid, question);
     return cost <= graphqlLimits.cost ? null : tooExpensive(cost);
   } catch (error) {
-    return error instanceof GraphQLError ? error : new GraphQLError('The cost of this operation is not known');
+    return error instanceof GraphQLError ? error : new GraphQLError('The cost of this operation cannot be computed');
   }
 }
 
@@ -66,7 +66,7 @@ function costOf(valid: ValidDocument, { schema, operation, variables }: CostQues
       variables: { ...variables },
       ...(operationName === undefined ? {} : { operationName }),
     });
-  // With variables, page sizes and what is included can differ in each request, whatever the text looks like.
+  // With variables, the page sizes and the included fields can differ in each request of the same text.
   if ((operation.variableDefinitions ?? []).length > 0) return compute();
   const key = operationName ?? '';
   const known = valid.costs.get(key) ?? compute();

@@ -2,11 +2,11 @@ import type { Clock } from '#platform';
 
 import { rateLimited } from '../../errors/http.errors.js';
 
-/** Time that one user may take of this process at once, in ms, */
+/** Processor time that one user may use in a burst, in ms, */
 const burstMs = 100;
-/** and what is added to it each second: a tenth of one processor. */
+/** and the time added per second: a tenth of one processor. */
 const msPerSecond = 100;
-/** Work that is done sooner costs nothing: every known document is. */
+/** Faster work is free. Cached documents always are. */
 const freeMs = 0.5;
 const maxWaiting = 50;
 const maxUsers = 10_000;
@@ -20,9 +20,9 @@ interface Account {
 }
 
 /**
- * Shares the time in which this process can do nothing else: documents, their cost, introspection, compilation, texts of results. All of them are
- * bounded, but a user may send many at once. Within the burst work starts immediately; beyond it, it waits until the
- * user has time again, and the requests of others run in between.
+ * Limits the time for which one user blocks this process: parsing, cost, introspection, compilation, serialization. Each of them is
+ * bounded, but a user may send many at once. Within the burst, work starts immediately; beyond it, work waits until the user has time
+ * again, and requests of other users run in between.
  */
 export class PreparationBudget {
   private readonly accounts = new Map<string, Account>();
@@ -46,7 +46,7 @@ export class PreparationBudget {
     });
   }
 
-  /** Runs `work` at once, whatever time the user has left: for the response to what has run already. */
+  /** Runs `work` at once, even without time left: for the response of an operation that has already run. */
   charge<T>(userId: string, work: () => T): T {
     return this.measure(this.accountOf(userId), work);
   }

@@ -12,7 +12,7 @@ import { coerceVariables, type Variables } from './coerce-variables.js';
 import type { ValidDocument } from './document-cache.js';
 import { costProblem } from './operation-cost.js';
 
-/** A GraphQL request as every transport brings it (GraphQL over HTTP, section 5). */
+/** A GraphQL request, the same for every transport (GraphQL over HTTP, section 5). */
 export interface GraphqlRequest {
   readonly query: string;
   readonly operationName: string | undefined;
@@ -41,7 +41,7 @@ interface Unprepared {
 export function prepareOperation({ schema, valid, request }: Unprepared): PreparedOperation | readonly GraphQLError[] {
   const operation = getOperationAST(valid.document, request.operationName);
   if (operation === null || operation === undefined)
-    return [new GraphQLError('Name the operation of this document to run in operationName')];
+    return [new GraphQLError('Set operationName to one of the operations of this document')];
   const variables = coerceVariables(schema, operation, request.variables);
   if (!('coerced' in variables)) return variables;
   const problem = costProblem(valid, { schema, operation, variables: request.variables });

@@ -28,7 +28,7 @@ const maxJitterMs = 1_000;
 const retryAfterSeconds = 1;
 /** Messages under way on one connection, in bytes; nothing more is read until there are less. */
 const maxUnderWay = 1024 * 1024;
-/** Pieces that one message, and chunks that one frame, may arrive in: each costs memory of its own. */
+/** Maximum fragments of one message and chunks of one frame, because each uses extra memory. */
 const maxPieces = 2_048;
 /** An option of ws that its types do not have. */
 const closing = { closeTimeout: closeTimeoutMs };
@@ -224,7 +224,7 @@ export class GraphqlSocketDoor {
   }
 }
 
-/** Answers an upgrade that is refused, and closes without waiting for the peer. */
+/** Rejects an upgrade and closes the socket without waiting for the peer. */
 function refuse(socket: Duplex, status: string, headers = ''): void {
   socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\n${headers}Connection: close\r\n\r\n`);

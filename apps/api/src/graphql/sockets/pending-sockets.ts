@@ -6,8 +6,8 @@ import type { WebSocket } from 'ws';
 const maxBytes = 32 * 1024;
 
 /**
- * The connections without an accepted `connection_init`, which anyone can open. There are at most `most`: a further one ends the oldest,
- * because clients send `connection_init` at once, and those that wait to be ended pile up at the old end.
+ * The connections without an accepted `connection_init`, which anyone can open. At most `most` exist; one more closes the oldest. Honest
+ * clients send `connection_init` at once, so the oldest connections are those that never will.
  */
 export class PendingSockets {
   private readonly pending = new Map<WebSocket, () => void>();
@@ -50,7 +50,7 @@ export class PendingSockets {
     const [oldest] = this.pending.keys();
     if (this.pending.size > this.most && oldest !== undefined) {
       this.remove(oldest);
-      // A close frame would leave it to the peer when the connection ends.
+      // After a close frame, the peer would decide when the connection ends.
       oldest.terminate();
     }
   }

@@ -1,7 +1,7 @@
 /** Queries and mutations of one connection that run or whose result is not sent yet. */
 const most = 4;
 
-/** Results wait in memory until a client reads them, so a connection runs a few operations at a time; the others wait, unstarted. */
+/** Results stay in memory until the client reads them, so a connection runs a few operations at a time and delays the others. */
 export class ResultSlots {
   private used = 0;
   private isClosed = false;

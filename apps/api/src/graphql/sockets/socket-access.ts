@@ -5,18 +5,18 @@ import { BUS, type Bus, systemClock, type Timer } from '#platform';
 import type { CloseReason } from '../../streams/open-streams.js';
 import { ContextFactory, type Entrance } from '../context-factory.js';
 
-/** A lost hint costs no more than this. */
+/** Interval of the check without a hint: the longest delay (ms) after a lost hint. */
 const recheckMs = 60_000;
 
 /** Follows the credentials of a connection for as long as it is open. */
 export interface WatchedConnection {
-  /** Who is connected; brought up to date by the watch. */
+  /** The connected caller; updated by the watch. */
   who?: Entrance;
 }
 
 /**
- * Ends connections whose credentials no longer count, whether they run something or not: a revoked key, a removed member, an
- * expired token. This includes connections that entered no workspace because they named a wrong one.
+ * Closes connections, active or idle, whose credentials are no longer valid: a revoked key, a removed member, an expired token.
+ * This includes connections without a workspace because they named a wrong one.
  */
 @Injectable()
 export class SocketAccess {
@@ -25,7 +25,7 @@ export class SocketAccess {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** Calls `onLost` once when the credentials of `connection.who` end. Gives the way to stop, which may be called again. */
+  /** Calls `onLost` once when the credentials of `connection.who` end. Returns a function that stops the watch and may be called again. */
   watch(connection: WatchedConnection, onLost: (reason: CloseReason) => void): () => void {
     let timer: Timer | undefined;
     let stopped = false;

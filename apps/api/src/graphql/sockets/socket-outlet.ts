@@ -15,10 +15,10 @@ export interface SlowLimits {
   readonly unsent: Pick<SlowViewers, 'enter'>;
 }
 
-/** So many times the limit of a slow viewer may be unsent on one connection, results that wait included; beyond that it is ended. */
+/** A connection with this many times the slow-viewer limit unsent, delayed results included, is closed. */
 const mostUnsent = 64;
 
-/** Everything that one connection sends, and how much of it the other side has not taken. */
+/** Everything that one connection sends, and how much of it is unsent. */
 export class SocketOutlet {
   private isGathering = false;
   private draining: Promise<void> | undefined;

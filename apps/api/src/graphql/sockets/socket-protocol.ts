@@ -142,8 +142,8 @@ export class SocketProtocol {
 
   /**
    * Runs a query or a mutation and sends its result. To graphql-ws this is an iterator without values. The operation starts when the
-   * connection has a slot, its client has read what was sent before, and the user has time left: results that no client reads take
-   * no more memory, and results that are read take no more time than the user has. An operation that the client completed, or whose
+   * connection has a slot, its client has read earlier results, and the user has time left: unread results take
+   * no more memory, and read results take no more time than the user has. An operation that the client completed, or whose
    * connection closed, before that does not start.
    */
   private async *respond(args: ExecutionArgs): AsyncGenerator<never, void, undefined> {
@@ -218,5 +218,5 @@ function isWanted({ extra: { socket }, subscriptions }: SocketContext, id: strin
 }
 
 function longId(): GraphQLError {
-  return new GraphQLError(`The id of an operation has at most ${maxIdLength} characters`);
+  return new GraphQLError(`The operation id is longer than ${maxIdLength} characters`);
 }

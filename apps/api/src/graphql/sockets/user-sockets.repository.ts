@@ -9,7 +9,7 @@ export interface SocketLease {
   readonly sockets: number;
 }
 
-/** What a process says about itself: the lease of a process that ended without a word runs out. */
+/** The entry of one process. The lease of a killed process expires. */
 export interface LeaseHolder {
   readonly process: string;
   readonly leaseMs: number;
@@ -21,7 +21,7 @@ const nowMs = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`;
 const others = `SELECT p.key, p.value FROM jsonb_each(u.processes) AS p(key, value)
    WHERE p.key <> $1 AND (p.value->>'until')::bigint > ${nowMs}`;
 
-/** In the order of user ids: two processes that renew at once do not wait for each other in a circle. */
+/** In the order of user ids, so that two processes that renew at once cannot deadlock. */
 const renewSql = `INSERT INTO user_sockets AS u (user_id, processes)
 SELECT w.user_id, jsonb_build_object($1::text, jsonb_build_object('sockets', w.sockets, 'until', ${nowMs} + $2::int))
   FROM unnest($3::uuid[], $4::int[]) AS w(user_id, sockets) ORDER BY w.user_id

@@ -13,7 +13,7 @@ interface Opened {
   sockets: number;
   /** Connections that wait for their turn to be counted. */
   waiting: number;
-  /** What is written about them, one statement after the other: a late one must not undo a newer one. */
+  /** Writes of the count, in order, so that a late one cannot undo a newer one. */
   written: Promise<unknown>;
 }
 
@@ -38,7 +38,7 @@ export class UserSockets implements OnModuleDestroy {
     return [...this.opened.values()].filter(({ sockets }) => sockets > 0).length;
   }
 
-  /** Counts a connection of the user and gives what ends it; that may be called again. Throws `rate_limited` over the limit. */
+  /** Counts a connection of the user and returns a function that releases it and may be called again. Throws `rate_limited` over the limit. */
   async open(userId: string): Promise<() => void> {
     const { SOCKETS_PER_USER: limit } = this.config.values;
     const opened = this.opened.get(userId) ?? { sockets: 0, waiting: 0, written: Promise.resolve() };

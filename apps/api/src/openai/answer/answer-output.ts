@@ -29,7 +29,7 @@ export class AnswerOutput {
     this.flush();
   }
 
-  /** What is said next does not join what was said: the model has worked between the two. */
+  /** Separates the next text from the previous one, because the model ran tools between the two. */
   paragraph(): void {
     this.isParagraphDue = !this.isEmpty;
   }

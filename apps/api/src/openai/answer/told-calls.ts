@@ -24,7 +24,7 @@ export class ToldCalls {
     this.text = new CallText(secrets);
   }
 
-  /** Call it before the first call is told. */
+  /** Call it before the first call is sent. */
   useFormat(format: AnswerFormat): void {
     this.format = format;
   }

@@ -79,7 +79,7 @@ export class AnswerServer {
     }
   }
 
-  /** Learns the agent that `auto` becomes, and how that agent shows calls, before a call of it is told. */
+  /** Reads the agent that `auto` chose and its tool event format before a call of that agent is sent. */
   private async learn(item: FeedItem, telling: Telling, reader: AnswerReader): Promise<void> {
     const { answer, listener } = telling;
     const isNew = await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));

@@ -56,7 +56,7 @@ export class NewAnswers {
     return begun.type === 'replayed' ? 'replayed' : null;
   }
 
-  /** What the model reads. Where results were applied before, that is the run which applied them, with all that it did. */
+  /** The messages for the model. If an earlier run applied the results, they include everything that run did. */
   private async conversation(
     principal: MemberPrincipal,
     { request, continuation, digests, sessionId }: Situation,

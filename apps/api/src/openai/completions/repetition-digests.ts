@@ -7,7 +7,7 @@ import type { CompletionRequest } from '../request/completion-request.js';
 import { type Continuation, resultsDigest } from '../request/continuation.js';
 
 /**
- * By what a continuation is recognised when it comes again. Null: it brings no results, or an assistant has answered them, and they
+ * Digests that identify a repeated continuation. Null: the request has no tool results, or an assistant message follows them, so they
  * are history. Pure.
  */
 export function repetitionDigests(

@@ -24,7 +24,7 @@ export interface AskedCompletion {
   readonly headers: CompletionHeaders;
 }
 
-/** What is known of a request before anything is begun for it. */
+/** The stored state that belongs to a request, before the request changes anything. */
 export interface Situation extends AskedCompletion {
   readonly continuation: Continuation;
   /** Null: it brings no results that may have been applied before. */
@@ -62,7 +62,7 @@ export class Situations {
     const { headers, request, continuation } = asked;
     const digests = repetitionDigests(continuation, request, sessionId);
     const callIds = [...new Set(continuation.results.map(({ id }) => id))];
-    // Nothing of a request without session and results can be known.
+    // A request without a session and without results has no stored state.
     const isKnowable = sessionId !== null || callIds.length > 0;
     const { model } = request;
     const found = isKnowable ? await this.answers.known(principal, { sessionId, callIds, digests, model }) : nothing;
@@ -95,9 +95,9 @@ function pendingFor(
 }
 
 /**
- * The run that strict rules are about. By header that is the session's latest. Where the body chose strict mode it is the run that
- * the results belong to, and a paused run that they do not belong to is not in the way: clients that force a call for structured
- * output never continue it.
+ * The run that strict mode checks. If a header chose strict mode, it is the latest run of the session. If the body chose it, it is the
+ * run that the results belong to; other paused runs are ignored, because clients that force a call for structured output never
+ * continue them.
  */
 export function runOf({ mode, continuation, known: { session, pending, applied } }: Situation): Answer | null {
   const latest = session?.latest ?? null;

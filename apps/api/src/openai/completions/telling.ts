@@ -58,7 +58,7 @@ export class Telling {
     this.stopping.abort();
   }
 
-  /** Learns the agent that `auto` becomes; `find` looks it up where events do not tell. True once: when it is known. */
+  /** Reads the agent that `auto` chose; `find` looks it up if the events do not name it. Returns true once, when it is known. */
   async learnAgent(item: FeedItem, find: () => Promise<string | null>): Promise<boolean> {
     if (this.answer.model !== 'auto' || this.isAgentTold) return false;
     if (item.type === 'snapshot') this.agent ??= await find();

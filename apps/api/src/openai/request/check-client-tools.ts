@@ -2,14 +2,14 @@ import type { ToolDefinition } from '#models';
 
 import { invalidBody } from './invalid-body.js';
 
-/** Bounds of the functions that a request brings. They are looked at by count and size only, so the cost is that of the body. */
+/** Limits of the functions in a request. Only their count and size are checked, so the cost is linear in the body. */
 const most = { tools: 128, chars: 262_144 } as const;
 
 const nameShape = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /**
- * Refuses functions that no provider could be offered. Their schemas go to the provider as they are: the client that sent them
- * reads the arguments, and we never do. Throws `OpenAiError` 400. Pure.
+ * Rejects functions that no provider accepts. Their schemas are passed to the provider unchanged: the client that sent them reads
+ * the arguments; the server does not. Throws `OpenAiError` 400. Pure.
  */
 export function checkClientTools(tools: readonly ToolDefinition[]): void {
   if (tools.length > most.tools) throw invalidBody(`tools: at most ${most.tools} functions fit in a request`);

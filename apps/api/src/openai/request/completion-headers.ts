@@ -27,7 +27,7 @@ export function parseCompletionHeaders(headers: Headers): CompletionHeaders {
     format: parseFormat(headers),
     sessionId: parse(headers, 'X-Session-Id', sessionIdShape),
     frontEndSessionId: firstThatFits(headers, frontEndHeaders, sessionIdShape),
-    // `X-Client-Request-Id` is a trace id: clients send one value with many requests, so it is no key.
+    // `X-Client-Request-Id` is a trace id: clients reuse it for many requests, so it cannot be an idempotency key.
     idempotencyKey: parse(headers, 'Idempotency-Key', keyShape),
     onDisconnect: textOf(headers, 'x-on-disconnect')?.toLowerCase() === 'cancel' ? 'cancel' : 'continue',
   };

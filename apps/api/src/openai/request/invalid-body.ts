@@ -8,7 +8,7 @@ type Issue = z.core.$ZodIssue;
 
 const longestPath = 120;
 
-/** 400 for a body that is no completion request. `problem` names the field; absent: the body is not a JSON object at all. */
+/** 400 for an invalid completion request. `problem` names the field; absent: the body is not a JSON object at all. */
 export function invalidBody(problem?: string): OpenAiError {
   return new OpenAiError({
     status: 400,
@@ -34,7 +34,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** Of a field that may have one of several shapes, the shape that fits furthest tells what is wrong. */
+/** For a union type, reports the problem of the variant that matches deepest. */
 function deepest(issue: Issue, above: readonly PropertyKey[]): Problem {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return { path, message: issue.message };

@@ -5,9 +5,9 @@ import { canonicalJson, parseArguments } from '#tools';
 import type { Continuation } from './continuation.js';
 
 /**
- * The conversation of a request that brings results which a run has applied already, with everything that run did: rounds of
- * server tools, which no client sees, stand where they ran, so that the model does not ask for them again. `messages` are prepared.
- * Null: the request tells another conversation than the run, for example one whose history was edited. Pure.
+ * The conversation of a request whose tool results an earlier run has already applied, completed by that run: it includes the rounds of
+ * server tools, which clients do not see, so that the model does not call them again. `messages` are prepared.
+ * Null: the conversation of the request differs from the run, for example because its history was edited. Pure.
  */
 export function resumedMessages(
   messages: readonly ChatMessage[],
@@ -28,8 +28,8 @@ export function resumedMessages(
 }
 
 /**
- * Whether a request with results tells the conversation of a run that waits for them, up to its open calls. One that brings nothing
- * but results tells none, and fits any run. Pure.
+ * Whether the conversation of a request with results matches the run that waits for them, up to its open calls. A request with only
+ * results matches any run. Pure.
  */
 export function continuesRun(messages: readonly ChatMessage[], { asked, done }: AppliedRun): boolean {
   const open = messages.findLastIndex((message) => callsOf(message).length > 0);
@@ -42,7 +42,7 @@ export function continuesRun(messages: readonly ChatMessage[], { asked, done }: 
   return startsWithCalls(rest) && isViewOf(before.slice(common.ofRequest), rest, keyOf);
 }
 
-/** How far both tell the same. System messages may differ: clients put the time and the like into them. */
+/** The length of the common prefix. System messages may differ, because clients put values such as the time into them. */
 function commonLength(request: readonly ChatMessage[], run: readonly ChatMessage[], keyOf: MessageKeys) {
   let [ofRequest, ofRun] = [0, 0];
   for (let [i, j] = [0, 0]; ;) {
@@ -97,7 +97,7 @@ function callsOf(message: ChatMessage): readonly MessageToolCall[] {
   return message.role === 'assistant' ? (message.tool_calls ?? []) : [];
 }
 
-/** SDKs write arguments anew: equal ones are those that mean the same. */
+/** SDKs serialize arguments again, so they are compared by value. */
 function identityOf({ id, function: { name, arguments: text } }: MessageToolCall): string {
   const parsed = parseArguments(text);
   return canonicalJson([id, name, parsed.ok ? parsed.value : text]);
