@@ -27,10 +27,10 @@ const isCode = (file) => /\.(ts|mjs)$/.test(file) && !isGenerated(file) && file 
 
 /** The most places a group may have. Never raise one. */
 const GROUPS = [
-  { name: 'source', limit: 3_204, has: (file) => isCode(file) && !isTest(file) },
-  { name: 'tests', limit: 3_026, has: (file) => isCode(file) && isTest(file) },
-  { name: 'pages', limit: 260, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
-  { name: 'schemas', limit: 5, has: isSchema },
+  { name: 'source', limit: 2_980, has: (file) => isCode(file) && !isTest(file) },
+  { name: 'tests', limit: 2_970, has: (file) => isCode(file) && isTest(file) },
+  { name: 'pages', limit: 210, has: (file) => file.endsWith('.md') && !/^docs\/(adr\/|language)/.test(file) },
+  { name: 'schemas', limit: 0, has: isSchema },
 ];
 
 /** `takeASeat` and `take-a-seat` are read as words too. */
