@@ -15,8 +15,11 @@ export interface OpenAiStage {
   readonly test: TestApi;
   readonly owner: TestMember;
   readonly door: CompletionsDoor;
-  /** Another API process's worth of the same installation. */
-  another(env?: Readonly<Record<string, string>>): Promise<{ test: TestApi; door: CompletionsDoor }>;
+  /** Another API process of the same installation, for a member of it; absent: the owner. */
+  another(
+    env?: Readonly<Record<string, string>>,
+    member?: TestMember,
+  ): Promise<{ test: TestApi; door: CompletionsDoor }>;
   /** Another workspace with an agent `helper`. */
   tenant(name: string): Promise<{ owner: TestMember; door: CompletionsDoor }>;
   /** After each test: the script was played, and nobody is left watching. */
@@ -39,10 +42,10 @@ export async function openAiStage(env: Readonly<Record<string, string>> = {}): P
   const { owner, door } = await tenant('main');
   return {
     ...{ database, model, test, owner, door, tenant },
-    another: async (more = {}) => {
+    another: async (more = {}, member = owner) => {
       const other = await startTestApi(database, { env: { ...settings, ...more } });
       others.push(other);
-      return { test: other, door: completionsDoor(other.url, owner.key) };
+      return { test: other, door: completionsDoor(other.url, member.key) };
     },
     assertQuiet: async () => {
       model.assertDone();
