@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { newId, TOOL_QUEUES } from '#platform';
@@ -6,6 +9,7 @@ import { DeadLetters } from '../../libs/tools/src/tool-queue/dead-letters.js';
 import { ExecClaimsRepository } from '../../libs/tools/src/tool-queue/exec-claims.repository.js';
 import { startTestApi, type TestApi, type TestMember } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { documentExample } from '../harness/document-example.js';
 import { sendCalls, type SentCall } from '../harness/tool-queue.js';
 
 const list = `query ($first: Int, $after: String) { deadToolCalls(first: $first, after: $after) {
@@ -182,7 +186,11 @@ describe('the doors of the isolated tool queue', () => {
       cancelToolCall: { state: 'CANCELLED', userErrors: [] },
     });
     expect(await ask(acme.admin, cancel, { id: sent.id })).toMatchObject({ cancelToolCall: { state: 'SETTLED' } });
-    const rest = await api.call('POST', `/api/tool-queue/calls/${taken.id}/cancel`, { key: acme.owner.key });
-    expect([rest.status, rest.body]).toEqual([200, { state: 'stopping' }]);
+    const env = { NIGHTSHIFT_URL: api.url, NIGHTSHIFT_KEY: acme.owner.key, TOOL_CALL_ID: taken.id };
+    const script = documentExample('docs/tool-queue.md', 'cancel');
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], {
+      env: { PATH: process.env['PATH'], ...env },
+    });
+    expect(JSON.parse(stdout)).toEqual({ state: 'stopping' });
   });
 });
