@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { type CliError, usageError } from './cli.errors.js';
 import { addAdmin } from './commands/admin.command.js';
 import { addAgents } from './commands/agents.command.js';
+import { addApply } from './commands/apply.command.js';
 import { addApprove } from './commands/approve.command.js';
 import { addAttach } from './commands/attach.command.js';
 import { addBackup } from './commands/backup.command.js';
@@ -80,6 +81,7 @@ const commands = [
   addWorkflows,
   addTools,
   addAgents,
+  addApply,
   addWorkspaces,
   addMembers,
   addInvitations,

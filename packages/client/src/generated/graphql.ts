@@ -4,6 +4,22 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '../typed-document.js';
+/** Limits of an agent, which only tighten those of the instance. Absent: the limit of the instance. */
+export type AgentLimitsInput = {
+  /** Maximum UTF-8 bytes of text and reasoning of one job. */
+  readonly maxOutputBytes?: number | null | undefined;
+  /** Maximum number of rounds of a job. The last round has no tools. */
+  readonly maxRounds?: number | null | undefined;
+  /** Maximum number of tool calls in one round. */
+  readonly maxToolCallsPerRound?: number | null | undefined;
+  /** How long failed model requests are retried at least once a minute, in ms: 0 to 604,800,000. */
+  readonly modelRetryForMs?: number | null | undefined;
+  /** What its jobs do while the model provider is down. */
+  readonly onProviderDown?: ProviderDownAction | null | undefined;
+  /** Maximum duration of one model response, in ms. */
+  readonly roundTimeoutMs?: number | null | undefined;
+};
+
 /** The agent to use: a given one, or the best fit. Set exactly one of the two fields. */
 export type AgentSelectionInput = {
   /** True: a model chooses the agent by the descriptions. */
@@ -50,6 +66,34 @@ export type ClientToolInput = {
   readonly parameters?: unknown;
   /** How long a call waits for a client, in ms: 1,000 to 604,800,000. Absent: 24 hours. */
   readonly timeoutMs?: number | null | undefined;
+};
+
+/** The agent to create. */
+export type CreateAgentInput = {
+  /** What it is for, at most 1,000 characters. `auto` chooses an agent by this text. */
+  readonly description?: string | null | undefined;
+  /** Server tools that clients run instead. They take precedence over `tools`. */
+  readonly externalTools?: ReadonlyArray<string> | null | undefined;
+  /** Its system prompt, at most 100,000 characters. */
+  readonly instructions?: string | null | undefined;
+  /** All of its limits. */
+  readonly limits?: AgentLimitsInput | null | undefined;
+  /** The model. Null: the model of the request, else the default of the provider. */
+  readonly model?: string | null | undefined;
+  /** Its name, 1 to 100 characters, unique in the workspace. */
+  readonly name: string;
+  /** Sampling fields with OpenAI's names, such as `{"temperature":0.2}`. They override those of a request. */
+  readonly parameters?: unknown;
+  /** Its unique name as an id: 1 to 64 of a-z, 0-9, `.`, `_`, `-`. Absent: derived from the first name. */
+  readonly slug?: string | null | undefined;
+  /** Its layer of the approval policy, in the format of the workspace's policy. It can only tighten. Null: none. */
+  readonly toolApproval?: unknown;
+  /** How `/v1` shows calls of server tools to clients without `X-Tool-Event-Format`. Null: INLINE. */
+  readonly toolEventFormat?: ToolEventFormat | null | undefined;
+  /** Server tools that it may call: names, or globs with `*`, `?`. */
+  readonly tools?: ReadonlyArray<string> | null | undefined;
+  /** Updates the agent with this slug (without a slug: with this name) if there is one. Absent fields stay. */
+  readonly upsert?: boolean;
 };
 
 /** A new API key that acts as you. */
@@ -272,6 +316,15 @@ export type MemberRole =
   /** Reads. */
   | 'VIEWER';
 
+/** What happens to slots that were missed by a minute or more. */
+export type MissedSlots =
+  /** Each of the last 24 missed slots starts a job. */
+  | 'ALL'
+  /** The latest missed slot starts one job. */
+  | 'ONCE'
+  /** Missed slots start no job. */
+  | 'SKIP';
+
 /** The status of a node run. The list may grow. */
 export type NodeRunStatus =
   /** It runs. */
@@ -338,6 +391,14 @@ export type PublishWorkflowInput = {
   readonly id: string;
 };
 
+/** A tool to register. */
+export type RegisterToolInput = {
+  /** Its definition (docs/tools.md). */
+  readonly definition: unknown;
+  /** Replaces the definition of the tool with this name if there is one. An equal definition creates no version. */
+  readonly upsert?: boolean;
+};
+
 /** A decision on one request. The kind of the request determines the allowed fields. */
 export type ResolveInterruptInput = {
   /** HUMAN_INPUT: the action. WAIT: SUBMIT. */
@@ -366,6 +427,44 @@ export type RetryJobInput = {
   readonly idempotencyKey?: string | null | undefined;
   /** A failed or cancelled job. */
   readonly jobId: string;
+};
+
+/** The new policy. */
+export type SaveApprovalPolicyInput = {
+  /** The version that the change is based on. If it is no longer current, nothing is saved. */
+  readonly expectedVersion?: number | null | undefined;
+  /** `{default, timeoutDays, expireAction, decidableBy, fourEyes, rules}`. Absent fields get their defaults. */
+  readonly policy: unknown;
+};
+
+/** A draft to save. */
+export type SaveWorkflowInput = {
+  /** The document (docs/workflows.md): an object, or its JSON text, which is kept byte for byte. At most 1 MiB. */
+  readonly definition: unknown;
+  /** The `draftVersion` that the change is based on. If another save came first, the change is refused (`workflow_changed`). Absent: the change overwrites the draft. */
+  readonly expectedVersion?: number | null | undefined;
+  /** The workflow. Absent: a new one. */
+  readonly id?: string | null | undefined;
+};
+
+/** A schedule to save. */
+export type SaveWorkflowScheduleInput = {
+  /** Minute, hour, day of month, month, day of week, as in crontab(5): `30 7 * * MON-FRI`. */
+  readonly cron: string;
+  /** Whether it starts jobs. */
+  readonly enabled?: boolean;
+  /** The schedule. Absent: the one with `name`, or a new one. */
+  readonly id?: string | null | undefined;
+  /** What happens to missed slots. */
+  readonly missed?: MissedSlots;
+  /** Its name, 1 to 100 characters, unique in the workspace. Without `id`, a repeated save replaces the schedule with this name. Absent: the name stays. Null: none. */
+  readonly name?: string | null | undefined;
+  /** The prompt of its jobs, 1 to 12,000 characters. */
+  readonly prompt: string;
+  /** Its time zone, a name of the time zone database such as `Europe/Berlin`. */
+  readonly timeZone?: string;
+  /** The workflow: server id, or the id of its document. It cannot be changed. */
+  readonly workflowId: string;
 };
 
 /** The conversation, the thread, and the options of a chat job. */
@@ -506,6 +605,15 @@ export type ToolEffect =
   | 'ONCE'
   /** No effect: the tool changes nothing. */
   | 'PURE';
+
+/** How an answer shows calls of server tools to OpenAI clients. More values may be added. */
+export type ToolEventFormat =
+  /** As `<tool>` lines in the text. */
+  | 'INLINE'
+  /** Not at all: the text is that of the model only. */
+  | 'NONE'
+  /** As blocks that Open WebUI renders. */
+  | 'OPEN_WEBUI';
 
 /** Compares the name of a tool. */
 export type ToolNameFilter = {
@@ -872,6 +980,96 @@ export type MemberFieldsFragment = { readonly userId: string, readonly email: st
 export type InvitationFieldsFragment = { readonly id: string, readonly email: string, readonly role: MemberRole, readonly invitedBy: string, readonly createdAt: string, readonly expiresAt: string };
 
 export type ApiKeyFieldsFragment = { readonly id: string, readonly userId: string, readonly name: string, readonly prefix: string, readonly scopes: ReadonlyArray<KeyScope>, readonly expiresAt: string | null, readonly lastUsedAt: string | null, readonly revokedAt: string | null, readonly createdAt: string };
+
+export type ApprovalPolicyQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ApprovalPolicyQuery = { readonly approvalPolicy: { readonly version: number, readonly policy: unknown } | null };
+
+export type ValidateApprovalPolicyQueryVariables = Exact<{
+  policy: unknown;
+}>;
+
+
+export type ValidateApprovalPolicyQuery = { readonly validateApprovalPolicy: { readonly policy: unknown, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type SaveApprovalPolicyMutationVariables = Exact<{
+  input: SaveApprovalPolicyInput;
+}>;
+
+
+export type SaveApprovalPolicyMutation = { readonly saveApprovalPolicy: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type WorkspaceToolsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type WorkspaceToolsQuery = { readonly workspaceTools: { readonly nodes: ReadonlyArray<{ readonly name: string, readonly definition: unknown }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type ValidateToolQueryVariables = Exact<{
+  definition: unknown;
+}>;
+
+
+export type ValidateToolQuery = { readonly validateTool: { readonly definition: unknown, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type RegisterToolMutationVariables = Exact<{
+  input: RegisterToolInput;
+}>;
+
+
+export type RegisterToolMutation = { readonly registerTool: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type AgentsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type AgentsQuery = { readonly agents: { readonly nodes: ReadonlyArray<{ readonly slug: string, readonly name: string, readonly description: string, readonly model: string | null, readonly instructions: string, readonly tools: ReadonlyArray<string>, readonly externalTools: ReadonlyArray<string>, readonly parameters: unknown, readonly toolApproval: unknown, readonly toolEventFormat: ToolEventFormat | null, readonly limits: { readonly maxRounds: number | null, readonly maxToolCallsPerRound: number | null, readonly maxOutputBytes: number | null, readonly roundTimeoutMs: number | null, readonly modelRetryForMs: number | null, readonly onProviderDown: ProviderDownAction | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type CreateAgentMutationVariables = Exact<{
+  input: CreateAgentInput;
+}>;
+
+
+export type CreateAgentMutation = { readonly createAgent: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type WorkflowDraftQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type WorkflowDraftQuery = { readonly workflow: { readonly id: string, readonly clientId: string | null, readonly draft: unknown, readonly draftHash: string, readonly draftVersion: number, readonly publishedVersion: number | null } | null };
+
+export type WorkflowVersionQueryVariables = Exact<{
+  workflowId: string;
+  number: number;
+}>;
+
+
+export type WorkflowVersionQuery = { readonly workflowVersion: { readonly number: number, readonly hash: string } | null };
+
+export type SaveWorkflowMutationVariables = Exact<{
+  input: SaveWorkflowInput;
+}>;
+
+
+export type SaveWorkflowMutation = { readonly saveWorkflow: { readonly workflow: { readonly id: string, readonly draftVersion: number } | null, readonly issues: ReadonlyArray<{ readonly type: string, readonly code: string, readonly message: string, readonly path: string, readonly nodeId: string | null, readonly edgeId: string | null }> | null, readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
+
+export type WorkflowSchedulesQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type WorkflowSchedulesQuery = { readonly workflowSchedules: { readonly nodes: ReadonlyArray<{ readonly name: string | null, readonly workflowId: string, readonly cron: string, readonly timeZone: string, readonly missed: MissedSlots, readonly prompt: string, readonly enabled: boolean }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
+export type SaveWorkflowScheduleMutationVariables = Exact<{
+  input: SaveWorkflowScheduleInput;
+}>;
+
+
+export type SaveWorkflowScheduleMutation = { readonly saveWorkflowSchedule: { readonly userErrors: ReadonlyArray<{ readonly code: string, readonly field: string | null, readonly message: string, readonly issues: ReadonlyArray<string> }> } };
 
 export type WorkflowsQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -2274,6 +2472,212 @@ fragment ApiKeyFields on ApiKey {
   revokedAt
   createdAt
 }`) as unknown as TypedDocumentString<RevokeApiKeyMutation, RevokeApiKeyMutationVariables>;
+export const ApprovalPolicyDocument = new TypedDocumentString(`
+    query ApprovalPolicy {
+  approvalPolicy {
+    version
+    policy
+  }
+}
+    `) as unknown as TypedDocumentString<ApprovalPolicyQuery, ApprovalPolicyQueryVariables>;
+export const ValidateApprovalPolicyDocument = new TypedDocumentString(`
+    query ValidateApprovalPolicy($policy: JSON!) {
+  validateApprovalPolicy(policy: $policy) {
+    policy
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<ValidateApprovalPolicyQuery, ValidateApprovalPolicyQueryVariables>;
+export const SaveApprovalPolicyDocument = new TypedDocumentString(`
+    mutation SaveApprovalPolicy($input: SaveApprovalPolicyInput!) {
+  saveApprovalPolicy(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<SaveApprovalPolicyMutation, SaveApprovalPolicyMutationVariables>;
+export const WorkspaceToolsDocument = new TypedDocumentString(`
+    query WorkspaceTools($after: String) {
+  workspaceTools(first: 100, after: $after) {
+    nodes {
+      name
+      definition
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkspaceToolsQuery, WorkspaceToolsQueryVariables>;
+export const ValidateToolDocument = new TypedDocumentString(`
+    query ValidateTool($definition: JSON!) {
+  validateTool(definition: $definition) {
+    definition
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<ValidateToolQuery, ValidateToolQueryVariables>;
+export const RegisterToolDocument = new TypedDocumentString(`
+    mutation RegisterTool($input: RegisterToolInput!) {
+  registerTool(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<RegisterToolMutation, RegisterToolMutationVariables>;
+export const AgentsDocument = new TypedDocumentString(`
+    query Agents($after: String) {
+  agents(first: 100, after: $after) {
+    nodes {
+      slug
+      name
+      description
+      model
+      instructions
+      tools
+      externalTools
+      limits {
+        maxRounds
+        maxToolCallsPerRound
+        maxOutputBytes
+        roundTimeoutMs
+        modelRetryForMs
+        onProviderDown
+      }
+      parameters
+      toolApproval
+      toolEventFormat
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<AgentsQuery, AgentsQueryVariables>;
+export const CreateAgentDocument = new TypedDocumentString(`
+    mutation CreateAgent($input: CreateAgentInput!) {
+  createAgent(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<CreateAgentMutation, CreateAgentMutationVariables>;
+export const WorkflowDraftDocument = new TypedDocumentString(`
+    query WorkflowDraft($id: ID!) {
+  workflow(id: $id) {
+    id
+    clientId
+    draft
+    draftHash
+    draftVersion
+    publishedVersion
+  }
+}
+    `) as unknown as TypedDocumentString<WorkflowDraftQuery, WorkflowDraftQueryVariables>;
+export const WorkflowVersionDocument = new TypedDocumentString(`
+    query WorkflowVersion($workflowId: ID!, $number: Int!) {
+  workflowVersion(workflowId: $workflowId, number: $number) {
+    number
+    hash
+  }
+}
+    `) as unknown as TypedDocumentString<WorkflowVersionQuery, WorkflowVersionQueryVariables>;
+export const SaveWorkflowDocument = new TypedDocumentString(`
+    mutation SaveWorkflow($input: SaveWorkflowInput!) {
+  saveWorkflow(input: $input) {
+    workflow {
+      id
+      draftVersion
+    }
+    issues {
+      ...WorkflowIssueFields
+    }
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}
+fragment WorkflowIssueFields on WorkflowIssue {
+  type
+  code
+  message
+  path
+  nodeId
+  edgeId
+}`) as unknown as TypedDocumentString<SaveWorkflowMutation, SaveWorkflowMutationVariables>;
+export const WorkflowSchedulesDocument = new TypedDocumentString(`
+    query WorkflowSchedules($after: String) {
+  workflowSchedules(first: 100, after: $after) {
+    nodes {
+      name
+      workflowId
+      cron
+      timeZone
+      missed
+      prompt
+      enabled
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkflowSchedulesQuery, WorkflowSchedulesQueryVariables>;
+export const SaveWorkflowScheduleDocument = new TypedDocumentString(`
+    mutation SaveWorkflowSchedule($input: SaveWorkflowScheduleInput!) {
+  saveWorkflowSchedule(input: $input) {
+    userErrors {
+      ...Refusal
+    }
+  }
+}
+    fragment Refusal on UserError {
+  code
+  field
+  message
+  issues
+}`) as unknown as TypedDocumentString<SaveWorkflowScheduleMutation, SaveWorkflowScheduleMutationVariables>;
 export const WorkflowsDocument = new TypedDocumentString(`
     query Workflows($first: Int, $after: String) {
   workflows(first: $first, after: $after) {

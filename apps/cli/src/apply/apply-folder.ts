@@ -1,0 +1,118 @@
+import { CliError, usageError } from '../cli.errors.js';
+import type { Context } from '../context.js';
+import { type ExitCode, exitCodes } from '../exit-code.js';
+import { Prompts } from '../requests/prompts.js';
+import type { Screen } from '../terminal/screen.js';
+import { toCliError } from '../to-cli-error.js';
+import { compare } from './compare.js';
+import type { Comparison } from './comparison.js';
+import { type Action, type Difference, difference } from './difference.js';
+import { readFolder } from './read-folder.js';
+import type { Resource } from './resource.js';
+import { ServerState } from './server-state.js';
+import { showDifference, titleOf } from './show-plan.js';
+
+export interface ApplyFlags {
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** A file, how it differs from what the server has, and how it is saved. */
+interface Step {
+  readonly resource: Resource;
+  readonly found: Difference;
+  readonly save: Comparison['save'];
+}
+
+/** Shows how the files differ from the workspace and, once confirmed, saves those that do, in order, until the first refusal. */
+export async function applyFolder(context: Context, folder: string, flags: ApplyFlags): Promise<ExitCode> {
+  const { screen, json, emit } = context;
+  const resources = await readFolder(folder);
+  const steps = await plan(context, resources);
+  for (const { resource, found } of steps) {
+    if (json) emit({ event: 'plan', ...shown(resource), ...found });
+    else showDifference(screen, resource, found);
+  }
+  const changes = steps.filter(({ found }) => found.action !== 'unchanged');
+  const counts = countsOf(steps);
+  if (!json) screen.line(sayCounts(counts));
+  const isConfirmed = changes.length > 0 && flags.dryRun !== true && (await confirm(screen, flags));
+  if (isConfirmed) await save(context, changes);
+  if (json) emit({ event: 'result', ...counts, applied: isConfirmed ? changes.length : 0 });
+  else if (isConfirmed) screen.line(`Applied ${changes.length} of ${changes.length}.`);
+  else if (changes.length > 0) screen.note('Nothing was applied.');
+  return exitCodes.ok;
+}
+
+async function plan(context: Context, resources: readonly Resource[]): Promise<readonly Step[]> {
+  const state = new ServerState(await context.client());
+  const steps: Step[] = [];
+  for (const resource of resources) {
+    const { current, desired, save } = await named(resource, () => compare(state, resource));
+    steps.push({ resource, found: difference(current, desired), save });
+  }
+  return steps;
+}
+
+async function save({ screen, json, emit }: Context, changes: readonly Step[]): Promise<void> {
+  const done: string[] = [];
+  for (const { resource, found, save: perform } of changes) {
+    try {
+      await named(resource, perform);
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      const { exitCode, code, message } = error;
+      throw new CliError({ exitCode, code, message, remedy: sayStopped(done, changes.length) });
+    }
+    done.push(titleOf(resource));
+    if (json) emit({ event: 'applied', ...shown(resource), action: found.action });
+    else screen.note(`${screen.paint('green', '✓')} ${titleOf(resource)}`);
+  }
+}
+
+/** Errors of the connection and of GraphQL name the file, too. */
+async function named<Result>({ file }: Resource, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const known = toCliError(error, undefined);
+    if (known === null) throw error;
+    const { exitCode, code, message, remedy } = known;
+    throw new CliError({ exitCode, code, message: `${file}: ${message}`, remedy });
+  }
+}
+
+async function confirm(screen: Screen, { yes = false }: ApplyFlags): Promise<boolean> {
+  if (yes) return true;
+  if (!screen.isInteractive)
+    throw usageError(
+      'Nothing was applied: there is no terminal on which to confirm.',
+      'Add --yes to apply, or --dry-run to see the differences only.',
+    );
+  const prompts = new Prompts(screen, new AbortController().signal);
+  const choices = [
+    { value: 'no', label: 'No' },
+    { value: 'yes', label: 'Yes' },
+  ] as const;
+  return (await screen.lend(() => prompts.choose('Apply these changes?', choices))) === 'yes';
+}
+
+function shown({ kind, key, file }: Resource) {
+  return { kind, key, file };
+}
+
+function countsOf(steps: readonly Step[]): Readonly<Record<Action, number>> {
+  const count = (action: Action) => steps.filter(({ found }) => found.action === action).length;
+  return { create: count('create'), change: count('change'), unchanged: count('unchanged') };
+}
+
+function sayCounts({ create, change, unchanged }: Readonly<Record<Action, number>>): string {
+  if (create + change === 0) return `Nothing changes: ${unchanged} unchanged.`;
+  return `${create} to create, ${change} to change, ${unchanged} unchanged.`;
+}
+
+function sayStopped(done: readonly string[], total: number): string {
+  const applied = done.length === 0 ? 'Nothing was applied' : `Applied before: ${done.join(', ')}`;
+  return `${applied} (${done.length} of ${total}). Correct the file and run apply again: it continues from there.`;
+}

@@ -1,0 +1,152 @@
+import {
+  ApprovalPolicyDocument,
+  CreateAgentDocument,
+  type CreateAgentMutationVariables,
+  RegisterToolDocument,
+  SaveApprovalPolicyDocument,
+  SaveWorkflowScheduleDocument,
+  type SaveWorkflowScheduleMutationVariables,
+  ValidateApprovalPolicyDocument,
+  ValidateToolDocument,
+} from '@nightshift/client/operations';
+
+import { CliError } from '../cli.errors.js';
+import { exitCodes } from '../exit-code.js';
+import { compareWorkflow } from './compare-workflow.js';
+import type { Comparison } from './comparison.js';
+import { assertAccepted } from './refusal.js';
+import { isObject, type JsonObject, type Resource } from './resource.js';
+import { type ServerState, withoutNulls } from './server-state.js';
+
+/** Reads what the server has. Throws when the file has a fault that the server can name without saving it. */
+export function compare(state: ServerState, resource: Resource): Promise<Comparison> {
+  switch (resource.kind) {
+    case 'policy':
+      return comparePolicy(state, resource);
+    case 'tool':
+      return compareTool(state, resource);
+    case 'agent':
+      return compareAgent(state, resource);
+    case 'workflow':
+      return compareWorkflow(state, resource);
+    case 'schedule':
+      return compareSchedule(state, resource);
+  }
+}
+
+async function comparePolicy(state: ServerState, resource: Resource): Promise<Comparison> {
+  const { client } = state;
+  const desired = await filledPolicy(state, resource, { policy: resource.value, path: [] });
+  const { approvalPolicy } = await client.query(ApprovalPolicyDocument, {});
+  if (approvalPolicy === null) throw mayNotRead(resource);
+  const { version: expectedVersion, policy } = approvalPolicy;
+  return {
+    current: objectOf(policy),
+    desired,
+    save: async () => {
+      const input = { policy: resource.value, expectedVersion };
+      const { saveApprovalPolicy } = await client.mutate(SaveApprovalPolicyDocument, { input });
+      assertAccepted(resource, saveApprovalPolicy);
+    },
+  };
+}
+
+async function compareTool({ client, tools }: ServerState, resource: Resource): Promise<Comparison> {
+  const { validateTool } = await client.query(ValidateToolDocument, { definition: resource.value });
+  assertAccepted(resource, validateTool);
+  const found = (await tools()).find(({ name }) => name === resource.key);
+  return {
+    current: found === undefined ? null : objectOf(found.definition),
+    desired: objectOf(validateTool.definition),
+    save: async () => {
+      const input = { definition: resource.value, upsert: true };
+      assertAccepted(resource, (await client.mutate(RegisterToolDocument, { input })).registerTool);
+    },
+  };
+}
+
+/** Fields that the file leaves out stay as they are: only those that it has are compared. */
+async function compareAgent(state: ServerState, resource: Resource): Promise<Comparison> {
+  const { value } = resource;
+  const { toolApproval, limits } = value;
+  const desired: JsonObject = {
+    ...value,
+    ...trimmed(value, ['name', 'description', 'model']),
+    ...(isObject(limits) && { limits: withoutNulls(limits) }),
+    ...(isObject(toolApproval) && {
+      toolApproval: await filledPolicy(state, resource, { policy: toolApproval, path: ['toolApproval'] }),
+    }),
+  };
+  const { slug } = value;
+  const found = (await state.agents()).find((agent) =>
+    slug === undefined ? agent.name === resource.key : agent.slug === slug,
+  );
+  const current = found && Object.entries({ ...found, limits: withoutNulls(found.limits) });
+  return {
+    current: current === undefined ? null : Object.fromEntries(current.filter(([field]) => field in desired)),
+    desired,
+    save: async () => {
+      // The server checks each field.
+      const input = { ...value, upsert: true } as unknown as CreateAgentMutationVariables['input'];
+      assertAccepted(resource, (await state.client.mutate(CreateAgentDocument, { input })).createAgent);
+    },
+  };
+}
+
+async function compareSchedule(state: ServerState, resource: Resource): Promise<Comparison> {
+  const { value, key } = resource;
+  const desired = {
+    ...{ timeZone: 'UTC', missed: 'ONCE', enabled: true },
+    ...value,
+    ...trimmed(value, ['name', 'cron']),
+    workflowId: await state.workflowRef(String(value['workflowId'])),
+  };
+  const found = (await state.schedules()).find(({ name }) => name === key);
+  return {
+    current: found === undefined ? null : { ...found },
+    desired,
+    save: async () => {
+      // The server checks each field.
+      const input = value as unknown as SaveWorkflowScheduleMutationVariables['input'];
+      const { saveWorkflowSchedule } = await state.client.mutate(SaveWorkflowScheduleDocument, { input });
+      assertAccepted(resource, saveWorkflowSchedule);
+    },
+  };
+}
+
+/** A policy with its defaults. `path` is where it is in the file. */
+async function filledPolicy(
+  { client }: ServerState,
+  resource: Resource,
+  { policy, path }: { readonly policy: JsonObject; readonly path: readonly string[] },
+): Promise<JsonObject> {
+  const { validateApprovalPolicy: reply } = await client.query(ValidateApprovalPolicyDocument, { policy });
+  const inFile = (field: string | null) => [...path, ...(field === null ? [] : [field])].join('.');
+  assertAccepted(resource, {
+    userErrors: reply.userErrors.map((error) => ({ ...error, field: inFile(error.field) })),
+  });
+  return objectOf(reply.policy);
+}
+
+/** The server stores these without surrounding whitespace. */
+function trimmed(value: JsonObject, fields: readonly string[]): JsonObject {
+  const texts = fields.flatMap((field) => {
+    const text = value[field];
+    return typeof text === 'string' ? [[field, text.trim()] as const] : [];
+  });
+  return Object.fromEntries(texts);
+}
+
+function objectOf(value: unknown): JsonObject {
+  if (isObject(value)) return value;
+  throw new Error('the server answered no object');
+}
+
+function mayNotRead({ file }: Resource): CliError {
+  return new CliError({
+    exitCode: exitCodes.auth,
+    code: 'forbidden',
+    message: `${file}: this credential may not read the approval policy.`,
+    remedy: 'Use an API key of an owner or admin with the scope admin.',
+  });
+}

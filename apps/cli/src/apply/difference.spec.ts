@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { difference } from './difference.js';
+
+describe('difference', () => {
+  it('creates what the server does not have', () => {
+    expect(difference(null, { name: 'x' })).toEqual({ action: 'create', fields: [] });
+  });
+
+  it('finds nothing to change when only the order of members differs', () => {
+    const current = { a: 1, b: { c: [1, { d: null, e: 2 }] } };
+    const desired = { b: { c: [1, { e: 2, d: null }] }, a: 1 };
+    expect(difference(current, desired)).toEqual({ action: 'unchanged', fields: [] });
+  });
+
+  it('names each changed, added and removed field by its path', () => {
+    const current = { name: 'x', limits: { maxRounds: 5 }, rules: [{ match: 'a' }, { match: 'b' }] };
+    const desired = { name: 'y', limits: { maxOutputBytes: 9 }, rules: [{ match: 'a' }, { match: 'c' }] };
+    expect(difference(current, desired)).toEqual({
+      action: 'change',
+      fields: [
+        { path: 'name', before: 'x', after: 'y' },
+        { path: 'limits.maxRounds', before: 5, after: undefined },
+        { path: 'limits.maxOutputBytes', before: undefined, after: 9 },
+        { path: 'rules.1.match', before: 'b', after: 'c' },
+      ],
+    });
+  });
+
+  it('shows a list of another length as a whole', () => {
+    expect(difference({ tools: ['a'] }, { tools: ['a', 'b'] }).fields).toEqual([
+      { path: 'tools', before: ['a'], after: ['a', 'b'] },
+    ]);
+  });
+
+  it.each([
+    [null, {}],
+    [[], {}],
+    [null, undefined],
+    [0, false],
+    ['1', 1],
+  ])('takes %j and %j for different values', (before, after) => {
+    expect(difference({ value: before }, { value: after })).toMatchObject({ action: 'change' });
+  });
+});

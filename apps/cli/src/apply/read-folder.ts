@@ -1,0 +1,114 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { usageError } from '../cli.errors.js';
+import { oneLine } from '../terminal/plain-text.js';
+import { inOrder } from './in-order.js';
+import { isObject, type JsonObject, type Resource, type ResourceKind } from './resource.js';
+
+const POLICY_FILE = 'policy.json';
+const folders: Readonly<Record<string, ResourceKind>> = {
+  tools: 'tool',
+  agents: 'agent',
+  workflows: 'workflow',
+  schedules: 'schedule',
+};
+
+/** Fields of kinds whose format is fixed; the server checks the others. */
+const knownFields: Partial<Record<ResourceKind, ReadonlySet<string>>> = {
+  agent: new Set([
+    ...['name', 'slug', 'description', 'model', 'instructions', 'tools', 'externalTools', 'limits'],
+    ...['parameters', 'toolApproval', 'toolEventFormat'],
+  ]),
+  schedule: new Set(['name', 'workflowId', 'cron', 'timeZone', 'missed', 'prompt', 'enabled']),
+};
+
+/** The resources of a folder, in the order in which they are applied. Throws a usage error that names the file and the field. */
+export async function readFolder(folder: string): Promise<readonly Resource[]> {
+  const entries = await entriesOf(folder);
+  const unknown = entries.find(({ name, isFolder }) =>
+    isFolder ? !(name in folders) : name.endsWith('.json') && name !== POLICY_FILE,
+  );
+  if (unknown !== undefined)
+    throw usageError(
+      `${join(folder, unknown.name)} is neither a file nor a folder that apply reads.`,
+      `It reads ${POLICY_FILE} and the folders ${Object.keys(folders).join(', ')}.`,
+    );
+  const resources: Resource[] = [];
+  if (entries.some(({ name }) => name === POLICY_FILE)) resources.push(await read(folder, POLICY_FILE, 'policy'));
+  for (const [name, kind] of Object.entries(folders)) {
+    if (!entries.some((entry) => entry.name === name)) continue;
+    const files = (await entriesOf(join(folder, name))).filter((entry) => entry.name.endsWith('.json'));
+    for (const file of files) resources.push(await read(folder, join(name, file.name), kind));
+  }
+  if (resources.length === 0) throw usageError(`${folder} has no JSON files to apply.`);
+  assertUnique(resources);
+  return inOrder(resources);
+}
+
+/** Sorted by name, so that every machine applies them in the same order. */
+async function entriesOf(folder: string): Promise<{ readonly name: string; readonly isFolder: boolean }[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    const visible = entries.filter(({ name }) => !name.startsWith('.'));
+    const found = visible.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    throw usageError(`${folder} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+async function read(folder: string, file: string, kind: ResourceKind): Promise<Resource> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(join(folder, file), 'utf8'));
+  } catch (error) {
+    throw usageError(`${file}: not JSON: ${oneLine(messageOf(error))}`);
+  }
+  if (!isObject(value)) throw usageError(`${file}: must be a JSON object.`);
+  const known = knownFields[kind];
+  const stranger = known === undefined ? undefined : Object.keys(value).find((name) => !known.has(name));
+  if (stranger !== undefined)
+    throw usageError(
+      `${file}: ${oneLine(stranger)}: is not a field of this ${kind}.`,
+      `Fields: ${[...(known ?? [])].join(', ')}.`,
+    );
+  return { kind, key: keyOf(kind, value, file), file, value };
+}
+
+function keyOf(kind: ResourceKind, value: JsonObject, file: string): string {
+  switch (kind) {
+    case 'policy':
+      return '';
+    case 'workflow':
+      return text(isObject(value['meta']) ? value['meta']['id'] : undefined, file, 'meta.id');
+    case 'agent': {
+      const name = text(value['name'], file, 'name');
+      return value['slug'] === undefined ? name : text(value['slug'], file, 'slug');
+    }
+    case 'schedule':
+      for (const field of ['workflowId', 'cron', 'prompt']) text(value[field], file, field);
+      return text(value['name'], file, 'name');
+    case 'tool':
+      return text(value['name'], file, 'name');
+  }
+}
+
+function text(value: unknown, file: string, field: string): string {
+  if (typeof value === 'string' && value.trim() !== '') return value.trim();
+  throw usageError(`${file}: ${field}: is required and must be text.`);
+}
+
+function assertUnique(resources: readonly Resource[]): void {
+  const seen = new Map<string, string>();
+  for (const { kind, key, file } of resources) {
+    const id = `${kind} ${key}`;
+    const other = seen.get(id);
+    if (other !== undefined) throw usageError(`${other} and ${file} both define the ${oneLine(id)}.`);
+    seen.set(id, file);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,143 @@
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { runCli, startInTerminal } from '../harness/cli.js';
+import { type CliServer, startCliServer } from '../harness/cli-server.js';
+
+type Json = Record<string, unknown>;
+
+const example = join(process.cwd(), 'examples', 'workspace');
+
+/** The tests share one workspace, in this order; each begins with a fresh copy of the example folder. */
+describe('nightshift apply', () => {
+  let server: CliServer;
+  let folder: string;
+
+  beforeAll(async () => {
+    server = await startCliServer();
+    folder = join(server.folder, 'workspace');
+  });
+  beforeEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+    cpSync(example, folder, { recursive: true });
+  });
+  afterAll(() => server.close());
+
+  const apply = (...flags: string[]) => runCli(['apply', folder, ...flags], { env: server.env });
+  const fileOf = (...path: string[]) => join(folder, ...path);
+  /** Sets the field at a path such as `nodes.1.data`; undefined removes it. */
+  const set = (file: string, path: string, value: unknown) => {
+    const document = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Json;
+    const names = path.split('.');
+    const last = names.pop() ?? '';
+    // The examples have these fields.
+    const parent = names.reduce<Json>((found, name) => found[name] as Json, document);
+    parent[last] = value;
+    writeFileSync(join(folder, file), JSON.stringify(document));
+  };
+  async function versions(): Promise<unknown> {
+    const query = `{ approvalPolicy { version } workspaceTools { nodes { name version } } agents { nodes { slug version } }
+      workflows { nodes { clientId draftVersion latestVersion publishedVersion } } workflowSchedules { nodes { id prompt updatedAt } } }`;
+    const headers = { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ query });
+    return (
+      (await (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body })).json()) as { data: unknown }
+    ).data;
+  }
+
+  it('changes nothing with --dry-run, and without --yes where there is no terminal', async () => {
+    const before = await versions();
+    const dry = await apply('--dry-run');
+    expect(dry).toMatchObject({ code: 0, stderr: 'Nothing was applied.\n' });
+    expect(dry.stdout).toMatch(/^~ change +the approval policy .*\n {4}decidableBy: "requester" → "approvers"$/m);
+    expect(dry.stdout).toMatch(/^\+ create +the tool get_order .*get_order\.json$/m);
+    expect(dry.stdout).toContain('6 to create, 1 to change, 0 unchanged.');
+    expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --yes') });
+    expect(await versions()).toEqual(before);
+  });
+
+  it('creates everything in order, publishes workflows, and a second run changes nothing', async () => {
+    const first = await apply('--yes', '--json');
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const lines = first.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.filter(({ event }) => event === 'applied').map(({ file }) => file)).toEqual([
+      ...['policy.json', 'tools/get_order.json', 'tools/refund_order.json', 'agents/order-clerk.json'],
+      ...['workflows/shorten.json', 'workflows/daily-report.json', 'schedules/morning-report.json'],
+    ]);
+    expect(lines.at(-1)).toEqual({ event: 'result', create: 6, change: 1, unchanged: 0, applied: 7 });
+    const applied = await versions();
+    expect(applied).toMatchObject({ workspaceTools: { nodes: [{ version: 1 }, { version: 1 }] } });
+    const second = await apply('--yes');
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nNothing changes: 7 unchanged\.\n$/) });
+    expect(await versions()).toEqual(applied);
+  });
+
+  it('shows the fields that change and changes only those files, after a confirmation on the terminal', async () => {
+    set('tools/get_order.json', 'timeoutMs', 5_000);
+    set('agents/order-clerk.json', 'limits', { maxRounds: 9 });
+    set('workflows/shorten.json', 'nodes.1.data.prompt', 'Shorten the text.');
+    set('schedules/morning-report.json', 'enabled', false);
+    const refused = startInTerminal(['apply', folder], { env: server.env });
+    await refused.says('Apply these changes?');
+    refused.type('\r');
+    expect(await refused.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing was applied.') });
+    const confirmed = startInTerminal(['apply', folder], { env: server.env });
+    await confirmed.says('Apply these changes?');
+    confirmed.type('\u001b[B\r');
+    const { code, stdout } = await confirmed.exited;
+    expect(code).toBe(0);
+    for (const line of [
+      'timeoutMs: (none) → 5000',
+      'limits.maxRounds: 8 → 9',
+      'definition.nodes.1.data.prompt: "Shorten the text to five sentences. Reply with the text onl… → "Shorten the text."',
+      'enabled: true → false',
+      'Applied 4 of 4.',
+    ])
+      expect(stdout).toContain(line);
+    expect((await apply('--yes')).stdout).toContain('Nothing changes: 7 unchanged.');
+    expect(await versions()).toMatchObject({
+      agents: { nodes: expect.arrayContaining([{ slug: 'order-clerk', version: 2 }]) },
+    });
+  });
+
+  it('stops at the first refusal, names the file and the field, and lists what was applied', async () => {
+    set('tools/get_order.json', 'description', 'Finds an order.');
+    set('agents/order-clerk.json', 'tools', ['absent']);
+    set('schedules/morning-report.json', 'prompt', 'Never saved');
+    const run = await apply('--yes');
+    expect(run.code).toBe(1);
+    expect(JSON.stringify(await versions())).not.toContain('Never saved');
+    expect(run.stderr).toMatch(/^agents\/order-clerk\.json: tools: .*absent/m);
+    expect(run.stderr).toMatch(/^Applied before: .*the tool get_order.* \(\d of \d\)\. Correct the file/m);
+  });
+
+  it.each<[file: string, path: string, value: unknown]>([
+    ['tools/get_order.json', 'url', 'ftp://x'],
+    ['policy.json', 'rules', [{}]],
+    ['agents/order-clerk.json', 'toolz', []],
+    ['agents/order-clerk.json', 'toolApproval', { default: 1 }],
+    ['workflows/shorten.json', 'meta.id', undefined],
+    ['schedules/morning-report.json', 'name', ''],
+  ])('refuses %s with the wrong field %s before it changes anything', async (file, path, value) => {
+    const before = await versions();
+    set(file, path, value);
+    const fault = expect.stringContaining(`${file}: ${path}`) as unknown;
+    expect(await apply('--yes')).toMatchObject({ stdout: '', stderr: fault });
+    expect(await versions()).toEqual(before);
+  });
+
+  it('refuses files that it would not read, that are no JSON, or that define the same thing', async () => {
+    writeFileSync(fileOf('tools', 'broken.json'), '{');
+    expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringMatching(/^tools\/broken\.json: not JSON: /) });
+    cpSync(fileOf('tools', 'get_order.json'), fileOf('tools', 'broken.json'));
+    expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringContaining('both define the tool get_order') });
+    rmSync(fileOf('tools', 'broken.json'));
+    mkdirSync(fileOf('agent'));
+    expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringContaining('is neither a file nor a folder') });
+  });
+});
