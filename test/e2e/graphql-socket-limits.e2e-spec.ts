@@ -72,7 +72,7 @@ describe('GraphQL over WebSocket', () => {
     const socket = await RawSocket.enter(api, member.key);
     const id = 'x'.repeat(129);
     socket.send({ id, type: 'subscribe', payload: { query: '{ tools { name } }' } });
-    expect(JSON.stringify(await socket.until((message) => message.id === id))).toContain('at most 128 characters');
+    expect(JSON.stringify(await socket.until((message) => message.id === id))).toContain('longer than 128 characters');
     await leave(socket);
   });
 
