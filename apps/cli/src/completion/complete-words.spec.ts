@@ -22,7 +22,7 @@ const wordsAfter = (...words: string[]) => completeWords(program, words).map(({ 
 describe('completion', () => {
   it('knows the commands, and those below them', () => {
     expect(wordsAfter('')).toEqual(expect.arrayContaining(['run', 'jobs', 'workflows', 'completion']));
-    expect(wordsAfter('wo')).toEqual(['workflows']);
+    expect(wordsAfter('workf')).toEqual(['workflows']);
     expect(wordsAfter('--json', 'workflows', 'v')).toEqual(['validate']);
     expect(wordsAfter('notifications', '')).toEqual(['read']);
     expect(wordsAfter('complete')).toEqual([]);
