@@ -107,7 +107,7 @@ describe('a chat job whose model provider is down', () => {
     await stage.decide(stage.people.member, wait, { decision: 'give_up' });
     expect(await stage.ended(jobId)).toMatchObject({
       status: 'failed',
-      error: { code: 'model_rate_limited', message: expect.stringContaining('gave up') },
+      error: { code: 'model_rate_limited', message: expect.stringContaining('chose to stop waiting') },
     });
   });
 
