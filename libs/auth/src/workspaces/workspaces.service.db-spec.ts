@@ -80,7 +80,7 @@ describe('a workspace', () => {
   it("rejects a cap over the operator's ceiling and names the setting", async () => {
     await expect(auth.workspaces.update(world.owner, { maxJobs: 2_000 })).rejects.toMatchObject({
       field: 'maxJobs',
-      message: expect.stringMatching(/1000 at most .*RUNNING_JOBS_CEILING.*operator/),
+      message: expect.stringMatching(/at most 1000 .*RUNNING_JOBS_CEILING.*operator/),
     });
     const changes = { maxJobs: 1_000, maxJobsPerUser: 1_000, whenFull: 'reject' } as const;
     expect(await auth.workspaces.update(world.owner, changes)).toMatchObject(changes);
