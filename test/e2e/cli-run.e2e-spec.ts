@@ -114,7 +114,7 @@ describe('nightshift run', () => {
     expect(await attached.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cancelled/m) });
     expect(await logs.exited).toMatchObject({ code: 1 });
     expect(linesOf(logs.stdout()).at(-1)).toMatchObject({ event: 'job-finished', status: 'CANCELLED' });
-    expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job had ended before.\n' });
+    expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job is cancelled.\n' });
   });
 
   it('shows the log after any number', async () => {
