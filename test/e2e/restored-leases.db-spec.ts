@@ -30,7 +30,7 @@ describe('voidRestoredLeases', () => {
     const jobId = started?.jobId ?? '';
     const before = await jobs.claim(jobId, 'a worker of before');
     const ref = { workspaceId: jobs.workspaceId, jobId };
-    expect(await leases.claim([ref], 'too early')).toEqual([]);
+    expect((await leases.claim([ref], 'too early')).claimed).toEqual([]);
 
     await voidRestoredLeases(owner);
 

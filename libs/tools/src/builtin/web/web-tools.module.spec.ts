@@ -14,6 +14,7 @@ import {
   Redactor,
   Secret,
   SecretBox,
+  ToolSecretBox,
 } from '#platform';
 
 import { ToolRegistry } from '../../tool.registry.js';
@@ -22,6 +23,7 @@ import { WebToolsModule } from './web-tools.module.js';
 /** The optional tools that a process with these settings has. */
 async function toolsWith(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const fetch = new GuardedFetch();
+  const secret = new Secret('a secret that is long enough for a box');
   const providers = [
     { provide: Config, useValue: Config.from(env) },
     { provide: GuardedFetch, useValue: fetch },
@@ -29,7 +31,8 @@ async function toolsWith(env: Readonly<Record<string, string>>): Promise<readonl
     { provide: Postgres, useValue: {} },
     { provide: PrismaService, useValue: {} },
     { provide: Redactor, useValue: new Redactor() },
-    { provide: SecretBox, useValue: new SecretBox(new Secret('a secret that is long enough for a box')) },
+    { provide: SecretBox, useValue: new SecretBox(secret) },
+    { provide: ToolSecretBox, useValue: new ToolSecretBox(secret) },
   ];
   @Global()
   @Module({ providers, exports: providers.map(({ provide }) => provide) })
