@@ -39,6 +39,10 @@ const full = { maxJobs: 100, maxJobsPerUser: 5, whenFull: 'reject', whenBusy: 'r
 const facts = (changes: Partial<StartFacts> = {}): StartFacts => ({
   workspace: { ...full, whenFull: 'queue' },
   stored: { workspace: 10_000, user: 1_000 },
+  total: [...(changes.load ?? new Map<string, Load>()).values()].reduce(
+    (sum, own) => load(sum.unfinished + own.unfinished, sum.active + own.active),
+    load(0),
+  ),
   load: new Map(),
   admissions: new Map(),
   threads: new Map([[threadKey(alice, threadId), thread()]]),

@@ -16,6 +16,8 @@ import type { KnownAdmission, KnownThread, Load, StartDecision, StartFacts, Star
 
 /** Jobs that may stand behind the active one of a thread. */
 export const maxLine = 10;
+/** A start cancels at most the active job of its thread and the jobs behind it. */
+export const maxSuperseded = maxLine + 1;
 /** How far a sub-job may be from the job that a person started, and how many one job may start, those that have ended included. */
 export const subJobLimits = { depth: 2, width: 3 } as const;
 
@@ -28,10 +30,13 @@ export function threadKey(createdBy: string | null, ref: string): string {
   return `${createdBy ?? ''} ${ref}`;
 }
 
+const noLoad: Load = { unfinished: 0, active: 0 };
+
 /** The facts of a workspace where nothing that a request names is known, and no limit is reached. */
 const nothingKnown: StartFacts = {
   workspace: { maxJobs: Infinity, maxJobsPerUser: Infinity, whenFull: 'queue', whenBusy: 'reject' },
   stored: { workspace: Infinity, user: Infinity },
+  total: noLoad,
   load: new Map(),
   admissions: new Map(),
   threads: new Map(),
@@ -61,7 +66,7 @@ export function admit(
   newThreadId: () => string,
 ): StartDecision[] {
   const users = new Map(facts.load);
-  let total = [...users.values()].reduce((sum, load) => plus(sum, load), noLoad);
+  let { total } = facts;
   for (const [user, runs] of facts.expiring ?? []) {
     users.set(user, without(users.get(user) ?? noLoad, runs, facts.stored.user));
     total = without(total, runs, facts.stored.workspace);
@@ -86,8 +91,6 @@ export function admit(
     return decision;
   });
 }
-
-const noLoad: Load = { unfinished: 0, active: 0 };
 
 function plus(a: Load, b: Load): Load {
   return { unfinished: a.unfinished + b.unfinished, active: a.active + b.active };

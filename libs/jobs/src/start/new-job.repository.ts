@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, type SqlStatement } from '#platform';
 
+import { countActive, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/room-statement.js';
 import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import {
@@ -44,26 +45,25 @@ const wantAll = `WITH asked AS (
   ${askedColumns}),
 want AS (SELECT * FROM asked),`;
 
+/** The caps on running jobs, of the workspace `s`. */
+const caps = { workspace: 'least(s.max_jobs, $5)', user: 'least(s.max_jobs_per_user, $6)' };
+
 /**
  * All or none: this statement checks whether a key is known, and whether a limit is reached. Its transaction must have the workspace's
- * lock (otherwise the statement wants none), so that both hold until the transaction has ended.
+ * lock (otherwise the statement wants none), so that both stay true until the transaction has ended. Each count stops at its limit.
  */
 const wantUnlessKnown = `WITH asked AS (
   ${askedColumns}),
-load AS (
-  SELECT created_by, count(*) AS unfinished, count(*) FILTER (WHERE status = 'running' OR status = 'queued' AND NOT in_line) AS active
-    FROM job WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1),
+users AS (SELECT created_by AS id, count(*) AS jobs FROM asked WHERE created_by IS NOT NULL GROUP BY 1),
 want AS (
   SELECT * FROM asked WHERE EXISTS (
-    SELECT 1 FROM workspace s, (SELECT coalesce(sum(unfinished), 0) AS unfinished, coalesce(sum(active), 0) AS active FROM load) AS l
+    SELECT 1 FROM workspace s, (SELECT count(*) AS jobs FROM asked) AS a
      WHERE s.id = $1 AND current_setting('app.started', true) = $1::text
-       AND (SELECT count(*) FROM asked) + l.unfinished <= $7
-       AND (s.when_full = 'queue' OR (SELECT count(*) FROM asked) + l.active <= least(s.max_jobs, $5))
+       AND a.jobs + ${countUnfinished({ user: null, limit: '$7' })} <= $7
+       AND (s.when_full = 'queue' OR a.jobs + ${countActive({ user: null, limit: caps.workspace })} <= ${caps.workspace})
        AND NOT EXISTS (
-         SELECT 1 FROM asked a LEFT JOIN load l ON l.created_by = a.created_by WHERE a.created_by IS NOT NULL
-          GROUP BY a.created_by, l.unfinished, l.active
-         HAVING count(*) + coalesce(l.unfinished, 0) > $8
-             OR s.when_full <> 'queue' AND count(*) + coalesce(l.active, 0) > least(s.max_jobs_per_user, $6))
+         SELECT 1 FROM users u WHERE u.jobs + ${countUnfinished({ user: 'u.id', limit: '$8' })} > $8
+             OR s.when_full <> 'queue' AND u.jobs + ${countActive({ user: 'u.id', limit: caps.user })} > ${caps.user})
        AND NOT EXISTS (
          SELECT 1 FROM asked a
            JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key))),`;

@@ -85,7 +85,9 @@ export interface StartFacts {
   };
   /** Bounds on stored jobs that have not ended. */
   readonly stored: { readonly workspace: number; readonly user: number };
-  /** Jobs of each user; the key '' is the jobs without a user. */
+  /** Jobs of the whole workspace. Counts stop above the limits they are compared with; `active` is 0 where the workspace queues. */
+  readonly total: Load;
+  /** Jobs of each user of the batch. */
   readonly load: ReadonlyMap<string, Load>;
   /** Paused runs of each user whose time ends with this batch: as many of the user's starts take their places. */
   readonly expiring?: ReadonlyMap<string, number>;

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, isId, LastStatements, Postgres, type SqlClient, type SqlStatement } from '#platform';
 
+import { countActive, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, lockCounts, storedLimitsOf } from '../capacity/room-statement.js';
 import type { JobStatus } from '../job.lifecycle.js';
-import { admissionKey, threadKey } from './admit.js';
+import { admissionKey, maxSuperseded, threadKey } from './admit.js';
 import type {
   KnownAdmission,
   KnownParent,
@@ -43,11 +44,21 @@ const freeCountStatement: Statement = {
 
 const lockCountStatement: Statement = { name: 'start-lock-count', text: lockCounts('SELECT $1::text') };
 
+/**
+ * The jobs of the workspace, without a user in the row, and of each user of the batch. Each count stops at its limit; `active` is 0 where
+ * the workspace queues starts over its caps, because no decision uses it there.
+ */
 const loadStatement: Statement = {
   name: 'start-load',
-  text: `SELECT coalesce(created_by::text, '') AS "user", count(*)::int AS unfinished,
-       (count(*) FILTER (WHERE status = 'running' OR status = 'queued' AND NOT in_line))::int AS active FROM job
- WHERE workspace_id = $1 AND status IN ('queued', 'running', 'waiting') GROUP BY 1`,
+  text: `WITH s AS (
+  SELECT when_full, least(max_jobs, $5) AS workspace_cap, least(max_jobs_per_user, $6) AS user_cap FROM workspace WHERE id = $1)
+SELECT NULL::text AS "user", ${countUnfinished({ user: null, limit: '$3' })} AS unfinished,
+       CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: null, limit: 's.workspace_cap' })} END AS active
+  FROM s
+UNION ALL
+SELECT u.id::text, ${countUnfinished({ user: 'u.id', limit: '$4' })},
+       CASE s.when_full WHEN 'queue' THEN 0 ELSE ${countActive({ user: 'u.id', limit: 's.user_cap' })} END
+  FROM s, unnest($2::uuid[]) AS u(id)`,
 };
 
 const admissionsStatement: Statement = {
@@ -159,6 +170,9 @@ export class StartRepository {
       wanted.length === 0 ? none : client.query<Row>({ ...statement, values: [workspaceId, JSON.stringify(wanted)] });
     // Sent without waiting for each other; the server runs them in this order, each with its own snapshot.
     const ceilings = ceilingsOf(this.config);
+    const stored = storedLimitsOf(this.config);
+    const users = [...new Set(requests.flatMap(({ createdBy }) => createdBy ?? []))];
+    const limits = [stored.workspace + maxSuperseded, stored.user + maxSuperseded, ceilings.workspace, ceilings.user];
     const [workspace, admissions, threads, jobs, taken, load, , parents] = await Promise.all([
       client.query<StartFacts['workspace']>({
         ...workspaceStatement,
@@ -168,7 +182,7 @@ export class StartRepository {
       ask<ThreadRow>(threadsStatement, refs),
       ask<ThreadJobRow>(threadJobsStatement, refs),
       ask<{ jobId: string }>(takenStatement, named),
-      client.query<Load & { user: string }>({ ...loadStatement, values: [workspaceId] }),
+      client.query<LoadRow>({ ...loadStatement, values: [workspaceId, users, ...limits] }),
       ask(lockParentsStatement, calls),
       ask<KnownParent & { callId: string }>(parentsStatement, calls),
     ]);
@@ -176,8 +190,8 @@ export class StartRepository {
     if (found === undefined) return null;
     return {
       workspace: found,
-      stored: storedLimitsOf(this.config),
-      load: new Map(load.rows.map(({ user, unfinished, active }) => [user, { unfinished, active }])),
+      stored,
+      ...toLoad(load.rows),
       admissions: new Map(admissions.rows.map((row) => [admissionKey(row.principal, row.key), toAdmission(row)])),
       threads: new Map(threads.rows.map((row) => [threadKey(row.owner, row.ref), toThread(row, jobs.rows)])),
       takenMessages: new Set(taken.rows.map(({ jobId }) => jobId)),
@@ -221,6 +235,10 @@ interface AdmissionRow {
   readonly messageId: string | null;
 }
 
+interface LoadRow extends Load {
+  readonly user: string | null;
+}
+
 interface ThreadRow {
   readonly ref: string;
   readonly owner: string | null;
@@ -239,6 +257,13 @@ interface ThreadJobRow {
 
 function uuidOf(ref: string): string | null {
   return isId(ref) ? ref : null;
+}
+
+function toLoad(rows: readonly LoadRow[]): Pick<StartFacts, 'total' | 'load'> {
+  const load = new Map(rows.map(({ user, unfinished, active }) => [user ?? '', { unfinished, active }]));
+  const total = load.get('') ?? { unfinished: 0, active: 0 };
+  load.delete('');
+  return { total, load };
 }
 
 function toAdmission(row: AdmissionRow): KnownAdmission {

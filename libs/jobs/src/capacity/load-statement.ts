@@ -1,0 +1,27 @@
+/** A piece of SQL that says which jobs of the workspace `$1` count, and how many of them at most are read. */
+interface Bounded {
+  /** A user's id; null: the jobs of the whole workspace. */
+  readonly user: string | null;
+  /** More jobs than this are never read: the count stops there. */
+  readonly limit: string;
+}
+
+/**
+ * Counts the jobs that have not ended. Reads the index `job_unfinished` alone: a row of a job is visited only where its page has
+ * changed since the last vacuum.
+ */
+export function countUnfinished({ user, limit }: Bounded): string {
+  const own = user === null ? '' : ` AND j.created_by = ${user}`;
+  return count(`j.status IN ('queued', 'running', 'waiting')${own}`, limit);
+}
+
+/** Counts the jobs that run or may run at once. The sum is exact below `limit`, and reaches it where the exact count does. */
+export function countActive({ user, limit }: Bounded): string {
+  const running = user === null ? '' : ` AND j.created_by = ${user}`;
+  const queued = user === null ? '' : ` AND coalesce(j.created_by, j.workspace_id) = ${user}`; // as the index job_queued has it
+  return `(${count(`j.status = 'running'${running}`, limit)} + ${count(`j.status = 'queued' AND NOT j.in_line${queued}`, limit)})`;
+}
+
+function count(where: string, limit: string): string {
+  return `(SELECT count(*)::int FROM (SELECT FROM job j WHERE j.workspace_id = $1 AND ${where} LIMIT ${limit}) AS counted)`;
+}
