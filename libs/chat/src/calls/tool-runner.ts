@@ -61,7 +61,9 @@ export class ToolRunner {
   /** Gives the results in the order of the calls; a call that could not be started is left out. */
   async runCalls(run: CallingRun, calls: readonly RunnableCall[], state: RoundState): Promise<readonly CallResult[]> {
     const { round, held } = state;
-    const outcomes = await runCalls(calls, {
+    // One unit of work, from the commit that starts a call to the one that settles it: a process that stops does not take the job
+    // for one that waits for a model in between.
+    const work = runCalls(calls, {
       concurrency: this.config.values.MAX_TOOL_CALLS_PER_ROUND,
       start: async (call) => {
         const verdict = await this.start(run, call, state);
@@ -76,6 +78,7 @@ export class ToolRunner {
         await this.settle(run, { round, call, outcome, isHeld });
       },
     });
+    const outcomes = await run.activity.track(work);
     return calls.flatMap(({ ordinal }, i) => {
       const outcome = outcomes[i];
       return outcome === null || outcome === undefined
@@ -136,7 +139,7 @@ export class ToolRunner {
       redact: (text) => redactor.redact(text),
     });
     crashpoint('tool-in-flight');
-    const outcome = await run.activity.track(ended);
+    const outcome = await ended;
     progress.close();
     this.telemetry.toolEnded(label, outcome);
     return outcome;

@@ -94,7 +94,12 @@ export class RunningNode implements NodePorts {
   }
 
   /** A request that may change something names its node run, so that the far side can tell it when it comes again. */
-  async fetch({ method, url, headers, body, timeoutMs }: Fetched) {
+  fetch(request: Fetched): ReturnType<NodePorts['fetch']> {
+    // While a request is under way, a process that stops does not take the job for one that waits for a model.
+    return this.scope.run.activity.track(this.send(request));
+  }
+
+  private async send({ method, url, headers, body, timeoutMs }: Fetched) {
     const { run, services } = this.scope;
     const hosts = await services.hosts.of(this.job.workspaceId);
     const isRead = method === 'GET' || method === 'HEAD';
