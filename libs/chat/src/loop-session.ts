@@ -54,7 +54,7 @@ export class LoopSession {
     this.modelName = input.modelName;
     this.last = toLastRound(input.rounds);
     try {
-      return await this.steps(toolLoop(input));
+      return await this.steps(toolLoop({ ...input, onModelData: () => this.stream?.heard() }));
     } finally {
       this.stream?.close();
     }

@@ -36,6 +36,7 @@ export class AnswerReader implements SseSink {
       readonly limits: { readonly maxToolCalls: number; readonly maxArgumentsLength: number };
       readonly newCallId: () => string;
       readonly promptLength: number;
+      readonly onData?: (() => void) | undefined;
     },
   ) {
     this.calls = new ToolCallAssembler(options.limits, options.newCallId);
@@ -53,6 +54,12 @@ export class AnswerReader implements SseSink {
 
   data(block: string, start: number, end: number): boolean {
     if (this.isDone) return true;
+    const isRead = this.event(block, start, end);
+    if (isRead) this.options.onData?.(); // not for an error, which is thrown
+    return isRead;
+  }
+
+  private event(block: string, start: number, end: number): boolean {
     const text = this.finishReason === undefined ? this.template?.read(block, start, end) : undefined;
     if (text !== undefined && this.template !== undefined) {
       this.text.add(this.template.field === 'content' ? 'text' : 'reasoning', text);

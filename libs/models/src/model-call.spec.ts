@@ -67,3 +67,29 @@ it('gives all of an answer whose end comes while its reader catches up', async (
   call.release();
   expect(text === pieces.join('')).toBe(true);
 });
+
+it('reports each piece of the arguments of a tool call as data, and no comment that keeps the connection open', async () => {
+  let data = 0;
+  const call = new ModelCall({
+    ...{ clock: systemClock, signal: new AbortController().signal, apiKey: null },
+    ...{ firstByteTimeoutMs: 60_000, idleTimeoutMs: 60_000, newCallId: () => 'call_1', promptLength: 0 },
+    limits: { maxLineBytes: 1_000_000, maxStreamBytes: 10_000_000, maxArgumentsLength: 1_000, maxToolCalls: 1 },
+    onData: () => {
+      data += 1;
+    },
+  });
+  const argumentsPiece = (text: string) => {
+    const toolCall = { index: 0, id: 'c1', function: { name: 'search', arguments: text } };
+    return Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [toolCall] } }] })}\n\n`);
+  };
+  const comment = Buffer.from(': still working\n\n');
+  const connection = new Connection(call, [argumentsPiece('{"q":'), comment, argumentsPiece('"x"}'), comment, finish]);
+  call.onRequestStart(connection);
+  call.onResponseStart(connection, 200, { 'content-type': 'text/event-stream' });
+  connection.resume();
+
+  const parts = await call.next();
+  call.release();
+  expect(parts?.map(({ type }) => type)).toEqual(['tool-calls', 'finish']);
+  expect(data).toBe(3);
+});

@@ -37,6 +37,8 @@ export interface ModelCallOptions {
   readonly limits: ModelLimits;
   readonly newCallId: () => string;
   readonly promptLength: number;
+  /** See `ModelRequest`. */
+  readonly onData?: (() => void) | undefined;
 }
 
 type Mode = 'starting' | 'stream' | 'document' | 'failure';

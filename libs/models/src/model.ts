@@ -86,6 +86,8 @@ export interface ModelRequest {
   readonly parameters?: ModelParameters;
   /** A person asked for this request: it is sent although requests to the provider are paused. */
   readonly evenIfPaused?: boolean;
+  /** Called for every event of the stream, also where it is no part yet, as a piece of a tool call's arguments is. Must not throw. */
+  readonly onData?: () => void;
 }
 
 /** A call the model asked for, complete. */

@@ -100,7 +100,9 @@ class OpenAiModel implements Model {
   private start(request: ModelRequest, signal: AbortSignal): ModelCall {
     const body = toChatCompletionsBody(request, { askForUsage: this.askForUsage });
     const headers = this.headers();
-    const call = new ModelCall({ ...this.settings, signal, apiKey: this.target.apiKey, promptLength: body.length });
+    const { onData } = request;
+    const { apiKey } = this.target;
+    const call = new ModelCall({ ...this.settings, signal, apiKey, promptLength: body.length, onData });
     try {
       this.options.dispatcher.dispatch({ ...this.url, method: 'POST', headers, body }, call);
     } catch (error) {

@@ -85,6 +85,8 @@ export interface LoopInput {
   /** What the model reads of a call to a tool that is not there. */
   readonly unknownTool?: (name: string) => string;
   readonly limits: LoopLimits;
+  /** Called for every part of a response as it arrives, also for parts of tool calls, which are not steps. */
+  readonly onModelData?: () => void;
   /** Aborts the model call; the loop then returns `stopped` with code `aborted`. */
   readonly signal: AbortSignal;
 }

@@ -35,6 +35,7 @@ export function nextRequest(input: LoopInput, rounds: readonly LoopRound[]): Rou
     ...(tools.length > 0 && { tools }),
     ...(choice !== undefined && { toolChoice: choice }),
     ...(input.parameters !== undefined && { parameters: input.parameters }),
+    ...(input.onModelData !== undefined && { onData: input.onModelData }),
   };
   return { round, offered, request };
 }

@@ -98,6 +98,8 @@ describe('a run that waits', () => {
     await tracked;
     expect(run.activity.isSilentFor(3_000)).toBe(true);
     stream.close();
+    stream.heard(); // late data of a stream that is over opens nothing
+    clock.advance(3_000);
     expect(run.activity.isSilentFor(3_000)).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import type { Clock } from '#platform';
 export interface ModelStream {
   /** Call when a request is sent. */
   asked(): void;
-  /** Call for everything that arrives. */
+  /** Call for everything that arrives; after `close` it has no effect. */
   heard(): void;
   /** Call when the request failed before its first byte. Gives the ms that no other failed request of the run has accounted for. */
   failed(): number;
@@ -28,6 +28,7 @@ export class RunActivity {
     const stream: ModelStream = {
       asked: () => this.requests.set(stream, this.clock.monotonic()),
       heard: () => {
+        if (!this.streams.has(stream)) return;
         this.requests.delete(stream);
         this.streams.set(stream, this.clock.monotonic());
       },
@@ -43,7 +44,7 @@ export class RunActivity {
         this.streams.delete(stream);
       },
     };
-    stream.heard();
+    this.streams.set(stream, this.clock.monotonic());
     return stream;
   }
 
