@@ -1,6 +1,7 @@
 import type { ClaimedJob } from '#jobs';
 
-import type { JobRef, LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
+import type { JobRef } from '../../libs/jobs/src/job.js';
+import type { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 
 /** Claims a job as a worker does: again while another claim counts the running jobs of its workspace. Undefined: it is not claimable. */
 export async function claimOne(leases: LeaseRepository, ref: JobRef, owner: string): Promise<ClaimedJob | undefined> {

@@ -2,7 +2,6 @@ import { ManualClock } from '#platform';
 
 import { parseDocument } from '../../libs/workflows/src/definition/document.js';
 import { toGraph, type WorkflowGraph } from '../../libs/workflows/src/definition/graph.js';
-import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-registry.js';
 import type {
   Conversed,
   Conversing,
@@ -12,7 +11,8 @@ import type {
   PersonAnswer,
   Question,
   ScopeView,
-} from '../../libs/workflows/src/nodes/node-executor.js';
+} from '../../libs/workflows/src/engine/node-executor.js';
+import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-registry.js';
 
 type Reply = Conversed | Error | ((request: Conversing) => Promise<Conversed>);
 

@@ -7,13 +7,6 @@ import type { LoopCall, LoopReply } from '../../libs/chat/src/loop/loop-step.js'
 import { unknownTool } from '../../libs/chat/src/nodes/node-loops.service.js';
 import { parseDocument } from '../../libs/workflows/src/definition/document.js';
 import { toGraph, type WorkflowGraph } from '../../libs/workflows/src/definition/graph.js';
-import type { NodeKey, NodeRunRow } from '../../libs/workflows/src/engine/node-run.js';
-import type { RunCommand, RunResult } from '../../libs/workflows/src/engine/run-command.js';
-import type { RunEvent } from '../../libs/workflows/src/engine/run-event.js';
-import type { RunPlan } from '../../libs/workflows/src/engine/run-plan.js';
-import { WorkflowRun } from '../../libs/workflows/src/engine/workflow-run.js';
-import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-registry.js';
-import { LoopCondition } from '../../libs/workflows/src/nodes/loop-condition.js';
 import type {
   Conversed,
   Conversing,
@@ -21,7 +14,14 @@ import type {
   PersonAnswer,
   Question,
   ScopeView,
-} from '../../libs/workflows/src/nodes/node-executor.js';
+} from '../../libs/workflows/src/engine/node-executor.js';
+import type { NodeKey, NodeRunRow } from '../../libs/workflows/src/engine/node-run.js';
+import type { RunCommand, RunResult } from '../../libs/workflows/src/engine/run-command.js';
+import type { RunEvent } from '../../libs/workflows/src/engine/run-event.js';
+import type { RunPlan } from '../../libs/workflows/src/engine/run-plan.js';
+import { WorkflowRun } from '../../libs/workflows/src/engine/workflow-run.js';
+import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-registry.js';
+import { LoopCondition } from '../../libs/workflows/src/nodes/loop-condition.js';
 import { PlanNodes } from '../../libs/workflows/src/run/locate-node.js';
 import type { NodeServices } from '../../libs/workflows/src/run/node-services.js';
 import { type Assignment, NodeWork, type Report } from '../../libs/workflows/src/run/node-work.js';

@@ -1,10 +1,10 @@
 import type { WorkflowGraph } from '../../libs/workflows/src/definition/graph.js';
+import type { ScopeView } from '../../libs/workflows/src/engine/node-executor.js';
 import type { NodeKey, NodeRunRow, Settlement } from '../../libs/workflows/src/engine/node-run.js';
 import type { DecideCommand, RunCommand, RunResult } from '../../libs/workflows/src/engine/run-command.js';
 import type { RunEvent } from '../../libs/workflows/src/engine/run-event.js';
 import type { RunPlan } from '../../libs/workflows/src/engine/run-plan.js';
 import { WorkflowRun } from '../../libs/workflows/src/engine/workflow-run.js';
-import type { ScopeView } from '../../libs/workflows/src/nodes/node-executor.js';
 
 /** How a node does its work: a text is its output; `{ fail }` its failure; null: it waits. */
 export type Done = string | Partial<Settlement> | { readonly fail: string } | null;

@@ -1,8 +1,8 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 import { type ApprovalPolicy, type ClientSide, mayStartSubJobs, type ToolRuntime } from '#tools';
 
-import type { AgentCandidates, ChosenAgent } from './agents/agent.js';
-import type { DirectCall } from './nodes/direct-call.js';
+import type { AgentCandidates, ChosenAgent } from './agent.js';
+import type { DirectCall } from './direct-call.js';
 import type { ProviderDownTerms } from './outages/provider-outages.service.js';
 
 /** What a chat job was asked to do, as it is stored on its row (`chatFormat`). Never holds a secret. */

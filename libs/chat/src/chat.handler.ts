@@ -4,8 +4,8 @@ import { endsWith, type JobHandler, type JobOutcome, type JobRun } from '#jobs';
 import { isProviderDown } from '#models';
 import { JobCloser, type OfferedTool, ToolCatalog } from '#tools';
 
+import type { AgentPreset } from './agent.js';
 import { type Acting, ActingAgents } from './agents/acting-agents.service.js';
-import type { AgentPreset } from './agents/agent.js';
 import { instructed } from './agents/apply-agent.js';
 import { ROUTING_ROUND } from './agents/route-to-agent.js';
 import { CallRouter } from './calls/call-router.js';
@@ -19,12 +19,12 @@ import { ToolRunner } from './calls/tool-runner.js';
 import { UnknownCalls } from './calls/unknown-calls.js';
 import { type ChatInput, toChatInput } from './chat-input.js';
 import { ChatSession, takeOver, toOutcome } from './chat-session.js';
+import { directCall } from './direct-call.js';
 import { buildHistory } from './history/build-history.js';
 import { type Conversation, ConversationRepository, NOTHING_SAID } from './history/conversation.repository.js';
 import { repairConversation } from './history/repair-conversation.js';
 import type { LoopInput } from './loop/loop-step.js';
 import { toLoopRounds } from './loop/to-loop-rounds.js';
-import { directCall } from './nodes/direct-call.js';
 import { ProviderOutages } from './outages/provider-outages.service.js';
 import { toolsOffered } from './tools-offered.js';
 

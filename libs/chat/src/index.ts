@@ -29,7 +29,7 @@ export type {
   ChosenAgent,
   ListedAgent,
   ToolEventFormat,
-} from './agents/agent.js';
+} from './agent.js';
 export type { AgentChanges, NewAgent } from './agents/agent-input.js';
 export { type AgentChange, AgentsService } from './agents/agents.service.js';
 export type {
@@ -54,7 +54,7 @@ export type { StartChat } from './start-chat.js';
 export type { ProviderDownTerms } from './outages/provider-outages.service.js';
 export { ConversationFailed } from './nodes/conversation-failed.js';
 export { DirectCalls, type StartDirectCall } from './direct/direct-calls.service.js';
-export type { DirectCall } from './nodes/direct-call.js';
+export type { DirectCall } from './direct-call.js';
 export type { JobConversations } from './nodes/job-conversations.js';
 export type { CallingRun, ConversationNode, NodeCallingRun } from './calls/calling-run.js';
 export type { ConversationTerms, NodeAnswer, NodeCallEnd, NodeConversation } from './nodes/node-conversation.js';

@@ -3,7 +3,7 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 import type { Secret } from '#platform';
 import type { ApprovalPolicy, ClientSide, ToolRuntime } from '#tools';
 
-import type { AgentSelection } from './agents/agent.js';
+import type { AgentSelection } from './agent.js';
 import type { ProviderDownTerms } from './outages/provider-outages.service.js';
 
 /** A request to answer in a thread, in the background. What the doors (GraphQL, REST, OpenAI) have in common. */

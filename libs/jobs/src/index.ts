@@ -4,7 +4,7 @@ export { Doorbell } from './doorbell/doorbell.js';
 export { doorbellQueue } from './doorbell/doorbell-part.repository.js';
 export { DueLooks } from './due-looks.js';
 export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
-export { EventFeed, type FeedItem, type FollowOptions } from './events/event-feed.js';
+export { EventFeed, type FeedItem, type FollowOptions } from './feed/event-feed.js';
 export {
   deltaTypes,
   isDelta,
@@ -32,14 +32,14 @@ export {
   type Outcome,
   listedKinds,
   requestKinds,
-} from './interrupts/interrupt.js';
+} from './interrupt.js';
 export {
   type DueHandler,
   type HeldInterrupt,
   InterruptSettler,
   type Settlement as InterruptSettlement,
-} from './interrupts/interrupt-settler.js';
-export { InterruptTimers } from './interrupts/interrupt-timers.js';
+} from './resolve/interrupt-settler.js';
+export { InterruptTimers } from './resolve/interrupt-timers.js';
 export { alreadyAnswered, requestExpired, requestNotFound } from './interrupts/interrupts.errors.js';
 export {
   type DeciderRights,
@@ -47,10 +47,10 @@ export {
   type InterruptFilter,
   InterruptsRepository,
 } from './interrupts/interrupts.repository.js';
-export { humanWait } from './interrupts/refused-waits.repository.js';
-export { RefusedWaits } from './interrupts/refused-waits.js';
+export { humanWait } from './resolve/refused-waits.repository.js';
+export { RefusedWaits } from './resolve/refused-waits.js';
 export { insertInterrupt, interruptOpened, openInterruptRow } from './interrupts/new-interrupt.repository.js';
-export { isJobKind, type Job, type JobKind, jobKinds } from './job.js';
+export { isJobKind, type Job, type JobKind, jobKinds, type JobRef } from './job.js';
 export {
   canMove,
   isJobStatus,
@@ -89,13 +89,13 @@ export type { JobHandler, JobOutcome } from './run/job-handler.js';
 export { JobHandlers } from './run/job-handlers.js';
 export { JobRun } from './run/job-run.js';
 export type { ModelStream, RunActivity } from './run/run-activity.js';
-export type { TextPlace } from './run/text-place.js';
+export type { TextPlace } from './text/text-place.js';
 export type { RunWrite } from './run/pending-write.js';
-export type { ClaimedJob, JobRef } from './run/lease.repository.js';
+export type { ClaimedJob } from './run/lease.repository.js';
 export { mayHaveRun, stoppedCall, unknownOutcome } from './unknown-outcome.js';
 export { Worker } from './run/worker.js';
-export type { ShownTexts } from './snapshot/shown-texts.js';
-export { ShownTextsRepository } from './snapshot/shown-texts.repository.js';
+export type { ShownTexts } from './text/shown-texts.js';
+export { ShownTextsRepository } from './text/shown-texts.repository.js';
 export {
   type JobSnapshot,
   type SnapshotCall,

@@ -7,6 +7,15 @@ export function isJobKind(text: string): text is JobKind {
   return (jobKinds as readonly string[]).includes(text);
 }
 
+/** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
+export const jobFormat = 3;
+
+/** Names a job across workspaces. */
+export interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
 /** A job as readers see it. Instants in ms since the epoch. */
 export interface Job {
   readonly workspaceId: string;

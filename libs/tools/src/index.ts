@@ -121,7 +121,7 @@ export { mayStartSubJobs, subJobPrefix } from './sub-jobs/sub-job-names.js';
 export { SubJobs } from './sub-jobs/sub-jobs.js';
 export { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 export { ToolQueue } from './tool-queue/tool-queue.js';
-export { ToolQueueModule } from './tool-queue/tool-queue.module.js';
+export { ToolQueueModule } from './tool-queue.module.js';
 export { type CancelCall, type CancelState, ToolQueueCancels } from './tool-queue/tool-queue-cancels.js';
 export { ToolQueueSweeper } from './tool-queue/tool-queue-sweeper.js';
 export { ToolResults } from './tool-queue/tool-results.js';

@@ -13,7 +13,6 @@ import { PolicyExplainer } from './approval/policy-explainer.service.js';
 import { PolicyReplayService } from './approval/policy-replay.service.js';
 import { StartGate } from './approval/start-gate.js';
 import { StartingCallsRepository } from './approval/starting-calls.repository.js';
-import { WebToolsModule } from './builtin/web/web-tools.module.js';
 import { ClientCallEnds } from './client-tools/client-call-ends.js';
 import { ClientCalls } from './client-tools/client-calls.js';
 import { ClientClaimsRepository } from './client-tools/client-claims.repository.js';
@@ -40,6 +39,7 @@ import { SubJobSweeper } from './sub-jobs/sub-job-sweeper.js';
 import { SubJobs } from './sub-jobs/sub-jobs.js';
 import { ToolQueue } from './tool-queue/tool-queue.js';
 import { ToolRegistryModule } from './tool-registry.module.js';
+import { WebToolsModule } from './web/web-tools.module.js';
 
 const approvals = [
   ApprovalGrantsRepository,

@@ -8,7 +8,7 @@ export type { WorkflowIssue } from './definition/validation/issue.js';
 export type { Workflow, WorkflowVersion } from './definitions/workflow.js';
 export { type PublishedWorkflow, PublishedWorkflowsRepository } from './definitions/published-workflows.repository.js';
 export { type SavedDraft, WorkflowsService } from './definitions/workflows.service.js';
-export type { Attachment } from './nodes/node-executor.js';
+export type { Attachment } from './engine/node-executor.js';
 export type { MissedPolicy } from './schedules/missed-slots.js';
 export type { ScheduledSlot, SlotStatus, StopReason, WorkflowSchedule } from './schedules/schedule.js';
 export { ScheduleTimers } from './schedules/schedule-timers.js';

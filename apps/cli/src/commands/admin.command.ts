@@ -9,9 +9,9 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
+import { enumWord, enumWords } from '../words.js';
 import { memberRoles } from './members.command.js';
 import type { Perform } from './perform.js';
-import { enumWord, enumWords } from './words.js';
 
 /** The operator's entry of the server, beside which this program is compiled. */
 const entry = fileURLToPath(new URL('../../../admin.main.js', import.meta.url));

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 
 import type { Context } from '../context.js';
 import type { ExitCode } from '../exit-code.js';
+import { wholeNumber } from '../words.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import { noSuchJob } from './no-such-job.js';
 import type { Perform } from './perform.js';
-import { wholeNumber } from './words.js';
 
 interface AttachFlags extends StayFlags {
   readonly after?: string;

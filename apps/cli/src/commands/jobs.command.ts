@@ -10,9 +10,9 @@ import type { Cell } from '../format/table.js';
 import { jobListDocument, type ListedJob } from '../operations.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen, Style } from '../terminal/screen.js';
+import { enumWords, instantOf, wholeNumber } from '../words.js';
 import { findWorkflow } from './find-workflow.js';
 import type { Perform } from './perform.js';
-import { enumWords, instantOf, wholeNumber } from './words.js';
 
 interface JobsFlags {
   readonly status?: string;

@@ -7,9 +7,9 @@ import { exitCodeOf, followJob } from '../follow/follow-job.js';
 import type { JobView } from '../view/job-view.js';
 import { JsonView } from '../view/json-view.js';
 import { LogView } from '../view/log-view.js';
+import { wholeNumber } from '../words.js';
 import { noSuchJob } from './no-such-job.js';
 import type { Perform } from './perform.js';
-import { wholeNumber } from './words.js';
 
 interface LogsFlags {
   readonly follow?: boolean;

@@ -17,9 +17,9 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
+import { enumWord } from '../words.js';
 import type { Perform } from './perform.js';
 import { allPages, changed } from './replies.js';
-import { enumWord } from './words.js';
 
 const roles = ['OWNER', 'ADMIN', 'MEMBER', 'VIEWER'] as const satisfies readonly MemberRole[];
 /** The words that a role flag takes, for completion. */

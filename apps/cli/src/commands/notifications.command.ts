@@ -6,8 +6,8 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { StopKeys } from '../follow/stop-keys.js';
 import { showNotification } from '../view/show-notification.js';
+import { enumWords, wholeNumber } from '../words.js';
 import type { Perform } from './perform.js';
-import { enumWords, wholeNumber } from './words.js';
 
 interface NotificationFlags {
   readonly unread?: boolean;

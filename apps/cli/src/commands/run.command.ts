@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 import { usageError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
+import { listOf } from '../words.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import type { Perform } from './perform.js';
 import { readInput } from './read-input.js';
-import { listOf } from './words.js';
 
 interface RunFlags extends StayFlags {
   readonly tools?: string;

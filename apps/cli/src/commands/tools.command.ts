@@ -9,10 +9,10 @@ import { formatDuration } from '../format/duration.js';
 import { showTable } from '../format/show-table.js';
 import { workspaceToolsDocument } from '../operations.js';
 import { oneLine, plainText } from '../terminal/plain-text.js';
+import { jsonOf } from '../words.js';
 import { executeTool } from './execute-tool.js';
 import type { Perform } from './perform.js';
 import { readInput } from './read-input.js';
-import { jsonOf } from './words.js';
 
 interface CallFlags {
   readonly agent?: string;

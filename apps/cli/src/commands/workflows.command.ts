@@ -7,13 +7,13 @@ import { type ExitCode, exitCodes } from '../exit-code.js';
 import { formatAge } from '../format/duration.js';
 import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
+import { wholeNumber } from '../words.js';
 import { findWorkflow } from './find-workflow.js';
 import { followToEnd, type StayFlags } from './follow-to-end.js';
 import type { Perform } from './perform.js';
 import { publishWorkflow, pushWorkflow } from './push-workflow.js';
 import { readInput } from './read-input.js';
 import { validateWorkflow } from './validate-workflow.js';
-import { wholeNumber } from './words.js';
 
 interface RunFlags extends StayFlags {
   readonly thread?: string;

@@ -13,9 +13,9 @@ import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
 import { showTable } from '../format/show-table.js';
 import { oneLine } from '../terminal/plain-text.js';
+import { enumWords } from '../words.js';
 import type { Perform } from './perform.js';
 import { allPages, changed } from './replies.js';
-import { enumWords } from './words.js';
 
 const scopes = ['READ', 'WRITE', 'ADMIN', 'APPROVE'] as const satisfies readonly KeyScope[];
 

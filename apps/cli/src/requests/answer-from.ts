@@ -1,8 +1,8 @@
 import type { Interrupt } from '@nightshift/client';
 
 import { CliError, usageError } from '../cli.errors.js';
-import { enumWords, jsonOf, wholeNumber } from '../commands/words.js';
 import { exitCodes } from '../exit-code.js';
+import { enumWords, jsonOf, wholeNumber } from '../words.js';
 import type { Answer } from './ask-answer.js';
 import { askedOf } from './asked.js';
 import { commandsFor } from './how-to-answer.js';

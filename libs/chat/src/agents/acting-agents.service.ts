@@ -4,10 +4,10 @@ import type { ClaimedJob, JobRun } from '#jobs';
 import { type Model, ModelCatalog } from '#models';
 import { Config, crashpoint, systemClock } from '#platform';
 
+import type { AgentCandidates, AgentPreset, ChosenAgent } from '../agent.js';
 import { type ChatInput, toChatInput } from '../chat-input.js';
 import type { LoopLimits } from '../loop/loop-step.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
-import type { AgentCandidates, AgentPreset, ChosenAgent } from './agent.js';
 import { toChosen } from './agent-choice.js';
 import { agentGone } from './agents.errors.js';
 import { AgentsRepository } from './agents.repository.js';

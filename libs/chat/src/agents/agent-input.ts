@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { toStorableText } from '#platform';
 import { parseApprovalPolicy } from '#tools';
 
-import { type AgentSettings, toolEventFormats } from './agent.js';
+import { type AgentSettings, toolEventFormats } from '../agent.js';
 import { agentInvalid } from './agents.errors.js';
 
 /** An agent to be made. What is left out is empty, or the workspace's to say. */

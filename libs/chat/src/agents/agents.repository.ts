@@ -15,7 +15,7 @@ import {
 } from '#platform';
 import { canonicalJson } from '#tools';
 
-import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent, ListedAgent } from './agent.js';
+import type { Agent, AgentPin, AgentPreset, AgentSettings, AgentVersion, ChosenAgent, ListedAgent } from '../agent.js';
 import { ROUTING_ROUND } from './route-to-agent.js';
 
 /** What of an agent is not in its versions. */

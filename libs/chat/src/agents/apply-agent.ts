@@ -1,9 +1,9 @@
 import type { ChatMessage, ModelParameters } from '#models';
 import { matchesGlob } from '#tools';
 
+import type { AgentPreset, AgentSettings } from '../agent.js';
 import type { ChatInput } from '../chat-input.js';
 import type { LoopLimits } from '../loop/loop-step.js';
-import type { AgentPreset, AgentSettings } from './agent.js';
 
 /** The names among `names` that a list of names and globs covers. */
 export function coveredBy(patterns: readonly string[], names: readonly string[]): readonly string[] {

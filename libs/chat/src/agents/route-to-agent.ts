@@ -1,11 +1,11 @@
 import type { ChatMessage, Model } from '#models';
 import { AppError } from '#platform';
 
+import type { AgentPreset } from '../agent.js';
 import type { LoopLimits, LoopOutcome, LoopStep } from '../loop/loop-step.js';
 import { toolLoop } from '../loop/tool-loop.js';
 import { chooseRoute } from '../routing/choose-route.js';
 import { routingRequest } from '../routing/routing-request.js';
-import type { AgentPreset } from './agent.js';
 
 /** Whom to choose among, and what for. */
 export interface AgentRouting {

@@ -1,6 +1,6 @@
 import { roundRow, type RunWrite } from '#jobs';
 
-import type { ChosenAgent } from './agent.js';
+import type { ChosenAgent } from '../agent.js';
 import { type RoutedToAgent, ROUTING_ROUND } from './route-to-agent.js';
 
 /** What was chosen, and how the choice came about. */

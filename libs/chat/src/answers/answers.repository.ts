@@ -4,7 +4,7 @@ import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
 import { Postgres, type SqlClient } from '#platform';
 
-import type { ToolEventFormat } from '../agents/agent.js';
+import type { ToolEventFormat } from '../agent.js';
 import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
 
 type Asker = Pick<Principal, 'workspaceId' | 'id'>;

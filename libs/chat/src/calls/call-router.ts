@@ -24,7 +24,7 @@ import {
   validateArguments,
 } from '#tools';
 
-import { CallIdsRepository } from '../answers/call-ids.repository.js';
+import { CallIdsRepository } from './call-ids.repository.js';
 import type { CallRoute } from './call-route.js';
 
 /** What all calls of a job have in common when it is decided where they go. */

@@ -6,11 +6,11 @@ import type { ConversationNode, NodeCallingRun } from '../calls/calling-run.js';
 import { JobCalls } from '../calls/job-calls.js';
 import { type CallTerms, routeContext } from '../calls/route-context.js';
 import type { ChatCalls } from '../chat.handler.js';
+import type { DirectCall } from '../direct-call.js';
 import type { LoopOutcome } from '../loop/loop-step.js';
 import { toLoopRounds } from '../loop/to-loop-rounds.js';
 import { type LastRound, LoopSession } from '../loop-session.js';
 import { ConversationFailed } from './conversation-failed.js';
-import type { DirectCall } from './direct-call.js';
 import {
   agentOf,
   type ConversationTerms,

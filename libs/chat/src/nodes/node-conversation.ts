@@ -1,6 +1,6 @@
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
 
-import type { AgentSettings } from '../agents/agent.js';
+import type { AgentSettings } from '../agent.js';
 import type { CallTerms } from '../calls/route-context.js';
 import type { ProviderDownTerms } from '../outages/provider-outages.service.js';
 

@@ -8,11 +8,11 @@ import { type OfferedTool, resolveOffered, ToolCatalog } from '#tools';
 import { coveredBy, tightened } from '../agents/apply-agent.js';
 import type { CallingRun } from '../calls/calling-run.js';
 import { pagerOf } from '../calls/pager-of.js';
+import { type DirectCall, directCall } from '../direct-call.js';
 import { repairConversation } from '../history/repair-conversation.js';
 import type { LoopInput, LoopLimits, LoopRound } from '../loop/loop-step.js';
 import { ProviderOutages } from '../outages/provider-outages.service.js';
 import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
-import { type DirectCall, directCall } from './direct-call.js';
 import { agentOf, type ConversationTerms, type NodeAgentTerms, type NodeConversation } from './node-conversation.js';
 
 /** A conversation to be held: with a model, or a call that the node makes itself. */

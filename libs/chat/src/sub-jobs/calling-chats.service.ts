@@ -5,7 +5,7 @@ import { jobKeyPlace } from '#models';
 import { type Secret, SecretBox } from '#platform';
 import { type ApprovalPolicy, CallGate, type Tool, ToolCatalog, type ToolContext } from '#tools';
 
-import type { AgentPreset } from '../agents/agent.js';
+import type { AgentPreset } from '../agent.js';
 import { AgentsService } from '../agents/agents.service.js';
 import { applyAgent } from '../agents/apply-agent.js';
 import { routeContext } from '../calls/route-context.js';

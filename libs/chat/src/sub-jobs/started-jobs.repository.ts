@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { JobKind, JobStatus } from '#jobs';
 import { isId, Postgres } from '#platform';
 
-import type { ChosenAgent } from '../agents/agent.js';
+import type { ChosenAgent } from '../agent.js';
 
 /** A job that calls for another one, as far as that takes anything over from it. */
 export interface CallingJob {

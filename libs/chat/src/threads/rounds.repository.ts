@@ -4,7 +4,7 @@ import { ShownTextsRepository } from '#jobs';
 import { Prisma, PrismaService, type PrismaTransaction, type RoundRow, type Scope } from '#platform';
 import { type ToolCallRecord, toToolCallRecord } from '#tools';
 
-import type { ChosenAgent } from '../agents/agent.js';
+import type { ChosenAgent } from '../agent.js';
 import { assertReadable } from './assert-readable.js';
 
 /** A committed round: one answer of the model. Instants in ms since the epoch. */

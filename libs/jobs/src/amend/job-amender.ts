@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import type { SqlClient } from '#platform';
 
 import { Doorbell } from '../doorbell/doorbell.js';
+import { concernsInterrupts } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
-import { concernsInterrupts } from '../interrupts/new-interrupt.repository.js';
 import { isTerminal } from '../job.lifecycle.js';
 import { AmendRepository, type LockedRow } from './amend.repository.js';
 

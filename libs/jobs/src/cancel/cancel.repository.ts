@@ -5,10 +5,10 @@ import { Postgres, type SqlClient } from '#platform';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind } from '../job.js';
+import type { JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
-import type { JobRef } from '../run/lease.repository.js';
-import { showingTypes, type ShownTexts, shownTexts } from '../snapshot/shown-texts.js';
-import { showsSql } from '../snapshot/shown-texts.repository.js';
+import { showingTypes, type ShownTexts, shownTexts } from '../text/shown-texts.js';
+import { showsSql } from '../text/shown-texts.repository.js';
 import { closeSql } from './close-statement.js';
 
 /** What a cancel did. */

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, patience, type Scope, systemClock } from '#platform';
 
+import type { JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
 import { JobsRepository } from '../jobs.repository.js';
 import { ThreadLine } from '../line/thread-line.js';
-import type { JobRef } from '../run/lease.repository.js';
-import { AdmissionRepository } from '../start/admission.repository.js';
+import { AdmissionRepository } from './admission.repository.js';
 import { type CancelOrder, CancelRepository, type CancelResult } from './cancel.repository.js';
 
 /** How a stop went, as the REST door words it. */

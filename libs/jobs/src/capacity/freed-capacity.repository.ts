@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config, Postgres } from '#platform';
 
-import { jobFormat, type JobRef } from '../run/lease.repository.js';
+import { jobFormat, type JobRef } from '../job.js';
 import { ceilingsOf, nextClauses } from './room-statement.js';
 
 /** A job that does not run any more; `threadId` null: no other job waits for its end in a thread. */

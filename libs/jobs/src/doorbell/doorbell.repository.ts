@@ -3,7 +3,7 @@ import { PgBoss } from 'pg-boss';
 
 import { LOGGER, type Logger, Postgres, type SqlClient } from '#platform';
 
-import type { JobRef } from '../run/lease.repository.js';
+import type { JobRef } from '../job.js';
 import { doorbellQueue } from './doorbell-part.repository.js';
 
 interface Ring {

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, type BusMessages, type SqlClient } from '#platform';
 
+import type { JobRef } from '../job.js';
 import { jobKinds } from '../job.js';
-import type { JobRef } from '../run/lease.repository.js';
 import { DoorbellRepository } from './doorbell.repository.js';
 
 type Runnable = BusMessages['job-runnable'];

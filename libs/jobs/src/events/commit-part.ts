@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import type { NewJobEvent } from './job-event.js';
+
 /**
  * A part of the group commit: rows of one table, written by every job of a batch in one go. Upper floors declare parts
  * (rounds, tool calls); this floor joins them to the fence, so a fenced job's rows fall out with its events.
@@ -17,6 +19,8 @@ export interface CommitPart<Row extends readonly unknown[]> {
   readonly sql: (rows: string) => string;
   /** A second statement of the part, which may write less or nothing: `rows` as above, `written` what `sql` returns. */
   readonly beside?: (rows: string, written: string) => { readonly name: string; readonly sql: string };
+  /** A row of it opens an interrupt: the commit changes what waits for a person or a client. */
+  readonly opensInterrupts?: true;
   /** Ties the row type to the part. */
   readonly row?: Row;
 }
@@ -32,6 +36,14 @@ export interface PartRow {
 /** Type-checked way to make a `PartRow`. */
 export function partRow<Row extends readonly unknown[]>(part: CommitPart<Row>, row: Row, key?: string): PartRow {
   return key === undefined ? { part, row } : { part, row, key };
+}
+
+/** Whether a commit opens or settles interrupts, so that viewers of the inbox are notified. */
+export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonly PartRow[] = []): boolean {
+  return (
+    events.some(({ type }) => type === 'interrupt-opened' || type === 'interrupt-resolved') ||
+    rows.some(({ part }) => part.opensInterrupts === true)
+  );
 }
 
 /** The parts that occur in `rows`, in an order that depends on their names only. */

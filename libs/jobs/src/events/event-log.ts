@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, type BusMessages, Config, GroupWriter, systemClock, type Timer } from '#platform';
 
-import { concernsInterrupts } from '../interrupts/new-interrupt.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
+import { concernsInterrupts } from './commit-part.js';
 import type { JobWrite } from './commit-statement.js';
 import { EventLogRepository, type Written } from './event-log.repository.js';
 import { attemptAt, isDelta, type JobEvent, statusAfter } from './job-event.js';

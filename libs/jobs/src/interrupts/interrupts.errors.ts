@@ -1,6 +1,6 @@
 import { AppError } from '#platform';
 
-import type { Interrupt } from './interrupt.js';
+import type { Interrupt } from '../interrupt.js';
 
 /** Unknown, of another tenant, or of a job that may not be read. */
 export const requestNotFound = () => new AppError({ code: 'not_found', message: 'Request not found' });

@@ -10,8 +10,8 @@ import {
   type SqlClient,
 } from '#platform';
 
+import { decidableKinds, type Interrupt, type Outcome } from '../interrupt.js';
 import type { KeysetPage } from '../jobs.repository.js';
-import { decidableKinds, type Interrupt, type Outcome } from './interrupt.js';
 import { type StoredInterrupt, toInterrupt } from './to-interrupt.js';
 
 /** Which requests a list shows; every member narrows it. Instants in ms since the epoch. */

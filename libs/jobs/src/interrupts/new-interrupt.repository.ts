@@ -2,13 +2,9 @@ import type { SqlClient } from '#platform';
 
 import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
+import { type NewInterrupt, personKinds } from '../interrupt.js';
+import type { JobRef } from '../job.js';
 import { notifyOfRequestsSql } from '../notifications/new-notification.repository.js';
-import { type NewInterrupt, personKinds } from './interrupt.js';
-
-interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
 
 type Row = readonly [workspaceId: string, jobId: string, id: string, body: object];
 
@@ -55,6 +51,7 @@ const opened: CommitPart<Row> = {
   sql: (rows) => `INSERT INTO interrupt (${columns})
   SELECT ${values} FROM ${rows} r ${ofJob},
     json_to_record(r.body) AS ${fields} RETURNING ${told}`,
+  opensInterrupts: true,
   beside: (_rows, written) => ({ name: 'notified_requests', sql: notifyOfRequestsSql(written) }),
 };
 
@@ -62,14 +59,6 @@ const opened: CommitPart<Row> = {
 export function openInterruptRow(job: JobRef, interrupt: NewInterrupt): PartRow {
   const { id, ...body } = interrupt;
   return partRow(opened, [job.workspaceId, job.jobId, id, body]);
-}
-
-/** Whether a commit opens or settles requests: their viewers are to be told. */
-export function concernsInterrupts(events: readonly NewJobEvent[], rows: readonly PartRow[] = []): boolean {
-  return (
-    events.some(({ type }) => type === 'interrupt-opened' || type === 'interrupt-resolved') ||
-    rows.some(({ part }) => part === opened)
-  );
 }
 
 /** Opens a request from outside a lease, under the job's row lock. */

@@ -1,4 +1,4 @@
-import type { Interrupt } from './interrupt.js';
+import type { Interrupt } from '../interrupt.js';
 
 /** A row as either driver gives it. */
 export interface StoredInterrupt extends Omit<

@@ -9,7 +9,7 @@ import { type NotificationStage, notificationStage } from '../../../../test/harn
 import { JobAmender } from '../amend/job-amender.js';
 import { JobStopper } from '../cancel/job-stopper.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
-import type { InterruptKind, NewInterrupt } from '../interrupts/interrupt.js';
+import type { InterruptKind, NewInterrupt } from '../interrupt.js';
 import { insertInterrupt, openInterruptRow } from '../interrupts/new-interrupt.repository.js';
 import type { JobOutcome } from '../run/job-handler.js';
 import type { ClaimedJob } from '../run/lease.repository.js';

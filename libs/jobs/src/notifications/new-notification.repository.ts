@@ -1,6 +1,6 @@
 import { type CommitPart, type PartRow, partRow } from '../events/commit-part.js';
 import type { JobEnd } from '../events/job-finished.js';
-import { personKinds } from '../interrupts/interrupt.js';
+import { personKinds } from '../interrupt.js';
 import { unwatched } from '../presence/presence.repository.js';
 import type { NotificationType } from './notification.js';
 

@@ -4,8 +4,8 @@ import { firstIdAt, newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
-import { EventFeed, type FeedItem } from '../events/event-feed.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
+import { EventFeed, type FeedItem } from '../feed/event-feed.js';
 import { roundRow } from '../rounds/round-part.repository.js';
 import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { Retention } from './retention.js';

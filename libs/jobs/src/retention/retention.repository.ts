@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Postgres } from '#platform';
 
 import { deltaTypes } from '../events/job-event.js';
-import type { JobRef } from '../run/lease.repository.js';
+import type { JobRef } from '../job.js';
 
 /** Where the walk through the workspaces stands: the last one visited; null: at the beginning. */
 export type WorkspaceCursor = string | null;

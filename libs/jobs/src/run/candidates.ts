@@ -1,4 +1,4 @@
-import type { JobRef } from './lease.repository.js';
+import type { JobRef } from '../job.js';
 
 /**
  * Jobs that may be claimable, heard of by hint, doorbell or sweep. Taken in turns between workspaces, so that ten thousand

@@ -3,13 +3,13 @@ import { crashpoint, type Timer } from '#platform';
 import type { JobCounts, JobMove, JobWrite } from '../events/commit-statement.js';
 import type { Delta } from '../events/job-event.js';
 import { CancelRequested, LeaseLost } from '../jobs.errors.js';
-import type { ShownTexts } from '../snapshot/shown-texts.js';
+import type { ShownTexts } from '../text/shown-texts.js';
+import type { TextPlace } from '../text/text-place.js';
 import type { JobRunOptions } from './job-run-options.js';
 import type { ClaimedJob } from './lease.repository.js';
 import { addCounts, type Pending, PendingWrite, type RunWrite, subtractCounts } from './pending-write.js';
 import { RunActivity } from './run-activity.js';
 import { RunText } from './run-text.js';
-import type { TextPlace } from './text-place.js';
 
 /** A write on its way to the writer that still takes more along. */
 interface Boarding {

@@ -5,8 +5,9 @@ import { newId } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, type JobState, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { EventLogRepository } from '../events/event-log.repository.js';
+import { jobFormat } from '../job.js';
 import { JobStarter } from '../start/job-starter.js';
-import { type ClaimedJob, jobFormat, LeaseRepository } from './lease.repository.js';
+import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
 
 describe('a lease', () => {
   let database: TestDatabase;

@@ -12,6 +12,7 @@ import {
   roomClauses,
   waitingWorkspaces,
 } from '../capacity/room-statement.js';
+import { jobFormat, type JobRef } from '../job.js';
 import { unknownOutcome } from '../unknown-outcome.js';
 
 /** A job this worker now holds. Everything a handler needs to begin comes with the claim: no second read. */
@@ -67,11 +68,6 @@ export interface Claim {
   readonly deferred: readonly JobRef[];
 }
 
-export interface JobRef {
-  readonly workspaceId: string;
-  readonly jobId: string;
-}
-
 /** What a renewal tells about a lease that is still held. */
 export interface Renewed {
   readonly cancelRequested: boolean;
@@ -82,9 +78,6 @@ export interface Renewed {
   /** The job's running time is over. */
   readonly late: boolean;
 }
-
-/** The newest layout of rows this build reads and writes; older builds leave newer jobs alone. */
-export const jobFormat = 3;
 
 /** A job that no worker has, or that its worker has lost. */
 const isClaimable = `j.format <= $2 AND NOT j.in_line

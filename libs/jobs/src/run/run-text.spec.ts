@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { type Delta, isDelta, type NewJobEvent } from '../events/job-event.js';
+import type { TextPlace } from '../text/text-place.js';
 import { PendingWrite } from './pending-write.js';
 import { RunText } from './run-text.js';
-import type { TextPlace } from './text-place.js';
 
 const node = (nodeId: string, isContent: boolean): TextPlace => ({ nodeId, isContent });
 const bodies = (events: readonly NewJobEvent[]) => events.map(({ body }) => body);

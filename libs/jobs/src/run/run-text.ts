@@ -1,7 +1,7 @@
 import type { Delta, JobEventBodies, NewJobEvent } from '../events/job-event.js';
-import type { ShownTexts } from '../snapshot/shown-texts.js';
-import { type ShownPiece, ShownText } from './shown-text.js';
-import type { TextPlace } from './text-place.js';
+import { type ShownPiece, ShownText } from '../text/shown-text.js';
+import type { ShownTexts } from '../text/shown-texts.js';
+import type { TextPlace } from '../text/text-place.js';
 
 /** The text of a run as its log tells it: the content of the job, its reasoning, and text of nodes beside them. Pure. */
 export class RunText {

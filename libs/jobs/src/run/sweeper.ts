@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import { Config } from '#platform';
 
+import type { JobRef } from '../job.js';
 import { ThreadLine } from '../line/thread-line.js';
-import { type JobRef, LeaseRepository } from './lease.repository.js';
+import { LeaseRepository } from './lease.repository.js';
 import { LostLeases } from './lost-leases.js';
 
 /** The floor under everything that is told by hint or doorbell: what the tables say has to go on. */

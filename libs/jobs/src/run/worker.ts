@@ -4,9 +4,10 @@ import { BUS, type Bus, type Clock, crashpoint, systemClock, type Timer } from '
 
 import { Doorbell } from '../doorbell/doorbell.js';
 import type { JobKind } from '../job.js';
+import type { JobRef } from '../job.js';
 import { Candidates } from './candidates.js';
 import { JobRunner } from './job-runner.js';
-import { type ClaimedJob, type JobRef, LeaseRepository } from './lease.repository.js';
+import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
 import { Sweeper } from './sweeper.js';
 
 /** Jobs heard of and not yet claimed; beyond it the table is asked again. */

@@ -5,7 +5,7 @@ import { Postgres } from '#platform';
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobKind } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
-import { shownTexts } from './shown-texts.js';
+import { shownTexts } from '../text/shown-texts.js';
 
 /** A committed round as a snapshot shows it. */
 export interface SnapshotRound {

@@ -9,8 +9,8 @@ import { type ParsedDocument, parseDocument, type WorkflowDocument } from '../de
 import { memberOf } from '../definition/json.js';
 import { LIMITS } from '../definition/limits.js';
 import { type ValidateOptions, validateWorkflow, type Validation } from '../definition/validate.js';
-import { priceOf } from '../run/run-spending.js';
 import { DefinitionsRepository } from './definitions.repository.js';
+import { priceOf } from './run-spending.js';
 
 /** A subflow as it is published now. */
 export interface FoundSubflow {

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '#models';
 
 import type { WorkflowGraph } from '../definition/graph.js';
-import type { Attachment } from '../nodes/node-executor.js';
+import type { Attachment } from './node-executor.js';
 import type { NodeExtra, Settlement } from './node-run.js';
 
 /** Everything a run depends on. Kept as it is for the whole life of the job: the same plan and the same rows give the same run. */

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '#models';
 
-import type { EarlierOutput, ScopeView } from '../nodes/node-executor.js';
 import { LayeredMap } from './layered-map.js';
+import type { EarlierOutput, ScopeView } from './node-executor.js';
 
 /** What does not change while a scope lasts. */
 export type ScopeFacts = Pick<ScopeView, 'workflowName' | 'sessionId' | 'inputs' | 'attachments'>;

@@ -1,8 +1,8 @@
-import type { ScopeView } from '../nodes/node-executor.js';
 import { Engine, type Halt } from './engine.js';
 import type { Container, LiveRun } from './live-run.js';
 import { LoopRun } from './loop-run.js';
 import { MapRun } from './map-run.js';
+import type { ScopeView } from './node-executor.js';
 import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
 import { Rows } from './rows.js';
 import type { RunCommand, RunResult } from './run-command.js';

@@ -1,8 +1,8 @@
 import type { ChatMessage } from '#models';
 
+import type { EarlierOutput } from '../engine/node-executor.js';
 import { userMessage } from './attachments.js';
 import type { ContextOf } from './define-node.js';
-import type { EarlierOutput } from './node-executor.js';
 
 /**
  * What an agent reads: its prompt with the outputs of earlier nodes, the session, and its input. An input that the session ends

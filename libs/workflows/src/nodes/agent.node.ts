@@ -1,10 +1,10 @@
 import type { ToolChoice } from '#models';
 
 import { memberOf } from '../definition/json.js';
+import type { Conversed, Conversing, NodeOutcome } from '../engine/node-executor.js';
 import { agentMessages } from './agent-messages.js';
 import { agentParameters } from './agent-parameters.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import type { Conversed, Conversing, NodeOutcome } from './node-executor.js';
 import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 import { withPerson } from './with-person.js';

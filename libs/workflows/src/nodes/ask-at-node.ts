@@ -1,5 +1,5 @@
+import type { NodeOutcome, Question } from '../engine/node-executor.js';
 import { type ContextOf } from './define-node.js';
-import type { NodeOutcome, Question } from './node-executor.js';
 import { givenText, handOn, leadsOn, rejectedBefore } from './settlements.js';
 import { refusal } from './to-node-error.js';
 

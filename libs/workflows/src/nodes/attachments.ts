@@ -1,6 +1,6 @@
 import type { ContentPart, MessageContent, UserMessage } from '#models';
 
-import type { Attachment, NodeContext } from './node-executor.js';
+import type { Attachment, NodeContext } from '../engine/node-executor.js';
 
 /**
  * What a user says with what is attached to it: images if the model takes them, files always. Null: there is nothing to say.

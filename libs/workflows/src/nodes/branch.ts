@@ -2,8 +2,8 @@ import { ConversationFailed } from '#chat';
 import { AppError, type Clock, isPassing } from '#platform';
 
 import type { NodeData } from '../definition/node-types.js';
+import { type Conversed, NodeFailure, type Waiting } from '../engine/node-executor.js';
 import type { ContextOf } from './define-node.js';
-import { type Conversed, NodeFailure, type Waiting } from './node-executor.js';
 import { toNodeError } from './to-node-error.js';
 
 /** How a branch of a parallel node ended, or what it waits for. */

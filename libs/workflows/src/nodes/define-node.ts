@@ -1,6 +1,6 @@
 import type { GraphNodeOf } from '../definition/graph.js';
 import type { NodeType } from '../definition/node-types.js';
-import type { NodeContext, NodeExecutor, NodeOutcome } from './node-executor.js';
+import type { NodeContext, NodeExecutor, NodeOutcome } from '../engine/node-executor.js';
 
 /** A node of one type, what it may reach and what it sees. */
 export type ContextOf<T extends NodeType> = NodeContext & { readonly node: GraphNodeOf<T> };

@@ -1,8 +1,8 @@
 import { compileExpression } from '#tools';
 
+import type { NodeContext } from '../engine/node-executor.js';
 import { textOrJson } from './json-text.js';
 import { lazyMembers } from './lazy-members.js';
-import type { NodeContext } from './node-executor.js';
 import { refusal } from './to-node-error.js';
 
 /**

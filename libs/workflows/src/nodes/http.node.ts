@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http';
 
 import { isJsonObject } from '../definition/json.js';
 import { fillJson, fillText, type Lookup, parseTemplate } from '../definition/template.js';
+import { NodeFailure } from '../engine/node-executor.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import { NodeFailure } from './node-executor.js';
 import { selectFromText } from './select-from-text.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';

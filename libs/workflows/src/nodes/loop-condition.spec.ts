@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { readNodeData } from '../definition/node-types.js';
+import type { Conversing } from '../engine/node-executor.js';
 import { LoopCondition, type LoopEvaluator, type LoopQuestion, type LoopState } from './loop-condition.js';
-import type { Conversing } from './node-executor.js';
 
 const first: LoopState = { iteration: 1, current: 'draft', outputs: [] };
 const third: LoopState = { iteration: 3, current: 'better', outputs: ['good', 'better'] };

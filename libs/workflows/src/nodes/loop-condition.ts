@@ -1,6 +1,6 @@
 import type { GraphNodeOf } from '../definition/graph.js';
+import type { NodePorts, Waiting } from '../engine/node-executor.js';
 import type { DecideCommand } from '../engine/run-command.js';
-import type { NodePorts, Waiting } from './node-executor.js';
 import { refusal } from './to-node-error.js';
 
 /** What a loop knows before a pass. */

@@ -1,7 +1,7 @@
 import { fillText, namesIn, parseTemplate } from '../definition/template.js';
+import type { NodeContext } from '../engine/node-executor.js';
 import { evaluate } from './evaluate.js';
 import { jsonText, textOrJson } from './json-text.js';
-import type { NodeContext } from './node-executor.js';
 import { lookupOf } from './template-lookup.js';
 import { refusal } from './to-node-error.js';
 

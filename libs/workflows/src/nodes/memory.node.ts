@@ -1,6 +1,6 @@
 import { fillText, parseTemplate } from '../definition/template.js';
+import type { NodeOutcome } from '../engine/node-executor.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import type { NodeOutcome } from './node-executor.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 

@@ -1,5 +1,5 @@
 import { type NodeType, nodeTypes } from '../definition/node-types.js';
-import type { NodeExecutor } from './node-executor.js';
+import type { NodeExecutor } from '../engine/node-executor.js';
 
 /** Nodes that run other nodes: the engine itself does. */
 const containers: ReadonlySet<NodeType> = new Set(['whileLoop', 'subflow', 'map']);

@@ -1,8 +1,8 @@
 import type { NodeData } from '../definition/node-types.js';
 import { fillText, parseTemplate } from '../definition/template.js';
+import type { NodeOutcome } from '../engine/node-executor.js';
 import { type ContextOf, defineNode } from './define-node.js';
 import { formatOutput } from './format-output.js';
-import type { NodeOutcome } from './node-executor.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 

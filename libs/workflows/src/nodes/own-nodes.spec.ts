@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#platform';
 
 import { type NodeCase, runNode } from '../../../../test/harness/nodes.js';
-import type { NodePorts } from './node-executor.js';
+import type { NodePorts } from '../engine/node-executor.js';
 
 const all = [
   ['output', 'next'],

@@ -4,7 +4,7 @@ import { ConversationFailed } from '#chat';
 import { ManualClock } from '#platform';
 
 import { type NodeCase, runNode } from '../../../../test/harness/nodes.js';
-import { NodeFailure } from './node-executor.js';
+import { NodeFailure } from '../engine/node-executor.js';
 
 const branches = [
   { id: 'a', label: 'Pros', prompt: 'Only pros.', model: 'big', tools: ['find'] },

@@ -1,9 +1,9 @@
 import type { Clock } from '#platform';
 
 import type { NodeData } from '../definition/node-types.js';
+import type { NodeExecutor, NodeOutcome } from '../engine/node-executor.js';
 import { type BranchEnd, runBranch } from './branch.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import type { NodeExecutor, NodeOutcome } from './node-executor.js';
 import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { runNode } from '../../../../test/harness/nodes.js';
-import type { NodePorts } from './node-executor.js';
+import type { NodePorts } from '../engine/node-executor.js';
 
 describe('a start node', () => {
   it('hands on what the user said', async () => {

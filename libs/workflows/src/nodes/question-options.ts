@@ -1,5 +1,5 @@
 import type { Hitl } from '../definition/node-fields.js';
-import type { Question } from './node-executor.js';
+import type { Question } from '../engine/node-executor.js';
 
 type Options = NonNullable<Question['options']>;
 

@@ -1,10 +1,10 @@
 import { chooseRoute, routingRequest } from '#chat';
 
 import { type Route, routesOf } from '../definition/edge-lookup.js';
+import type { NodeOutcome } from '../engine/node-executor.js';
 import type { ChosenRoute } from '../engine/node-run.js';
 import { userMessageWithImages } from './attachments.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import type { NodeOutcome } from './node-executor.js';
 import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 import { withPerson } from './with-person.js';

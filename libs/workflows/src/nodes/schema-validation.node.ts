@@ -1,8 +1,8 @@
 import { compileSchema } from '#tools';
 
+import { NodeFailure } from '../engine/node-executor.js';
 import type { NodeError } from '../engine/node-run.js';
 import { defineNode } from './define-node.js';
-import { NodeFailure } from './node-executor.js';
 import { handOn } from './settlements.js';
 
 /** Lets pass what fits a JSON Schema. */

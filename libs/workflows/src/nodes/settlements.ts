@@ -1,6 +1,6 @@
 import { edgesOf } from '../definition/edge-lookup.js';
+import type { NodeContext, NodeOutcome } from '../engine/node-executor.js';
 import type { NodeExtra } from '../engine/node-run.js';
-import type { NodeContext, NodeOutcome } from './node-executor.js';
 import { refusal } from './to-node-error.js';
 
 /** The node is done: its output goes on, along `output` unless told otherwise. */

@@ -1,5 +1,5 @@
 import { type Lookup, lookupIn } from '../definition/template.js';
-import type { NodeContext } from './node-executor.js';
+import type { NodeContext } from '../engine/node-executor.js';
 
 /** What the placeholders of a node's texts stand for. */
 export function lookupOf({ input, view }: Pick<NodeContext, 'input' | 'view'>): Lookup {

@@ -5,7 +5,7 @@ import { ConversationFailed } from '#chat';
 import { ModelError } from '#models';
 import { AppError, OutboundError } from '#platform';
 
-import { NodeFailure } from './node-executor.js';
+import { NodeFailure } from '../engine/node-executor.js';
 import { codeOfMessage, codeOfStatus, isFinalFailure, refusal, toNodeError } from './to-node-error.js';
 
 describe('the code of a failure', () => {

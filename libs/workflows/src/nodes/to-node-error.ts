@@ -1,8 +1,8 @@
 import { ModelError, type ModelErrorCode } from '#models';
 import { AppError, type OutboundErrorCode, toStorableText } from '#platform';
 
+import { NodeFailure } from '../engine/node-executor.js';
 import type { NodeError, NodeErrorCode } from '../engine/node-run.js';
-import { NodeFailure } from './node-executor.js';
 
 const longestMessage = 2_000;
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../definition/json.js';
 import { fillJson } from '../definition/template.js';
+import { NodeFailure } from '../engine/node-executor.js';
 import { type ContextOf, defineNode } from './define-node.js';
-import { NodeFailure } from './node-executor.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 import { codeOfMessage, refusal } from './to-node-error.js';

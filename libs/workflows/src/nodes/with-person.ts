@@ -1,5 +1,5 @@
 import type { Hitl } from '../definition/node-fields.js';
-import type { NodeContext, NodeOutcome, PersonAnswer, Question } from './node-executor.js';
+import type { NodeContext, NodeOutcome, PersonAnswer, Question } from '../engine/node-executor.js';
 import { toOptions, YES_OR_NO } from './question-options.js';
 import { givenText, handOn, leadsOn, rejectedBefore, requestRejected } from './settlements.js';
 

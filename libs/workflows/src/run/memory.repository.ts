@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type CommitPart, type Forgetter, type PartRow, partRow } from '#jobs';
 import { Config, firstIdAt, newId, Postgres } from '#platform';
 
-import type { MemoryEntry } from '../nodes/node-executor.js';
+import type { MemoryEntry } from '../engine/node-executor.js';
 
 type Row = readonly [
   workspaceId: string,

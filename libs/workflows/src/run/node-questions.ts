@@ -2,8 +2,8 @@ import { interruptOpened, type JobRun, type NewInterrupt, openInterruptRow } fro
 import { newId, toStorable, toStorableText } from '#platform';
 import { projectResult } from '#tools';
 
+import type { PersonAnswer, Question, ScopeView } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
-import type { PersonAnswer, Question, ScopeView } from '../nodes/node-executor.js';
 import type { StoredQuestion } from './node-runs.repository.js';
 
 /** Who asks. */

@@ -1,7 +1,7 @@
 import type { NodeCallingRun } from '#chat';
 import type { JobRun, NewJobEvent, RunWrite } from '#jobs';
 
-import type { UsedByModel } from './run-spending.js';
+import type { UsedByModel } from '../definitions/run-spending.js';
 
 /** How the text of a conversation is shown. */
 export interface Showing {

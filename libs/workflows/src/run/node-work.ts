@@ -3,11 +3,17 @@ import { Draining, type JobRun, LeaseLost } from '#jobs';
 import { isPassing, systemClock, toStorableText } from '#platform';
 
 import { LIMITS } from '../definition/limits.js';
+import {
+  NodeFailure,
+  type NodeOutcome,
+  type NodePorts,
+  type ScopeView,
+  type Waiting,
+} from '../engine/node-executor.js';
 import type { NodeError, NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { DecideCommand } from '../engine/run-command.js';
 import type { RunEvent } from '../engine/run-event.js';
 import { mapItems } from '../nodes/map-items.js';
-import { NodeFailure, type NodeOutcome, type NodePorts, type ScopeView, type Waiting } from '../nodes/node-executor.js';
 import { nextRetryMs, withRetries as withStory } from '../nodes/retry-policy.js';
 import { isFinalFailure, toNodeError } from '../nodes/to-node-error.js';
 import type { PlanNodes } from './locate-node.js';

@@ -1,9 +1,9 @@
 import type { JobRun } from '#jobs';
 
 import type { StopPolicy } from '../definition/document.js';
-import type { PersonAnswer } from '../nodes/node-executor.js';
+import { type RunSpending, toUsd } from '../definitions/run-spending.js';
+import type { PersonAnswer } from '../engine/node-executor.js';
 import type { NodeQuestions } from './node-questions.js';
-import { type RunSpending, toUsd } from './run-spending.js';
 
 type Kind = 'steps' | 'tokens' | 'time' | 'cost';
 

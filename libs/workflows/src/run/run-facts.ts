@@ -1,7 +1,7 @@
+import type { UsedByModel } from '../definitions/run-spending.js';
 import { isFinished, type NodeRunRow } from '../engine/node-run.js';
 import type { NodeRunFacts } from './node-run-part.repository.js';
 import type { RunTally } from './node-view.js';
-import type { UsedByModel } from './run-spending.js';
 
 interface Facts {
   startedAt: number | null;

@@ -5,10 +5,10 @@ import type { JobRun } from '#jobs';
 
 import type { WorkflowGraph } from '../definition/graph.js';
 import { withAgents } from '../definition/with-agents.js';
+import { toNodeAgent } from '../definitions/to-node-agent.js';
 import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
+import type { WorkflowInput } from '../definitions/workflow-input.js';
 import type { RunPlan } from '../engine/run-plan.js';
-import { toNodeAgent } from '../start/to-node-agent.js';
-import type { WorkflowInput } from '../start/workflow-input.js';
 import { definitionGone } from './run.errors.js';
 
 /** Makes the plan of a workflow job: its definition and those of its subflows, as they were pinned when it was accepted. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { JobRef } from '#jobs';
 import { Postgres } from '#platform';
 
-import type { UsedByModel } from './run-spending.js';
+import type { UsedByModel } from '../definitions/run-spending.js';
 
 /** Depth is bounded when jobs are started. */
 const usageSql = `WITH RECURSIVE tree AS (

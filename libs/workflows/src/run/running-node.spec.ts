@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 
+import type { ScopeView } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
-import type { ScopeView } from '../nodes/node-executor.js';
 import { RunningNode, type RunScope } from './running-node.js';
 
 it('tracks the request of an HTTP node as work of its run, from the commit before it until its response', async () => {

@@ -3,7 +3,6 @@ import type { JobRun } from '#jobs';
 import { crashpoint, toStorableText } from '#platform';
 import { projectResult } from '#tools';
 
-import type { NodeRunRow } from '../engine/node-run.js';
 import type {
   Attachment,
   CalledTool,
@@ -14,7 +13,8 @@ import type {
   PersonAnswer,
   Question,
   ScopeView,
-} from '../nodes/node-executor.js';
+} from '../engine/node-executor.js';
+import type { NodeRunRow } from '../engine/node-run.js';
 import { compactSession } from './compact-session.js';
 import { memoryRow } from './memory.repository.js';
 import { nodeRunId } from './node-events.js';

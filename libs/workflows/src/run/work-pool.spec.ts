@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 
 import { graphOf } from '../../../../test/harness/workflow-graphs.js';
 import { planOf } from '../../../../test/harness/workflow-simulator.js';
+import type { Waiting } from '../engine/node-executor.js';
 import type { NodeRunRow } from '../engine/node-run.js';
 import type { RunEvent } from '../engine/run-event.js';
 import { ScopeMemory } from '../engine/scope-memory.js';
-import type { Waiting } from '../nodes/node-executor.js';
 import { PlanNodes } from './locate-node.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
 import type { RunScope } from './running-node.js';

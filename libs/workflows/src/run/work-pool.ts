@@ -1,8 +1,8 @@
 import { ConversationFailed } from '#chat';
 
+import type { ScopeView, Waiting } from '../engine/node-executor.js';
 import type { NodeKey, NodeRunRow } from '../engine/node-run.js';
 import type { RunEvent } from '../engine/run-event.js';
-import type { ScopeView, Waiting } from '../nodes/node-executor.js';
 import type { PlanNodes } from './locate-node.js';
 import type { Answers, Awaited } from './node-runs.repository.js';
 import type { Assignment, Report } from './node-work.js';

@@ -4,8 +4,8 @@ import type { JobRun } from '#jobs';
 import { Config, type ModelPrice, toModelPrices } from '#platform';
 
 import type { StopPolicy } from '../definition/document.js';
+import { RunSpending } from '../definitions/run-spending.js';
 import type { RunFacts } from './run-facts.js';
-import { RunSpending } from './run-spending.js';
 import { RunUsageRepository } from './run-usage.repository.js';
 
 /** What a run has spent, and how to hear of what is spent below it. */

@@ -5,9 +5,9 @@ import { endsJob, endsWith, type JobHandler, type JobOutcome, type JobRun } from
 import { crashpoint } from '#platform';
 import type { ClientSide } from '#tools';
 
+import { toWorkflowInput } from '../definitions/workflow-input.js';
 import type { RunResult } from '../engine/run-command.js';
 import { WorkflowRun } from '../engine/workflow-run.js';
-import { toWorkflowInput } from '../start/workflow-input.js';
 import { finalContent, keptContent } from './final-content.js';
 import { NodeQuestions } from './node-questions.js';
 import { type Awaited, NodeRunsRepository } from './node-runs.repository.js';

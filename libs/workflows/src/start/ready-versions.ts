@@ -5,11 +5,11 @@ import { ToolCatalog, type WorkspaceTools } from '#tools';
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
 import { withAgents } from '../definition/with-agents.js';
 import { type CheckedDefinition, DefinitionChecks } from '../definitions/definition-checks.js';
+import { toNodeAgent } from '../definitions/to-node-agent.js';
 import type { VersionInUse } from '../definitions/versions-in-use.js';
+import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { workflowInvalid } from '../definitions/workflows.errors.js';
-import { toNodeAgent } from './to-node-agent.js';
 import { asksModels, toolsOf } from './tools-of.js';
-import type { WorkflowInput } from './workflow-input.js';
 
 /** A version that can be run in its workspace as it is now, and what it is pinned to. */
 export interface ReadyVersion extends Pick<WorkflowInput, 'subflows' | 'toolPins' | 'agents'> {

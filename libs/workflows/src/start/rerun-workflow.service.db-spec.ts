@@ -10,10 +10,10 @@ import { startTestEngine, type TestEngine } from '../../../../test/harness/engin
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { layOutNodeRuns } from '../../../../test/harness/node-runs.js';
 import { workflowDocument } from '../../../../test/harness/workflow-documents.js';
+import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
 import { RerunWorkflowService } from './rerun-workflow.service.js';
 import { StartWorkflowService } from './start-workflow.service.js';
-import type { WorkflowInput } from './workflow-input.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;

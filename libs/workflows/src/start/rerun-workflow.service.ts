@@ -16,12 +16,12 @@ import { isId } from '#platform';
 import { toGraph, type WorkflowGraph } from '../definition/graph.js';
 import { DefinitionsRepository } from '../definitions/definitions.repository.js';
 import { readDocument } from '../definitions/read-definition.js';
+import { toWorkflowInput, type WorkflowInput, type WorkflowPin } from '../definitions/workflow-input.js';
 import { workflowVersionNotFound } from '../definitions/workflows.errors.js';
 import { NodeRunsRepository } from '../run/node-runs.repository.js';
 import { notAWorkflowJob, stillRunning } from './start.errors.js';
 import { fromNodeRuns } from './to-resume-from.js';
 import { asksModels } from './tools-of.js';
-import { toWorkflowInput, type WorkflowInput, type WorkflowPin } from './workflow-input.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
 /** A node of an ended job to run again, and all behind it. */

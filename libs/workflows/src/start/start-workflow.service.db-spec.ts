@@ -9,10 +9,10 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/harness/
 import { startTestEngine, type TestEngine } from '../../../../test/harness/engine.js';
 import { openTestIdentities, type TestIdentities } from '../../../../test/harness/identities.js';
 import { smallWorkflow, workflowDocument } from '../../../../test/harness/workflow-documents.js';
+import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { WorkflowsService } from '../definitions/workflows.service.js';
 import type { StartWorkflow } from './start-workflow.js';
 import { StartWorkflowService } from './start-workflow.service.js';
-import type { WorkflowInput } from './workflow-input.js';
 
 let database: TestDatabase;
 let identities: TestIdentities;

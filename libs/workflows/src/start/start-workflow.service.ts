@@ -8,13 +8,13 @@ import { contentHash } from '../definition/content-hash.js';
 import { DefinitionsRepository, type StartableVersion } from '../definitions/definitions.repository.js';
 import { toJson } from '../definitions/read-definition.js';
 import { type VersionInUse, VersionsInUse } from '../definitions/versions-in-use.js';
+import type { WorkflowInput } from '../definitions/workflow-input.js';
 import { workflowNotFound, workflowNotPublished, workflowVersionNotFound } from '../definitions/workflows.errors.js';
 import { assertFits } from './assert-fits.js';
 import { type ReadyVersion, ReadyVersions } from './ready-versions.js';
 import { workflowPayloadMismatch, workflowStale, workflowVersionMismatch } from './start.errors.js';
 import type { KnownDefinition, StartWorkflow } from './start-workflow.js';
 import { fromKnownRun } from './to-resume-from.js';
-import type { WorkflowInput } from './workflow-input.js';
 import { WorkflowLaunch } from './workflow-launch.js';
 
 const longestTitle = 80;

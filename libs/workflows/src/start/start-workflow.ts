@@ -4,7 +4,7 @@ import type { ChatMessage } from '#models';
 import type { Secret } from '#platform';
 import type { ApprovalPolicy } from '#tools';
 
-import type { Attachment } from '../nodes/node-executor.js';
+import type { Attachment } from '../engine/node-executor.js';
 
 /** What a client believes to be running; each member that is there is compared. */
 export interface KnownDefinition {

@@ -5,8 +5,8 @@ import { JobStarter, type StartedJob, type StartRequest } from '#jobs';
 import { jobKeyPlace, ModelCatalog } from '#models';
 import { AppError, newId, type Secret, SecretBox, toStorable } from '#platform';
 
+import { workflowFormat, type WorkflowInput, type WorkflowPin } from '../definitions/workflow-input.js';
 import type { StartWorkflow } from './start-workflow.js';
-import { workflowFormat, type WorkflowInput, type WorkflowPin } from './workflow-input.js';
 
 /** A run that may begin: everything about it has been checked. */
 export interface ReadyWorkflow extends Pick<

@@ -2,8 +2,8 @@ import { turnRows } from '#chat';
 import type { PartRow, Turn, TurnStarter } from '#jobs';
 import type { ChatMessage, ContentPart } from '#models';
 
-import type { Attachment } from '../nodes/node-executor.js';
-import { toWorkflowInput, type WorkflowInput } from './workflow-input.js';
+import { toWorkflowInput, type WorkflowInput } from '../definitions/workflow-input.js';
+import type { Attachment } from '../engine/node-executor.js';
 
 /** When a workflow job's turn in its thread begins, what the user said and the place of the answer enter the conversation. */
 export const workflowTurns: TurnStarter = {

@@ -2,8 +2,8 @@ import { isTerminal, type ToolCallItem } from '#jobs';
 import { projectResult, type ToolCallStatus, toToolCallItem } from '#tools';
 
 import type { WorkflowGraph } from '../definition/graph.js';
+import { toWorkflowInput } from '../definitions/workflow-input.js';
 import { isFinished } from '../engine/node-run.js';
-import { toWorkflowInput } from '../start/workflow-input.js';
 import { branchesOf, toldByNode } from './branches-of.js';
 import { failedRun, resumeStateOf } from './resume-state-of.js';
 import type { RunState, ShownRun } from './run-state.repository.js';

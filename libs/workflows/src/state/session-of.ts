@@ -1,7 +1,7 @@
 import type { ChatMessage } from '#models';
 import { projectResult } from '#tools';
 
-import { toWorkflowInput } from '../start/workflow-input.js';
+import { toWorkflowInput } from '../definitions/workflow-input.js';
 import type { RunState, Spoken } from './run-state.repository.js';
 
 /**

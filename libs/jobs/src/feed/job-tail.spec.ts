@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { JobEvent, NewJobEvent } from './job-event.js';
+import type { JobEvent, NewJobEvent } from '../events/job-event.js';
 import { JobTail } from './job-tail.js';
 
 const long = 'x'.repeat(64 * 1024);

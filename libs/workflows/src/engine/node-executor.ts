@@ -2,7 +2,7 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 
 import type { GraphNode, WorkflowGraph } from '../definition/graph.js';
 import type { NodeType } from '../definition/node-types.js';
-import type { NodeErrorCode, NodeRunRow, Settlement } from '../engine/node-run.js';
+import type { NodeErrorCode, NodeRunRow, Settlement } from './node-run.js';
 
 /** An earlier node of the same scope, in execution order. */
 export interface EarlierOutput {

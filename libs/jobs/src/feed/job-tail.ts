@@ -1,4 +1,4 @@
-import type { JobEvent } from './job-event.js';
+import type { JobEvent } from '../events/job-event.js';
 
 /** Most events and text a tail keeps for viewers that are a little behind; older ones are read from the log. */
 const maxKept = 512;

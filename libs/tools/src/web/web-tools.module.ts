@@ -2,9 +2,9 @@ import { Injectable, Module, type OnModuleDestroy } from '@nestjs/common';
 
 import { Config, GuardedFetch } from '#platform';
 
-import { HttpToolsModule } from '../../http/http-tools.module.js';
-import { OutboundHostsRepository } from '../../http/outbound-hosts.repository.js';
-import type { Tool } from '../../tool.js';
+import { HttpToolsModule } from '../http/http-tools.module.js';
+import { OutboundHostsRepository } from '../http/outbound-hosts.repository.js';
+import type { Tool } from '../tool.js';
 import { coingeckoPriceTool } from './coingecko-price.tool.js';
 import { fetchUrlTool } from './fetch-url.tool.js';
 import { searchBackend } from './search-backends.js';

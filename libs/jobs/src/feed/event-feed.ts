@@ -2,12 +2,12 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 
 import { crashpoint } from '#platform';
 
+import type { JobEvent } from '../events/job-event.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { jobNotFound } from '../jobs.errors.js';
 import { Presence } from '../presence/presence.js';
 import { type JobSnapshot, SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { FeedRepository, isFull } from './feed.repository.js';
-import type { JobEvent } from './job-event.js';
 import { JobTail } from './job-tail.js';
 import { TailReader } from './tail-reader.js';
 

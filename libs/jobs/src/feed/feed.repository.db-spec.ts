@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
-import { EventLogRepository } from './event-log.repository.js';
+import { EventLogRepository } from '../events/event-log.repository.js';
+import type { NewJobEvent } from '../events/job-event.js';
 import { feedPage, feedPageBytes, FeedRepository } from './feed.repository.js';
-import type { NewJobEvent } from './job-event.js';
 
 const started = (i: number): NewJobEvent => ({
   type: 'node-started',

@@ -4,11 +4,11 @@ import { type Clock, systemClock } from '#platform';
 
 import { JobAmender } from '../amend/job-amender.js';
 import { DueLooks } from '../due-looks.js';
+import type { InterruptKind } from '../interrupt.js';
+import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
 import { JobTelemetry } from '../job.telemetry.js';
 import { type DueInterrupt, DueInterruptsRepository } from './due-interrupts.repository.js';
-import type { InterruptKind } from './interrupt.js';
 import { type DueHandler, InterruptSettler } from './interrupt-settler.js';
-import { InterruptsRepository } from './interrupts.repository.js';
 
 const sweepEveryMs = 60_000;
 const dueAtOnce = 100;

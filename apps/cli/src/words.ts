@@ -1,4 +1,4 @@
-import { usageError } from '../cli.errors.js';
+import { usageError } from './cli.errors.js';
 
 /** `a,b` and `a b` as a list of words. */
 export function listOf(text: string): string[] {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 import type { GuardedFetch } from '#platform';
 
-import { defineTool } from '../../define-tool.js';
-import type { Tool } from '../../tool.js';
+import { defineTool } from '../define-tool.js';
+import type { Tool } from '../tool.js';
 import { askJson } from './ask-json.js';
 import { below } from './search-backends.js';
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
+import { EventLogRepository } from '../events/event-log.repository.js';
+import type { NewJobEvent } from '../events/job-event.js';
 import { EventFeed } from './event-feed.js';
-import { EventLogRepository } from './event-log.repository.js';
-import type { NewJobEvent } from './job-event.js';
 
 /** Not to be made smaller by any compression. */
 const warning = (bytes: number): NewJobEvent => ({

@@ -8,9 +8,9 @@ import { EventLog } from '../events/event-log.js';
 import { roundRow } from '../rounds/round-part.repository.js';
 import { JobRun } from '../run/job-run.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
+import { SnapshotRepository } from '../snapshot/snapshot.repository.js';
 import { JobStarter } from '../start/job-starter.js';
 import { ShownTextsRepository } from './shown-texts.repository.js';
-import { SnapshotRepository } from './snapshot.repository.js';
 
 describe('a workflow whose rounds speak at once', () => {
   let database: TestDatabase;

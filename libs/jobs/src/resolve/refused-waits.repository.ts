@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Postgres } from '#platform';
 
-import type { JobRef } from '../run/lease.repository.js';
-import { personKinds } from './interrupt.js';
+import { personKinds } from '../interrupt.js';
+import type { JobRef } from '../job.js';
 
 /** Why a job was cancelled that had to wait for a person, and was not to. */
 export const humanWait = 'human_wait';

@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { crashpoint } from '#platform';
 
 import { type HeldJob, JobAmender } from '../amend/job-amender.js';
-import type { Interrupt, InterruptKind, Outcome } from './interrupt.js';
-import { alreadyAnswered, requestNotFound } from './interrupts.errors.js';
-import { InterruptsRepository } from './interrupts.repository.js';
+import type { Interrupt, InterruptKind, Outcome } from '../interrupt.js';
+import { alreadyAnswered, requestNotFound } from '../interrupts/interrupts.errors.js';
+import { InterruptsRepository } from '../interrupts/interrupts.repository.js';
 
 /** A request and its job, both held: what is seen here is what the settlement commits on. */
 export interface HeldInterrupt {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { JobStopper } from '../cancel/job-stopper.js';
 import { DueLooks } from '../due-looks.js';
+import type { JobRef } from '../job.js';
 import { JobTelemetry } from '../job.telemetry.js';
-import type { JobRef } from '../run/lease.repository.js';
 import { humanWait, RefusedWaitsRepository } from './refused-waits.repository.js';
 
 const dueAtOnce = 100;

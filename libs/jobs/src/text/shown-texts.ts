@@ -1,6 +1,6 @@
 import { isDelta, type NewJobEvent } from '../events/job-event.js';
-import type { ShownPiece } from '../run/shown-text.js';
-import type { TextPlace } from '../run/text-place.js';
+import type { ShownPiece } from './shown-text.js';
+import type { TextPlace } from './text-place.js';
 
 /** What the log of a job shows, in its order: its content, its reasoning, and which rounds nobody has finished. */
 export interface ShownTexts {

@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, LOGGER, type Logger, systemClock, type Timer } from '#platform';
 
+import { LocalEvents } from '../events/local-events.js';
 import { FeedRepository, isFull } from './feed.repository.js';
 import { JobTail } from './job-tail.js';
-import { LocalEvents } from './local-events.js';
 
 /** The floor under lost hints: a live tail that heard nothing is read this often. */
 const pollMs = 1_500;

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { Config, systemClock } from '#platform';
 
-import { leading, OutboundFixture } from '../../../../../test/harness/outbound-fixture.js';
-import { executeToolCall } from '../../execute-tool-call.js';
-import type { Tool } from '../../tool.js';
+import { leading, OutboundFixture } from '../../../../test/harness/outbound-fixture.js';
+import { executeToolCall } from '../execute-tool-call.js';
+import type { Tool } from '../tool.js';
 import { coingeckoPriceTool } from './coingecko-price.tool.js';
 import { fetchUrlTool } from './fetch-url.tool.js';
 import { searchBackend } from './search-backends.js';

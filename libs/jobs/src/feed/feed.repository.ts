@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Postgres, systemClock, WorkspaceBatches } from '#platform';
 
-import { isDelta, type JobEvent } from './job-event.js';
-import { eventsOf, type StoredLogRow } from './packed-events.js';
+import { isDelta, type JobEvent } from '../events/job-event.js';
+import { eventsOf, type StoredLogRow } from '../events/packed-events.js';
 
 /** Where a reader of one job stands. */
 export interface Cursor {

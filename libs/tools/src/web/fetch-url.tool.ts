@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 import { type GuardedFetch, Redactor } from '#platform';
 
-import { defineTool } from '../../define-tool.js';
-import type { OutboundHostsRepository } from '../../http/outbound-hosts.repository.js';
-import { excerptOf } from '../../http/read-http-answer.js';
-import type { Tool } from '../../tool.js';
+import { defineTool } from '../define-tool.js';
+import type { OutboundHostsRepository } from '../http/outbound-hosts.repository.js';
+import { excerptOf } from '../http/read-http-answer.js';
+import type { Tool } from '../tool.js';
 import { readWebPage } from './web-page.js';
 
 const USUAL = 20_000;

@@ -1,6 +1,6 @@
 import type { OutboundAnswer } from '#platform';
 
-import { decodeText, isText, mediaTypeOf } from '../../http/decode-text.js';
+import { decodeText, isText, mediaTypeOf } from '../http/decode-text.js';
 import { htmlToText } from './html-to-text.js';
 
 /** Text to be shown, `shown` characters of it at most. Never ends within a character. */

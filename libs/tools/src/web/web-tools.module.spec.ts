@@ -17,7 +17,7 @@ import {
   ToolSecretBox,
 } from '#platform';
 
-import { ToolRegistry } from '../../tool.registry.js';
+import { ToolRegistry } from '../tool.registry.js';
 import { WebToolsModule } from './web-tools.module.js';
 
 /** The optional tools that a process with these settings has. */

@@ -2,8 +2,8 @@ import type { ProviderDownTerms } from '#chat';
 import type { ChatMessage } from '#models';
 import type { ApprovalPolicy } from '#tools';
 
+import type { Attachment } from '../engine/node-executor.js';
 import type { ResumeFrom } from '../engine/run-plan.js';
-import type { Attachment } from '../nodes/node-executor.js';
 
 /** A version of a workflow: what it holds never changes. */
 export interface WorkflowPin {
