@@ -7,7 +7,7 @@ import { jobStatuses } from '#jobs';
 import { describeSettings } from '#platform';
 
 import { controlFields, parameterNames, startBody } from '../../apps/api/src/jobs/start-body.js';
-import { toWireStatus } from '../../apps/api/src/jobs/to-status.js';
+import { toWireStatus } from '../../apps/api/src/streams/to-status.js';
 
 const text = readFileSync('docs/clients.md', 'utf8');
 

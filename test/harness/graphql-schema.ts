@@ -2,9 +2,9 @@ import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
 import type { GraphQLSchema } from 'graphql';
 
+import { graphqlResolvers } from '../../apps/api/src/graphql.module.js';
 import { DocumentCache } from '../../apps/api/src/graphql/documents/document-cache.js';
 import { type PreparedOperation, prepareOperation } from '../../apps/api/src/graphql/documents/prepare-operation.js';
-import { graphqlResolvers } from '../../apps/api/src/graphql/graphql.module.js';
 
 /** The schema of the product, without resolvers that reach anything, and documents prepared against it. */
 export interface TestSchema {

@@ -9,7 +9,7 @@ import { WorkflowsModule } from '#workflows';
 
 import { ClientToolsDoorModule } from './client-tools/client-tools-door.module.js';
 import { ErrorFilter } from './errors/error.filter.js';
-import { GraphqlModule } from './graphql/graphql.module.js';
+import { GraphqlModule } from './graphql.module.js';
 import { HealthModule } from './health/health.module.js';
 import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
 import { JobsDoorModule } from './jobs/jobs-door.module.js';

@@ -136,12 +136,3 @@ export class AgentRefInput {
   @Field(() => ID, { description: 'The agent: id, slug or name.' })
   id!: string;
 }
-
-@InputType({ description: 'The agent to use: a given one, or the best fit. Set exactly one of the two fields.' })
-export class AgentSelectionInput {
-  @Field(() => ID, { nullable: true, description: 'An agent: id, slug or name.' })
-  id?: string | null;
-
-  @Field(() => Boolean, { nullable: true, description: 'True: a model chooses the agent by the descriptions.' })
-  auto?: boolean | null;
-}

@@ -1,7 +1,6 @@
-import type { AgentChanges, AgentSelection, NewAgent } from '#chat';
-import { AppError } from '#platform';
+import type { AgentChanges, NewAgent } from '#chat';
 
-import type { AgentSelectionInput, CreateAgentInput, UpdateAgentInput } from './agent.input.js';
+import type { CreateAgentInput, UpdateAgentInput } from './agent.input.js';
 
 /** Null empties these; of the other members it is as if they were absent. */
 const nullable = new Set(['model', 'toolApproval', 'toolEventFormat']);
@@ -15,17 +14,6 @@ export function toNewAgent({ name, ...fields }: Omit<CreateAgentInput, 'upsert'>
 /** Which agent, and since when, is said beside them. */
 export function toAgentChanges(input: UpdateAgentInput): AgentChanges {
   return given(input);
-}
-
-/** Throws `bad_request`. */
-export function toAgentSelection(selection: AgentSelectionInput | null | undefined): {
-  readonly agent?: AgentSelection;
-} {
-  if (selection == null) return {};
-  const { id, auto } = selection;
-  if ((id == null) !== (auto === true))
-    throw new AppError({ code: 'bad_request', message: 'Set either id or auto: true', field: 'agent' });
-  return { agent: id == null ? { type: 'auto' } : { type: 'agent', ref: id } };
 }
 
 function given(fields: object): AgentChanges {

@@ -3,9 +3,9 @@ import type { Request, Response } from 'express';
 
 import { Config, LOGGER, type Logger } from '#platform';
 
-import { isOpenAiPath, toOpenAiReply } from '../openai/to-openai-reply.js';
 import { requestIdOf } from './request-id.js';
 import { toErrorReply } from './to-error-reply.js';
+import { isOpenAiPath, toOpenAiReply } from './to-openai-reply.js';
 
 /** Writes every error of the REST doors in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
 @Catch()

@@ -4,7 +4,7 @@ import { connectionOf } from '../graphql/connections/connection.model.js';
 import { Node } from '../graphql/node/node.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
-import { DecidableByEnum, InterruptKindEnum, InterruptStatusEnum } from './interrupt.enums.js';
+import { DecidableByEnum, InterruptKindEnum, InterruptStatusEnum } from '../jobs/interrupt.enums.js';
 
 /** One request to somebody outside. What is computed is added by `InterruptFieldsResolver`. */
 @ObjectType('Interrupt', {

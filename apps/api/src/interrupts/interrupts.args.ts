@@ -4,7 +4,7 @@ import type { InterruptKind, InterruptStatus } from '#jobs';
 
 import { PageArgs } from '../graphql/connections/page.args.js';
 import { DateTimeFilter, IdFilter } from '../graphql/filters/filter.input.js';
-import { InterruptKindEnum, InterruptStatusEnum } from './interrupt.enums.js';
+import { InterruptKindEnum, InterruptStatusEnum } from '../jobs/interrupt.enums.js';
 
 @InputType({ description: 'Compares the status of a request.' })
 class InterruptStatusFilter {

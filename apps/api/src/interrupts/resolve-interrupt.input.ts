@@ -2,7 +2,7 @@ import { Field, ID, InputType, Int, ObjectType } from '@nestjs/graphql';
 
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { UserError } from '../graphql/user-error.model.js';
-import { InterruptActionEnum, InterruptDecisionEnum } from './interrupt.enums.js';
+import { InterruptActionEnum, InterruptDecisionEnum } from '../jobs/interrupt.enums.js';
 
 /** An answer. Which members it takes depends on the kind of the request. */
 @InputType({ description: 'A decision on one request. The kind of the request determines the allowed fields.' })

@@ -5,7 +5,7 @@ import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
 import { AppError, Secret, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
-import { toAgentSelection } from '../agents/to-agent-input.js';
+import { toAgentSelection } from './agent-selection.input.js';
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';

@@ -1,11 +1,7 @@
 import { createUnionType, Field, Float, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { AgentSelectedEvent } from '../agents/agent-event.model.js';
-import {
-  InterruptOpenedEvent,
-  InterruptReminderEvent,
-  InterruptResolvedEvent,
-} from '../interrupts/interrupt-event.model.js';
+import { AgentSelectedEvent } from './agent-event.model.js';
+import { InterruptOpenedEvent, InterruptReminderEvent, InterruptResolvedEvent } from './interrupt-event.model.js';
 import { JobStatusEnum } from './job.enums.js';
 import { JobError } from './job.model.js';
 import { JobEventEntry, NodeEventEntry, type Typed } from './job-event-entry.model.js';

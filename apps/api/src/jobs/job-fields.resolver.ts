@@ -1,14 +1,11 @@
 import { ResolveField, Resolver } from '@nestjs/graphql';
 
-import { contentOf, type RoundRecord, type Thread } from '#chat';
+import { contentOf, type RoundRecord } from '#chat';
 import type { Job } from '#jobs';
-import type { ToolCallRecord } from '#tools';
 
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toNodeId } from '../graphql/node/node-id.js';
-import { ThreadModel } from '../threads/thread.model.js';
-import { ToolCall } from '../tool-calls/tool-call.model.js';
 import { JobModel } from './job.model.js';
 import { Round, Usage } from './round.model.js';
 
@@ -33,22 +30,9 @@ export class JobFieldsResolver {
     return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
   }
 
-  @ResolveField(() => ThreadModel, { nullable: true, description: 'The thread that it writes to.' })
-  thread({ threadId }: Job, _: unknown, { loaders }: GraphqlContext): Promise<Thread | null> | null {
-    return threadId === null ? null : loaders.threads.load(threadId);
-  }
-
   @ResolveField(() => [Round], { description: 'The completed rounds, in order.', complexity: listCost(10) })
   rounds({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly RoundRecord[]> {
     return loaders.roundsOfJob.load(id);
-  }
-
-  @ResolveField(() => [ToolCall], {
-    description: "Its tool calls, in the order of the model's requests.",
-    complexity: listCost(20),
-  })
-  toolCalls({ id }: Job, _: unknown, { loaders }: GraphqlContext): Promise<readonly ToolCallRecord[]> {
-    return loaders.toolCallsOfJob.load(id);
   }
 
   @ResolveField(() => String, {

@@ -5,8 +5,8 @@ import { jobNotFound, type JobSnapshot, JobsRepository, SnapshotRepository } fro
 import { AppError } from '#platform';
 import { WorkflowStateReader } from '#workflows';
 
+import { type StatusQuery, type StatusReply, toStatus, toWireStatus, type WireStatus } from '../streams/to-status.js';
 import { JobAccess } from './job-access.js';
-import { type StatusQuery, type StatusReply, toStatus, toWireStatus, type WireStatus } from './to-status.js';
 
 /** The ids of a job, as its starter gave them, and how it stands. */
 export interface AdmittedJob {

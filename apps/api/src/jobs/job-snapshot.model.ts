@@ -2,7 +2,7 @@ import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
-import { InterruptKindEnum } from '../interrupts/interrupt.enums.js';
+import { InterruptKindEnum } from './interrupt.enums.js';
 import { ToolCallStatusEnum } from './job.enums.js';
 
 /** A tool call as events show it. */

@@ -10,8 +10,8 @@ import { JobStreams } from '../streams/job-streams.js';
 import { nativeEncoder } from '../streams/native-encoder.js';
 import { or3Encoder } from '../streams/or3-encoder.js';
 import type { StreamEncoder } from '../streams/stream-encoder.js';
+import { type StatusQuery, toStatusQuery } from '../streams/to-status.js';
 import { JobAccess } from './job-access.js';
-import { type StatusQuery, toStatusQuery } from './to-status.js';
 
 /** Where a stream begins, and in which words. */
 interface Start {

@@ -5,11 +5,11 @@ import type { MemberPrincipal } from '#auth';
 
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { type StatusReply, toStatusQuery } from '../streams/to-status.js';
 import { type AbortReply, JobAbort } from './job-abort.js';
 import { JobPrincipalGuard } from './job-principal.guard.js';
 import { JobRead } from './job-read.js';
 import { JobStream } from './job-stream.js';
-import { type StatusReply, toStatusQuery } from './to-status.js';
 
 /** Jobs by their id: status, stream, abort. */
 @Controller('api/jobs')

@@ -3,9 +3,9 @@ import { Field, ID, InputType, Int, registerEnumType } from '@nestjs/graphql';
 import type { StartChat } from '#chat';
 import type { OnClientTimeout, ToolEffect } from '#tools';
 
-import { AgentSelectionInput } from '../agents/agent.input.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { ToolEffectEnum } from '../tools/tool.model.js';
+import { AgentSelectionInput } from './agent-selection.input.js';
 import { ProviderDownActionEnum, WhenBusyEnum } from './job.enums.js';
 
 /** One entry of a conversation, as it comes in. */

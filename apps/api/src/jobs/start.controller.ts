@@ -6,9 +6,9 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { toWireStatus } from '../streams/to-status.js';
 import type { AdmittedJob } from './job-read.js';
 import { JobStart } from './job-start.js';
-import { toWireStatus } from './to-status.js';
 
 const words = { unauthenticatedText: 'Authentication required for background streaming' };
 

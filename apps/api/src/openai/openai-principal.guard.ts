@@ -5,7 +5,7 @@ import type { MemberPrincipal } from '#auth';
 import { AppError } from '#platform';
 
 import { PrincipalGuard } from '../auth/principal.guard.js';
-import { OpenAiError } from './openai-error.js';
+import { OpenAiError } from '../errors/openai-error.js';
 
 const unauthorized = (message: string) => new OpenAiError({ status: 401, message, code: 'invalid_api_key' });
 

@@ -1,9 +1,9 @@
 import type { MemberPrincipal } from '#auth';
 import { newId } from '#platform';
 
+import { serverBusy } from '../errors/to-openai-reply.js';
 import type { CloseReason, OpenStreams, Seat } from '../streams/open-streams.js';
 import { invalidKey } from './openai-principal.guard.js';
-import { serverBusy } from './to-openai-reply.js';
 
 /**
  * A seat for a reply of `/v1` that is held or streamed: counted apart from the streams of jobs, and by its principal only. When

@@ -5,7 +5,7 @@ import type { Claim } from '#tools';
 
 import type { AbortReply, AdmissionAbortReply } from '../jobs/job-abort.js';
 import type { AdmittedJob } from '../jobs/job-read.js';
-import type { StatusReply } from '../jobs/to-status.js';
+import type { StatusReply } from '../streams/to-status.js';
 
 const wireStatus = z.enum(['streaming', 'complete', 'error', 'aborted']);
 const instant = z.number().meta({ description: 'Ms since the epoch.' });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
+import type { OpenAiErrorBody } from '../errors/openai-error.js';
 import type { Completion } from '../openai/answer/completion.js';
 import type { ExecutedCall } from '../openai/execute/execution-result.js';
-import type { OpenAiErrorBody } from '../openai/openai-error.js';
 
 const error: z.ZodType<{ readonly error: OpenAiErrorBody }> = z.object({
   error: z.object({

@@ -1,9 +1,9 @@
 import type { JobEvent, JobSnapshot } from '#jobs';
 import type { WorkflowState } from '#workflows';
 
-import { toStatus, withOutput } from '../jobs/to-status.js';
 import { sseFrame } from './sse-frame.js';
 import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
+import { toStatus, withOutput } from './to-status.js';
 import type { ViewedItem } from './viewed-item.js';
 
 // Viewers of a job share its events, so each is written out once, however many watch.

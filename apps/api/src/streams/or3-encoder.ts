@@ -1,5 +1,7 @@
 import { isDelta, isTerminal, type JobEvent, type JobSnapshot, statusAfter, type ToolCallItem } from '#jobs';
 
+import { sseFrame } from './sse-frame.js';
+import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
 import {
   type StatusHead,
   type StatusQuery,
@@ -10,9 +12,7 @@ import {
   toStatusHead,
   toWireStatus,
   withOutput,
-} from '../jobs/to-status.js';
-import { sseFrame } from './sse-frame.js';
-import type { EncodedItem, StreamEncoder } from './stream-encoder.js';
+} from './to-status.js';
 import type { StateItem, ViewedItem } from './viewed-item.js';
 
 interface Call {

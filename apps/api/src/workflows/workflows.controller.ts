@@ -6,7 +6,7 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
-import { toWireStatus, type WireStatus } from '../jobs/to-status.js';
+import { toWireStatus, type WireStatus } from '../streams/to-status.js';
 import { HitlAnswers } from './hitl-answers.js';
 import { WorkflowStart } from './workflow-start.js';
 

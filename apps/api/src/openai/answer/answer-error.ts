@@ -1,6 +1,6 @@
 import { humanWait, type JobStatus } from '#jobs';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 
 /** How a job ended, and what its answer has told. */
 interface AnswerEnding {

@@ -1,4 +1,4 @@
-import type { OpenAiError } from '../openai-error.js';
+import type { OpenAiError } from '../../errors/openai-error.js';
 
 /** How tool calls appear in an answer: as text, as blocks that Open WebUI renders, not at all, or handed to the client. */
 export type AnswerFormat = 'inline' | 'open-webui' | 'none' | 'openai';

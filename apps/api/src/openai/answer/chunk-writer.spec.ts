@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerEnd, AnswerPart } from './answer-part.js';
 import { ChunkWriter, commentLine } from './chunk-writer.js';
 import { CompletionBuilder } from './completion.js';

@@ -4,11 +4,11 @@ import { scopeOf } from '#auth';
 import { EventFeed, type FeedItem, JobStopper } from '#jobs';
 import { systemClock } from '#platform';
 
+import { serverBusy } from '../../errors/to-openai-reply.js';
 import { ViewerAccess } from '../../streams/viewer-access.js';
 import type { AnswerPart } from '../answer/answer-part.js';
 import { AnswerReader } from '../answer/answer-reader.js';
 import { invalidKey } from '../openai-principal.guard.js';
-import { serverBusy } from '../to-openai-reply.js';
 import { AnswerContext } from './answer-context.js';
 import type { AnswerListener } from './answer-listener.js';
 import type { AnswerSink } from './answer-sink.js';

@@ -16,9 +16,9 @@ import type { PartRow, StartedJob } from '#jobs';
 import { AppError, Config, newId } from '#platform';
 import { StartWorkflowService } from '#workflows';
 
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { Allowance } from '../../limits/shared-rate.js';
 import type { ModelTarget } from '../models/model-directory.js';
-import { OpenAiError } from '../openai-error.js';
 import type { Mode } from '../request/choose-mode.js';
 import type { CompletionRequest } from '../request/completion-request.js';
 import { toWorkflowTurn } from '../request/workflow-turn.js';

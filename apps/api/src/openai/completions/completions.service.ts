@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { MemberPrincipal } from '#auth';
 import { type Answer, AnswersRepository, type ContinuationOrder, Continuations, isOvertaken } from '#chat';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
+import { serverBusy } from '../../errors/to-openai-reply.js';
 import { checkContinuation, type PendingRun, sessionBusy } from '../request/check-continuation.js';
-import { serverBusy } from '../to-openai-reply.js';
 import { NewAnswers } from './new-answers.js';
 import { attached, type OpenedAnswer } from './opened-answer.js';
 import { digestsOf } from './repetition-digests.js';

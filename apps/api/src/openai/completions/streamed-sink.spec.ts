@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ManualClock } from '#platform';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { StreamedSink } from './streamed-sink.js';
 
 const usage = { promptTokens: 1, completionTokens: 1, estimated: false };

@@ -2,8 +2,8 @@ import type { Answer } from '#chat';
 import type { FeedItem, JobEvent } from '#jobs';
 import { systemClock, type Timer } from '#platform';
 
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerHead } from '../answer/chunk-writer.js';
-import { OpenAiError } from '../openai-error.js';
 import type { AnswerListener } from './answer-listener.js';
 import { toCompletionId, toCreated } from './completion-id.js';
 

@@ -1,4 +1,4 @@
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 
 /** `problem` names the field; absent: the body is not a JSON object at all. */
 export const invalidExecuteBody = (problem?: string) => {

@@ -1,6 +1,6 @@
 import type { JobSnapshot } from '#jobs';
 
-import type { OpenAiError } from '../openai-error.js';
+import type { OpenAiError } from '../../errors/openai-error.js';
 import { approvalRequired, executionFailed } from './execute.errors.js';
 
 /** How the one call of a job ended, or why it does not end here. */

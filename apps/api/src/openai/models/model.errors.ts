@@ -1,4 +1,4 @@
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 
 const notFound = (what: string, id: string) =>
   new OpenAiError({

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import type { ChatMessage } from '#models';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { checkContinuation, type ContinuationQuestion } from './check-continuation.js';
 import { type Continuation, readContinuation, resultsDigest } from './continuation.js';
 

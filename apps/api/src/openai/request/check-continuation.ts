@@ -1,6 +1,6 @@
 import type { ChatMessage } from '#models';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { Continuation, ToolResult } from './continuation.js';
 
 /** A run that waits for its client. */

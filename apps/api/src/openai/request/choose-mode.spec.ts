@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import type { ToolDefinition } from '#models';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { chooseMode, type ModeQuestion, toIgnoredHeader, withoutServerTools } from './choose-mode.js';
 
 const tool = (name: string): ToolDefinition => ({ type: 'function', function: { name } });

@@ -1,7 +1,7 @@
 import type { ToolChoice, ToolDefinition } from '#models';
 
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerFormat } from '../answer/answer-part.js';
-import { OpenAiError } from '../openai-error.js';
 import { checkClientTools } from './check-client-tools.js';
 import type { CompletionHeaders } from './completion-headers.js';
 import type { CompletionRequest } from './completion-request.js';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { OpenAiError } from '../../errors/openai-error.js';
 import type { AnswerFormat } from '../answer/answer-part.js';
-import { OpenAiError } from '../openai-error.js';
 
 /** What the headers of a completion say. */
 export interface CompletionHeaders {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { parseCompletionHeaders } from './completion-headers.js';
 import { type CompletionRequest, parseCompletionRequest } from './completion-request.js';
 

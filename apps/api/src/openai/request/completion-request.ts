@@ -4,7 +4,7 @@ import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#
 import { type Storable, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { type CompletionBody, completionBody, knownFields, parameterNames } from './completion-body.js';
 import { invalidBody, invalidField } from './invalid-body.js';
 import { toMessages } from './to-messages.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { ChatMessage } from '#models';
 
 import { conversationProblems } from '../../../../../test/harness/conversation-problems.js';
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { callIdsIn, prepareMessages, type SessionCall } from './prepare-messages.js';
 import { toWorkflowTurn } from './workflow-turn.js';
 

@@ -1,7 +1,7 @@
 import { repairConversation } from '#chat';
 import type { AssistantMessage, ChatMessage, MessageContent, MessageToolCall, ToolMessage } from '#models';
 
-import { OpenAiError } from '../openai-error.js';
+import { OpenAiError } from '../../errors/openai-error.js';
 import { type AnswerPiece, splitBlocks } from './tool-blocks.js';
 
 /** A settled call of the session. */

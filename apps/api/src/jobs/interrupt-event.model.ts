@@ -2,8 +2,8 @@ import { Field, ID, ObjectType } from '@nestjs/graphql';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
-import { JobEventEntry } from '../jobs/job-event-entry.model.js';
 import { InterruptKindEnum } from './interrupt.enums.js';
+import { JobEventEntry } from './job-event-entry.model.js';
 
 @ObjectType({
   implements: () => [JobEventEntry],

@@ -1,6 +1,6 @@
 import { Field, ID, Int, ObjectType } from '@nestjs/graphql';
 
-import { JobEventEntry } from '../jobs/job-event-entry.model.js';
+import { JobEventEntry } from './job-event-entry.model.js';
 
 @ObjectType({
   implements: () => [JobEventEntry],

@@ -1,0 +1,173 @@
+import { Module } from '@nestjs/common';
+import { AbstractGraphQLDriver, GraphQLModule } from '@nestjs/graphql';
+
+import { ChatModule } from '#chat';
+import { JobsModule } from '#jobs';
+import { ModelsModule } from '#models';
+import { ToolQueueModule, ToolsModule } from '#tools';
+import { WorkflowsModule } from '#workflows';
+
+import { AgentMutationsResolver } from './agents/agent-mutations.resolver.js';
+import { AgentsResolver } from './agents/agents.resolver.js';
+import { JobAgentResolver } from './agents/job-agent.resolver.js';
+import { ApprovalGrantsResolver } from './approvals/approval-grants.resolver.js';
+import { ApprovalPolicyResolver } from './approvals/approval-policy.resolver.js';
+import { ClientToolSwitch } from './client-tools/client-tool-switch.js';
+import { ClientToolsResolver } from './client-tools/client-tools.resolver.js';
+import { ContextFactory } from './graphql/context-factory.js';
+import { GraphqlExecutor } from './graphql/documents/graphql-executor.js';
+import { GraphqlHttpDoor } from './graphql/graphql-http.door.js';
+import { LoadersFactory } from './graphql/loaders.js';
+import { NodeResolver } from './graphql/node/node.resolver.js';
+import { GraphqlSocketDoor } from './graphql/sockets/graphql-socket.door.js';
+import { SocketAccess } from './graphql/sockets/socket-access.js';
+import { SocketProtocol } from './graphql/sockets/socket-protocol.js';
+import { UserSockets } from './graphql/sockets/user-sockets.js';
+import { UserSocketsRepository } from './graphql/sockets/user-sockets.repository.js';
+import { Viewers } from './graphql/sockets/viewers.js';
+import { InterruptActivity } from './interrupts/interrupt-activity.js';
+import { InterruptActivityResolver } from './interrupts/interrupt-activity.resolver.js';
+import { InterruptFieldsResolver, JobInterruptsResolver } from './interrupts/interrupt-fields.resolver.js';
+import { InterruptMutationsResolver } from './interrupts/interrupt-mutations.resolver.js';
+import { InterruptsResolver } from './interrupts/interrupts.resolver.js';
+import { JobEventsResolver } from './jobs/job-events.resolver.js';
+import { JobFieldsResolver, RoundFieldsResolver } from './jobs/job-fields.resolver.js';
+import { JobMutationsResolver } from './jobs/job-mutations.resolver.js';
+import { JobRetry } from './jobs/job-retry.js';
+import { JobsResolver } from './jobs/jobs.resolver.js';
+import { SubJobsResolver } from './jobs/sub-jobs.resolver.js';
+import { WorkspaceActivity } from './jobs/workspace-activity.js';
+import { WorkspaceActivityResolver } from './jobs/workspace-activity.resolver.js';
+import { LimitsModule } from './limits/limits.module.js';
+import { McpServersResolver } from './mcp-servers/mcp-servers.resolver.js';
+import { NotificationActivity } from './notifications/notification-activity.js';
+import { NotificationActivityResolver } from './notifications/notification-activity.resolver.js';
+import { NotificationMutationsResolver } from './notifications/notification-mutations.resolver.js';
+import { NotificationsResolver } from './notifications/notifications.resolver.js';
+import { NotificationsDoorModule } from './notifications/notifications-door.module.js';
+import { ModelProvidersResolver } from './providers/model-providers.resolver.js';
+import { StreamsModule } from './streams/streams.module.js';
+import { JobThreadResolver } from './threads/job-thread.resolver.js';
+import { MessageFieldsResolver, ThreadFieldsResolver } from './threads/thread-fields.resolver.js';
+import { ThreadPages } from './threads/thread-pages.js';
+import { ThreadsResolver } from './threads/threads.resolver.js';
+import { JobToolCallsResolver, ToolCallSubJobResolver } from './tool-calls/job-tool-calls.resolver.js';
+import { ToolCallErrorResolver, ToolCallFieldsResolver } from './tool-calls/tool-call-fields.resolver.js';
+import { ToolCallConnectionResolver, ToolCallsResolver } from './tool-calls/tool-calls.resolver.js';
+import { ToolQueueResolver } from './tool-queue/tool-queue.resolver.js';
+import { ToolTrialsResolver } from './tools/tool-trials.resolver.js';
+import { ToolsResolver } from './tools/tools.resolver.js';
+import { WorkspaceSecretsResolver } from './tools/workspace-secrets.resolver.js';
+import { WorkspaceToolsResolver } from './tools/workspace-tools.resolver.js';
+import { JobWorkflowResolver } from './workflows/job-workflow.resolver.js';
+import { JobDiagramResolver, WorkflowDiagramResolver } from './workflows/workflow-diagrams.resolver.js';
+import { WorkflowMutationsResolver } from './workflows/workflow-mutations.resolver.js';
+import { WorkflowSchedulesResolver } from './workflows/workflow-schedules.resolver.js';
+import { WorkflowStartsResolver } from './workflows/workflow-starts.resolver.js';
+import { WorkflowsResolver, WorkflowVersionFieldsResolver } from './workflows/workflows.resolver.js';
+import { InvitationsResolver } from './workspaces/invitations.resolver.js';
+import { MembersResolver } from './workspaces/members.resolver.js';
+import { OutboundHostsResolver } from './workspaces/outbound-hosts.resolver.js';
+import { WorkspacesResolver } from './workspaces/workspaces.resolver.js';
+
+/** Nest makes the schema from the resolvers and serves nothing: the doors are ours, one pipeline behind both. */
+class SchemaDriver extends AbstractGraphQLDriver {
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Everything the schema is made from. */
+export const graphqlResolvers = [
+  AgentMutationsResolver,
+  AgentsResolver,
+  ApprovalGrantsResolver,
+  ApprovalPolicyResolver,
+  ClientToolsResolver,
+  InterruptActivityResolver,
+  InterruptFieldsResolver,
+  InterruptMutationsResolver,
+  InterruptsResolver,
+  JobAgentResolver,
+  JobDiagramResolver,
+  JobEventsResolver,
+  JobFieldsResolver,
+  JobInterruptsResolver,
+  SubJobsResolver,
+  JobMutationsResolver,
+  JobWorkflowResolver,
+  JobsResolver,
+  McpServersResolver,
+  InvitationsResolver,
+  MembersResolver,
+  MessageFieldsResolver,
+  ModelProvidersResolver,
+  NodeResolver,
+  NotificationActivityResolver,
+  NotificationMutationsResolver,
+  NotificationsResolver,
+  JobThreadResolver,
+  JobToolCallsResolver,
+  OutboundHostsResolver,
+  RoundFieldsResolver,
+  ThreadFieldsResolver,
+  ThreadsResolver,
+  ToolCallConnectionResolver,
+  ToolCallSubJobResolver,
+  ToolCallErrorResolver,
+  ToolCallFieldsResolver,
+  ToolCallsResolver,
+  ToolQueueResolver,
+  ToolTrialsResolver,
+  ToolsResolver,
+  WorkflowDiagramResolver,
+  WorkflowMutationsResolver,
+  WorkflowSchedulesResolver,
+  WorkflowStartsResolver,
+  WorkflowVersionFieldsResolver,
+  WorkflowsResolver,
+  WorkspaceActivityResolver,
+  WorkspaceSecretsResolver,
+  WorkspaceToolsResolver,
+  WorkspacesResolver,
+];
+
+/** GraphQL over HTTP and WebSocket. Expects the platform and `AuthModule` to be global. */
+@Module({
+  imports: [
+    GraphQLModule.forRoot({ driver: SchemaDriver, autoSchemaFile: true, sortSchema: true }),
+    ChatModule,
+    JobsModule,
+    LimitsModule,
+    ModelsModule,
+    NotificationsDoorModule,
+    StreamsModule,
+    ToolQueueModule,
+    ToolsModule,
+    WorkflowsModule,
+  ],
+  providers: [
+    ClientToolSwitch,
+    ContextFactory,
+    GraphqlExecutor,
+    GraphqlHttpDoor,
+    GraphqlSocketDoor,
+    InterruptActivity,
+    JobRetry,
+    LoadersFactory,
+    NotificationActivity,
+    SocketAccess,
+    SocketProtocol,
+    UserSockets,
+    UserSocketsRepository,
+    ThreadPages,
+    Viewers,
+    WorkspaceActivity,
+    ...graphqlResolvers,
+  ],
+})
+export class GraphqlModule {}

@@ -1,0 +1,29 @@
+import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql';
+
+import { OutboundHosts } from '#tools';
+
+import type { GraphqlContext } from '../graphql/graphql-context.js';
+import { toPayload } from '../graphql/user-error.model.js';
+import { OutboundHostsPayload, SetOutboundHostsInput } from '../tools/workspace-tool.model.js';
+import { WorkspaceModel } from './workspace.model.js';
+
+/** The hosts that the tools of a workspace may reach. */
+@Resolver(() => WorkspaceModel)
+export class OutboundHostsResolver {
+  constructor(private readonly hosts: OutboundHosts) {}
+
+  @ResolveField(() => [String], {
+    description: 'The hosts that its tools may reach. Empty: any public host.',
+  })
+  outboundHosts(_: unknown, __: unknown, { member }: GraphqlContext): Promise<readonly string[]> {
+    return this.hosts.get(member);
+  }
+
+  @Mutation(() => OutboundHostsPayload, { description: 'Sets the hosts that the tools of the workspace may reach.' })
+  setOutboundHosts(
+    @Args('input', { type: () => SetOutboundHostsInput, description: 'The hosts.' }) { hosts }: SetOutboundHostsInput,
+    @Context() { member }: GraphqlContext,
+  ) {
+    return toPayload(async () => ({ hosts: await this.hosts.set(member, hosts) }));
+  }
+}
