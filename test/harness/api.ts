@@ -89,9 +89,9 @@ export async function startTestApi(database: TestDatabase, options: TestApiOptio
     urls: database.urls,
     secret: SECRET,
   });
-  const { postgres, prisma, bus } = platform;
+  const { prisma, bus } = platform;
   const fetchKeys = () => Promise.reject(new Error('no key set in this test'));
-  const auth = openAuth({ config, postgres, prisma, bus, secret: SECRET, fetchKeys });
+  const auth = openAuth({ config, prisma, bus, secret: SECRET, fetchKeys });
   const api = await startApi(platform, {
     host: '127.0.0.1',
     port: 0,

@@ -33,7 +33,6 @@ export function openTestIdentities(
   const clock = new ManualClock();
   const auth = openAuth({
     config: Config.from({ JWT_SECRET, JWT_ISSUER, ...env }),
-    postgres: database.postgres,
     prisma: database.prisma,
     bus,
     secret: 'the secret of the test databases',

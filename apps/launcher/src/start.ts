@@ -48,8 +48,8 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
   const { logger } = init;
   const platform = await openPlatform({ config, logger, redactor, urls, secret, previousSecrets });
   cleanUp.defer(() => platform.close());
-  const { postgres, prisma, bus } = platform;
-  const auth = openAuth({ config, postgres, prisma, bus, secret, previousSecrets, fetchKeys, logger });
+  const { prisma, bus } = platform;
+  const auth = openAuth({ config, prisma, bus, secret, previousSecrets, fetchKeys, logger });
   cleanUp.defer(() => {
     auth.close();
   });

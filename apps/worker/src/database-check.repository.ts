@@ -1,12 +1,12 @@
-import type { Postgres } from '#platform';
+import type { PrismaService } from '#platform';
 
-/** Asks Postgres for nothing, to see whether it answers. */
+/** Sends Postgres an empty statement, to learn whether it responds. */
 export class DatabaseCheckRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   async answers(): Promise<boolean> {
     try {
-      await this.postgres.engine.query('SELECT 1');
+      await this.prisma.asEngine((client) => client.$queryRaw`SELECT 1`);
       return true;
     } catch {
       return false;

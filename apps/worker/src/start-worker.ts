@@ -51,7 +51,7 @@ export async function startWorker(platform: Platform, health: HealthPlace): Prom
 
 async function openHealth(platform: Platform, lifecycle: WorkerLifecycle, place: HealthPlace) {
   if (place === null) return undefined;
-  const database = new DatabaseCheckRepository(platform.postgres);
+  const database = new DatabaseCheckRepository(platform.prisma);
   const source = {
     isReady: async () => !lifecycle.isDraining && (await database.answers()),
     metrics: () => platform.metrics.registry.metrics(),

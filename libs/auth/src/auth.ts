@@ -1,12 +1,4 @@
-import {
-  type Bus,
-  type Clock,
-  type Config,
-  type Logger,
-  type Postgres,
-  type PrismaService,
-  systemClock,
-} from '#platform';
+import { type Bus, type Clock, type Config, type Logger, type PrismaService, systemClock } from '#platform';
 
 import { AccessCache } from './access-cache.js';
 import { ApiKeyAuthenticator } from './api-keys/api-key-authenticator.js';
@@ -31,7 +23,6 @@ import { WorkspacesService } from './workspaces/workspaces.service.js';
 /** What identity is built on. `Platform` has most of it. */
 export interface AuthInit {
   readonly config: Config;
-  readonly postgres: Postgres;
   readonly prisma: PrismaService;
   readonly bus: Bus;
   /** NIGHTSHIFT_SECRET, given or generated: the same in every process, or their keys are strangers to each other. */
@@ -61,8 +52,8 @@ export interface Auth {
 
 /** Puts the parts of identity together. Throws `ConfigError` when the JWT settings contradict each other. */
 export function openAuth(init: AuthInit): Auth {
-  const { config, postgres, prisma, bus, secret, previousSecrets, fetchKeys, logger, clock = systemClock } = init;
-  const identities = new IdentityRepository(postgres);
+  const { config, prisma, bus, secret, previousSecrets, fetchKeys, logger, clock = systemClock } = init;
+  const identities = new IdentityRepository(prisma);
   const access = new AccessCache(identities, bus, clock);
   const codec = new ApiKeyCodec(secret, previousSecrets);
   const audit = new AuditRepository();

@@ -10,7 +10,7 @@ let identities: IdentityRepository;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  identities = new IdentityRepository(database.postgres);
+  identities = new IdentityRepository(database.prisma);
 });
 afterAll(() => database.close());
 

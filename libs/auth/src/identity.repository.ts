@@ -1,4 +1,4 @@
-import { newId, type Postgres } from '#platform';
+import { newId, Prisma, type PrismaService } from '#platform';
 
 import type { VerifiedToken } from './jwt/jwt-verifier.js';
 import { isKeyScope, isRole, type KeyScope, type Role } from './principal.js';
@@ -62,7 +62,7 @@ interface KeyRow {
   workspace_id: string;
   id: string;
   user_id: string;
-  hash: Buffer;
+  hash: Uint8Array;
   scopes: string[];
   expires_at: Date | null;
   revoked_at: Date | null;
@@ -83,11 +83,11 @@ interface UserRow {
  * migration). Everything else about identity goes through `withWorkspace`.
  */
 export class IdentityRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   async keyByPrefix(prefix: string): Promise<KeyRecord | null> {
-    const { rows } = await this.postgres.api.query<KeyRow>('SELECT * FROM identity_key($1)', [prefix]);
-    const row = rows[0];
+    const [row] = await this.read<KeyRow>(Prisma.sql`
+      SELECT workspace_id, id, user_id, hash, scopes, expires_at, revoked_at, role FROM identity_key(${prefix})`);
     if (row === undefined) return null;
     return {
       workspaceId: row.workspace_id,
@@ -103,8 +103,9 @@ export class IdentityRepository {
   }
 
   async user(id: string): Promise<UserRecord | null> {
-    const { rows } = await this.postgres.api.query<UserRow>('SELECT * FROM identity_memberships($1)', [id]);
-    const first = rows[0];
+    const rows = await this.read<UserRow>(Prisma.sql`
+      SELECT email, name, workspace_id, workspace_name, role, created_at FROM identity_memberships(${id}::uuid)`);
+    const [first] = rows;
     if (first === undefined) return null;
     const memberships = rows.flatMap((row) =>
       row.workspace_id !== null && isRole(row.role)
@@ -133,10 +134,9 @@ export class IdentityRepository {
     readonly after?: string | undefined;
   }): Promise<ReceivedInvitation[]> {
     const { email, now, take, id = null, after = null } = asked;
-    const { rows } = await this.postgres.api.query<InvitationRow>(
-      'SELECT * FROM identity_invitations($1, $2, $3, $4, $5)',
-      [email, id, after, take, new Date(now)],
-    );
+    const rows = await this.read<InvitationRow>(Prisma.sql`
+      SELECT workspace_id, workspace_name, id, role, invited_by, created_at, expires_at
+        FROM identity_invitations(${email}, ${id}::uuid, ${after}::uuid, ${take}::int, ${new Date(now)})`);
     return rows.map((row) => ({
       id: row.id,
       workspaceId: row.workspace_id,
@@ -150,14 +150,14 @@ export class IdentityRepository {
 
   /** The id of the user with this address, who is made without any membership if unknown. */
   userByEmail(user: { readonly email: string; readonly name: string }): Promise<string> {
-    return this.userId('SELECT identity_user_by_email($1, $2, $3) AS id', [newId(), user.email, user.name]);
+    return this.userId(Prisma.sql`SELECT identity_user_by_email(${newId()}::uuid, ${user.email}, ${user.name}) AS id`);
   }
 
   /** The id of the user of a verified token, who is made (or linked to an invitation by verified address) at first sight. */
   userBySubject(token: Pick<VerifiedToken, 'issuer' | 'subject' | 'email' | 'name'>): Promise<string> {
     const { issuer, subject, email, name } = token;
-    const values = [newId(), issuer, subject, email, name];
-    return this.userId('SELECT identity_user_by_subject($1, $2, $3, $4, $5) AS id', values);
+    return this.userId(Prisma.sql`
+      SELECT identity_user_by_subject(${newId()}::uuid, ${issuer}, ${subject}, ${email}, ${name}) AS id`);
   }
 
   /** Stores when a key was used, at most once a minute; and another hash of it, if one is given, at once. */
@@ -166,19 +166,20 @@ export class IdentityRepository {
     at: number,
     hash: Uint8Array | null = null,
   ): Promise<void> {
-    await this.postgres.withWorkspaceSql(key.workspaceId, (client) =>
-      client.query(
-        `UPDATE api_key SET last_used_at = $3, hash = coalesce($4, hash) WHERE workspace_id = $1 AND id = $2
-            AND ($4::bytea IS NOT NULL OR last_used_at IS NULL OR last_used_at <= $3::timestamptz - interval '1 minute')`,
-        [key.workspaceId, key.id, new Date(at), hash],
-      ),
-    );
+    const { workspaceId, id } = key;
+    const aMinuteAgo = new Date(at - 60_000);
+    const isDue = hash === null ? { OR: [{ lastUsedAt: null }, { lastUsedAt: { lte: aMinuteAgo } }] } : {};
+    const data = { lastUsedAt: new Date(at), ...(hash === null ? {} : { hash: Uint8Array.from(hash) }) };
+    await this.prisma.withWorkspace(key, (tx) => tx.apiKey.updateMany({ where: { workspaceId, id, ...isDue }, data }));
   }
 
-  private async userId(sql: string, values: readonly (string | null)[]): Promise<string> {
-    const { rows } = await this.postgres.api.query<{ id: string }>(sql, [...values]);
-    const row = rows[0];
+  private async userId(sql: Prisma.Sql): Promise<string> {
+    const [row] = await this.read<{ id: string }>(sql);
     if (row === undefined) throw new Error('an identity function answers with one row');
     return row.id;
+  }
+
+  private read<Row>(sql: Prisma.Sql): Promise<Row[]> {
+    return this.prisma.outsideWorkspaces((client) => client.$queryRaw<Row[]>(sql));
   }
 }

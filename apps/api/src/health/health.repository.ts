@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { PrismaService } from '#platform';
 
-/** Asks the database how it is. */
+/** Checks the database for the readiness report. */
 @Injectable()
 export class HealthRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Resolves when both logins can be used and the tables of this build are there; rejects otherwise. */
   async assertUsable(): Promise<void> {
     await Promise.all([
-      this.postgres.api.query('SELECT id, format FROM job WHERE false'),
-      this.postgres.engine.query('SELECT id, lease_epoch FROM job WHERE false'),
+      this.prisma.outsideWorkspaces((client) => client.$queryRaw`SELECT id, format FROM job WHERE false`),
+      this.prisma.asEngine((client) => client.$queryRaw`SELECT id, lease_epoch FROM job WHERE false`),
     ]);
   }
 }

@@ -45,8 +45,8 @@ async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   const own = config.with({ BUS: 'postgres', DATABASE_POOL_SIZE: 2 });
   const platform = await openPlatform({ config: own, logger, redactor, urls, secret, previousSecrets });
   cleanUp.defer(() => platform.close());
-  const { postgres, prisma, bus } = platform;
-  const auth = openAuth({ config, postgres, prisma, bus, secret, previousSecrets, fetchKeys });
+  const { prisma, bus } = platform;
+  const auth = openAuth({ config, prisma, bus, secret, previousSecrets, fetchKeys });
   cleanUp.defer(() => {
     auth.close();
   });

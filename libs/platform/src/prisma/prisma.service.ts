@@ -1,27 +1,29 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import type pg from 'pg';
 
 import { asAvailabilityError } from '../postgres/availability.js';
 import type { Postgres } from '../postgres/postgres.js';
 import { type Prisma, PrismaClient } from './generated/prisma/client.js';
+import { statementNames } from './statement-names.js';
 
-/** What runs inside `withWorkspace`: Prisma's client bound to that transaction. */
+/** A client bound to one transaction; inside `withWorkspace` it sees the rows of that workspace. */
 export type PrismaTransaction = Prisma.TransactionClient;
 
-/** Prisma on the api login, over the pool of `Postgres.api`. */
+/** Prisma on the two serving logins, one client for each, over the pools of `Postgres`. */
 export class PrismaService {
-  /** For start-up checks; tenant rows are invisible outside `withWorkspace`. */
+  /** Login `nightshift_api`. Tenant rows are invisible outside `withWorkspace`. */
   readonly client: PrismaClient;
+  /** Login `nightshift_engine`. */
+  private readonly engine: PrismaClient;
 
-  constructor(postgres: Pick<Postgres, 'api'>) {
-    this.client = new PrismaClient({
-      adapter: new PrismaPg(postgres.api),
-      transactionOptions: { maxWait: 5_000, timeout: 10_000 },
-    });
+  constructor(postgres: Pick<Postgres, 'api' | 'engine'>) {
+    this.client = clientOver(postgres.api);
+    this.engine = clientOver(postgres.engine);
   }
 
   /**
    * Runs `run` in one transaction that sees the rows of `scope.workspaceId` and no others (row-level security). Commits
-   * when it resolves, rolls back when it rejects or takes longer than 10 s. No model, tool or HTTP call belongs inside.
+   * when it resolves, rolls back when it rejects or takes longer than 30 s. No model, tool or HTTP call belongs inside.
    * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s.
    */
   async withWorkspace<T>(
@@ -38,8 +40,39 @@ export class PrismaService {
     }
   }
 
-  /** Leaves the pool open: it belongs to `Postgres`. */
+  /**
+   * Gives `run` the client of the api login outside of any workspace, for what is asked before a workspace is known, such as the identity
+   * functions. Throws `unavailable` as `withWorkspace` does.
+   */
+  outsideWorkspaces<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
+    return answered(run(this.client));
+  }
+
+  /**
+   * Gives `run` the client of the engine login, which sees the rows of every workspace in the tables that it may read. Each statement is
+   * its own transaction. Throws `unavailable` as `withWorkspace` does.
+   */
+  asEngine<T>(run: (client: PrismaClient) => Promise<T>): Promise<T> {
+    return answered(run(this.engine));
+  }
+
+  /** Leaves the pools open: they belong to `Postgres`. */
   async close(): Promise<void> {
-    await this.client.$disconnect();
+    await Promise.all([this.client.$disconnect(), this.engine.$disconnect()]);
+  }
+}
+
+function clientOver(pool: pg.Pool): PrismaClient {
+  return new PrismaClient({
+    adapter: new PrismaPg(pool, { statementNameGenerator: statementNames() }),
+    transactionOptions: { maxWait: 5_000, timeout: 30_000 },
+  });
+}
+
+async function answered<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    throw asAvailabilityError(error);
   }
 }

@@ -46,7 +46,7 @@ afterAll(async () => {
 /** A process that remembers nothing of before. */
 function gate(env: Readonly<Record<string, string>> = {}): CallGate {
   const { policies, grants } = openApprovals(database);
-  return new CallGate(policies, grants, new PrincipalsRepository(database.postgres), Config.from(env));
+  return new CallGate(policies, grants, new PrincipalsRepository(database.prisma), Config.from(env));
 }
 
 const save = (policy: unknown) => approvals.policies.save(red.owner, { policy, expectedVersion: null });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { Config, createLogger, newId, Postgres } from '#platform';
+import { Config, createLogger, newId, Postgres, PrismaService } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../../../test/harness/database.js';
 import { UserSockets } from './user-sockets.js';
@@ -22,8 +22,8 @@ describe('the open connections of a user', () => {
     await database.close();
   });
 
-  const process = (postgres = database.postgres) => {
-    const sockets = new UserSockets(new UserSocketsRepository(postgres), config, logger);
+  const process = (prisma = database.prisma) => {
+    const sockets = new UserSockets(new UserSocketsRepository(prisma), config, logger);
     opened.push(sockets);
     return sockets;
   };
@@ -63,7 +63,7 @@ describe('the open connections of a user', () => {
 
   it('are renewed in turn with a connection that opens, so the newest count is what remains', async () => {
     const calls: string[] = [];
-    const repository = new UserSocketsRepository(database.postgres);
+    const repository = new UserSocketsRepository(database.prisma);
     const [open, renew] = [repository.open.bind(repository), repository.renew.bind(repository)];
     repository.open = async (holder, lease, limit) => {
       calls.push(`open ${lease.sockets}`);
@@ -84,6 +84,6 @@ describe('the open connections of a user', () => {
   it('are limited per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
-    expect(await openAll([process(gone)], newId(), 10)).toHaveLength(5);
+    expect(await openAll([process(new PrismaService(gone))], newId(), 10)).toHaveLength(5);
   });
 });

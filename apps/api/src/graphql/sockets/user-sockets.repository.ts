@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 /** Connections that one api process has open for a user. */
 export interface SocketLease {
   readonly userId: string;
-  /** 0: the process has none any more. */
+  /** 0: the process has closed its last one. */
   readonly sockets: number;
 }
 
@@ -15,50 +15,48 @@ export interface LeaseHolder {
   readonly leaseMs: number;
 }
 
-const nowMs = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`;
+const nowMs = Prisma.sql`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`;
 
-/** The entries of other processes whose leases have not run out. */
-const others = `SELECT p.key, p.value FROM jsonb_each(u.processes) AS p(key, value)
-   WHERE p.key <> $1 AND (p.value->>'until')::bigint > ${nowMs}`;
+/** The entries of other processes whose leases have not expired. */
+const others = (process: string) => Prisma.sql`SELECT p.key, p.value FROM jsonb_each(u.processes) AS p(key, value)
+   WHERE p.key <> ${process} AND (p.value->>'until')::bigint > ${nowMs}`;
 
-/** In the order of user ids, so that two processes that renew at once cannot deadlock. */
-const renewSql = `INSERT INTO user_sockets AS u (user_id, processes)
-SELECT w.user_id, jsonb_build_object($1::text, jsonb_build_object('sockets', w.sockets, 'until', ${nowMs} + $2::int))
-  FROM unnest($3::uuid[], $4::int[]) AS w(user_id, sockets) ORDER BY w.user_id
-ON CONFLICT (user_id) DO UPDATE SET renewed_at = clock_timestamp(),
-  processes = coalesce((SELECT jsonb_object_agg(o.key, o.value) FROM (${others}) AS o), '{}') || excluded.processes`;
-
-/** The row of the user is locked by the conflict, so two processes count one after the other. */
-const openSql = `${renewSql}
- WHERE (SELECT coalesce(sum((o.value->>'sockets')::int), 0) FROM (${others}) AS o) + $4[1] <= $5::int
-RETURNING user_id`;
+/** Writes rows in the order of user ids, so that two processes that renew at once cannot deadlock. */
+const renewal = ({ process, leaseMs }: LeaseHolder, leases: readonly SocketLease[]) => Prisma.sql`
+  INSERT INTO user_sockets AS u (user_id, processes)
+  SELECT w.user_id, jsonb_build_object(${process}::text, jsonb_build_object('sockets', w.sockets, 'until', ${nowMs} + ${leaseMs}::int))
+    FROM unnest(${leases.map(({ userId }) => userId)}::uuid[], ${leases.map(({ sockets }) => sockets)}::int[])
+      AS w(user_id, sockets) ORDER BY w.user_id
+  ON CONFLICT (user_id) DO UPDATE SET renewed_at = clock_timestamp(),
+    processes = coalesce((SELECT jsonb_object_agg(o.key, o.value) FROM (${others(process)}) AS o), '{}') || excluded.processes`;
 
 /** Leases on the connections of users, which all api processes share. */
 @Injectable()
 export class UserSocketsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Writes that this process has `sockets` connections of the user, unless that is over the limit of all processes: false. */
-  async open({ process, leaseMs }: LeaseHolder, { userId, sockets }: SocketLease, limit: number): Promise<boolean> {
-    const { rowCount } = await this.postgres.api.query({
-      name: 'open-socket',
-      text: openSql,
-      values: [process, leaseMs, [userId], [sockets], limit],
-    });
-    return rowCount !== 0;
+  async open(holder: LeaseHolder, lease: SocketLease, limit: number): Promise<boolean> {
+    // The conflict locks the row of the user, so two processes count one after the other.
+    const opened = await this.prisma.outsideWorkspaces(
+      (client) => client.$queryRaw<object[]>`${renewal(holder, [lease])}
+        WHERE (SELECT coalesce(sum((o.value->>'sockets')::int), 0) FROM (${others(holder.process)}) AS o)
+              + ${lease.sockets}::int <= ${limit}::int
+        RETURNING user_id`,
+    );
+    return opened.length > 0;
   }
 
   /** Writes how many connections this process has of these users, and extends its leases. */
-  async renew({ process, leaseMs }: LeaseHolder, leases: readonly SocketLease[]): Promise<void> {
-    const values = [process, leaseMs, leases.map(({ userId }) => userId), leases.map(({ sockets }) => sockets)];
-    await this.postgres.api.query({ name: 'renew-sockets', text: renewSql, values });
+  async renew(holder: LeaseHolder, leases: readonly SocketLease[]): Promise<void> {
+    await this.prisma.outsideWorkspaces((client) => client.$executeRaw(renewal(holder, leases)));
   }
 
   /** Removes the rows of users of whom no process has had connections for twice a lease. */
   async clear(leaseMs: number): Promise<void> {
-    await this.postgres.api.query(
-      `DELETE FROM user_sockets WHERE renewed_at < clock_timestamp() - $1::int * interval '2 ms'`,
-      [leaseMs],
+    await this.prisma.outsideWorkspaces(
+      (client) => client.$executeRaw`
+        DELETE FROM user_sockets WHERE renewed_at < clock_timestamp() - ${leaseMs}::int * interval '2 ms'`,
     );
   }
 }

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { newId } from '../ids.js';
+import { Postgres } from '../postgres/postgres.js';
+import { PrismaService } from './prisma.service.js';
+
+const [first, second] = [newId(), newId()];
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 1 }); // one connection: a setting that outlives its transaction would show
+  const owner = new pg.Client({ connectionString: database.urls.owner });
+  await owner.connect();
+  await owner.query("INSERT INTO workspace (id, name) VALUES ($1, 'first'), ($2, 'second')", [first, second]);
+  await owner.end();
+});
+
+afterAll(() => database.close());
+
+const nameOf = async (workspaceId: string) =>
+  database.prisma.withWorkspace({ workspaceId }, (tx) => tx.workspace.findMany({ select: { name: true } }));
+
+describe('PrismaService.withWorkspace', () => {
+  it('shows the rows of its workspace only, and none after it', async () => {
+    expect(await nameOf(first)).toEqual([{ name: 'first' }]);
+    expect(await nameOf(second)).toEqual([{ name: 'second' }]);
+    expect(await database.prisma.outsideWorkspaces((client) => client.workspace.count())).toBe(0);
+  });
+
+  it('rolls back when its function rejects', async () => {
+    const failing = database.prisma.withWorkspace({ workspaceId: first }, async (tx) => {
+      await tx.workspace.updateMany({ data: { name: 'changed' } });
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await nameOf(first)).toEqual([{ name: 'first' }]);
+  });
+
+  it('prepares a statement that recurs once per connection', async () => {
+    for (let i = 0; i < 4; i++) await nameOf(first);
+    const prepared = await database.prisma.outsideWorkspaces(
+      (client) => client.$queryRaw<{ text: string }[]>`
+        SELECT statement AS text FROM pg_prepared_statements WHERE name LIKE 'prisma-%' AND statement LIKE '%"workspace"%'`,
+    );
+    expect(prepared.filter(({ text }) => text.includes('"name"'))).toHaveLength(1);
+  });
+});
+
+it('PrismaService.asEngine reads rows of every workspace as the engine login', async () => {
+  const names = await database.prisma.asEngine((client) => client.workspace.findMany({ select: { id: true } }));
+  expect(names.map(({ id }) => id).sort()).toEqual([first, second].sort());
+  const [row] = await database.prisma.asEngine(
+    (client) => client.$queryRaw<{ login: string }[]>`SELECT current_user::text AS login`,
+  );
+  expect(row?.login).toBe('nightshift_engine');
+});
+
+it('PrismaService rejects with unavailable, as retryable, while no server answers', async () => {
+  const nowhere = 'postgres://anyone:x@127.0.0.1:1/none';
+  const postgres = Postgres.connect({ ...database.urls, api: nowhere, engine: nowhere }, { poolSize: 1 });
+  const prisma = new PrismaService(postgres);
+  const unavailable = { code: 'unavailable', retryable: true };
+  await expect(prisma.withWorkspace({ workspaceId: first }, (tx) => tx.job.count())).rejects.toMatchObject(unavailable);
+  await expect(prisma.outsideWorkspaces((client) => client.job.count())).rejects.toMatchObject(unavailable);
+  await expect(prisma.asEngine((client) => client.job.count())).rejects.toMatchObject(unavailable);
+  await prisma.close();
+  await postgres.close();
+});
