@@ -12,6 +12,8 @@ const floorRules = floors.flatMap((libs, level) =>
 const rule = (name, from, to) => ({ name, severity: 'error', from, to });
 // Clients of the public API: they may use the graphql-ws client like any user of Nightshift.
 const clients = ['^test/', '^bench/', '^packages/client/', '^apps/launcher/src/sample/'];
+// What a process of one application consists of: the launcher brings up the database and the signals, the application its role.
+const entries = '^apps/(api|worker)/src/(?:main|start-[a-z]+-role)\\.ts$';
 module.exports = {
   forbidden: [
     ...floorRules,
@@ -22,7 +24,8 @@ module.exports = {
       { path: '^libs/', pathNot: ['^$1/$2/', '^libs/[^/]+/src/index\\.ts$'] },
     ),
     rule('own-door-unused', { path: '^libs/([^/]+)/' }, { path: '^libs/$1/src/index\\.ts$' }),
-    rule('apps-apart', { path: '^apps/([^/]+)/' }, { path: '^apps/', pathNot: '^apps/$1/' }),
+    rule('apps-apart', { path: '^apps/([^/]+)/', pathNot: entries }, { path: '^apps/', pathNot: '^apps/$1/' }),
+    rule('entries-on-launcher', { path: entries }, { path: '^apps/', pathNot: ['^apps/$1/', '^apps/launcher/'] }),
     rule('cli-on-client', { path: '^apps/cli/' }, { path: '^(libs|packages)/', pathNot: '^packages/client/' }),
     rule('client-alone', { path: '^packages/client/' }, { path: '^(libs|apps|test|bench)/' }),
     // What a browser loads as well: nothing of Node, and of other packages one.

@@ -18,7 +18,10 @@ const CLIENT_STAMP = at('libs', 'platform', 'src', 'prisma', 'generated', 'prism
 const BUILD_STAMP = at('dist', '.sources');
 const CLIENT = join('packages', 'client');
 const CLIENT_PROJECT = join(CLIENT, 'tsconfig.build.json');
-const SOURCES = ['apps', 'bench', 'libs', 'packages', 'test'];
+/** Bench and test tools run from the compiled tree, too; the product does without them, so nest-cli.json does not name them. */
+const TOOLS = ['bench', 'test'];
+const SOURCES = ['apps', 'libs', 'packages', ...TOOLS];
+const SWC_TOOLS = [...TOOLS, '-d', 'dist', '--extensions', '.ts', '--ignore', '**/*spec.ts', '--quiet'];
 
 /** The Node of package-lock.json, which everything but this script runs on. */
 export const pinnedNode = at('node_modules', '.bin', 'node');
@@ -79,17 +82,19 @@ async function generateClient() {
   writeFileSync(CLIENT_STAMP, clientKey());
 }
 
-/** One line per source file: a file whose line is the same as at the last build is not compiled again. */
+/** One line per compiled source file. A list that equals that of the last build means: nothing has to be compiled. */
 function sourceLines() {
   const files = SOURCES.flatMap((folder) => (existsSync(at(folder)) ? filesBelow(folder) : []));
-  return files
-    .filter((file) => file.endsWith('.ts'))
-    .sort()
-    .map(stampLine);
+  return files.filter(isCompiled).sort().map(stampLine);
+}
+
+/** Jest compiles specs itself. */
+function isCompiled(file) {
+  return file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.endsWith('spec.ts');
 }
 
 function settingLines() {
-  return ['package-lock.json', '.swcrc', CLIENT_PROJECT, join(CLIENT, 'tsconfig.json')].map(stampLine);
+  return ['package-lock.json', '.swcrc', 'nest-cli.json', CLIENT_PROJECT, join(CLIENT, 'tsconfig.json')].map(stampLine);
 }
 
 function stampLine(file) {
@@ -111,13 +116,13 @@ function buildIsFresh() {
 }
 
 /**
- * Compiles what changed since the last build. SWC only strips the types, which takes seconds; `npm run check:types` checks them.
- * The published client is compiled by tsc, because its declarations are part of the package.
+ * Compiles the product with the Nest CLI (nest-cli.json: its swc builder, whose imports stay as they are written), and bench and
+ * test tools with the same compiler. SWC only strips the types, which takes seconds; `npm run check:types` checks them.
+ * The published client is compiled by tsc, because its declarations are part of the package. A part without changes is skipped.
  */
 async function build() {
   const [settings, sources] = [settingLines(), sourceLines()];
   const stamped = read(BUILD_STAMP).split('\n');
-  const built = new Set(settings.every((line) => stamped.includes(line)) ? stamped : []);
   const fileOf = (line) => line.split(' ')[0];
   const present = new Set([...settings, ...sources].map(fileOf));
   const removed = stamped.map(fileOf).filter((file) => file !== '' && !present.has(file));
@@ -125,28 +130,18 @@ async function build() {
     for (const suffix of ['.js', '.js.map']) rmSync(at('dist', file.replace(/\.ts$/, suffix)), { force: true });
   }
   rmSync(BUILD_STAMP, { force: true });
-  const changed = sources.filter((line) => !built.has(line)).map(fileOf);
-  await compile(changed.filter((file) => !file.endsWith('.d.ts')));
+  const built = new Set(settings.every((line) => stamped.includes(line)) ? stamped : []);
+  const changed = [...sources.filter((line) => !built.has(line)).map(fileOf), ...removed];
+  const isTool = (file) => TOOLS.some((folder) => file.startsWith(`${folder}/`));
   const inClient = (file) => file.startsWith(CLIENT);
-  if (changed.some(inClient) || removed.some(inClient) || !existsSync(at(CLIENT, 'dist', 'index.js'))) {
-    if (removed.some(inClient)) rmSync(at(CLIENT, 'dist'), { recursive: true, force: true });
-    const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
-    await run(pinnedNode, [tsc, '-p', at(CLIENT_PROJECT), '--pretty', 'false']);
-  }
+  if (removed.some(inClient)) rmSync(at(CLIENT, 'dist'), { recursive: true, force: true });
+  await Promise.all([
+    changed.every(isTool) || run(pinnedNode, [at('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build']),
+    changed.some(isTool) && run(pinnedNode, [at('node_modules', '@swc', 'cli', 'bin', 'swc.js'), ...SWC_TOOLS]),
+    (changed.some(inClient) || !existsSync(at(CLIENT, 'dist', 'index.js'))) &&
+      run(pinnedNode, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', at(CLIENT_PROJECT), '--pretty', 'false']),
+  ]);
   writeFileSync(BUILD_STAMP, [...settings, ...sources].join('\n'));
-}
-
-async function compile(files) {
-  const { transformFile } = await import('@swc/core');
-  await Promise.all(
-    files.map(async (file) => {
-      const target = at('dist', file.replace(/\.ts$/, '.js'));
-      const { code, map } = await transformFile(at(file), { sourceMaps: true, sourceFileName: at(file) });
-      mkdirSync(dirname(target), { recursive: true });
-      writeFileSync(target, `${code}//# sourceMappingURL=${basename(target)}.map\n`);
-      writeFileSync(`${target}.map`, map);
-    }),
-  );
 }
 
 function run(command, args, env = process.env) {

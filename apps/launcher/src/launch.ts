@@ -1,7 +1,7 @@
 import { AppError, armCrashPoint, Config, ConfigError, createLogger, type Logger, Redactor, Secret } from '#platform';
 
 import { type LaunchArguments, parseArguments, UsageError } from './arguments.js';
-import type { RoleStarters } from './running-role.js';
+import { type RoleStarters, starterOf } from './running-role.js';
 import { runSample } from './sample/run-sample.js';
 import { noteSample, sampleHasRun } from './sample/sample-note.js';
 import type { SampleTimings } from './sample/sample-timings.js';
@@ -56,12 +56,17 @@ export async function launch(input: LaunchInput): Promise<number> {
   return serve(plan, input);
 }
 
-function configOf(words: LaunchArguments, { environment, logsAreWatched }: LaunchInput): Config {
+function configOf(words: LaunchArguments, { environment, logsAreWatched, roles }: LaunchInput): Config {
+  const ownRole = roles.all === undefined ? { ROLE: Object.keys(roles)[0] } : {};
   const flags = { ROLE: words.role, PORT: words.port, DATA_DIR: words.dataDir };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   const quiet = logsAreWatched && environment['LOG_LEVEL'] === undefined ? { LOG_LEVEL: 'warn' } : {};
   try {
-    const config = Config.from({ ...environment, ...quiet, ...given });
+    const config = Config.from({ ...ownRole, ...environment, ...quiet, ...given });
+    if (roles[starterOf(config.values.ROLE)] === undefined) {
+      const known = Object.keys(roles).join(', ');
+      throw new UsageError(`This entry point starts role ${known}. dist/apps/main.js starts ${config.values.ROLE}.`);
+    }
     armCrashPoint(config);
     if (words.once && config.values.ROLE !== 'all') throw new UsageError('--once runs the sample job, in role all.');
     return config;

@@ -1,5 +1,5 @@
 import type { Auth } from '#auth';
-import type { Platform } from '#platform';
+import type { Platform, Settings } from '#platform';
 
 /** An api, a worker, or both in one application, at work. */
 export interface RunningRole {
@@ -13,9 +13,14 @@ export interface RunningRole {
   hurry(): Promise<void>;
 }
 
-/** How each role starts; the entry point, which may know the other applications, brings them along. `worker` is also `tools`. */
+/** How each role of an entry point starts. `worker` is also `tools`. */
 export interface RoleStarters {
-  api(platform: Platform, auth: Auth): Promise<RunningRole>;
-  worker(platform: Platform): Promise<RunningRole>;
-  all(platform: Platform, auth: Auth): Promise<RunningRole>;
+  readonly api?: (platform: Platform, auth: Auth) => Promise<RunningRole>;
+  readonly worker?: (platform: Platform) => Promise<RunningRole>;
+  readonly all?: (platform: Platform, auth: Auth) => Promise<RunningRole>;
+}
+
+/** The starter's name for a role: a process for tools is a worker that serves another queue. */
+export function starterOf(role: Settings['ROLE']): keyof RoleStarters {
+  return role === 'tools' ? 'worker' : role;
 }

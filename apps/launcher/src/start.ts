@@ -1,12 +1,12 @@
 import { openAuth } from '#auth';
-import { type Config, type Logger, openPlatform, type Platform, type Redactor, Secret, type Settings } from '#platform';
+import { type Config, type Logger, openPlatform, type Platform, type Redactor, Secret } from '#platform';
 
 import { chooseModel } from './choose-model.js';
 import { type DemoKey, ensureDemoWorkspace } from './demo-workspace.js';
 import { fetchKeys } from './fetch-keys.js';
 import { openInstallation } from './installation.js';
 import { portTaken } from './launcher.errors.js';
-import type { RoleStarters, RunningRole } from './running-role.js';
+import { type RoleStarters, type RunningRole, starterOf } from './running-role.js';
 import { leaveServingNote } from './serving-note.js';
 import type { StopRequest } from './stop-request.js';
 
@@ -56,10 +56,9 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
   const demoKey = config.values.ROLE === 'all' ? await ensureDemoWorkspace(auth, dataDir) : null;
   if (demoKey !== null) redactor.add(new Secret(demoKey.text));
   stop.signal.throwIfAborted();
-  const { ROLE: role } = config.values;
-  const running = await startRole(platform, () =>
-    isWorker(role) ? roles.worker(platform) : roles[role](platform, auth),
-  );
+  const startOf = roles[starterOf(config.values.ROLE)];
+  if (startOf === undefined) throw new TypeError(`No starter for role ${config.values.ROLE}`);
+  const running = await startRole(platform, () => startOf(platform, auth));
   cleanUp.defer(() => running.close());
   if (demoKey !== null && running.url !== null) {
     cleanUp.defer(await leaveServingNote(dataDir, running.url));
@@ -78,11 +77,6 @@ async function startRole(platform: Platform, run: () => Promise<RunningRole>): P
     return await run();
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    throw isTaken ? portTaken(HOST, isWorker(ROLE) ? WORKER_PORT : PORT, error) : error;
+    throw isTaken ? portTaken(HOST, starterOf(ROLE) === 'worker' ? WORKER_PORT : PORT, error) : error;
   }
-}
-
-/** A process for tools is a worker that serves another queue. */
-function isWorker(role: Settings['ROLE']): role is 'worker' | 'tools' {
-  return role === 'worker' || role === 'tools';
 }

@@ -1,0 +1,28 @@
+import { patience, processEnvironment, systemClock } from '#platform';
+
+import { launch } from './launch.js';
+import type { RoleStarters } from './running-role.js';
+import { Terminal } from './terminal.js';
+
+/** How long a process that has stopped everything may take to end by itself. */
+const LINGER_MS = 1_000;
+
+/** Runs this process as the command line and the environment say. An entry point gives the roles that it can start. */
+export async function runProcess(roles: RoleStarters): Promise<void> {
+  const environment = processEnvironment();
+  const noColor = (environment['NO_COLOR'] ?? '') !== '';
+  process.exitCode = await launch({
+    words: process.argv.slice(2),
+    environment,
+    roles,
+    out: new Terminal(process.stdout, { noColor }),
+    errors: new Terminal(process.stderr, { noColor }),
+    logsAreWatched: process.stderr.isTTY,
+  });
+  // A resource that still keeps the process alive is a leak: tests fail on its name, users do not wait for it.
+  patience(systemClock, LINGER_MS, () => {
+    const leaks = process.getActiveResourcesInfo().join(', ');
+    if (environment['NODE_ENV'] === 'test') process.stderr.write(`Still open after the stop: ${leaks}\n`);
+    process.exit();
+  });
+}
