@@ -45,7 +45,7 @@ describe('the examples of docs/cli.md', () => {
     ['doctor', /✓ job +completed/],
     ['pipe', /You said: "Sort this list\.\s+milk\s+bread\s+apples"/],
     ['approve', /approved: Run calculate\n[^]*391/],
-    ['notifications', /^ +\$ nightshift attach [\w-]{36}\n\d+ marked as read\.\n$/],
+    ['notifications', /^ +\$ (?:npx )?nightshift attach [\w-]{36}\n\d+ marked as read\.\n$/],
     ['json', /1024[^]*\n[\w-]{36}\n/],
     ['workflow', /can be saved|version 1 is published/],
   ];

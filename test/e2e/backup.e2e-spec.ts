@@ -1,4 +1,13 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -32,12 +41,40 @@ const nightshift = (words: readonly string[], env: Readonly<Record<string, strin
 
 describe('nightshift backup', () => {
   (tools === null ? it : it.skip)('names the package to install where no pg_dump fits the server', async () => {
+    mkdirSync(place('empty'));
+    writeFileSync(place('empty/postgres-password'), 'x');
     const ended = await nightshift(['backup', place('none.dump'), '--data-dir', place('empty'), '--json']);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(JSON.parse(ended.stderr)).toMatchObject({
       error: { code: 'pg_tools_missing', message: expect.stringContaining('postgresql-client-18') },
     });
     expect(readdirSync(folder)).not.toContain('none.dump');
+    expect(readdirSync(place('empty'))).toEqual(['postgres-password']);
+  });
+
+  it.each([
+    [['backup', 'a.dump'], 'There is no database in'],
+    [['restore', 'a.dump'], 'There is no secret of an installation in'],
+  ])('%j creates nothing in a data directory that does not exist', async ([command = '', file = ''], message) => {
+    const ended = await nightshift([command, place(file), '--data-dir', place('mistyped'), '--json']);
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(ended.stderr)).toMatchObject({
+      error: { code: 'no_installation', message: expect.stringContaining(message) },
+    });
+    expect(existsSync(place('mistyped'))).toBe(false);
+  });
+
+  it('refuses a file that cannot be written or read before the database is opened', async () => {
+    mkdirSync(place('checked'));
+    for (const file of ['postgres-password', 'secret']) writeFileSync(place(`checked/${file}`), 'x');
+    const at = ['--data-dir', place('checked')];
+    expect(await nightshift(['backup', place('nowhere/a.dump'), ...at])).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining(`The folder ${place('nowhere')} does not exist.`) },
+    });
+    expect(await nightshift(['restore', place('absent.dump'), ...at])).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('the file does not exist') },
+    });
+    expect(readdirSync(place('checked'))).toEqual(['postgres-password', 'secret']);
   });
 
   it.each([
@@ -73,11 +110,13 @@ describe('nightshift backup', () => {
       ...{ code: 1, stderr: expect.stringContaining('already_running') },
     });
     await before.stop();
+    mkdirSync(to);
+    copyFileSync(join(from, 'secret'), join(to, 'secret'));
     expect(await nightshift(['restore', file, '--data-dir', to])).toMatchObject({ code: 0 });
     expect(await nightshift(['restore', file, '--data-dir', to, '--json'])).toMatchObject({
       ...{ code: 1, stderr: expect.stringContaining('database_not_empty') },
     });
-    for (const name of ['secret', 'demo-api-key']) copyFileSync(join(from, name), join(to, name));
+    copyFileSync(join(from, 'demo-api-key'), join(to, 'demo-api-key'));
     expect(await nightshift(['restore', file, '--data-dir', to, '--replace'])).toMatchObject({ code: 0 });
 
     const after = await startProcess({ role: 'all', flags: ['--data-dir', to] });

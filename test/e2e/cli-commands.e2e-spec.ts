@@ -55,11 +55,14 @@ describe('nightshift', () => {
     });
     for (const command of ['attach', 'logs', 'cancel'])
       expect(await nightshift([command, 'nope'])).toMatchObject({
-        ...{ code: 4, stderr: expect.stringMatching(/^There is no job nope .*\n`nightshift jobs` /) },
+        ...{
+          code: 4,
+          stderr: expect.stringMatching(/^There is no job nope .*\nList your jobs: npx nightshift jobs\n/),
+        },
       });
     expect(await nightshift(['tools', 'call', 'calculate', '{1'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`As in: nightshift tools call calculate '{`),
+      stderr: expect.stringContaining(`Example: npx nightshift tools call calculate '{`),
     });
     expect(await nightshift(['--version'])).toMatchObject({
       code: 0,
@@ -158,7 +161,7 @@ describe('nightshift', () => {
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action approve') });
     expect(run.stderr).toContain('\n    │ go on?\n');
     expect(await nightshift(['approve', '--yes'])).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('`nightshift approve` lists those that are open') },
+      ...{ code: 2, stderr: expect.stringContaining('List the open ones: npx nightshift approve\n') },
     });
     expect(await nightshift(['approve', request, '--yes'])).toMatchObject({ code: 0 });
     expect(await nightshift(['approve', request, '--deny'])).toMatchObject({

@@ -41,7 +41,7 @@ describe('nightshift notifications', () => {
     expect(await nightshift('notifications')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: expect.stringMatching(/^Nothing happened/),
+      stderr: expect.stringMatching(/^No notifications\./),
     });
     const done = await miss('What is 2 ^ 10?', '--tools', 'calculate');
     const asks = await miss('What is 17 * 23?', '--tools', 'calculate', '--ask');
@@ -50,9 +50,9 @@ describe('nightshift notifications', () => {
     expect(code).toBe(0);
     const [first, second, third, fourth] = stdout.split('\n');
     expect(first).toMatch(new RegExp(`^● needs you Run calculate · .* · ${asks.id}$`));
-    expect(second).toBe(`    $ nightshift approve ${asks.interruptId ?? ''}`);
+    expect(second).toBe(`    $ npx nightshift approve ${asks.interruptId ?? ''}`);
     expect(third).toMatch(new RegExp(`^● completed What is 2 \\^ 10\\? · .* · ${done.id}$`));
-    expect(fourth).toBe(`    $ nightshift attach ${done.jobId}`);
+    expect(fourth).toBe(`    $ npx nightshift attach ${done.jobId}`);
     expect(
       (await nightshift('notifications', '--type', 'input_needed', '--limit', '5')).stdout.split('\n'),
     ).toHaveLength(3);
@@ -66,7 +66,7 @@ describe('nightshift notifications', () => {
     expect(await nightshift('notifications', '--unread')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'Nothing is unread.\n',
+      stderr: 'No unread notifications.\n',
     });
   });
 

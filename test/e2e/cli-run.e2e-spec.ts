@@ -1,7 +1,10 @@
+import { join } from 'node:path';
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { type CliInit, runCli, startCli } from '../harness/cli.js';
 import { type CliServer, startCliServer } from '../harness/cli-server.js';
+import { startHttpTarget } from '../harness/http-target.js';
 
 const question = 'What is 17 * 23?';
 type Line = Readonly<Record<string, unknown>>;
@@ -91,9 +94,30 @@ describe('nightshift run', () => {
     const { code, stderr } = await run.exited;
     const [, jobId = ''] = /nightshift attach (\S+)/.exec(stderr) ?? [];
     expect(code).toBe(130);
-    expect(stderr).toContain('The job goes on without you.');
+    expect(stderr).toContain('The job keeps running.');
     const jobs = await nightshift(['jobs', '--status', 'queued,running,waiting', '--json']);
     expect(linesOf(jobs.stdout).map(({ id }) => id)).toContain(jobId);
+  });
+
+  it('prints one line while the server limits the rate of requests', async () => {
+    const extensions = { code: 'RATE_LIMITED', reason: 'rate_limited', retryAfterSeconds: 30 };
+    const errors = [{ message: 'Too many starts.', extensions }];
+    const limited = await startHttpTarget((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ errors }));
+    });
+    const run = startCli(['run', question], { env: { NIGHTSHIFT_URL: limited.url, NIGHTSHIFT_KEY: 'x' } });
+    await run.says('Too many starts. Retrying in 30');
+    run.kill('SIGKILL');
+    await run.exited;
+    await limited.close();
+  });
+
+  it('prints commands that repeat the flags it was given', async () => {
+    const words = ['--url', server.url, '--data-dir', join(server.folder, 'data')];
+    const { stderr } = await runCli([...words, 'run', question, '--tools', 'calculate', '--ask']);
+    const [, printed = ''] = /Follow it again: npx nightshift (.*)/.exec(stderr) ?? [];
+    expect(printed).toContain(`--url ${server.url} --data-dir ${join(server.folder, 'data')} attach `);
+    expect((await runCli(printed.split(' '))).code).toBe(6);
   });
 
   it('stops the job with --cancel-on-exit', async () => {

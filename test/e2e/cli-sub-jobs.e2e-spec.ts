@@ -101,7 +101,9 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     const { code, stderr } = await runCli(call, { env });
     expect(code).toBe(6);
     const [, request = '', job = ''] =
-      /waits for somebody[^]*\n {4}\$ nightshift approve (\S+)\n {4}\$ nightshift attach (\S+)\n/.exec(stderr) ?? [];
+      /waits for a decision[^]*\n {4}\$ npx nightshift approve (\S+)\n {4}\$ npx nightshift attach (\S+)\n/.exec(
+        stderr,
+      ) ?? [];
     expect(await runCli(['approve', request, '--yes'], { env })).toMatchObject({ code: 0 });
     expect(await runCli(['attach', job], { env })).toMatchObject({ code: 0 });
   });

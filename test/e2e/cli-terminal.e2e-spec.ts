@@ -87,7 +87,7 @@ describe('nightshift on a terminal', () => {
     const run = startInTerminal(asking, { env });
     await run.says('Run it?');
     run.type(keys.interrupt);
-    expect(await run.exited).toMatchObject({ code: 130, stdout: expect.stringContaining('goes on without you') });
+    expect(await run.exited).toMatchObject({ code: 130, stdout: expect.stringContaining('The job keeps running') });
   });
 
   it('has no colours with NO_COLOR, and asks nobody with --no-input', async () => {

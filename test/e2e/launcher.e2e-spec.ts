@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createNightshift } from '@nightshift/client';
+import { MeDocument, RevokeApiKeyDocument } from '@nightshift/client/operations';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
@@ -137,6 +139,22 @@ describe('npm start', () => {
     expect(readFileSync(join(dataDir, 'demo-api-key'), 'utf8')).not.toBe(old);
   });
 
+  it('keeps a revoked demo key revoked, and serves without a sample job', async () => {
+    const dataDir = newDataDir();
+    const first = await startAll(dataDir);
+    const key = readFileSync(join(dataDir, 'demo-api-key'), 'utf8');
+    const client = createNightshift({ url: first.url ?? '', token: key.trim(), webSocket: null });
+    const { me } = await client.query(MeDocument, {});
+    await client.mutate(RevokeApiKeyDocument, { id: me.id.replace('key:', '') });
+    await first.stop();
+    const again = await startAll(dataDir);
+
+    expect(again.output()).toContain('was revoked');
+    expect(readFileSync(join(dataDir, 'demo-api-key'), 'utf8')).toBe(key);
+    const refused = createNightshift({ url: again.url ?? '', token: key.trim(), webSocket: null });
+    await expect(refused.query(MeDocument, {})).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
   it('fails on a taken port without leaving a process behind', async () => {
     const { server, port } = await takenPort();
     const dataDir = newDataDir();
@@ -144,7 +162,9 @@ describe('npm start', () => {
     server.close();
 
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain(`Port ${port} on 127.0.0.1 is taken`);
+    expect(refused.stderr).toContain(`Port ${port} on 127.0.0.1 is in use by another process.`);
+    expect(refused.stderr).toContain('--port');
+    expect(refused.stderr).not.toContain('EADDRINUSE');
     await startAll(dataDir);
   });
 

@@ -19,6 +19,8 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown): void {
+    // `listen` also rejects with this error, and the launcher prints it as a sentence.
+    if (toText(message).startsWith('Error: listen ')) return;
     this.logger.error(message instanceof Error ? { err: message } : { nest: toText(message) }, 'nest');
   }
 

@@ -1,19 +1,22 @@
+import type { CommandLine } from './command-line.js';
 import { type ExitCode, exitCodes } from './exit-code.js';
+
+/** What the user can do about an error. A function writes the commands in it as they work when they are pasted. */
+export type Remedy = string | ((command: CommandLine) => string);
 
 interface CliErrorInit {
   readonly exitCode: ExitCode;
   /** Stable, for scripts: the server's own where it has refused. */
   readonly code: string;
   readonly message: string;
-  /** What to do about it. */
-  readonly remedy?: string | undefined;
+  readonly remedy?: Remedy | undefined;
 }
 
 /** The command ends here: one sentence says why, another what to do. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
   readonly code: string;
-  readonly remedy: string | undefined;
+  readonly remedy: Remedy | undefined;
 
   constructor({ exitCode, code, message, remedy }: CliErrorInit) {
     super(message);
@@ -22,14 +25,18 @@ export class CliError extends Error {
     this.code = code;
     this.remedy = remedy;
   }
+
+  remedyWith(command: CommandLine): string | undefined {
+    return typeof this.remedy === 'function' ? this.remedy(command) : this.remedy;
+  }
 }
 
 /** The command line cannot be understood. */
-export function usageError(message: string, remedy?: string): CliError {
+export function usageError(message: string, remedy?: Remedy): CliError {
   return new CliError({ exitCode: exitCodes.usage, code: 'usage', message, remedy });
 }
 
 /** There is none, or none that this credential may see: both read the same. */
-export function notFound(what: string, remedy?: string): CliError {
+export function notFound(what: string, remedy?: Remedy): CliError {
   return new CliError({ exitCode: exitCodes.notFound, code: 'not_found', message: `There is no ${what}.`, remedy });
 }

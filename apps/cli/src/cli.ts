@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 
 import { type CliError, usageError } from './cli.errors.js';
+import { type CommandLine, commandLine } from './command-line.js';
 import { addAdmin } from './commands/admin.command.js';
 import { addAgents } from './commands/agents.command.js';
 import { addApply } from './commands/apply.command.js';
@@ -52,7 +53,13 @@ export async function runCli(init: CliInit): Promise<ExitCode> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // Help, the version, or a command line that cannot be understood: to people, commander has said it.
-    if (error.exitCode !== 0 && wantsJson(init)) tell(init, toUsageError(error), true);
+    if (error.exitCode !== 0 && wantsJson(init)) {
+      printError(toUsageError(error), {
+        streams: init,
+        json: true,
+        command: commandLine(init.environment.program, {}),
+      });
+    }
     return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   }
 }
@@ -102,7 +109,7 @@ export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void):
       const error = toCliError(thrown, context.known());
       if (error === null) throw thrown;
       context.screen.show(null);
-      tell(init, error, context.json);
+      printError(error, { streams: init, json: context.json, command: context.command });
       end(error.exitCode);
     } finally {
       context.close();
@@ -141,7 +148,15 @@ function globalOptions(): Option[] {
   ];
 }
 
-function tell({ errors }: Streams, { message, remedy, code, exitCode }: CliError, json: boolean): void {
+interface Printing {
+  readonly streams: Streams;
+  readonly json: boolean;
+  readonly command: CommandLine;
+}
+
+function printError(error: CliError, { streams: { errors }, json, command }: Printing): void {
+  const { message, code, exitCode } = error;
+  const remedy = error.remedyWith(command);
   if (json) {
     errors.write(`${JSON.stringify({ error: { code, message, remedy: remedy ?? null }, exitCode })}\n`);
     return;

@@ -41,7 +41,7 @@ export async function findConnection(
   const [url, urlFrom] = firstOf<string>([
     [flags.url, '--url'],
     [environment.url, 'NIGHTSHIFT_URL'],
-    [serving, 'the server that npm start runs here'],
+    [serving, 'the `npm start` that runs here'],
     [DEFAULT_URL, 'the default'],
   ]);
   const base = checkedUrl(url, urlFrom);
@@ -51,7 +51,7 @@ export async function findConnection(
     [flags.token, '--token'],
     [environment.token, environment.tokenFrom],
     [key, keyFile === undefined ? '' : relative(from, keyFile)],
-    [undefined, 'nowhere'],
+    [undefined, ''],
   ]);
   return { url: base, urlFrom, token, tokenFrom, workspace: flags.workspace ?? environment.workspace };
 }

@@ -1,5 +1,6 @@
 import type { Nightshift } from '@nightshift/client';
 
+import type { CommandLine } from './command-line.js';
 import type { Connection } from './connection.js';
 import type { CliEnvironment } from './environment.js';
 import type { ExitCode } from './exit-code.js';
@@ -9,6 +10,8 @@ import type { Screen } from './terminal/screen.js';
 export interface Context {
   readonly screen: Screen;
   readonly environment: CliEnvironment;
+  /** Writes a command for the user to paste. */
+  readonly command: CommandLine;
   /** Whether results are lines of JSON. */
   readonly json: boolean;
   /** `--data-dir`, else DATA_DIR. */

@@ -1,5 +1,9 @@
-/** What the surroundings say. Absent and empty are the same. */
+import { basename } from 'node:path';
+
+/** What the environment of the process contains. Absent and empty are the same. */
 export interface CliEnvironment {
+  /** How this program was started; printed commands begin with it. */
+  readonly program: string;
   /** NIGHTSHIFT_URL. */
   readonly url: string | undefined;
   /** NIGHTSHIFT_KEY, an API key as in the documents' examples. A NIGHTSHIFT_TOKEN, such as a user's own, comes before it. */
@@ -19,12 +23,18 @@ export interface CliEnvironment {
 }
 
 /** The only place of the command line that reads `process.env`. */
-export function readEnvironment(from: Readonly<Record<string, string | undefined>> = process.env): CliEnvironment {
+export function readEnvironment(
+  from: Readonly<Record<string, string | undefined>> = process.env,
+  script = process.argv[1],
+): CliEnvironment {
   const text = (name: string) => {
     const value = from[name]?.trim();
     return value === '' ? undefined : value;
   };
+  // `npx` runs the same link as a shell that has its folder on the PATH, and says so by npm_command.
+  const isOnPath = basename(script ?? '') === 'nightshift' && text('npm_command') !== 'exec';
   return {
+    program: isOnPath ? 'nightshift' : 'npx nightshift',
     url: text('NIGHTSHIFT_URL'),
     token: text('NIGHTSHIFT_TOKEN') ?? text('NIGHTSHIFT_KEY'),
     tokenFrom: text('NIGHTSHIFT_TOKEN') === undefined ? 'NIGHTSHIFT_KEY' : 'NIGHTSHIFT_TOKEN',

@@ -1,8 +1,11 @@
 import type { Nightshift } from '@nightshift/client';
 
+import { commandLine } from './command-line.js';
 import { type Connection, type ConnectionFlags, findConnection, tokenOf } from './connection.js';
 import type { Context } from './context.js';
 import type { CliEnvironment } from './environment.js';
+import { formatDuration } from './format/duration.js';
+import { plainText } from './terminal/plain-text.js';
 import type { Input, Output } from './terminal/screen.js';
 import { Screen } from './terminal/screen.js';
 
@@ -28,7 +31,7 @@ export interface OpenContext extends Context {
   readonly close: () => void;
 }
 
-/** Lost connections are taken up again for about a minute and a half. */
+/** The client reconnects for about a minute and a half. */
 const reconnect = { firstDelayMs: 200, maxDelayMs: 5_000, attempts: 22 };
 
 /** What a command works with, by its flags and by its surroundings. Nothing is opened before it is used. */
@@ -43,6 +46,7 @@ export function openContext(flags: GlobalFlags, environment: CliEnvironment, str
   return {
     screen,
     environment,
+    command: commandLine(environment.program, flags),
     json,
     dataDir: flags.dataDir ?? environment.dataDir,
     emit: (value) => {
@@ -53,12 +57,28 @@ export function openContext(flags: GlobalFlags, environment: CliEnvironment, str
       const { createNightshift } = await import('@nightshift/client');
       const place = await connection();
       const { url, workspace } = place;
-      return (client ??= createNightshift({ url, workspace, token: tokenOf(place), reconnect }));
+      const onWait = noteWaits(screen, json);
+      return (client ??= createNightshift({
+        url,
+        workspace,
+        token: tokenOf(place),
+        reconnect: { ...reconnect, onWait },
+      }));
     },
     known: () => found,
     close: () => {
       client?.close();
       screen.close();
     },
+  };
+}
+
+/** Prints one line when the server limits the rate of requests, so that a wait is not taken for a hang. */
+function noteWaits(screen: Screen, json: boolean): (error: unknown, delayMs: number) => void {
+  let isNoted = json;
+  return (error, delayMs) => {
+    if (isNoted || !(error instanceof Error && 'code' in error && error.code === 'rate_limited')) return;
+    isNoted = true;
+    screen.note(screen.paint('dim', `${plainText(error.message)} Retrying in ${formatDuration(delayMs)}.`));
   };
 }

@@ -1,19 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { NightshiftError } from '@nightshift/client';
 
+import { commandLine } from './command-line.js';
 import type { Connection } from './connection.js';
 import { toCliError } from './to-cli-error.js';
 
 // As far as it is looked at.
 const connection = { url: 'http://there', urlFrom: '--url', tokenFrom: '--token' } as Connection;
 const remedyFor = (code: string, field?: string) =>
-  toCliError(new NightshiftError('No', { code, field }), connection)?.remedy;
+  toCliError(new NightshiftError('No', { code, field }), connection)?.remedyWith(commandLine('npx nightshift', {}));
 
 describe('what to do about a refusal', () => {
   it.each([
-    ['not_found', 'agent', '`nightshift agents`'],
-    ['bad_request', 'tools', '`nightshift tools list`'],
-    ['job_limit_reached', undefined, '`nightshift cancel JOB` ends one'],
+    ['not_found', 'agent', 'npx nightshift agents'],
+    ['bad_request', 'workspaceId', 'npx nightshift workspaces list\nThen name one with --workspace ID'],
+    ['bad_request', 'tools', 'npx nightshift tools list'],
+    ['job_limit_reached', undefined, 'End one: npx nightshift cancel JOB'],
     [
       'unauthenticated',
       undefined,

@@ -1,6 +1,6 @@
 import { NightshiftError } from '@nightshift/client';
 
-import { CliError } from './cli.errors.js';
+import { CliError, type Remedy } from './cli.errors.js';
 import type { Connection } from './connection.js';
 import { type ExitCode, exitCodes } from './exit-code.js';
 
@@ -36,7 +36,7 @@ export function toCliError(error: unknown, connection: Connection | undefined): 
   });
 }
 
-function remedyFor(code: string, connection: Connection | undefined): string | undefined {
+function remedyFor(code: string, connection: Connection | undefined): Remedy | undefined {
   if (connection === undefined) return undefined;
   const { url, urlFrom, tokenFrom } = connection;
   switch (code) {
@@ -45,23 +45,28 @@ function remedyFor(code: string, connection: Connection | undefined): string | u
     case 'forbidden':
     case 'cannot_decide':
     case 'scope_exceeds_role':
-      return `The credential (from ${tokenFrom}) may not do this: its scopes or its role are too small. \`nightshift doctor\` shows them.`;
+      return (command) =>
+        `The credential (from ${tokenFrom}) may not do this. Show its scopes and its role: ${command('doctor')}`;
     case 'connection_lost':
     case 'bad_response':
       return `Asked ${url} (from ${urlFrom}). Is Nightshift running there? \`npm start\` starts it; NIGHTSHIFT_URL or --url names another place.`;
     case 'rate_limited':
       return 'Try again in a while.';
     case 'job_limit_reached':
-      return '`nightshift jobs --status queued,running,waiting` shows the unfinished jobs, `nightshift cancel JOB` ends one.';
+      return (command) =>
+        `List the unfinished jobs: ${command('jobs --status queued,running,waiting')}\nEnd one: ${command('cancel JOB')}`;
     default:
       return undefined;
   }
 }
 
 /** Where the names are that could have been given. */
-function remedyOf({ code, field }: NightshiftError): string | undefined {
-  if (field === 'agent' && code === 'not_found') return '`nightshift agents` shows those there are.';
-  if (field === 'tools') return '`nightshift tools list` shows those there are.';
+function remedyOf({ code, field }: NightshiftError): Remedy | undefined {
+  if (field === 'agent' && code === 'not_found') return (command) => `List the agents: ${command('agents')}`;
+  if (field === 'tools') return (command) => `List the tools: ${command('tools list')}`;
+  if (field === 'workspaceId')
+    return (command) =>
+      `List your workspaces: ${command('workspaces list')}\nThen name one with --workspace ID, or set NIGHTSHIFT_WORKSPACE.`;
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import { usageError } from './cli.errors.js';
+import type { CommandLine } from './command-line.js';
 
 /** `a,b` and `a b` as a list of words. */
 export function listOf(text: string): string[] {
@@ -29,12 +30,16 @@ export function wholeNumber(text: string, flag: string, least = 0): number {
 }
 
 /** JSON from a flag. `example` is how it is written on the command line. */
-export function jsonOf(text: string, flag: string, example = `${flag} '{"name": "value"}'`): unknown {
+export function jsonOf(
+  text: string,
+  flag: string,
+  example: (command: CommandLine) => string = () => `${flag} '{"name": "value"}'`,
+): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    throw usageError(`${flag} has to be JSON: ${why}`, `As in: ${example}`);
+    throw usageError(`${flag} has to be JSON: ${why}`, (command) => `Example: ${example(command)}`);
   }
 }
 

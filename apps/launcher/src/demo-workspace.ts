@@ -9,39 +9,40 @@ const seed = { email: 'demo@nightshift.local', userName: 'Demo', workspaceName: 
 /** The key of the demo workspace's owner. */
 export interface DemoKey {
   readonly text: string;
-  /** Whether it was made by this start, and has not been shown yet. */
-  readonly isNew: boolean;
+  /** `new`: created by this start, and not shown yet. `revoked`: it stays revoked until its file is deleted. */
+  readonly state: 'new' | 'kept' | 'revoked';
   /** Where it is kept, readable by its owner only. */
   readonly file: string;
 }
 
 /**
  * Makes sure that the demo workspace, its owner and a key of that owner exist. The database holds the key's hash; the key
- * itself is kept in `<dataDir>/demo-api-key` (mode 0600), so that later starts can run the sample job. When that file is
- * gone, or its key was revoked or belongs to another database, a new key is made; the old one stays valid until revoked.
+ * itself is stored in `<dataDir>/demo-api-key` (mode 0600), so that later starts can run the sample job. Without that file, or
+ * when its key belongs to another database, a new key is created; the old one stays valid until it is revoked. A key that was
+ * revoked is not replaced: to revoke it is a decision.
  */
 export async function ensureDemoWorkspace(auth: Auth, dataDir: string): Promise<DemoKey> {
   const { principal } = await auth.seeder.ensure(seed);
   const file = join(dataDir, 'demo-api-key');
   const kept = await keptKey(auth, file);
-  if (kept !== undefined) return { text: kept, isNew: false, file };
+  if (kept !== undefined) return { ...kept, file };
   const { text } = await auth.apiKeys.create(principal, { name: 'Demo key', scopes: KEY_SCOPES });
   await mkdir(dataDir, { recursive: true });
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${text}\n`, { mode: 0o600 });
   await rename(draft, file);
-  return { text, isNew: true, file };
+  return { text, state: 'new', file };
 }
 
-async function keptKey(auth: Auth, file: string): Promise<string | undefined> {
+async function keptKey(auth: Auth, file: string): Promise<Pick<DemoKey, 'text' | 'state'> | undefined> {
   const text = (await readIfThere(file))?.trim();
   if (text === undefined) return undefined;
   try {
     await auth.authenticator.authenticate({ authorization: `Bearer ${text}` });
-    return text;
+    return { text, state: 'kept' };
   } catch (error) {
-    if (error instanceof AppError && error.code === 'unauthenticated') return undefined;
-    throw error;
+    if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error;
+    return (await auth.seeder.isRevoked(text)) ? { text, state: 'revoked' } : undefined;
   }
 }
 

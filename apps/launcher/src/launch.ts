@@ -136,7 +136,7 @@ async function trySample(
   { out, always }: { readonly out: Terminal; readonly always: boolean },
 ): Promise<SampleTimings | null> {
   const { url } = started.running;
-  if (url === null || started.demoKey === null) return null;
+  if (url === null || started.demoKey === null || started.demoKey.state === 'revoked') return null;
   try {
     const patienceMs = started.config.values.JOB_TIMEOUT_MS + SAMPLE_SLACK_MS;
     const { text: apiKey, file: keyFile } = started.demoKey;

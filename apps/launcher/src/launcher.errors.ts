@@ -20,11 +20,14 @@ export function secretNeeded(role: string): AppError {
   });
 }
 
-/** Somebody else listens there. */
-export function portTaken(host: string, port: number, cause: unknown): AppError {
+/** Another process listens on this port. `remedy`: the flag or setting that chooses another one. */
+export function portTaken(
+  { host, port, remedy }: { readonly host: string; readonly port: number; readonly remedy: string },
+  cause: unknown,
+): AppError {
   return new AppError({
     code: 'port_taken',
-    message: `Port ${port} on ${host} is taken. Choose another with --port, or stop what uses it.`,
+    message: `Port ${port} on ${host} is in use by another process. Choose another port with ${remedy}, or stop that process.`,
     details: { host, port },
     cause,
   });

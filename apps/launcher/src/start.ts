@@ -77,6 +77,9 @@ async function startRole(platform: Platform, run: () => Promise<RunningRole>): P
     return await run();
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    throw isTaken ? portTaken(HOST, starterOf(ROLE) === 'worker' ? WORKER_PORT : PORT, error) : error;
+    if (!isTaken) throw error;
+    const isWorker = starterOf(ROLE) === 'worker';
+    const place = isWorker ? { port: WORKER_PORT, remedy: 'WORKER_PORT' } : { port: PORT, remedy: '--port' };
+    throw portTaken({ host: HOST, ...place }, error);
   }
 }

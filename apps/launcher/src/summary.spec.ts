@@ -13,7 +13,7 @@ const facts: SummaryFacts = {
   databaseLabel: 'Postgres at db.example:5432/nightshift',
   modelLabel: 'gpt-x at OpenAI',
   running: { url: 'https://127.0.0.1:4000', healthUrl: null, ...idle },
-  demoKey: { text: 'nsk_abcdefghijkl_0123456789', isNew: true, file: '/data/demo-api-key' },
+  demoKey: { text: 'nsk_abcdefghijkl_0123456789', state: 'new', file: '/data/demo-api-key' },
   startedInMs: 1_234,
   dataDir: '/data',
   checkout: '/src/nightshift',
@@ -32,7 +32,7 @@ describe('printSummary', () => {
   database  Postgres at db.example:5432/nightshift
   bus       memory
   model     gpt-x at OpenAI
-  limits    20 jobs at once, 10 rounds and 5 min a job, 20 tool calls a round, 10 s a tool
+  limits    20 jobs at once (WORKER_SLOTS), 10 rounds and 5 min a job, 20 tool calls a round, 10 s a tool
   isolated  20 tool calls at once, 10 of a workspace, 10 of a tool
   GraphQL   https://127.0.0.1:4000/graphql (and wss://127.0.0.1:4000/graphql)
   REST      https://127.0.0.1:4000/api/jobs (all routes: https://127.0.0.1:4000/docs)
@@ -60,11 +60,30 @@ describe('printSummary', () => {
 
   it('shows a key of an earlier start by its public part only', () => {
     const text = printed({
-      demoKey: { text: 'nsk_abcdefghijkl_0123456789', isNew: false, file: '/data/demo-api-key' },
+      demoKey: { text: 'nsk_abcdefghijkl_0123456789', state: 'kept', file: '/data/demo-api-key' },
     });
 
     expect(text).toContain('nsk_abcdefghijkl…');
     expect(text).not.toContain('0123456789');
+  });
+
+  it('says how to replace a revoked key, and prints no command that needs it', () => {
+    const text = printed({
+      demoKey: { text: 'nsk_abcdefghijkl_0123456789', state: 'revoked', file: '/data/demo-api-key' },
+    });
+
+    expect(text).toContain(
+      'nsk_abcdefghijkl…  was revoked; to get a new one, delete /data/demo-api-key and start again',
+    );
+    expect(text).not.toContain('terminal');
+  });
+
+  it('says that /metrics of the API needs METRICS_TOKEN', () => {
+    const running = { url: 'http://127.0.0.1:4000', healthUrl: 'http://127.0.0.1:4000', ...idle };
+
+    expect(printed({ running })).toContain('/readyz, /metrics once METRICS_TOKEN is set');
+    const config = Config.from({ METRICS_TOKEN: 'a-token-of-at-least-16-characters' });
+    expect(printed({ running, config })).toMatch(/\/readyz, \/metrics\n/);
   });
 
   it('shows the limits of what runs there', () => {

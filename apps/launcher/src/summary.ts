@@ -37,7 +37,7 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
   if (values.ROLE === 'api' || served.includes('jobs')) {
     row(
       'limits',
-      `${values.WORKER_SLOTS} jobs at once, ${values.MAX_ROUNDS} rounds and ${seconds(values.JOB_TIMEOUT_MS)} a job, ` +
+      `${values.WORKER_SLOTS} jobs at once (WORKER_SLOTS), ${values.MAX_ROUNDS} rounds and ${seconds(values.JOB_TIMEOUT_MS)} a job, ` +
         `${values.MAX_TOOL_CALLS_PER_ROUND} tool calls a round, ${seconds(values.TOOL_TIMEOUT_MS)} a tool`,
     );
   }
@@ -53,10 +53,14 @@ export function printSummary(terminal: Terminal, facts: SummaryFacts): void {
     row('REST', `${terminal.style('cyan', `${url}/api/jobs`)} (all routes: ${terminal.style('cyan', `${url}/docs`)})`);
     row('OpenAI', `${terminal.style('cyan', `${url}/v1`)} as the base URL of any SDK`);
   }
-  if (healthUrl !== null) row('health', `${healthUrl}/healthz, /readyz, /metrics`);
+  if (healthUrl !== null) {
+    const metrics =
+      url === null || values.METRICS_TOKEN !== undefined ? '/metrics' : '/metrics once METRICS_TOKEN is set';
+    row('health', `${healthUrl}/healthz, /readyz, ${metrics}`);
+  }
   if (facts.demoKey !== null) {
     row('API key', keyText(terminal, facts.demoKey));
-    if (url !== null) row('terminal', terminalCommand(facts));
+    if (url !== null && facts.demoKey.state !== 'revoked') row('terminal', terminalCommand(facts));
   }
   terminal.line();
 }
@@ -76,7 +80,11 @@ function keyText(terminal: Terminal, key: DemoKey): string {
   const file = relative(process.cwd(), key.file);
   const place = file.startsWith('..') ? key.file : file;
   // What is no terminal is a log, and logs are kept and collected.
-  if (key.isNew && terminal.isTerminal) return `${terminal.style('green', key.text)}  shown once; stored in ${place}`;
-  if (key.isNew) return `${key.text.slice(0, 16)}…  the whole key is in ${place}, readable by its owner only`;
-  return `${key.text.slice(0, 16)}…  in ${place} (delete the file and start again for a new one)`;
+  const shown = `${key.text.slice(0, 16)}…`;
+  if (key.state === 'revoked')
+    return `${shown}  was revoked; to get a new one, delete ${place} and start again, or run \`npx nightshift admin keys create\``;
+  if (key.state === 'new' && terminal.isTerminal)
+    return `${terminal.style('green', key.text)}  shown once; stored in ${place}`;
+  if (key.state === 'new') return `${shown}  the whole key is in ${place}, readable by its owner only`;
+  return `${shown}  in ${place} (delete the file and start again for a new one)`;
 }

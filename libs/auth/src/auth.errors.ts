@@ -128,7 +128,8 @@ export function scopeExceedsRole(scope: string): AppError {
 export function workspaceRequired(): AppError {
   return new AppError({
     code: 'bad_request',
-    message: 'Missing workspaceId: this user is a member of several workspaces',
+    message:
+      'You are a member of several workspaces. Name one: header X-Workspace-Id, or workspaceId in connection_init',
     field: 'workspaceId',
   });
 }

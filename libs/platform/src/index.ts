@@ -34,11 +34,13 @@ export { asAnswerable, isPassing } from './postgres/availability.js';
 export { DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlClient, SqlStatement } from './postgres/sql-client.js';
 export { LastStatements, Postgres, type PostgresOptions } from './postgres/postgres.js';
+export { assertBackupReadable, assertBackupWritable } from './postgres/backup/check-backup.js';
 export { dumpDatabase, type DumpInit, type WrittenBackup } from './postgres/backup/dump-database.js';
 export { restoreDatabase, type RestoreInit } from './postgres/backup/restore-database.js';
 export {
   dataDirSecret,
   hasDataDirSecret,
+  hasEmbeddedData,
   previousDataDirSecrets,
   rotateDataDirSecret,
 } from './postgres/data-secret.js';

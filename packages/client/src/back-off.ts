@@ -6,6 +6,8 @@ export interface BackOffOptions {
   readonly maxDelayMs?: number | undefined;
   /** Failures in a row after which it gives up; never by default. */
   readonly attempts?: number | undefined;
+  /** Called before each wait with what failed, such as a `NightshiftError` with code `rate_limited`, and the time in ms. */
+  readonly onWait?: ((error: unknown, delayMs: number) => void) | undefined;
 }
 
 /** Waits longer after each failure, and never exactly as long as others do: what went down together does not come back at once. */
@@ -14,14 +16,16 @@ export class BackOff {
   private readonly firstDelayMs: number;
   private readonly maxDelayMs: number;
   private readonly attempts: number;
+  private readonly onWait: BackOffOptions['onWait'];
 
   constructor(
-    { firstDelayMs = 100, maxDelayMs = 10_000, attempts = Infinity }: BackOffOptions,
+    { firstDelayMs = 100, maxDelayMs = 10_000, attempts = Infinity, onWait }: BackOffOptions,
     private readonly random: () => number = Math.random,
   ) {
     this.firstDelayMs = firstDelayMs;
     this.maxDelayMs = maxDelayMs;
     this.attempts = attempts;
+    this.onWait = onWait;
   }
 
   /** Something came through: the next failure is the first again. */
@@ -37,7 +41,9 @@ export class BackOff {
     this.failures += 1;
     if (this.failures >= this.attempts) throw error;
     const longest = Math.min(this.maxDelayMs, this.firstDelayMs * 2 ** Math.min(this.failures - 1, 30));
-    await pause(Math.max(longest * (0.5 + this.random() / 2), options.atLeastMs ?? 0), options.signal);
+    const delayMs = Math.max(longest * (0.5 + this.random() / 2), options.atLeastMs ?? 0);
+    this.onWait?.(error, delayMs);
+    await pause(delayMs, options.signal);
   }
 }
 

@@ -15,6 +15,7 @@ const neverInARequest = new Set([
   'agent_gone',
   'already_running',
   'backup_exists',
+  'backup_folder_missing',
   'backup_not_allowed',
   'backup_too_new',
   'data_dir_version',

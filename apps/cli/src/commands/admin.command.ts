@@ -235,6 +235,10 @@ async function ask(words: readonly string[]): Promise<Row | readonly Row[]> {
       code === exitCodes.usage ? exitCodes.usage : error?.code === 'not_found' ? exitCodes.notFound : exitCodes.failed,
     code: error?.code ?? 'internal',
     message: error?.message ?? said.stderr.trim(),
+    remedy:
+      error?.code === 'secret_not_rotated'
+        ? (command) => `Run this first: ${command('admin secret rotate')}`
+        : undefined,
   });
 }
 

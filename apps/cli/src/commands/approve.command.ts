@@ -55,7 +55,8 @@ export function addApprove(program: Command, perform: Perform): void {
 async function approve(context: Context, id: string, flags: ApproveFlags): Promise<ExitCode> {
   const client = await context.client();
   const request = await client.interrupts.get(id);
-  if (request === null) throw notFound(`request ${id} that you may see`, '`nightshift approve` lists what is open.');
+  if (request === null)
+    throw notFound(`request ${id} that you may see`, (command) => `List the open ones: ${command('approve')}`);
   const answer = answerFrom(flags, request);
   if (answer !== null) {
     const settled = await client.interrupts.resolve({ id, ...answer }).catch(async (error: unknown) => {
@@ -77,8 +78,8 @@ async function approve(context: Context, id: string, flags: ApproveFlags): Promi
 async function inbox(context: Context, { job, all = false, ...flags }: ApproveFlags): Promise<ExitCode> {
   const [answer] = Object.keys(flags);
   if (answer !== undefined) {
-    const where = `nightshift approve${job === undefined ? '' : ` --job ${job}`}`;
-    throw usageError(`--${answer} answers one request: name it.`, `\`${where}\` lists those that are open.`);
+    const where = `approve${job === undefined ? '' : ` --job ${job}`}`;
+    throw usageError(`--${answer} answers one request: name it.`, (command) => `List the open ones: ${command(where)}`);
   }
   const client = await context.client();
   const { nodes } = await client.interrupts.list(
@@ -112,7 +113,10 @@ async function ask(context: Context, client: Nightshift, requests: readonly Inte
   return left === 0 ? exitCodes.ok : exitCodes.waiting;
 }
 
-async function list({ client, screen, json, emit }: Context, requests: readonly Interrupt[]): Promise<ExitCode> {
+async function list(
+  { client, screen, json, emit, command }: Context,
+  requests: readonly Interrupt[],
+): Promise<ExitCode> {
   const server = await client();
   for (const request of requests) {
     if (json) {
@@ -121,7 +125,7 @@ async function list({ client, screen, json, emit }: Context, requests: readonly 
     }
     for (const line of await showAsked(screen, server, request)) screen.line(line);
     screen.line(`    job ${request.jobId}`);
-    for (const line of howToAnswer(request)) screen.line(`    $ ${line}`);
+    for (const line of howToAnswer(request, command)) screen.line(`    $ ${line}`);
   }
   return exitCodes.waiting;
 }

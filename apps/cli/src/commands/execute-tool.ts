@@ -58,17 +58,17 @@ const exits: Readonly<Record<number, ExitCode>> = {
   503: exitCodes.network,
 };
 
-/** The call waits for somebody, or takes long; its job goes on. */
+/** The call waits for a decision or takes long; its job keeps running. */
 function waitingError({ headers }: Response, { error }: Reply): CliError | null {
   const jobId = headers.get('x-job-id');
   if (error?.code !== 'still_running' || jobId === null) return null;
   const requests = (headers.get('x-waiting-approval') ?? '').split(/[\s,]+/).filter((id) => id !== '');
-  const commands = [...requests.map((id) => `nightshift approve ${id}`), `nightshift attach ${jobId}`];
+  const commands = [...requests.map((id) => `approve ${id}`), `attach ${jobId}`];
   return new CliError({
     exitCode: requests.length > 0 ? exitCodes.waiting : exitCodes.failed,
     code: error.code,
-    message: requests.length > 0 ? 'The call waits for somebody; its job goes on.' : `${error.message}.`,
-    remedy: commands.map((command) => `    $ ${command}`).join('\n'),
+    message: requests.length > 0 ? 'The call waits for a decision; its job keeps running.' : `${error.message}.`,
+    remedy: (command) => commands.map((words) => `    $ ${command(words)}`).join('\n'),
   });
 }
 
@@ -80,7 +80,8 @@ function refusal(status: number, { error }: Reply): CliError {
     code: error?.code ?? `http_${status}`,
     message,
     remedy: isApproval
-      ? 'Let a job call it: nightshift run "use the tool …" --tools NAME asks for the approval.'
+      ? (command) =>
+          `Run a job that calls it and asks for the approval: ${command('run "use the tool …" --tools NAME')}`
       : undefined,
   });
 }

@@ -48,18 +48,18 @@ async function finish(context: Context, { client, job, cancelOnExit }: Stay, fol
   const { screen, json } = context;
   const { how, after, last } = followed;
   if (how === 'lost') {
-    if (after !== undefined && after > 0) sayHowToComeBack(context, job.id, after);
+    if (after !== undefined && after > 0) noteHowToAttach(context, job.id, after);
     throw followed.error;
   }
   if (how === 'waiting') {
     if (!json) await sayWaiting(context, client, followed);
-    sayHowToComeBack(context, job.id, after);
+    noteHowToAttach(context, job.id, after);
     return exitCodes.waiting;
   }
   if (how === 'left') {
     if (cancelOnExit !== true && !json) {
-      screen.note(screen.paint('bold', 'The job goes on without you.'));
-      sayHowToComeBack(context, job.id, after);
+      screen.note(screen.paint('bold', 'The job keeps running.'));
+      noteHowToAttach(context, job.id, after);
     }
     return exitCodes.interrupted;
   }
@@ -69,20 +69,20 @@ async function finish(context: Context, { client, job, cancelOnExit }: Stay, fol
   return exitCodeOf(state.status);
 }
 
-async function sayWaiting({ screen }: Context, client: Nightshift, { requests }: Followed): Promise<void> {
+async function sayWaiting({ screen, command }: Context, client: Nightshift, { requests }: Followed): Promise<void> {
   screen.note(screen.paint('yellow', 'The job waits for somebody.'));
   for (const id of requests) {
     const request = await client.interrupts.get(id);
     if (request?.status !== 'OPEN') continue;
     for (const line of await showAsked(screen, client, request)) screen.note(line);
-    for (const line of howToAnswer(request)) screen.note(`    ${screen.paint('dim', '$')} ${line}`);
+    for (const line of howToAnswer(request, command)) screen.note(`    ${screen.paint('dim', '$')} ${line}`);
   }
 }
 
-function sayHowToComeBack({ screen, json }: Context, jobId: string, after: number | undefined): void {
+function noteHowToAttach({ screen, json, command }: Context, jobId: string, after: number | undefined): void {
   if (json) return; // the last line says it
   const from = after === undefined ? '' : ` --after ${after}`;
-  screen.note(`Come back to it: ${screen.paint('bold', `nightshift attach ${jobId}${from}`)}`);
+  screen.note(`Follow it again: ${screen.paint('bold', command(`attach ${jobId}${from}`))}`);
 }
 
 /** The last line of JSON: what it came to. */

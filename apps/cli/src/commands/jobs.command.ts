@@ -52,7 +52,7 @@ async function jobs(context: Context, flags: JobsFlags): Promise<ExitCode> {
   if (context.json) for (const job of found) context.emit(job);
   else if (found.length > 0) show(context.screen, found, await namesOf(client, found));
   else if (Object.keys(filter).length > 0) context.screen.note('No such jobs.');
-  else context.screen.note('No jobs. `nightshift run "…"` starts one.');
+  else context.screen.note(`No jobs. Start one: ${context.command('run "…"')}`);
   return exitCodes.ok;
 }
 

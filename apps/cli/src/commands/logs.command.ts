@@ -57,7 +57,10 @@ interface Following {
   readonly from: number;
 }
 
-async function followLog({ screen, environment }: Context, { client, job, view, from }: Following): Promise<ExitCode> {
+async function followLog(
+  { screen, environment, command }: Context,
+  { client, job, view, from }: Following,
+): Promise<ExitCode> {
   const followed = await followJob({
     ...{ client, screen, job, view, after: from, cancelOnExit: false, editor: environment.editor },
     whenWaiting: 'stay',
@@ -65,7 +68,7 @@ async function followLog({ screen, environment }: Context, { client, job, view, 
   if (followed.how === 'lost') throw followed.error;
   if (followed.how === 'left') {
     screen.note(
-      `Go on with: ${screen.paint('bold', `nightshift logs ${job.id} --follow --after ${followed.after ?? from}`)}`,
+      `Continue with: ${screen.paint('bold', command(`logs ${job.id} --follow --after ${followed.after ?? from}`))}`,
     );
     return exitCodes.interrupted;
   }

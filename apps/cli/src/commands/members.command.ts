@@ -146,11 +146,12 @@ async function listMembers(context: Context): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-async function listInvitations({ client, json, emit, screen }: Context): Promise<ExitCode> {
+async function listInvitations({ client, json, emit, screen, command }: Context): Promise<ExitCode> {
   const asked = await client();
   const rows = await allPages(async (page) => (await asked.query(InvitationsDocument, page)).workspace?.invitations);
   if (json) for (const row of rows) emit(row);
-  else if (rows.length === 0) screen.note('No invitations are open. `nightshift members invite EMAIL` makes one.');
+  else if (rows.length === 0)
+    screen.note(`No invitations are open. Invite a person: ${command('members invite EMAIL')}`);
   else
     showTable(
       screen,
@@ -185,7 +186,8 @@ async function membersOf({ client }: Context) {
 async function userIdOf(context: Context, user: string): Promise<string> {
   if (!user.includes('@')) return user;
   const found = (await membersOf(context)).find(({ email }) => email === user.toLowerCase());
-  if (found === undefined) throw notFound(`member with the address ${user}`, '`nightshift members list` shows them.');
+  if (found === undefined)
+    throw notFound(`member with the address ${user}`, (command) => `List the members: ${command('members list')}`);
   return found.userId;
 }
 

@@ -23,18 +23,18 @@ export const notificationTypes = [
 ] as const satisfies readonly NotificationType[];
 const LARGEST_PAGE = 100;
 
-/** `notifications`: what happened to jobs while nobody watched them. */
+/** `notifications`: ends and requests of the user's jobs that no client was following. */
 export function addNotifications(program: Command, perform: Perform): void {
   const notifications = program
     .command('notifications')
-    .summary('what happened while nobody watched')
+    .summary('what happened to your jobs while no client followed them')
     .description(
-      'Lists what happened to your jobs while nobody watched them, newest first. With --follow, what is unread, and then each one as it comes.',
+      'Lists notifications about your jobs, newest first: ends and requests that no client was following. With --follow, prints the unread ones, then each new one.',
     )
-    .option('-u, --unread', 'only what was not read')
+    .option('-u, --unread', 'only unread ones')
     .option('-t, --type <words>', `only these: ${notificationTypes.map((type) => type.toLowerCase()).join(', ')}`)
-    .option('-f, --follow', 'stay, and tell each one as it comes, until Ctrl-C')
-    .option('-n, --limit <number>', 'how many at most, to begin with', '20')
+    .option('-f, --follow', 'keep running and print each new one, until Ctrl-C')
+    .option('-n, --limit <number>', 'how many at most; with --follow, of the unread ones', '20')
     .action((flags: NotificationFlags) => perform((context) => show(context, flags)));
   notifications
     .command('read')
@@ -56,7 +56,7 @@ async function show(context: Context, flags: NotificationFlags): Promise<ExitCod
   const found = await pages(client, filter, limit);
   for (const notification of found) tell(context, notification);
   if (found.length === 0 && !context.json)
-    context.screen.note(unread ? 'Nothing is unread.' : 'Nothing happened while nobody watched.');
+    context.screen.note(unread ? 'No unread notifications.' : 'No notifications.');
   return exitCodes.ok;
 }
 
@@ -101,15 +101,18 @@ async function stay(context: Context, { client, filter, limit }: Stay): Promise<
   return exitCodes.interrupted;
 }
 
-function tell({ json, emit, screen }: Context, notification: Notification): void {
+function tell({ json, emit, screen, command }: Context, notification: Notification): void {
   if (json) emit(notification);
-  else for (const line of showNotification(screen, notification, Date.now())) screen.line(line);
+  else for (const line of showNotification(notification, { screen, command, now: Date.now() })) screen.line(line);
 }
 
 async function read(context: Context, ids: readonly string[], { all = false }: { all?: boolean }): Promise<ExitCode> {
-  const { json, emit, screen } = context;
+  const { json, emit, screen, command } = context;
   if (all === ids.length > 0)
-    throw usageError('Name notifications, or --all.', '`nightshift notifications --unread` lists those there are.');
+    throw usageError(
+      'Name notifications, or --all.',
+      (write) => `List the unread ones: ${write('notifications --unread')}`,
+    );
   const { notifications } = await context.client();
   if (all) {
     const marked = await notifications.markAllRead();
@@ -120,7 +123,7 @@ async function read(context: Context, ids: readonly string[], { all = false }: {
   for (const id of ids) {
     const notification = await notifications.markRead(id);
     if (json) emit(notification);
-    else screen.line(`read: ${showNotification(screen, notification, Date.now())[0]?.trim() ?? ''}`);
+    else screen.line(`read: ${showNotification(notification, { screen, command, now: Date.now() })[0]?.trim() ?? ''}`);
   }
   return exitCodes.ok;
 }

@@ -38,12 +38,12 @@ export async function pushWorkflow(context: Context, file: string, { draft = fal
   const name = oneLine(workflow.clientId ?? workflow.slug);
   if (draft) {
     if (json) emit({ workflow, version: null, issues });
-    else screen.line(`${name}: draft saved. Publish it: nightshift workflows publish ${name}`);
+    else screen.line(`${name}: draft saved. Publish it: ${context.command(`workflows publish ${name}`)}`);
     return exitCodes.ok;
   }
   const version = await publish(context, { client, id: workflow.id, place: file, remedy: KEPT });
   if (json) emit({ workflow, version, issues });
-  else screen.line(sayPublished(name, version));
+  else screen.line(publishedLine(context, name, version));
   return exitCodes.ok;
 }
 
@@ -54,7 +54,7 @@ export async function publishWorkflow(context: Context, given: string): Promise<
   const workflow = await findWorkflow(client, given);
   const version = await publish(context, { client, id: workflow.id, place: oneLine(given) });
   if (json) emit({ workflow: { ...workflow, publishedVersion: version?.number ?? null }, version });
-  else screen.line(sayPublished(oneLine(workflow.clientId ?? given), version));
+  else screen.line(publishedLine(context, oneLine(workflow.clientId ?? given), version));
   return exitCodes.ok;
 }
 
@@ -78,8 +78,8 @@ async function publish({ screen, json }: Context, { client, id, place, remedy }:
   return said.version;
 }
 
-function sayPublished(name: string, version: Version): string {
-  return `${name}: version ${version?.number ?? '?'} is published. Run it: nightshift workflows run ${name} "…"`;
+function publishedLine({ command }: Context, name: string, version: Version): string {
+  return `${name}: version ${version?.number ?? '?'} is published. Run it: ${command(`workflows run ${name} "…"`)}`;
 }
 
 interface Refusal {

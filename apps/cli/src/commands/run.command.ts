@@ -72,7 +72,10 @@ async function messageOf({ screen }: Context, words: readonly string[], { file }
   const added = source === undefined ? '' : (await readInput(source, screen.input)).trimEnd();
   const message = [prompt, added].filter((part) => part !== '').join('\n\n');
   if (message !== '') return message;
-  throw usageError('There is nothing to ask.', 'As in: nightshift run "What is 17 * 23?" --tools calculate');
+  throw usageError(
+    'The prompt is missing.',
+    (command) => `Example: ${command('run "What is 17 * 23?" --tools calculate')}`,
+  );
 }
 
 function sayStarted({ json, emit, screen }: Context, job: StartedJob): void {

@@ -54,7 +54,7 @@ async function list({ client, json, emit, screen }: Context): Promise<ExitCode> 
 
 async function call(context: Context, [name, given]: [string, string], { agent }: CallFlags): Promise<ExitCode> {
   const text = given === '-' ? await readInput('-', context.screen.input) : given;
-  const args = jsonOf(text, 'arguments', `nightshift tools call ${name} '{"name": "value"}'`);
+  const args = jsonOf(text, 'arguments', (command) => command(`tools call ${name} '{"name": "value"}'`));
   if (agent === undefined) return tryOut(context, name, args);
   const { jobId, callId, result } = await executeTool(context, { agent, name, arguments: JSON.stringify(args) });
   if (context.json) context.emit({ name, jobId, callId, result });
@@ -96,6 +96,6 @@ async function workspaceToolId(client: Nightshift, name: string): Promise<string
   } while (after !== undefined);
   throw notFound(
     `tool ${name} among those that this workspace has defined itself`,
-    'For every other tool, name an agent that has it: --agent. `nightshift tools list` shows all.',
+    (command) => `For any other tool, name an agent that has it with --agent. List all tools: ${command('tools list')}`,
   );
 }

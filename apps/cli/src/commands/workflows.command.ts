@@ -85,7 +85,7 @@ async function run(
   const added = source === undefined ? '' : (await readInput(source, screen.input)).trimEnd();
   const prompt = [words.join(' '), added].filter((part) => part !== '').join('\n\n');
   if (prompt === '')
-    throw usageError('A workflow begins with a prompt.', `As in: nightshift workflows run ${workflowId} "…"`);
+    throw usageError('The prompt is missing.', (command) => `Example: ${command(`workflows run ${workflowId} "…"`)}`);
   const client = await context.client();
   const start = (id: string) =>
     client.startWorkflow({
@@ -123,14 +123,14 @@ async function graph(context: Context, id: string | undefined, { job, svg }: Gra
       ? (await client.query(WorkflowDiagramDocument, { id: (await findWorkflow(client, id ?? '')).id, format }))
           .workflow
       : (await client.query(JobDiagramDocument, { id: job, format })).job;
-  if (drawn === null) throw notFound(`job ${job ?? ''}`, '`nightshift jobs --kind workflow` lists those there are.');
+  if (drawn === null) throw notFound(`job ${job ?? ''}`, (command) => `List them: ${command('jobs --kind workflow')}`);
   if (drawn.diagram === null) throw usageError(`Job ${job ?? ''} runs no workflow.`);
   if (context.json) context.emit({ format: format.toLowerCase(), diagram: drawn.diagram });
   else context.screen.line(drawn.diagram.trimEnd());
   return exitCodes.ok;
 }
 
-async function listWorkflows({ client, json, emit, screen }: Context): Promise<ExitCode> {
+async function listWorkflows({ client, json, emit, screen, command }: Context): Promise<ExitCode> {
   const { WorkflowsDocument } = await import('@nightshift/client/operations');
   const { workflows } = await (await client()).query(WorkflowsDocument, { first: 100 });
   if (json) {
@@ -138,7 +138,7 @@ async function listWorkflows({ client, json, emit, screen }: Context): Promise<E
     return exitCodes.ok;
   }
   if (workflows.nodes.length === 0) {
-    screen.note('No workflows. `nightshift workflows push FILE` saves one.');
+    screen.note(`No workflows. Save one: ${command('workflows push FILE')}`);
     return exitCodes.ok;
   }
   const rows = workflows.nodes.map(({ id, clientId, slug, publishedVersion, updatedAt, name }) => [

@@ -18,7 +18,7 @@ export async function askReadiness(url: string): Promise<Readiness> {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) });
     const said: unknown = await response.json();
     if (typeof said !== 'object' || said === null || !('status' in said)) {
-      return { type: 'silent', why: `it answers ${response.status}, but is no Nightshift` };
+      return { type: 'silent', why: `it responds with status ${response.status}, but not as Nightshift does` };
     }
     const flag = (name: string) => {
       const value = (said as Readonly<Record<string, unknown>>)[name]; // an object, as was asked above
@@ -40,8 +40,8 @@ export async function askReadiness(url: string): Promise<Readiness> {
 /** `fetch` says "fetch failed" and hides the reason below. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return `no answer in ${PATIENCE_MS / 1_000} s`;
-  if (error instanceof SyntaxError) return 'it answers, but is no Nightshift';
+  if (error.name === 'TimeoutError') return `no response within ${PATIENCE_MS / 1_000} s`;
+  if (error instanceof SyntaxError) return 'it responds, but not as Nightshift does';
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   return cause.message === '' && 'code' in cause ? String(cause.code) : cause.message;

@@ -17,7 +17,7 @@ export async function checkJob(context: Context): Promise<Check> {
     if (!patience.aborted) throw error;
     return null;
   });
-  if (result === null) return stopSlow(job.id, await job.cancel());
+  if (result === null) return stopSlow(context.command(`logs ${job.id}`), await job.cancel());
   const took = formatDuration(performance.now() - startedAt);
   if (result.status === 'COMPLETED') {
     return {
@@ -30,15 +30,15 @@ export async function checkJob(context: Context): Promise<Check> {
     name: 'job',
     state: 'failed',
     says: oneLine(`${result.status.toLowerCase()} after ${took}: ${result.error?.message ?? result.reason ?? ''}`),
-    remedy: `\`nightshift logs ${job.id}\` shows where. Model errors: check the key, the URL and the model of the provider.`,
+    remedy: `The log shows where: ${context.command(`logs ${job.id}`)}. For errors of the model, check the key, the URL and the model name of the provider.`,
   };
 }
 
-function stopSlow(jobId: string, state: string | null): Check {
+function stopSlow(logs: string, state: string | null): Check {
   return {
     name: 'job',
     state: 'failed',
-    says: `was not done in ${formatDuration(PATIENCE_MS)}, and was stopped (${String(state).toLowerCase()})`,
-    remedy: `Is a worker running, and does the model answer? \`nightshift logs ${jobId}\` shows how far it came.`,
+    says: `did not end within ${formatDuration(PATIENCE_MS)} and was cancelled (${String(state).toLowerCase()})`,
+    remedy: `Check that a worker runs and that the model responds. The log shows how far the job came: ${logs}`,
   };
 }

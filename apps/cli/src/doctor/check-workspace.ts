@@ -5,10 +5,10 @@ import { formatAge } from '../format/duration.js';
 import { jobListDocument, modelProvidersDocument } from '../operations.js';
 import type { Check } from './check.js';
 
-/** What a person at a terminal needs. */
+/** The scopes that a person at a terminal needs. */
 const wanted = ['READ', 'WRITE', 'APPROVE'] as const;
 
-/** Who asks, and what they may do. */
+/** The role and the scopes of the credential. */
 export async function checkAccess(context: Context): Promise<Check> {
   const { me } = await (await context.client()).query(MeDocument, {});
   const role = me.role === null ? 'no workspace' : me.role.toLowerCase();
@@ -24,14 +24,14 @@ export async function checkAccess(context: Context): Promise<Check> {
   }
   const missing = wanted.filter((scope) => !me.scopes.includes(scope));
   if (missing.length === 0) return { name: 'access', state: 'ok', says };
-  const remedy = `A key with the scopes ${missing.map((scope) => scope.toLowerCase()).join(', ')} could do more (createApiKey).`;
+  const remedy = `The scopes ${missing.map((scope) => scope.toLowerCase()).join(', ')} are missing. Create a key that has them: ${context.command('keys create NAME --scopes read,write,approve')}`;
   return { name: 'access', state: 'warning', says, remedy };
 }
 
 /** A job that has been queued for longer than this should have been taken. */
 const PATIENCE_MS = 15_000;
 
-/** Whether somebody takes jobs: seen by those that wait for their turn at the head of their threads. */
+/** Whether a worker claims jobs: no job has been queued for long while none runs. */
 export async function checkQueue(context: Context): Promise<Check> {
   const client = await context.client();
   const listed = async (status: string) => {
@@ -44,18 +44,18 @@ export async function checkQueue(context: Context): Promise<Check> {
   };
   const [queued, running] = await Promise.all([listed('QUEUED'), listed('RUNNING')]);
   const oldest = queued.map(({ createdAt }) => Date.parse(createdAt)).sort((a, b) => a - b)[0];
-  const says = `${queued.length} queued, ${running.length} running, of those you may see`;
+  const says = `${queued.length} queued, ${running.length} running, of the jobs that you may see`;
   if (oldest === undefined || Date.now() - oldest < PATIENCE_MS || running.length > 0)
     return { name: 'queue', state: 'ok', says };
   return {
     name: 'queue',
     state: 'failed',
-    says: `${says}; the oldest was asked for ${formatAge(new Date(oldest), Date.now())}`,
-    remedy: 'Is a worker running? `npm start` is one, `npm start -- --role worker` starts another.',
+    says: `${says}; the oldest was queued ${formatAge(new Date(oldest), Date.now())}`,
+    remedy: 'Check that a worker runs: `npm start` includes one, `npm start -- --role worker` starts another.',
   };
 }
 
-/** Which model answers when a job names none. Whether it does is seen by a job only (`isAsked`: one follows). */
+/** The model of a job that names none. Only a job shows whether it responds (`isAsked`: a job follows). */
 export async function checkModel(context: Context, { isAsked }: { readonly isAsked: boolean }): Promise<Check> {
   const { workspace } = await (await context.client()).query(modelProvidersDocument, {});
   const providers = workspace?.modelProviders ?? [];
@@ -66,5 +66,10 @@ export async function checkModel(context: Context, { isAsked }: { readonly isAsk
       : `${chosen.defaultModel} of ${chosen.name} (${new URL(chosen.baseUrl).host})`;
   return isAsked
     ? { name: 'model', state: 'ok', says: model }
-    : { name: 'model', state: 'unknown', says: model, remedy: 'Not asked: `nightshift doctor --job` does.' };
+    : {
+        name: 'model',
+        state: 'unknown',
+        says: model,
+        remedy: `The model was not asked. Run a job with it: ${context.command('doctor --job')}`,
+      };
 }

@@ -8,14 +8,14 @@ import { checkAccess, checkModel, checkQueue } from './check-workspace.js';
 
 const LEAST_NODE = 22;
 
-/** One look after the other; what needs something that is not there is left out. */
+/** Runs the checks in order; a check is left out when an earlier one shows that it cannot succeed. */
 export async function* runChecks(context: Context, { withJob }: { withJob: boolean }): AsyncGenerator<Check> {
   yield checkNode(process.versions.node);
   const place = await context.connection();
   yield {
     name: 'config',
     state: 'ok',
-    says: `${place.url} (from ${place.urlFrom}), credential from ${place.tokenFrom}`,
+    says: `server ${place.url} (from ${place.urlFrom}), ${place.token === undefined ? 'no credential' : `credential from ${place.tokenFrom}`}`,
   };
   const readiness = await askReadiness(place.url);
   yield* toServerChecks(readiness, place.url);
@@ -43,8 +43,8 @@ function* toServerChecks(readiness: Readiness, url: string): Generator<Check> {
     yield {
       name: 'server',
       state: 'failed',
-      says: `${url} does not answer: ${readiness.why}`,
-      remedy: 'Start it with `npm start`, or name another place with NIGHTSHIFT_URL or --url.',
+      says: `${url} does not respond: ${readiness.why}`,
+      remedy: 'Start it with `npm start`, or name another server with NIGHTSHIFT_URL or --url.',
       exitCode: exitCodes.network,
     };
     return;
@@ -55,17 +55,18 @@ function* toServerChecks(readiness: Readiness, url: string): Generator<Check> {
         name: 'server',
         state: 'warning',
         says: 'is stopping',
-        remedy: 'Wait until it is back, or ask another process.',
+        remedy: 'Wait until it has started again, or use another API process.',
       }
-    : { name: 'server', state: 'ok', says: `answers in ${tookMs} ms` };
+    : { name: 'server', state: 'ok', says: `responds in ${tookMs} ms` };
   yield part('database', database, {
-    good: 'can be used, with the tables of this version',
-    bad: 'cannot be used by the server',
-    remedy: 'Look at its log (LOG_LEVEL=info): is Postgres up, DATABASE_URL right, is every process of this version?',
+    good: 'the server can use it, with the tables of this version',
+    bad: 'the server cannot use it',
+    remedy:
+      'Read the log of the server (LOG_LEVEL=info). Check that Postgres runs, that DATABASE_URL is right, and that all processes have the same version.',
   });
   yield part('bus', bus, {
-    good: 'hints come through',
-    bad: 'hints do not come through: streams and stops are late by seconds',
+    good: 'hints between processes arrive',
+    bad: 'hints between processes do not arrive: streams and cancellations are seconds late',
     remedy: 'With BUS=postgres, connect directly or through a session-mode pooler: LISTEN needs it.',
   });
 }
@@ -77,17 +78,23 @@ interface PartWords {
 }
 
 function part(name: string, works: boolean | undefined, { good, bad, remedy }: PartWords): Check {
-  if (works === undefined) return { name, state: 'unknown', says: 'the server does not tell' };
+  if (works === undefined) return { name, state: 'unknown', says: 'not reported by the server' };
   return works ? { name, state: 'ok', says: good } : { name, state: 'failed', says: bad, remedy };
 }
 
-/** A look that is refused is a finding, too. */
+/** A refused request is a failed check. */
 async function guarded(context: Context, name: string, look: () => Promise<Check>): Promise<Check> {
   try {
     return await look();
   } catch (thrown) {
     const error = toCliError(thrown, await context.connection());
     if (error === null) throw thrown;
-    return { name, state: 'failed', says: error.message, remedy: error.remedy, exitCode: error.exitCode };
+    return {
+      name,
+      state: 'failed',
+      says: error.message,
+      remedy: error.remedyWith(context.command),
+      exitCode: error.exitCode,
+    };
   }
 }

@@ -1,11 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Interrupt } from '@nightshift/client';
 
+import { CliError } from '../cli.errors.js';
+import { commandLine } from '../command-line.js';
 import { type AnswerFlags, answerFrom } from './answer-from.js';
 
 // As far as it is looked at.
 const request = (kind: Interrupt['kind'], more: object = {}) => ({ id: 'i', kind, request: more }) as Interrupt;
 const approval = request('TOOL_APPROVAL', { argumentsHash: 'h', approvable: true });
+const command = commandLine('nightshift', {});
+const refusalOf = (flags: AnswerFlags, asked: Interrupt) => {
+  try {
+    answerFrom(flags, asked);
+  } catch (error) {
+    return error instanceof CliError ? error : undefined;
+  }
+  return undefined;
+};
 const usage: unknown = expect.objectContaining({ exitCode: 2 });
 
 describe('an answer in flags', () => {
@@ -58,22 +69,20 @@ describe('an answer in flags', () => {
 
   it('does not modify a text without another one, even an empty one', () => {
     const review = request('HUMAN_INPUT', { mode: 'review', context: { output: 'so' } });
-    const remedy: unknown = expect.stringMatching(
-      /approve i --action modify --data '…'\n.*approve i --action approve$/,
-    );
-    expect(() => answerFrom({ action: 'modify' }, review)).toThrow(
-      expect.objectContaining({ exitCode: 2, message: expect.stringContaining('--data'), remedy }),
+    const refused = refusalOf({ action: 'modify' }, review);
+    expect(refused).toMatchObject({ exitCode: 2, message: expect.stringContaining('--data') });
+    expect(refused?.remedyWith(command)).toMatch(
+      /nightshift approve i --action modify --data '…'\n.*nightshift approve i --action approve$/,
     );
     expect(answerFrom({ action: 'modify', data: '' }, review)).toEqual({ action: 'MODIFY', data: '' });
   });
 
   it('that does not fit is refused with those that do', () => {
     const form = request('HUMAN_INPUT', { inputSchema: { type: 'string' }, actions: ['submit', 'skip'] });
-    const remedy: unknown = expect.stringContaining("approve i --data '…'\nnightshift approve i --action skip");
-    expect(() => answerFrom({ yes: true }, form)).toThrow(expect.objectContaining({ exitCode: 2, remedy }));
-    expect(() => answerFrom({ action: 'approve' }, approval)).toThrow(
-      expect.objectContaining({ remedy: expect.stringContaining('approve i --yes') }),
-    );
+    const refused = refusalOf({ yes: true }, form);
+    expect(refused?.exitCode).toBe(2);
+    expect(refused?.remedyWith(command)).toContain("approve i --data '…'\nnightshift approve i --action skip");
+    expect(refusalOf({ action: 'approve' }, approval)?.remedyWith(command)).toContain('nightshift approve i --yes');
   });
 
   it('is none without flags, and a wrong one with those of another kind', () => {

@@ -50,13 +50,13 @@ export function answerFrom(flags: AnswerFlags, request: Interrupt): Answer | nul
 }
 
 function wrongFlag(wrong: string, request: Interrupt, answer: Given | null): CliError {
-  const commands = commandsFor(request);
   if (answer !== null) {
     const takes = flagsOfAnswer[answer].map((name) => `--${name}`).join(', ');
     return usageError(`--${wrong} cannot be used with this answer (${kindWord(request.kind)}).`, `Allowed: ${takes}.`);
   }
-  const remedy = commands.length === 0 ? undefined : `Commands that answer it:\n${commands.join('\n')}`;
-  return usageError(`--${wrong} cannot answer this request (${kindWord(request.kind)}).`, remedy);
+  const message = `--${wrong} cannot answer this request (${kindWord(request.kind)}).`;
+  if (commandsFor(request, String).length === 0) return usageError(message);
+  return usageError(message, (command) => `Commands that answer it:\n${commandsFor(request, command).join('\n')}`);
 }
 
 type Given = keyof typeof flagsOfAnswer;
@@ -111,12 +111,12 @@ function toAnswer(given: Given, flags: AnswerFlags, request: Interrupt): Answer 
 
 /** The server lets what was shown go on, as the format has it, and that cannot be taken back: hardly what was meant. */
 function nothingInPlace(request: Interrupt): CliError {
-  const command = `nightshift approve ${request.id} --action`;
-  const asIs = takesAction(askedOf(request), 'APPROVE') ? `\nTo let it go on as it is: ${command} approve` : '';
-  return usageError(
-    '--action modify needs --data: what goes on in place of what was shown.',
-    `Say what: ${command} modify --data '…'${asIs}`,
-  );
+  const isApprovable = takesAction(askedOf(request), 'APPROVE');
+  return usageError('--action modify requires --data: the text that replaces the one that was shown.', (command) => {
+    const action = command(`approve ${request.id} --action`);
+    const asIs = isApprovable ? `\nTo continue with the text as it is: ${action} approve` : '';
+    return `Add it: ${action} modify --data '…'${asIs}`;
+  });
 }
 
 /** Approves exactly what is there now; with --hash, only if that is what was seen. */
@@ -126,8 +126,8 @@ function toApproval({ arguments: edited, hash, grant }: AnswerFlags, request: In
     throw new CliError({
       exitCode: exitCodes.failed,
       code: 'arguments_changed',
-      message: 'The arguments are not those with this hash any more.',
-      remedy: `Look again: nightshift approve ${request.id}`,
+      message: 'The arguments have changed since this hash was shown.',
+      remedy: (command) => `Show them again: ${command(`approve ${request.id}`)}`,
     });
   }
   return {

@@ -5,8 +5,8 @@ import { howToAnswer } from './how-to-answer.js';
 
 // As far as it is looked at.
 const lines = (kind: Interrupt['kind'], request: object, mayDecide = true) =>
-  howToAnswer({ id: 'i', kind, request, mayDecide } as Interrupt).map((line) =>
-    line.replace('nightshift approve i ', ''),
+  howToAnswer({ id: 'i', kind, request, mayDecide } as Interrupt, (words) => words).map((line) =>
+    line.replace('approve i ', ''),
   );
 const option = (id: string, action: string) => ({ id, label: id, action });
 

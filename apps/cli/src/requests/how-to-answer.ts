@@ -1,18 +1,19 @@
 import type { Interrupt } from '@nightshift/client';
 
+import { type CommandLine, quoted } from '../command-line.js';
 import { oneLine } from '../terminal/plain-text.js';
 import { type Asked, askedOf } from './asked.js';
 import { exampleOf } from './example-of.js';
 import { offeredActions, type QuestionAction } from './offered-actions.js';
 
-/** The commands that answer a request, for where nobody can be asked; none where they would be somebody else's. */
-export function howToAnswer(request: Interrupt): string[] {
-  return request.mayDecide ? commandsFor(request) : [];
+/** The commands that answer a request; none where the user may not decide it. */
+export function howToAnswer(request: Interrupt, write: CommandLine): string[] {
+  return request.mayDecide ? commandsFor(request, write) : [];
 }
 
-/** The commands that answer a request, whoever gives them. */
-export function commandsFor(request: Interrupt): string[] {
-  const command = `nightshift approve ${request.id}`;
+/** The commands that answer a request, for a user who may decide it. */
+export function commandsFor(request: Interrupt, write: CommandLine): string[] {
+  const command = write(`approve ${request.id}`);
   const asked = askedOf(request);
   switch (request.kind) {
     case 'TOOL_APPROVAL':
@@ -40,9 +41,4 @@ function questionWords(asked: Asked): string[] {
 function wordsFor(action: QuestionAction, { schema }: Asked): string {
   if (action === 'SUBMIT') return `--data ${quoted(exampleOf(schema))}`;
   return `--action ${action.toLowerCase()}${action === 'MODIFY' || action === 'CUSTOM' ? " --data '…'" : ''}`;
-}
-
-/** For a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

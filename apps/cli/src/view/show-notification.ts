@@ -1,5 +1,6 @@
 import type { Notification } from '@nightshift/client';
 
+import type { CommandLine } from '../command-line.js';
 import { formatAge } from '../format/duration.js';
 import { oneLine } from '../terminal/plain-text.js';
 import type { Screen, Style } from '../terminal/screen.js';
@@ -11,8 +12,14 @@ const words: Readonly<Record<string, readonly [string, Style]>> = {
 };
 const WORD_WIDTH = 9;
 
-/** A notification as a person reads it: what happened, and what to do now. What is unread has a point before it. */
-export function showNotification(screen: Screen, notification: Notification, now: number): string[] {
+interface Showing {
+  readonly screen: Screen;
+  readonly command: CommandLine;
+  readonly now: number;
+}
+
+/** A notification for people: what happened, and the command that continues from there. An unread one starts with a dot. */
+export function showNotification(notification: Notification, { screen, command, now }: Showing): string[] {
   const { id, type, title, at, read, jobId, interruptId } = notification;
   const [word, style] = words[type] ?? [type.toLowerCase().replaceAll('_', ' '), 'bold'];
   const about = oneLine(title);
@@ -20,6 +27,6 @@ export function showNotification(screen: Screen, notification: Notification, now
   const next = interruptId === null ? `attach ${jobId}` : `approve ${interruptId}`;
   return [
     `${read ? ' ' : '●'} ${screen.ink(style, word.padEnd(WORD_WIDTH))} ${about === '' ? '' : `${about} · `}${when}`,
-    `    ${screen.ink('dim', '$')} nightshift ${next}`,
+    `    ${screen.ink('dim', '$')} ${command(next)}`,
   ];
 }

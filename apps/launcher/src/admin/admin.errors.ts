@@ -10,12 +10,20 @@ export function noInstallation(dataDir: string): AppError {
   });
 }
 
+/** The settings name a data directory without a database, such as a mistyped one. */
+export function noEmbeddedData(dataDir: string): AppError {
+  return new AppError({
+    code: 'no_installation',
+    message: `There is no database in ${dataDir}. Name the data directory of the installation with --data-dir, or set DATABASE_URL.`,
+  });
+}
+
 /** The database belongs to another secret. `isPrevious`: to one of the previous secrets. */
 export function secretMismatch(isPrevious: boolean): AppError {
   return new AppError({
-    code: 'secret_mismatch',
+    code: isPrevious ? 'secret_not_rotated' : 'secret_mismatch',
     message: isPrevious
-      ? 'The database still has the passwords of the previous secret. Run `nightshift admin secret rotate` first.'
+      ? 'The database still has the passwords of the previous secret.'
       : 'NIGHTSHIFT_SECRET is not the secret of this database: its serving roles have other passwords. Use the secret that the processes of the installation run with.',
   });
 }

@@ -10,11 +10,12 @@ import {
   embeddedDatabaseUrl,
   EmbeddedPostgres,
   hasDataDirSecret,
+  hasEmbeddedData,
   migrate,
   previousDataDirSecrets,
 } from '#platform';
 
-import { noInstallation, secretMismatch } from './admin.errors.js';
+import { noEmbeddedData, noInstallation, secretMismatch } from './admin.errors.js';
 import { InstallationRepository } from './installation.repository.js';
 
 /** The installation of the settings, for its operator. */
@@ -31,7 +32,9 @@ export interface AdminInstallation {
  */
 export async function openAdmin(config: Config, cleanUp: AsyncDisposableStack): Promise<AdminInstallation> {
   const held = await heldSecrets(config);
-  const ownerUrl = config.values.DATABASE_URL ?? (await embeddedUrl(held.dataDir, cleanUp));
+  const { DATABASE_URL: given } = config.values;
+  if (given === undefined && !(await hasEmbeddedData(held.dataDir))) throw noEmbeddedData(held.dataDir);
+  const ownerUrl = given ?? (await embeddedUrl(held.dataDir, cleanUp));
   const urls = databaseUrls(ownerUrl, held.secret);
   // Starting with another secret would change the passwords of the serving roles under everything that runs.
   const others = held.previousSecrets.map((secret) => databaseUrls(ownerUrl, secret));

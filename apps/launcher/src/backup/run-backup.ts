@@ -1,8 +1,11 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
 import { voidRestoredLeases } from '#jobs';
 import {
   AppError,
+  assertBackupReadable,
+  assertBackupWritable,
   Config,
   ConfigError,
   databaseUrls,
@@ -10,6 +13,8 @@ import {
   dumpDatabase,
   embeddedDatabaseUrl,
   EmbeddedPostgres,
+  hasDataDirSecret,
+  hasEmbeddedData,
   restoreDatabase,
 } from '#platform';
 import { interruptRestoredCalls } from '#tools';
@@ -17,6 +22,7 @@ import { skipRestoredSlots } from '#workflows';
 
 import { UsageError } from '../arguments.js';
 import type { Terminal } from '../terminal.js';
+import { noDataToBackUp, noRestoreTarget } from './backup.errors.js';
 import { type BackupArguments, parseBackupArguments } from './backup-arguments.js';
 
 export interface BackupInit {
@@ -26,7 +32,10 @@ export interface BackupInit {
   readonly errors: Terminal;
 }
 
-/** `backup FILE` and `restore FILE` for the installation of the settings. Resolves with the exit code: 0 done, 1 failed, 2 usage. */
+/**
+ * `backup FILE` and `restore FILE` for the installation of the settings. The file, the data directory and pg_dump are checked
+ * before anything is created. Resolves with the exit code: 0 done, 1 failed, 2 usage.
+ */
 export async function runBackup({ words, environment, out, errors }: BackupInit): Promise<number> {
   const json = words.includes('--json');
   try {
@@ -55,9 +64,13 @@ interface Work {
 
 /** Other processes may run at the same time: the backup holds what they had committed when it began. */
 async function backUp({ asked, config, path, out }: Work): Promise<void> {
+  const { DATABASE_URL: given, DATA_DIR } = config.values;
+  if (given === undefined && !(await hasEmbeddedData(DATA_DIR))) throw noDataToBackUp(resolve(DATA_DIR));
+  const target = resolve(asked.file);
+  await assertBackupWritable({ file: target, path, embedded: given === undefined });
   await using cleanUp = new AsyncDisposableStack();
-  const databaseUrl = config.values.DATABASE_URL ?? (await openEmbedded(config, cleanUp, 'share'));
-  const { file, bytes, server, tools } = await dumpDatabase({ databaseUrl, file: resolve(asked.file), path });
+  const databaseUrl = given ?? (await openEmbedded(config, cleanUp, 'share'));
+  const { file, bytes, server, tools } = await dumpDatabase({ databaseUrl, file: target, path });
   if (asked.json) out.line(JSON.stringify({ file, bytes, postgres: server, pgDump: tools }));
   else {
     out.line(`Wrote ${file}: ${(bytes / 1_000_000).toFixed(1)} MB, Postgres ${server}, written with pg_dump ${tools}.`);
@@ -67,10 +80,13 @@ async function backUp({ asked, config, path, out }: Work): Promise<void> {
 
 async function restore({ asked, config, path, out }: Work): Promise<void> {
   const { DATABASE_URL: given, NIGHTSHIFT_SECRET: givenSecret, DATA_DIR } = config.values;
+  const usesDataDir = given === undefined || givenSecret === undefined;
+  if (usesDataDir && !(await isRestoreTarget(config))) throw noRestoreTarget(resolve(DATA_DIR));
+  const file = resolve(asked.file);
+  await assertBackupReadable({ file, path, embedded: given === undefined });
   await using cleanUp = new AsyncDisposableStack();
   const databaseUrl = given ?? (await openEmbedded(config, cleanUp, 'own'));
   const urls = databaseUrls(databaseUrl, givenSecret ?? (await dataDirSecret(resolve(DATA_DIR))));
-  const file = resolve(asked.file);
   const { server } = await restoreDatabase({
     ...{ urls, file, path, replace: asked.replace },
     adapt: async (client) => {
@@ -84,6 +100,12 @@ async function restore({ asked, config, path, out }: Work): Promise<void> {
     out.line(`Restored ${file} to Postgres ${server}.`);
     out.line(secretNote(config, 'Start Nightshift with the secret of the backed-up installation'));
   }
+}
+
+/** Restored rows need the secret of their installation, so the directory has it first; a mistyped directory does not. */
+async function isRestoreTarget({ values }: Config): Promise<boolean> {
+  if (values.NIGHTSHIFT_SECRET === undefined) return hasDataDirSecret(values.DATA_DIR);
+  return (await stat(values.DATA_DIR).catch(() => null))?.isDirectory() ?? false;
 }
 
 function secretNote({ values }: Config, advice: string): string {

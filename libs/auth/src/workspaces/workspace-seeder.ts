@@ -1,5 +1,6 @@
 import type { Clock } from '#platform';
 
+import { prefixOf } from '../api-keys/api-key-codec.js';
 import type { IdentityRepository } from '../identity.repository.js';
 import { type UserPrincipal, userPrincipal } from '../principal.js';
 import type { WorkspacesService } from './workspaces.service.js';
@@ -34,6 +35,13 @@ export class WorkspaceSeeder {
       principal: userPrincipal({ workspaceId, userId, role: 'owner', expiresAt }),
       created: owned === undefined,
     };
+  }
+
+  /** Whether the database has the key with the prefix of `text`, revoked. */
+  async isRevoked(text: string): Promise<boolean> {
+    const prefix = prefixOf(text);
+    const key = prefix === null ? null : await this.identities.keyByPrefix(prefix);
+    return key !== null && key.revokedAt !== null;
   }
 
   private async make(userId: string, name: string): Promise<string> {

@@ -63,6 +63,11 @@ export async function hasDataDirSecret(dataDir: string): Promise<boolean> {
   return (await readIfThere(join(dataDir, 'secret'))) !== undefined;
 }
 
+/** Whether an embedded Postgres has its data in the directory. */
+export async function hasEmbeddedData(dataDir: string): Promise<boolean> {
+  return (await readIfThere(join(dataDir, 'postgres-password'))) !== undefined;
+}
+
 async function replaceFile(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, `${text}\n`, { mode: 0o600, flush: true });

@@ -10,8 +10,12 @@ import { stopOrphan } from './orphan-server.js';
 import { dataDirOfOtherVersion, embeddedUnavailable } from './postgres.errors.js';
 import { postgresHome, type ServerUser, serverUser } from './postgres-binaries.js';
 import { initializeCluster, type PostgresCluster, type PostgresServer, startServer } from './postgres-server.js';
+import type { ServerVersion } from './server-version.js';
 
-const MAJOR = '18';
+/** The version of the server binaries. */
+export const EMBEDDED_VERSION: ServerVersion = { major: 18, text: '18' };
+
+const MAJOR = EMBEDDED_VERSION.text;
 const DATABASE = 'nightshift';
 
 /**

@@ -27,6 +27,13 @@ export function backupExists(file: string): AppError {
   });
 }
 
+export function backupFolderMissing(folder: string): AppError {
+  return new AppError({
+    code: 'backup_folder_missing',
+    message: `The folder ${folder} does not exist. Create it, or choose another file.`,
+  });
+}
+
 export function notABackup(file: string, why: string): AppError {
   return new AppError({ code: 'not_a_backup', message: `${file} is not a backup of Nightshift: ${why}.` });
 }
