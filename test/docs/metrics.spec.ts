@@ -8,6 +8,7 @@ import { createLogger, Metrics } from '#platform';
 import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/job.gauges.js';
+import { handledMessages } from '../../libs/platform/src/queue/queues.js';
 import { ToolQueueTelemetry } from '../../libs/tools/src/tool-queue/tool-queue.telemetry.js';
 
 const file = new URL('../../docs/metrics.md', import.meta.url);
@@ -17,6 +18,7 @@ async function metricsTable(): Promise<string> {
   const metrics = new Metrics();
   const ownedByNode = new Set((await metrics.registry.getMetricsAsJSON()).map(({ name }) => name));
   const logger = createLogger({ level: 'silent' });
+  handledMessages(metrics);
   new JobTelemetry(metrics, logger);
   refusalsMiddleware({ metrics, logger });
   new ChatTelemetry(metrics);

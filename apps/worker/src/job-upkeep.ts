@@ -16,8 +16,8 @@ export class JobUpkeep {
     private readonly tools: ToolUpkeep,
   ) {}
 
-  start(): void {
-    this.retention.start();
+  async start(): Promise<void> {
+    await this.retention.start();
     this.timers.start();
     this.refused.start();
     this.schedules.start();

@@ -36,7 +36,7 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
     await this.doorbell.start();
     if (served.includes('jobs')) {
       this.worker.start();
-      this.upkeep.start();
+      await this.upkeep.start();
     }
     if (served.includes('tool-execution')) this.tools.start();
   }

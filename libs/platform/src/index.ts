@@ -48,8 +48,9 @@ export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
 export { canLogIn } from './postgres/database-roles.js';
 export { embeddedDatabaseUrl, EmbeddedPostgres } from './postgres/embedded-postgres.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
-export { insertMessagesSql, waitingMessages } from './postgres/queue-messages.js';
-export { DOORBELL_QUEUES, QUEUE_SCHEMA, TOOL_QUEUES } from './postgres/queue-schema.js';
+export { insertMessagesSql, waitingMessages } from './queue/queue-messages.js';
+export { QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
+export { type QueueHandler, type QueueMessage, Queues } from './queue/queues.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {
   type AdmissionRow,

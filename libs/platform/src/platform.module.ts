@@ -10,6 +10,7 @@ import { GuardedFetch } from './outbound/guarded-fetch.js';
 import type { DatabaseUrls } from './postgres/database-urls.js';
 import { Postgres } from './postgres/postgres.js';
 import { PrismaService } from './prisma/prisma.service.js';
+import { Queues } from './queue/queues.js';
 import { rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
 import { Redactor } from './secrets/redactor.js';
 import { SecretBox } from './secrets/secret-box.js';
@@ -22,12 +23,13 @@ export interface Platform {
   readonly postgres: Postgres;
   readonly prisma: PrismaService;
   readonly bus: Bus;
+  readonly queues: Queues;
   readonly secretBox: SecretBox;
   readonly toolSecretBox: ToolSecretBox;
   readonly redactor: Redactor;
   /** For servers that tenants chose. */
   readonly guardedFetch: GuardedFetch;
-  /** Stops the bus, then closes the pools. */
+  /** Stops queues and bus, then closes the pools. */
   close(): Promise<void>;
 }
 
@@ -58,19 +60,23 @@ export async function openPlatform(init: PlatformInit): Promise<Platform> {
   const bus = kind === 'memory' ? new MemoryBus({ logger }) : new PostgresBus({ url: urls.engine, logger });
   await bus.start();
   const guardedFetch = GuardedFetch.from(config);
+  const metrics = new Metrics();
+  const queues = new Queues({ config, logger, metrics, postgres });
   return {
     config,
     logger,
     redactor,
-    metrics: new Metrics(),
+    metrics,
     postgres,
     prisma,
     bus,
+    queues,
     secretBox: rootBox(held),
     toolSecretBox: toolBox(held),
     guardedFetch,
     close: async () => {
       await guardedFetch.close();
+      await queues.stop();
       await bus.stop();
       await prisma.close();
       await postgres.close();
@@ -89,6 +95,7 @@ export class PlatformModule {
       { provide: Postgres, useValue: platform.postgres },
       { provide: PrismaService, useValue: platform.prisma },
       { provide: BUS, useValue: platform.bus },
+      { provide: Queues, useValue: platform.queues },
       { provide: SecretBox, useValue: platform.secretBox },
       { provide: ToolSecretBox, useValue: platform.toolSecretBox },
       { provide: Redactor, useValue: platform.redactor },

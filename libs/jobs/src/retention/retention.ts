@@ -1,6 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 
-import { type Clock, Config, LOGGER, type Logger, systemClock, type Timer } from '#platform';
+import { Config, type QueueHandler, Queues } from '#platform';
 
 import { NotificationsRepository } from '../notifications/notifications.repository.js';
 import { RetentionRepository, type WorkspaceCursor } from './retention.repository.js';
@@ -19,7 +19,6 @@ export interface Forgetter {
   forget(workspaceId: string): Promise<number>;
 }
 
-const passEveryMs = 60_000;
 const markerRetentionMs = 24 * 3_600_000;
 /** Small, so that no lock is held for long and no transaction grows. */
 const batch = 50;
@@ -28,21 +27,18 @@ const workspacesPerPass = 100;
 
 /**
  * Forgets what has been kept long enough: deltas of finished jobs (the text lives on in their rounds), then the jobs (it
- * lives on in the conversation). Never touches a job that is not finished. Any number of workers may do it at once.
+ * lives on in the conversation). Never touches a job that is not finished. Safe in several workers at once.
  */
 @Injectable()
 export class Retention {
-  private readonly clock: Clock = systemClock;
-  private timer: Timer | undefined;
-  private passing: Promise<unknown> | undefined;
-  private isStopped = true;
+  private handler: QueueHandler | undefined;
   private cursor: WorkspaceCursor = null;
   private readonly forgetters: Forgetter[];
 
   constructor(
     private readonly repository: RetentionRepository,
     private readonly config: Config,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly queues: Queues,
     notifications: NotificationsRepository,
   ) {
     this.forgetters = [notifications];
@@ -53,19 +49,18 @@ export class Retention {
     this.forgetters.push(forgetter);
   }
 
-  /** From now on one pass about every minute. */
-  start(): void {
-    if (!this.isStopped) return;
-    this.isStopped = false;
-    this.schedule();
+  /** From now on one worker of the installation makes a pass each minute. */
+  async start(): Promise<void> {
+    await this.queues.schedule('maintenance.retention', '* * * * *');
+    this.handler ??= await this.queues.handle('maintenance.retention', { pollSeconds: 5 }, async () => {
+      await this.pass();
+    });
   }
 
-  /** Resolves when no pass is under way any more. */
+  /** Resolves when no pass is under way in this process. */
   async stop(): Promise<void> {
-    this.isStopped = true;
-    this.timer?.cancel();
-    this.timer = undefined;
-    await this.passing;
+    await this.handler?.stop();
+    this.handler = undefined;
   }
 
   /** One pass over all workspaces; over some of them for the markers and what others keep, which the next passes go on with. */
@@ -74,19 +69,6 @@ export class Retention {
     const trimmed = await this.inBatches(() => this.repository.trimDeltas(DELTA_RETENTION_MS, batch));
     const deleted = await this.inBatches(() => this.deleteExpired());
     return { trimmed, deleted, markers: await this.deleteMarkers() };
-  }
-
-  private schedule(): void {
-    this.timer = this.clock.after(passEveryMs * (0.75 + Math.random() / 2), () => {
-      this.passing = this.pass()
-        .catch((error: unknown) => {
-          this.logger.warn({ err: error }, 'removing what is old failed; trying again');
-        })
-        .finally(() => {
-          this.passing = undefined;
-          if (!this.isStopped) this.schedule();
-        });
-    });
   }
 
   private async inBatches(removeSome: () => Promise<number>): Promise<number> {

@@ -5,14 +5,12 @@ import { ensureLogins, ensureRoles } from './database-roles.js';
 import type { DatabaseUrls } from './database-urls.js';
 import { type MigrationFile, ownMigrationsDirectory, readMigrationFiles } from './migration-files.js';
 import { migrationChanged, migrationFailed } from './postgres.errors.js';
-import { ensureQueueSchema, QUEUES } from './queue-schema.js';
+import { ensureQueueSchema } from './queue-schema.js';
 import { supportedVersion } from './server-version.js';
 
 export interface MigrateOptions {
   /** Default: `prisma/migrations` of this build. */
   readonly directory?: string;
-  /** pg-boss queues to make. Default: those of this build. */
-  readonly queues?: readonly string[];
 }
 
 /** "nsmigrat" as a bigint: one migrator at a time in a database. */
@@ -43,7 +41,7 @@ export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}):
     await client.query("SET lock_timeout = '10s'");
     await ensureRoles(client);
     const applied = await applyFiles(client, files);
-    await ensureQueueSchema(client, options.queues ?? QUEUES);
+    await ensureQueueSchema(client);
     await ensureLogins(client, urls);
     return { applied };
   } finally {

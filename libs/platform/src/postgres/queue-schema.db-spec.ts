@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { fromPrisma, PgBoss } from 'pg-boss';
 
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
-import { QUEUE_SCHEMA, TOOL_QUEUES } from './queue-schema.js';
+import { QUEUE_SCHEMA, TOOL_QUEUES } from './queue-list.js';
 
 const WORKSPACE = { workspaceId: '0190a0a0-0000-7000-8000-000000000000' };
 let database: TestDatabase;

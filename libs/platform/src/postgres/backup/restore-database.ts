@@ -4,7 +4,7 @@ import { ensureRoles } from '../database-roles.js';
 import type { DatabaseUrls } from '../database-urls.js';
 import { ownMigrationsDirectory, readMigrationFiles } from '../migration-files.js';
 import { migrate } from '../migrator.js';
-import { QUEUE_SCHEMA, TOOL_QUEUES } from '../queue-schema.js';
+import { QUEUE_SCHEMA, TOOL_QUEUES } from '../queue-list.js';
 import { supportedVersion } from '../server-version.js';
 import type { SqlClient } from '../sql-client.js';
 import { type Archive, readArchive } from './archive.js';

@@ -1,4 +1,4 @@
-import { QUEUE_SCHEMA } from './queue-schema.js';
+import { QUEUE_SCHEMA } from '../postgres/queue-list.js';
 
 /**
  * INSERT of messages as pg-boss itself would write them, for statements that write more than the message: one transaction,

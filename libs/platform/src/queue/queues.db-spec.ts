@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
+import { eventually } from '../../../../test/harness/eventually.js';
+import { Config } from '../config/config.js';
+import { createLogger } from '../logger.js';
+import { Metrics } from '../metrics/metrics.js';
+import { type QueueHandler, Queues } from './queues.js';
+
+const WORKSPACE = '0190a0a0-0000-7000-8000-000000000000';
+const queue = 'maintenance.retention' as const;
+
+describe('Queues', () => {
+  let database: TestDatabase;
+  let queues: Queues;
+  let metrics: Metrics;
+  const handlers: QueueHandler[] = [];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const config = Config.from({ NODE_ENV: 'test', ROLE: 'worker' });
+    const logger = createLogger({ level: 'silent' });
+    metrics = new Metrics();
+    queues = new Queues({ config, logger, metrics, postgres: database.postgres });
+  });
+
+  afterEach(async () => {
+    for (const handler of handlers.splice(0)) await handler.stop();
+    await database.postgres.engine.query('DELETE FROM pgboss.job');
+  });
+
+  afterAll(async () => {
+    await queues.stop();
+    await database.close();
+  });
+
+  const send = (startAfter?: number) =>
+    database.postgres.withWorkspaceSql(WORKSPACE, (client) =>
+      queues.send(client, queue, [startAfter === undefined ? { data: null } : { data: null, startAfter }]),
+    );
+
+  /** Handles the queue; what was delivered is listed in the result. */
+  const handle = async (work: () => void = () => undefined, pollSeconds = 0.5) => {
+    const delivered: unknown[] = [];
+    const handler = await queues.handle(queue, { pollSeconds }, async (messages) => {
+      delivered.push(...messages);
+      await Promise.resolve(messages).then(work);
+    });
+    handlers.push(handler);
+    return { delivered, handler };
+  };
+
+  const states = async () =>
+    (
+      await database.postgres.engine.query<{ state: string }>('SELECT state FROM pgboss.job WHERE name = $1', [queue])
+    ).rows.map(({ state }) => state);
+
+  const becomes = (state: string) =>
+    eventually(`the message is ${state}`, async () => ((await states()).join() === state ? true : undefined));
+
+  it('delivers a message to the handler and completes it', async () => {
+    await send();
+    const { delivered } = await handle();
+
+    await becomes('completed');
+    expect(delivered).toEqual([null]);
+    expect(await metrics.registry.metrics()).toContain(
+      `nightshift_queue_messages_total{queue="${queue}",outcome="completed"}`,
+    );
+  });
+
+  it('takes a message back when its transaction rolls back', async () => {
+    const failing = database.postgres.withWorkspaceSql(WORKSPACE, async (client) => {
+      await queues.send(client, queue, [{ data: null }]);
+      throw new Error('rolled back');
+    });
+
+    await expect(failing).rejects.toThrow('rolled back');
+    expect(await states()).toEqual([]);
+  });
+
+  it('retries a message whose handler rejects', async () => {
+    await send();
+    await handle(() => {
+      throw new Error('failed once');
+    });
+
+    await becomes('retry');
+  });
+
+  it('delivers no message before its startAfter', async () => {
+    await send(Date.now() + 3_600_000);
+    const { delivered, handler } = await handle();
+    await handler.stop();
+
+    expect(delivered).toEqual([]);
+    expect(await states()).toEqual(['created']);
+  });
+
+  it('fetches at once when it is woken', async () => {
+    const { delivered, handler } = await handle(undefined, 3_600);
+    await send();
+    handler.wake();
+
+    await becomes('completed');
+    expect(delivered).toEqual([null]);
+  });
+
+  it('lets the role of the engine schedule messages', async () => {
+    await queues.schedule(queue, '0 0 1 1 *');
+
+    const { rows } = await database.postgres.engine.query('SELECT name, cron, timezone FROM pgboss.schedule');
+    expect(rows).toEqual([{ name: queue, cron: '0 0 1 1 *', timezone: 'UTC' }]);
+  });
+});
