@@ -1,5 +1,4 @@
-import { type INestApplicationContext, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
 import { Doorbell, insertInterrupt, InterruptTimers, JobAmender, JobsModule, JobStarter } from '#jobs';
@@ -19,6 +18,7 @@ import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { claimOne } from './claim-one.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
 import { writeOf } from './jobs.js';
+import { openTestingModule } from './testing-module.js';
 
 /** A job that waits for clients. */
 export interface WaitingCalls {
@@ -129,9 +129,7 @@ async function openTools(database: TestDatabase) {
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const redactor = new Redactor();
   const platform = await openPlatform({ config, logger, redactor, urls: database.urls, secret: TEST_SECRET });
-  @Module({ imports: [PlatformModule.with(platform), JobsModule, ToolsModule] })
-  class ToolsOnlyModule {}
-  const app = await NestFactory.createApplicationContext(ToolsOnlyModule, { logger: false, abortOnError: false });
+  const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule, ToolsModule] });
   await app.get(Doorbell).start();
   return { app, platform };
 }

@@ -1,5 +1,4 @@
-import { type INestApplicationContext, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
 import { Doorbell, JobsModule, Worker } from '#jobs';
@@ -8,6 +7,7 @@ import { WorkflowsModule } from '#workflows';
 
 import type { TestDatabase } from './database.js';
 import { failAtOnce } from './fail-at-once.js';
+import { openTestingModule } from './testing-module.js';
 
 const secret = 'the secret of the test databases';
 
@@ -32,9 +32,9 @@ export async function startTestEngine(
   });
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
-  @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule] })
-  class EngineModule {}
-  const app = await NestFactory.createApplicationContext(EngineModule, { logger: false, abortOnError: false });
+  const app = await openTestingModule({
+    imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule],
+  });
   const worker = app.get(Worker);
   const doorbell = app.get(Doorbell);
   await doorbell.start();

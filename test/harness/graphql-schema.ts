@@ -1,10 +1,10 @@
-import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
 import type { GraphQLSchema } from 'graphql';
 
 import { graphqlResolvers } from '../../apps/api/src/graphql.module.js';
 import { DocumentCache } from '../../apps/api/src/graphql/documents/document-cache.js';
 import { type PreparedOperation, prepareOperation } from '../../apps/api/src/graphql/documents/prepare-operation.js';
+import { openTestingModule } from './testing-module.js';
 
 /** The schema of the product, without resolvers that reach anything, and documents prepared against it. */
 export interface TestSchema {
@@ -15,7 +15,7 @@ export interface TestSchema {
 }
 
 export async function buildTestSchema(): Promise<TestSchema> {
-  const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: false });
+  const app = await openTestingModule({ imports: [GraphQLSchemaBuilderModule] });
   const schema = await app.get(GraphQLSchemaFactory).create([...graphqlResolvers]);
   await app.close();
   const cache = new DocumentCache(schema);

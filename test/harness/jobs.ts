@@ -1,5 +1,4 @@
-import { type INestApplicationContext, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
 
 import {
   type ClaimedJob,
@@ -20,6 +19,7 @@ import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';
 import { claimOne } from './claim-one.js';
 import type { TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';
+import { openTestingModule } from './testing-module.js';
 
 /** The jobs library over a test database, without any handler but the test's own and without anything that runs by itself. */
 export interface TestJobs {
@@ -61,9 +61,7 @@ export async function openTestJobs(
   const config = Config.from({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...env });
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
-  @Module({ imports: [PlatformModule.with(platform), JobsModule] })
-  class JobsOnlyModule {}
-  const app = await NestFactory.createApplicationContext(JobsOnlyModule, { logger: false, abortOnError: false });
+  const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule] });
   const { workspaceId, userId } = await seedWorkspace(database);
   // A busy machine lets nobody in before it counts as a viewer.
   Reflect.set(app.get(Presence), 'patienceMs', 100_000);

@@ -1,6 +1,3 @@
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-
 import { type Clock, Config, createLogger, openPlatform, Redactor } from '#platform';
 import { newId, PlatformModule, systemClock } from '#platform';
 import {
@@ -16,6 +13,7 @@ import { McpModule } from '../../libs/tools/src/mcp/mcp.module.js';
 import { WorkspaceSecrets } from '../../libs/tools/src/secrets/workspace-secrets.service.js';
 import { ToolRegistryModule } from '../../libs/tools/src/tool-registry.module.js';
 import { TEST_SECRET, type TestDatabase } from './database.js';
+import { openTestingModule } from './testing-module.js';
 
 /** A call as a test makes it. */
 export interface TestCall {
@@ -50,9 +48,7 @@ export async function openTestMcp(
   const logger = createLogger({ level: config.values.LOG_LEVEL });
   const redactor = new Redactor();
   const platform = await openPlatform({ config, logger, redactor, urls: database.urls, secret: TEST_SECRET });
-  @Module({ imports: [PlatformModule.with(platform), McpModule, ToolRegistryModule] })
-  class McpOnlyModule {}
-  const app = await NestFactory.createApplicationContext(McpOnlyModule, { logger: false, abortOnError: false });
+  const app = await openTestingModule({ imports: [PlatformModule.with(platform), McpModule, ToolRegistryModule] });
   const catalog = app.get(ToolCatalog);
   const find = async (workspaceId: string, name: string): Promise<Tool> => {
     const tool = (await catalog.of(workspaceId)).find(name);

@@ -1,5 +1,4 @@
-import { type INestApplicationContext, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
 
 import { Doorbell, JobsModule, JobStarter } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
@@ -25,6 +24,7 @@ import { TEST_SECRET, type TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';
 import { eventually } from './eventually.js';
 import { writeOf } from './jobs.js';
+import { openTestingModule } from './testing-module.js';
 
 /** What a test tool is doing. */
 export interface Handling {
@@ -135,9 +135,10 @@ async function openApp(
   const platform = await openPlatform({ config, logger, redactor, urls: database.urls, secret: TEST_SECRET });
   const tools = effects.map((effect) => watchedTool(effect, handled));
   const providers = tools.map((tool) => ({ provide: tool.name, useValue: tool }));
-  @Module({ imports: [PlatformModule.with(platform), JobsModule, ToolQueueModule], providers })
-  class ToolQueueOnlyModule {}
-  const app = await NestFactory.createApplicationContext(ToolQueueOnlyModule, { logger: false, abortOnError: false });
+  const app = await openTestingModule({
+    imports: [PlatformModule.with(platform), JobsModule, ToolQueueModule],
+    providers,
+  });
   await app.get(Doorbell).start();
   return { app, platform };
 }

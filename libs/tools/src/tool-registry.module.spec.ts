@@ -2,8 +2,8 @@ import 'reflect-metadata';
 
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 
+import { openTestingModule } from '../../../test/harness/testing-module.js';
 import { defineTool } from './define-tool.js';
 import { ToolRegistry } from './tool.registry.js';
 import { ToolProvider, ToolRegistryModule } from './tool-registry.module.js';
@@ -43,7 +43,7 @@ const twin = defineTool({ name: 'calculate', description: 'd', input, execute: (
 class ClashingModule {}
 
 async function boot(module: new () => object): Promise<readonly string[]> {
-  const app = await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+  const app = await openTestingModule({ imports: [module] });
   const names = app
     .get(ToolRegistry)
     .list()

@@ -2,7 +2,6 @@ import 'reflect-metadata';
 
 import { describe, expect, it } from '@jest/globals';
 import { Global, Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 
 import {
   Config,
@@ -17,6 +16,7 @@ import {
   ToolSecretBox,
 } from '#platform';
 
+import { openTestingModule } from '../../../../test/harness/testing-module.js';
 import { ToolRegistry } from '../tool.registry.js';
 import { WebToolsModule } from './web-tools.module.js';
 
@@ -37,9 +37,7 @@ async function toolsWith(env: Readonly<Record<string, string>>): Promise<readonl
   @Global()
   @Module({ providers, exports: providers.map(({ provide }) => provide) })
   class TestPlatformModule {}
-  @Module({ imports: [TestPlatformModule, WebToolsModule] })
-  class ApplicationModule {}
-  const app = await NestFactory.createApplicationContext(ApplicationModule, { logger: false, abortOnError: false });
+  const app = await openTestingModule({ imports: [TestPlatformModule, WebToolsModule] });
   const names = app
     .get(ToolRegistry)
     .list()
