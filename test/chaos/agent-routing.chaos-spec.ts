@@ -17,7 +17,7 @@ describe('when a worker is killed while an agent is chosen', () => {
 
   beforeAll(async () => {
     stage = await Stage.open();
-    const agents = stage.door.app.get(AgentsService);
+    const agents = stage.engine.app.get(AgentsService);
     await agents.create(stage.owner, { name: 'Clerk', instructions: 'Be a clerk.' });
     await agents.create(stage.owner, { name: 'Cook', description: 'Cooks.', instructions: 'Be a cook.' });
   });
@@ -33,7 +33,7 @@ describe('when a worker is killed while an agent is chosen', () => {
   const orphan = async (point: string): Promise<Viewer> => {
     const worker = await stage.startWorker({ CRASH_POINT: `${point}:kill` });
     const asked = { ...chat('Soup?', []), agent: { type: 'auto' } } as const;
-    const { jobId } = await stage.door.app.get(ChatService).start(stage.owner, asked);
+    const { jobId } = await stage.engine.app.get(ChatService).start(stage.owner, asked);
     const viewer = stage.watch(jobId);
     expect((await worker.exited).signal).toBe('SIGKILL');
     const successor = await stage.startWorker();

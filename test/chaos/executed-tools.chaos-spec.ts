@@ -4,10 +4,10 @@ import { AgentsService } from '#chat';
 
 import {
   type CompletionReply,
-  type CompletionsDoor,
-  completionsDoor,
+  type CompletionsClient,
+  completionsClient,
   type OpenCompletion,
-} from '../harness/openai-door.js';
+} from '../harness/openai-client.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { isOnce, type RemoteToolName } from './remote-tools.js';
 import { Stage } from './stage.js';
@@ -42,17 +42,18 @@ describe('when processes are killed while a tool runs that a client asked for by
 
   beforeAll(async () => {
     stage = await Stage.open();
-    await stage.door.app.get(AgentsService).create(stage.owner, { name: 'Clerk', tools: ['*'] });
+    await stage.engine.app.get(AgentsService).create(stage.owner, { name: 'Clerk', tools: ['*'] });
     key = await stage.createKey();
     [api, worker] = await Promise.all([stage.startApiWithTools(), stage.startWorker()]);
   });
   afterAll(() => stage.close());
 
-  const doorOf = ({ url }: NightshiftProcess): CompletionsDoor => completionsDoor(url ?? '', key, '/v1/tools/execute');
+  const clientOf = ({ url }: NightshiftProcess): CompletionsClient =>
+    completionsClient(url ?? '', key, '/v1/tools/execute');
   const begin = (at: NightshiftProcess, story: Story, run: string): OpenCompletion => {
     const [tool, to] = stories[story];
     const headers = { 'idempotency-key': `${run}-${story}` };
-    return doorOf(at).open({ agent: 'clerk', tool_name: tool, arguments: { to } }, headers);
+    return clientOf(at).open({ agent: 'clerk', tool_name: tool, arguments: { to } }, headers);
   };
   const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
   /** What each says of its end, by its story. */

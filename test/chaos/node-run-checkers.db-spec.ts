@@ -21,7 +21,7 @@ beforeAll(async () => {
   stage = await openWorkflowStage();
   const child = await stage.publish({ a: echo, b: echo }, ['start -> a', 'a -> b']);
   const sub = { type: 'subflow', subflowId: child, inputMappings: { input: '{{input}}' } };
-  stage.says('Speak.', textReply(['Spoken.']));
+  stage.script('Speak.', textReply(['Spoken.']));
   ended = await stage.run(
     { writer: agent('Speak.'), loop: twice, step: echo, mark: echo, sub, check, good: output, bad: output },
     [

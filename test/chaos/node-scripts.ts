@@ -35,7 +35,7 @@ export class NodeScripts {
   }
 
   /** The replies of its rounds. */
-  says(line: string, ...rounds: readonly Reply[]): void {
+  script(line: string, ...rounds: readonly Reply[]): void {
     this.replies.set(line, rounds);
   }
 

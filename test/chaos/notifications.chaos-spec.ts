@@ -25,7 +25,7 @@ describe('what nobody watched is told once', () => {
   /** Starts a job on a worker that comes to grief at a point, the only one. */
   const orphan = async (crashPoint: string, tools: readonly string[] = []) => {
     const victim = await stage.startWorker({ CRASH_POINT: crashPoint });
-    const { jobId } = await stage.door.app.get(ChatService).start(stage.owner, chat('go', tools));
+    const { jobId } = await stage.engine.app.get(ChatService).start(stage.owner, chat('go', tools));
     return { jobId, victim };
   };
   const kill = async (crashPoint: string, tools: readonly string[] = []) => {
@@ -43,7 +43,7 @@ describe('what nobody watched is told once', () => {
     eventually('the job has ended', async () => ((await stage.snapshot(jobId)).ended ? true : undefined));
   const told = async (jobId: string) => {
     const { workspaceId, userId } = stage.owner;
-    const repository = stage.door.app.get(NotificationsRepository);
+    const repository = stage.engine.app.get(NotificationsRepository);
     const all = await repository.listMine(scopeOfUser(workspaceId, userId), {}, { limit: 100 });
     return all.filter((notification) => notification.jobId === jobId).map(({ type }) => type);
   };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { AgentsService } from '#chat';
 
-import { chunksOf, type CompletionsDoor, completionsDoor, contentOf } from '../harness/openai-door.js';
+import { chunksOf, type CompletionsClient, completionsClient, contentOf } from '../harness/openai-client.js';
 import { ask, called, plain, result, user, withTools } from '../harness/openai-stage.js';
 import type { NightshiftProcess } from '../harness/processes.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
@@ -11,18 +11,18 @@ import { Stage } from './stage.js';
 describe('when processes are killed while OpenAI clients are served', () => {
   let stage: Stage;
   let key: string;
-  let safe: CompletionsDoor;
+  let safe: CompletionsClient;
 
   beforeAll(async () => {
     stage = await Stage.open();
-    await stage.door.app.get(AgentsService).create(stage.owner, { name: 'Helper', instructions: 'Be brief.' });
+    await stage.engine.app.get(AgentsService).create(stage.owner, { name: 'Helper', instructions: 'Be brief.' });
     key = await stage.createKey();
-    safe = doorOf(await stage.startApi());
+    safe = clientOf(await stage.startApi());
     await stage.startWorker();
   });
   afterAll(() => stage.close());
 
-  const doorOf = ({ url }: NightshiftProcess) => completionsDoor(url ?? '', key);
+  const clientOf = ({ url }: NightshiftProcess) => completionsClient(url ?? '', key);
 
   it('a stream that lost its server is the same answer at another, without asking the model again', async () => {
     const gate = createGate();
@@ -30,7 +30,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
     stage.model.enqueue({ body: [...body.slice(0, 2), gate, ...body.slice(2)] });
     const api = await stage.startApi();
     const request = plain('count', { stream: true });
-    const lost = doorOf(api).open(request, { 'idempotency-key': 'lost' });
+    const lost = clientOf(api).open(request, { 'idempotency-key': 'lost' });
     await lost.until('One, ');
     api.kill('SIGKILL');
     expect(await lost.over).toMatchObject({ complete: false });
@@ -48,14 +48,14 @@ describe('when processes are killed while OpenAI clients are served', () => {
     const asked = stage.model.requests.length;
     stage.model.enqueue(toolCallReply([ask('a', 'Rome'), ask('b', 'Oslo')]));
     const api = await stage.startApi();
-    const pause = await doorOf(api).ask(withTools([user('weather?')]));
+    const pause = await clientOf(api).ask(withTools([user('weather?')]));
     expect(pause.json).toMatchObject({ choices: [{ finish_reason: 'tool_calls' }] });
     await stage.killAll();
-    const [door] = await Promise.all([stage.startApi().then(doorOf), stage.startWorker()]);
-    safe = door;
+    const [client] = await Promise.all([stage.startApi().then(clientOf), stage.startWorker()]);
+    safe = client;
     stage.model.enqueue(textReply(['warm and cold']));
     const history = [user('weather?'), called(ask('a', 'Rome'), ask('b', 'Oslo'))];
-    const answer = await door.ask(withTools([...history, result('a', '30'), result('b', '-3')]));
+    const answer = await client.ask(withTools([...history, result('a', '30'), result('b', '-3')]));
     expect(answer.json).toMatchObject({ choices: [{ message: { content: 'warm and cold' } }] });
     expect(answer.headers['x-job-id']).toBe(pause.headers['x-job-id']);
     expect(stage.model.requests).toHaveLength(asked + 2);
@@ -67,7 +67,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
     const api = await stage.startApi({ CRASH_POINT: 'in-decision:kill:2' });
     const history = [user('weather?'), called(ask('c', 'Rome'), ask('d', 'Oslo'))];
     const request = withTools([...history, result('c', '30'), result('d', '-3')]);
-    const half = doorOf(api).open(request, { 'idempotency-key': 'half' });
+    const half = clientOf(api).open(request, { 'idempotency-key': 'half' });
     await expect(half.begun).rejects.toThrow();
     expect((await api.exited).signal).toBe('SIGKILL');
     stage.model.enqueue(textReply(['both']));
@@ -81,7 +81,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
   it('a request that was half accepted is accepted once', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
     const headers = { 'idempotency-key': 'accepted', 'x-session-id': 'accepted' };
-    const half = doorOf(api).open(plain('hi'), headers);
+    const half = clientOf(api).open(plain('hi'), headers);
     await expect(half.begun).rejects.toThrow();
     stage.model.enqueue(textReply(['once']));
     const replies = await Promise.all([1, 2].map(() => safe.ask(plain('hi'), headers)));

@@ -25,7 +25,7 @@ const LEASE_MS = '60000';
 /** For who is to lose his leases by sleeping, and not before that. */
 export const sleeper = { LEASE_MS: '9000' };
 
-/** One Postgres, one model, one tool server, a door in this process, and worker processes that tests may kill. */
+/** One Postgres, one model, one tool server, an engine in this process, and worker processes that tests may kill. */
 export class Stage {
   private readonly processes: NightshiftProcess[] = [];
   readonly viewers: Viewer[] = [];
@@ -34,7 +34,7 @@ export class Stage {
     readonly database: TestDatabase,
     readonly model: ScriptedModel,
     readonly ledger: ToolLedger,
-    readonly door: TestEngine,
+    readonly engine: TestEngine,
     readonly people: Record<Role, MemberPrincipal>,
   ) {}
 
@@ -42,7 +42,7 @@ export class Stage {
     return this.people.owner;
   }
 
-  /** `env`: more settings of the door. */
+  /** `env`: more settings of the engine. */
   static async open(database?: TestDatabase, env: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const own = database ?? (await createTestDatabase());
     const model = await ScriptedModel.start();
@@ -53,8 +53,8 @@ export class Stage {
     await own.postgres.withWorkspaceSql(people.owner.workspaceId, (client) =>
       client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000'),
     );
-    const door = await startTestEngine(own, { ...settingsOf(model), BUS: 'postgres', ...env }, false);
-    return new Stage(own, model, ledger, door, people);
+    const engine = await startTestEngine(own, { ...settingsOf(model), BUS: 'postgres', ...env }, false);
+    return new Stage(own, model, ledger, engine, people);
   }
 
   /** A worker process that is ready; `env` on top of the usual settings. */
@@ -114,12 +114,12 @@ export class Stage {
 
   /** Sets the workspace's approval policy; processes that are started later begin with it. */
   async policy(policy: object): Promise<void> {
-    await this.door.app.get(ApprovalPoliciesService).save(this.owner, { policy, expectedVersion: null });
+    await this.engine.app.get(ApprovalPoliciesService).save(this.owner, { policy, expectedVersion: null });
   }
 
   /** Accepts a job that asks `text`, with the tools of the chaos process, and watches it from its first event on. */
   async ask(text: string, tools: readonly string[] = []): Promise<Viewer> {
-    const { jobId } = await this.door.app.get(ChatService).start(this.owner, chat(text, tools));
+    const { jobId } = await this.engine.app.get(ChatService).start(this.owner, chat(text, tools));
     return this.watch(jobId);
   }
 
@@ -135,32 +135,32 @@ export class Stage {
       if (ended) throw new Error(`job ${jobId} has ended as ${status}`);
       if (status !== 'waiting') return undefined;
       const query = { jobId, statuses: ['open'], kinds: interruptKinds };
-      const open = await this.door.app.get(InterruptsService).list(this.owner, query, { limit: 100, reverse: true });
+      const open = await this.engine.app.get(InterruptsService).list(this.owner, query, { limit: 100, reverse: true });
       return open.length === count ? open : undefined;
     });
   }
 
   /** What the owner answers. */
   async answer({ id }: Pick<Interrupt, 'id'>, answer: object): Promise<void> {
-    await this.door.app.get(InterruptsService).decide(this.owner, id, answer);
+    await this.engine.app.get(InterruptsService).decide(this.owner, id, answer);
   }
 
   /** Another viewer, from `after` on. */
   watch(jobId: string, after = 0): Viewer {
     const { workspaceId } = this.owner;
-    const viewer = watch(this.door.app.get(EventFeed), { workspaceId, jobId }, after);
+    const viewer = watch(this.engine.app.get(EventFeed), { workspaceId, jobId }, after);
     this.viewers.push(viewer);
     return viewer;
   }
 
   async snapshot(jobId: string): Promise<JobSnapshot> {
-    const snapshot = await this.door.app.get(SnapshotRepository).read(this.owner.workspaceId, jobId);
+    const snapshot = await this.engine.app.get(SnapshotRepository).read(this.owner.workspaceId, jobId);
     if (snapshot === null) throw new Error(`there is no job ${jobId}`);
     return snapshot;
   }
 
   get stopper(): JobStopper {
-    return this.door.app.get(JobStopper);
+    return this.engine.app.get(JobStopper);
   }
 
   /** Reattaches to an ended job at every number, waits for all viewers, and gives what any checker has to say. */
@@ -185,7 +185,7 @@ export class Stage {
   async close(): Promise<void> {
     for (const viewer of this.viewers) viewer.leave();
     await this.killAll();
-    await this.door.close();
+    await this.engine.close();
     await this.model.close();
     await this.ledger.close();
     await this.database.close();

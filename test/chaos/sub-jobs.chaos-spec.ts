@@ -26,9 +26,9 @@ describe('a worker that is killed while a call is a job of its own,', () => {
     stage = await Stage.open();
     scripts = new NodeScripts(stage.model);
     const { id } = await publishStory(stage, { nodes: { a: agent('below') }, edges: ['start -> a'] });
-    const { name } = await stage.door.app.get(WorkflowsService).offerAsTool(stage.owner, id, true);
+    const { name } = await stage.engine.app.get(WorkflowsService).offerAsTool(stage.owner, id, true);
     tool = `workflow.${name.replaceAll(' ', '-')}`;
-    scripts.says('below', textReply(['said ', 'below']));
+    scripts.script('below', textReply(['said ', 'below']));
     // What is compiled first is not a test's time.
     const first = await stage.startWorker();
     first.kill('SIGKILL');
@@ -41,7 +41,7 @@ describe('a worker that is killed while a call is a job of its own,', () => {
 
   const callsBelow = (line: string) => {
     const calls = [{ id: 'call_1', name: tool, arguments: '{"input":"Hello"}' }];
-    scripts.says(line, toolCallReply(calls), textReply(['said above']));
+    scripts.script(line, toolCallReply(calls), textReply(['said above']));
   };
   const asks = {
     chat: (line: string) => stage.ask(line, [tool]),

@@ -64,10 +64,10 @@ describe('a worker that is killed inside of what runs other nodes', () => {
   beforeAll(async () => {
     stage = await Stage.open();
     const scripts = new NodeScripts(stage.model);
-    for (const line of ['again?', 'more?']) scripts.says(line, say('continue'));
-    scripts.says('within b', call('charge', { to: 'ada' }), say('Paid.'));
+    for (const line of ['again?', 'more?']) scripts.script(line, say('continue'));
+    scripts.script('within b', call('charge', { to: 'ada' }), say('Paid.'));
     for (const line of ['between a', 'between b', 'within a', 'deep', 'child a', 'child b', 'item'])
-      scripts.says(line, say('This is ', `${line}.`));
+      scripts.script(line, say('This is ', `${line}.`));
     const child = { a: agent('child a'), b: agent('child b'), end: output };
     await publishStory(stage, { nodes: child, edges: ['start -> a', 'a -> b', 'b -> end'], id: 'child' });
     ({ calm, lost } = await new LostStories(stage, scripts, losses).tell());

@@ -70,10 +70,10 @@ describe('a workflow whose worker dies', () => {
     stage = await Stage.open(undefined, privateHosts);
     target = await startHttpTarget(({ path }, response) => response.end(JSON.stringify({ path })));
     const scripts = new NodeScripts(stage.model);
-    scripts.says('write', call('charge', { to: 'ada' }), say('Written.'));
+    scripts.script('write', call('charge', { to: 'ada' }), say('Written.'));
     for (const line of ['branch one', 'branch two', 'merge', 'child', 'sum up'])
-      scripts.says(line, say('This is ', `${line}.`));
-    scripts.says('choose', call('select_route', { route_id: 'here', reasoning: 'It is.' }));
+      scripts.script(line, say('This is ', `${line}.`));
+    scripts.script('choose', call('select_route', { route_id: 'here', reasoning: 'It is.' }));
     await publishStory(stage, { nodes: { a: agent('child') }, edges: ['start -> a'], id: 'child' });
     const story = toStory(`${target.url}/post`);
     for (let first = 0; first < victims.length; first += startedAtOnce)

@@ -92,7 +92,7 @@ describe('a worker that is killed while nodes do something outside', () => {
       });
     });
     const scripts = new NodeScripts(stage.model);
-    scripts.says('beside memory', say('Beside it.'));
+    scripts.script('beside memory', say('Beside it.'));
     await stage.startTools();
     losses = toLosses();
     const hold = () => (gate = createGate());

@@ -84,13 +84,13 @@ describe('a worker that is killed while models answer it', () => {
   beforeAll(async () => {
     stage = await Stage.open();
     const scripts = new NodeScripts(stage.model);
-    scripts.says('stream', say('Half of it, ', 'and the rest.'));
-    scripts.says('pay', call('charge', { to: 'ada' }), say('It is paid.'));
-    scripts.says('note', call('post_note', { to: 'ada' }), say('It is noted.'));
-    scripts.says('choose', call('select_route', { route_id: 'right', reasoning: 'It is.' }));
-    for (const id of ['one', 'two', 'three', 'four', 'five', 'six']) scripts.says(`branch ${id}`, say(`The ${id}.`));
+    scripts.script('stream', say('Half of it, ', 'and the rest.'));
+    scripts.script('pay', call('charge', { to: 'ada' }), say('It is paid.'));
+    scripts.script('note', call('post_note', { to: 'ada' }), say('It is noted.'));
+    scripts.script('choose', call('select_route', { route_id: 'right', reasoning: 'It is.' }));
+    for (const id of ['one', 'two', 'three', 'four', 'five', 'six']) scripts.script(`branch ${id}`, say(`The ${id}.`));
     for (const line of ['merge them', 'merge both', 'synthesize', 'first source', 'second source', 'quick', 'slow'])
-      scripts.says(line, say('This is ', `${line}.`));
+      scripts.script(line, say('This is ', `${line}.`));
     ({ calm, lost } = await new LostStories(stage, scripts, losses).tell());
   });
 

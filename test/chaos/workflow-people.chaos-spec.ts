@@ -133,7 +133,7 @@ describe('a worker that is killed while people are awaited', () => {
     stage = await Stage.open();
     await stage.policy({ rules: [{ match: 'send_letter', action: 'require_approval' }] });
     const scripts = new NodeScripts(stage.model);
-    for (const line of ['beside people', 'write', 'write again']) scripts.says(line, say('This is ', `${line}.`));
+    for (const line of ['beside people', 'write', 'write again']) scripts.script(line, say('This is ', `${line}.`));
     decider = new Decider(await stage.startApi(), await stage.createKey(['read', 'write', 'approve']));
     stories = new LostStories(stage, scripts, losses);
   });

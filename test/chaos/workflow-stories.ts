@@ -51,13 +51,13 @@ const endsSql = `SELECT n.node_id || '@' || coalesce(array_to_string(n.iteration
 /** Publishes it; each time it is a workflow of its own. */
 export function publishStory(stage: Stage, { nodes, edges, id }: Omit<Story, 'prompt'>): Promise<Workflow> {
   const meta = { name: `story ${newId()}`, ...(id === undefined ? {} : { id }) };
-  return publish(stage.door, stage.owner, sketch(nodes, edges, meta));
+  return publish(stage.engine, stage.owner, sketch(nodes, edges, meta));
 }
 
 /** Publishes and starts it. Gives the id of its job. */
 export async function start(stage: Stage, { prompt = 'Hello', ...story }: Story): Promise<string> {
   const workflow = await publishStory(stage, story);
-  return startWorkflow(stage.door, stage.owner, { workflow, prompt });
+  return startWorkflow(stage.engine, stage.owner, { workflow, prompt });
 }
 
 /** Starts it, and watches it from its first event on. */
@@ -91,7 +91,7 @@ export async function leftBy(stage: Stage, jobId: string): Promise<Left> {
 /** What is asked about this node, once it is. */
 export function askedAt(stage: Stage, { jobId }: Viewer, nodeId: string): Promise<Interrupt> {
   return eventually(`somebody is asked about ${nodeId}`, async () => {
-    const open = await stage.door.app
+    const open = await stage.engine.app
       .get(InterruptsService)
       .list(stage.owner, { jobId, statuses: ['open'], kinds: interruptKinds }, { limit: 100 });
     return open.find((one) => one.nodeId === nodeId);

@@ -83,11 +83,11 @@ describe('nightshift apply', () => {
     set('workflows/shorten.json', 'nodes.1.data.prompt', 'Shorten the text.');
     set('schedules/morning-report.json', 'enabled', false);
     const refused = startInTerminal(['apply', folder], { env: server.env });
-    await refused.says('Apply these changes?');
+    await refused.waitForOutput('Apply these changes?');
     refused.type('\r');
     expect(await refused.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing was applied.') });
     const confirmed = startInTerminal(['apply', folder], { env: server.env });
-    await confirmed.says('Apply these changes?');
+    await confirmed.waitForOutput('Apply these changes?');
     confirmed.type('\u001b[B\r');
     const { code, stdout } = await confirmed.exited;
     expect(code).toBe(0);

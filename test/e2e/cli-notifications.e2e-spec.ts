@@ -84,11 +84,11 @@ describe('nightshift notifications', () => {
     const before = await miss('What is 1 + 1?', '--tools', 'calculate');
     const people = startCli(['notifications', '--follow'], { env });
     const program = startCli(['notifications', '--follow', '--json'], { env });
-    for (const one of [people, program]) await one.says(before.id);
+    for (const one of [people, program]) await one.waitForOutput(before.id);
     const after = await miss('What is 2 + 2?', '--tools', 'calculate');
-    for (const one of [people, program]) await one.says(after.id);
+    for (const one of [people, program]) await one.waitForOutput(after.id);
     await nightshift('notifications', 'read', before.id);
-    await program.says(/"read":true/);
+    await program.waitForOutput(/"read":true/);
     people.kill('SIGINT');
     program.kill('SIGINT');
     expect(await people.exited).toMatchObject({ code: 130, stderr: '' });

@@ -89,7 +89,7 @@ describe('nightshift run', () => {
 
   it('can be left: the job goes on', async () => {
     const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait'], { env });
-    await run.says('job ');
+    await run.waitForOutput('job ');
     run.kill('SIGINT');
     const { code, stderr } = await run.exited;
     const [, jobId = ''] = /nightshift attach (\S+)/.exec(stderr) ?? [];
@@ -122,7 +122,7 @@ describe('nightshift run', () => {
 
   it('stops the job with --cancel-on-exit', async () => {
     const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait', '--cancel-on-exit'], { env });
-    await run.says('job ');
+    await run.waitForOutput('job ');
     run.kill('SIGINT');
     const { code, stderr } = await run.exited;
     expect(code).toBe(130);
@@ -133,7 +133,7 @@ describe('nightshift run', () => {
     const { jobId } = await waitingJob();
     const attached = startCli(['attach', jobId, '--wait'], { env });
     const logs = startCli(['logs', jobId, '--follow', '--json'], { env });
-    await logs.says('job-waiting');
+    await logs.waitForOutput('job-waiting');
     expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job is cancelled.\n' });
     expect(await attached.exited).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cancelled/m) });
     expect(await logs.exited).toMatchObject({ code: 1 });

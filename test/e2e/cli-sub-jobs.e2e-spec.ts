@@ -51,8 +51,8 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
 
   it('asks the person at the terminal, and says for whom', async () => {
     const run = startInTerminal(asking, { env });
-    await run.says(/asked by workflow\.asks \(sub-job [\w-]+\)/);
-    await run.says('Your answer?');
+    await run.waitForOutput(/asked by workflow\.asks \(sub-job [\w-]+\)/);
+    await run.waitForOutput('Your answer?');
     run.type(enter);
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
   });
@@ -69,7 +69,7 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     const asked = await runCli(['approve', '--job', jobId, '--json'], { env });
     expect([asked.code, linesOf(asked.stdout)]).toMatchObject([6, [{ id: request, rootJobId: jobId }]]);
     const answer = startInTerminal(['approve', '--job', jobId], { env });
-    await answer.says('Your answer?');
+    await answer.waitForOutput('Your answer?');
     answer.type(enter);
     expect(await answer.exited).toMatchObject({ code: 0 });
     expect(await runCli(['attach', jobId], { env })).toMatchObject({ code: 0 });
@@ -88,7 +88,7 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     expect(requests).toHaveLength(1);
 
     const stays = startCli(['attach', jobId, '--wait', '--json'], { env });
-    await stays.says('"sub-job-request"');
+    await stays.waitForOutput('"sub-job-request"');
     expect(await runCli(['approve', requests[0] ?? '', '--yes'], { env })).toMatchObject({ code: 0 });
     expect(await stays.exited).toMatchObject({ code: 0 });
     expect(linesOf(stays.stdout()).at(-1)).toMatchObject({ event: 'result', status: 'COMPLETED', requests: [] });

@@ -19,8 +19,8 @@ describe('nightshift on a terminal', () => {
 
   it('asks for an approval and goes on', async () => {
     const run = startInTerminal(asking, { env });
-    await run.says('Run it?');
-    await run.says('expression: "17 * 23"');
+    await run.waitForOutput('Run it?');
+    await run.waitForOutput('expression: "17 * 23"');
     run.type(keys.enter);
     expect(await run.exited).toMatchObject({ code: 0 });
     expect(run.stdout()).toContain('391');
@@ -29,42 +29,42 @@ describe('nightshift on a terminal', () => {
 
   it('denies with a reason', async () => {
     const run = startInTerminal(asking, { env });
-    await run.says('Run it?');
+    await run.waitForOutput('Run it?');
     run.type(keys.down + keys.down + keys.enter);
-    await run.says('Why?');
+    await run.waitForOutput('Why?');
     run.type(`too dear${keys.enter}`);
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected by user: too dear') });
   });
 
   it('lets the arguments be edited, in an editor or in a line', async () => {
     const inEditor = startInTerminal(asking, { env: { ...env, EDITOR: "sed -i 's/23/3/'" } });
-    await inEditor.says('Run it?');
+    await inEditor.waitForOutput('Run it?');
     inEditor.type(keys.down + keys.enter);
     expect(await inEditor.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('51') });
 
     const inLine = startInTerminal(asking, { env });
-    await inLine.says('Run it?');
+    await inLine.waitForOutput('Run it?');
     inLine.type(keys.down + keys.enter);
-    await inLine.says('{"expression":"17 * 23"}');
+    await inLine.waitForOutput('{"expression":"17 * 23"}');
     inLine.type('\u007f'.repeat(4) + `2"}${keys.enter}`);
     expect(await inLine.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('34') });
   });
 
   it('puts off, and asks again in the inbox', async () => {
     const run = startInTerminal(asking, { env });
-    await run.says('Run it?');
+    await run.waitForOutput('Run it?');
     run.type(keys.up + keys.enter);
     expect(await run.exited).toMatchObject({ code: 6, stdout: expect.stringContaining('nightshift attach') });
 
     const inbox = startInTerminal(['approve'], { env });
-    await inbox.says('Run it?');
+    await inbox.waitForOutput('Run it?');
     inbox.type(keys.enter);
     expect(await inbox.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('approved: Run calculate') });
   });
 
   it('takes a question back that somebody else has answered', async () => {
     const run = startInTerminal(asking, { env });
-    await run.says('Run it?');
+    await run.waitForOutput('Run it?');
     const [, jobId = ''] = /job ([\w-]+)/.exec(run.stdout()) ?? [];
     const listed = await runCli(['approve', '--job', jobId, '--json'], { env });
     const { id } = JSON.parse(listed.stdout) as { id: string };
@@ -76,16 +76,16 @@ describe('nightshift on a terminal', () => {
     const run = startInTerminal(['run', 'use tool ask_person {"question": "Which size?"}', '-t', 'ask_person'], {
       env,
     });
-    await run.says('Your answer?');
+    await run.waitForOutput('Your answer?');
     run.type(keys.enter);
-    await run.says(/Your answer\?[^]*Answer[^]*Answer\r?\n/);
+    await run.waitForOutput(/Your answer\?[^]*Answer[^]*Answer\r?\n/);
     run.type(`XXL${keys.enter}`);
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('ask_person says: XXL') });
   });
 
   it('is left by Ctrl-C at a question, and the job goes on', async () => {
     const run = startInTerminal(asking, { env });
-    await run.says('Run it?');
+    await run.waitForOutput('Run it?');
     run.type(keys.interrupt);
     expect(await run.exited).toMatchObject({ code: 130, stdout: expect.stringContaining('The job keeps running') });
   });

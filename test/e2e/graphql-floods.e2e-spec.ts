@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const door = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
+const openSockets = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
 const userSockets = () => api.api.app.get(UserSockets, { strict: false });
 /** A closed connection is released in the database, a moment after the server has seen it. */
 const areReleased = () => eventually('all connections are released', () => userSockets().size === 0 || undefined);
@@ -42,7 +42,7 @@ const areReleased = () => eventually('all connections are released', () => userS
 /** Closes and waits until the server has seen it. */
 async function leave(...sockets: readonly RawSocket[]): Promise<void> {
   for (const socket of sockets) socket.close();
-  await eventually('the sockets are gone', () => (door().size === 0 ? true : undefined));
+  await eventually('the sockets are gone', () => (openSockets().size === 0 ? true : undefined));
 }
 
 /** Documents that cost much, and what is said about them. */

@@ -67,8 +67,8 @@ describe('a viewer that stops reading', () => {
     await reading.until(({ type }) => type === 'complete');
     const said = reading.messages.map(({ payload }) => JSON.stringify(payload)).join('');
     expect(said.split('x').length - 1).toBeGreaterThanOrEqual(150 * 20_000);
-    const door = api.api.app.get(GraphqlSocketDoor, { strict: false });
-    await eventually('the stuck viewer is cut off', () => (door.size === 1 ? true : undefined));
+    const openSockets = api.api.app.get(GraphqlSocketDoor, { strict: false });
+    await eventually('the stuck viewer is cut off', () => (openSockets.size === 1 ? true : undefined));
     await eventually('nobody watches', async () => ((await viewers()) === 0 ? true : undefined));
     reading.close();
     stuck.socket.terminate();
@@ -77,18 +77,18 @@ describe('a viewer that stops reading', () => {
 
 describe('a peer that is gone without a word', () => {
   it('is dropped after a ping that it does not answer, and the others stay', async () => {
-    const door = api.api.app.get(GraphqlSocketDoor, { strict: false });
-    await eventually('the sockets of others are gone', () => (door.size === 0 ? true : undefined));
+    const openSockets = api.api.app.get(GraphqlSocketDoor, { strict: false });
+    await eventually('the sockets of others are gone', () => (openSockets.size === 0 ? true : undefined));
     const [dead, alive] = [await RawSocket.enter(api, owner.key), await RawSocket.enter(api, owner.key)];
     const pinged = new Promise((resolve) => alive.socket.once('ping', resolve));
     dead.socket.pause();
-    door.dropSilent();
+    openSockets.dropSilent();
     await pinged;
     // The answer comes before whatever the client sends after it.
     alive.send({ type: 'ping' });
     await alive.until(({ type }) => type === 'pong');
-    door.dropSilent();
-    await eventually('the dead peer is dropped', () => (door.size === 1 ? true : undefined));
+    openSockets.dropSilent();
+    await eventually('the dead peer is dropped', () => (openSockets.size === 1 ? true : undefined));
     expect(alive.socket.readyState).toBe(alive.socket.OPEN);
     alive.close();
     dead.socket.terminate();

@@ -35,12 +35,12 @@ afterAll(async () => {
   await database.close();
 });
 
-const door = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
+const openSockets = () => api.api.app.get(GraphqlSocketDoor, { strict: false });
 
 /** Closes and waits until the server has seen it. */
 async function leave(...sockets: readonly RawSocket[]): Promise<void> {
   for (const socket of sockets) socket.close();
-  await eventually('the sockets are gone', () => (door().size === 0 ? true : undefined));
+  await eventually('the sockets are gone', () => (openSockets().size === 0 ? true : undefined));
 }
 
 const upgrade = {
@@ -81,9 +81,9 @@ describe('GraphQL over WebSocket', () => {
     for (let i = 0; i <= pending; i += 1) silent.push(await RawSocket.open(api));
     expect((await silent[0]?.closed)?.code).toBe(1006);
     const entered = await RawSocket.enter(api, member.key);
-    expect(door().pendingSize).toBeLessThan(pending);
+    expect(openSockets().pendingSize).toBeLessThan(pending);
     await leave(entered, ...silent);
-    expect(door().pendingSize).toBe(0);
+    expect(openSockets().pendingSize).toBe(0);
   });
 
   it('disconnects a peer that sends more than 32 KB before connection_init is accepted', async () => {
@@ -108,12 +108,12 @@ describe('GraphQL over WebSocket', () => {
 
   it('disconnects a client that requests results and does not read them', async () => {
     // A peer that answers no ping is dropped as well, much later.
-    jest.spyOn(door(), 'dropSilent').mockReturnValue(undefined);
+    jest.spyOn(openSockets(), 'dropSilent').mockReturnValue(undefined);
     const socket = await RawSocket.enter(api, member.key);
     socket.socket.pause();
     const payload = { query: getIntrospectionQuery() };
     for (let i = 0; i < 90; i += 1) socket.send({ id: String(i), type: 'subscribe', payload });
-    await eventually('the client is disconnected', () => (door().size === 0 ? true : undefined));
+    await eventually('the client is disconnected', () => (openSockets().size === 0 ? true : undefined));
     socket.socket.terminate();
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { chunksOf, contentOf } from '../harness/openai-door.js';
+import { chunksOf, contentOf } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -15,7 +15,7 @@ afterAll(() => stage.close());
 describe('a completion', () => {
   it('comes whole, as a job that anybody can look up', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
-    const reply = await stage.door.ask(plain('hi'));
+    const reply = await stage.client.ask(plain('hi'));
     expect(reply.json).toEqual({
       id: expect.stringMatching(/^chatcmpl-[0-9a-f]{12}$/),
       object: 'chat.completion',
@@ -40,7 +40,7 @@ describe('a completion', () => {
 
   it('comes as a stream of chunks and nothing else', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
-    const reply = await stage.door.ask(plain('hi', { stream: true, stream_options: { include_usage: true } }));
+    const reply = await stage.client.ask(plain('hi', { stream: true, stream_options: { include_usage: true } }));
     expect(reply.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
@@ -56,7 +56,7 @@ describe('a completion', () => {
 
   it('pauses for tools of the client, and goes on with their results', async () => {
     stage.model.enqueue(toolCallReply([ask('call_a', 'Rome'), ask('call_b', 'Oslo')], { text: 'Let me see.' }));
-    const first = await stage.door.ask(withTools([user('weather?')], { stream: true }));
+    const first = await stage.client.ask(withTools([user('weather?')], { stream: true }));
     const chunks = chunksOf(first.text);
     expect(chunks.slice(-3).map((chunk) => chunk['choices'])).toMatchObject([
       [{ delta: { tool_calls: [{ index: 0, id: 'call_a', type: 'function', function: { name: 'get_weather' } }] } }],
@@ -64,7 +64,7 @@ describe('a completion', () => {
       [{ delta: {}, finish_reason: 'tool_calls' }],
     ]);
     stage.model.enqueue(textReply(['Warm and cold.']));
-    const second = await stage.door.ask(
+    const second = await stage.client.ask(
       withTools([
         user('weather?'),
         called(ask('call_a', 'Rome'), ask('call_b', 'Oslo')),

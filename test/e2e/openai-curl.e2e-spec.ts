@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { chunksOf, contentOf } from '../harness/openai-door.js';
+import { chunksOf, contentOf } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 

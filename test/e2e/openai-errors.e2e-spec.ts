@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { completionsDoor } from '../harness/openai-door.js';
+import { completionsClient } from '../harness/openai-client.js';
 import { ask, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -25,12 +25,14 @@ describe('a request that cannot be served', () => {
     ['no key at all', 'Missing or invalid Authorization header'],
     ['ey.a.token', 'Invalid API key'],
   ])('gets 401 that names the problem of its key %p', async (key, message) => {
-    const reply = await completionsDoor(stage.test.url, key).ask(plain('hi'));
+    const reply = await completionsClient(stage.test.url, key).ask(plain('hi'));
     expect([reply.status, reply.json]).toEqual([401, error(message, null, 'invalid_api_key')]);
   });
 
   it('gets nowhere with the token of a person', async () => {
-    const reply = await completionsDoor(stage.test.url, await stage.test.people.tokenOf('main-owner')).ask(plain('hi'));
+    const reply = await completionsClient(stage.test.url, await stage.test.people.tokenOf('main-owner')).ask(
+      plain('hi'),
+    );
     expect([reply.status, reply.json]).toEqual([401, error('Invalid API key', null, 'invalid_api_key')]);
   });
 
@@ -83,7 +85,7 @@ describe('a request that cannot be served', () => {
     [plain('hi', { model: 'nobody' }), {}, 404, error("Model 'nobody' not found", 'model', 'model_not_found')],
   ])('is refused by the table: %j', async (...row) => {
     const [body, headers, status, expected] = row;
-    const reply = await stage.door.ask(body, headers);
+    const reply = await stage.client.ask(body, headers);
     expect([reply.status, reply.json]).toEqual([status, expected]);
     expect(reply.headers['x-job-id']).toBeUndefined();
     expect(reply.headers['x-request-id']).toEqual(expect.any(String));
@@ -93,13 +95,13 @@ describe('a request that cannot be served', () => {
     const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
     const calls = Array.from({ length: 4_000 }, (_, i) => ({ ...call, id: `c${i}` }));
     const message = { role: 'assistant', content: null, tool_calls: calls };
-    const reply = await stage.door.ask({ model: 'helper', messages: [user('a'), message, user('b')] });
+    const reply = await stage.client.ask({ model: 'helper', messages: [user('a'), message, user('b')] });
     const text = 'Too many tool_calls in messages: with a result for each there are 4003 messages, at most 2000';
     expect([reply.status, reply.json]).toEqual([400, error(text, 'messages')]);
   });
 
   it('gets 400 that names the limit on messages, also when it brings results', async () => {
-    const { status, json } = await stage.door.ask(
+    const { status, json } = await stage.client.ask(
       withTools([...Array.from({ length: 2_000 }, () => user('a')), result('call_unknown', 'x')]),
     );
     const text = 'Too many messages: 2001, at most 2000 (MAX_MESSAGES). Send fewer or shorten the conversation';
@@ -107,7 +109,7 @@ describe('a request that cannot be served', () => {
   });
 
   it('is not read when it is too large', async () => {
-    const reply = await stage.door.ask(plain('x'.repeat(4_194_304)));
+    const reply = await stage.client.ask(plain('x'.repeat(4_194_304)));
     expect([reply.status, reply.json]).toEqual([
       413,
       error('Request body exceeds 4194304 bytes', null, 'request_too_large'),
@@ -130,7 +132,7 @@ describe('an answer that is none', () => {
   it('is an HTTP error when the model fails before any content', async () => {
     for (const stream of [true, false]) {
       stage.model.enqueue(errorReply(400));
-      const reply = await stage.door.ask(plain('hi', { stream }));
+      const reply = await stage.client.ask(plain('hi', { stream }));
       expect([reply.status, reply.json]).toEqual([
         500,
         { error: { message: 'Agent execution failed', type: 'server_error', param: null, code: 'job_failed' } },
@@ -141,7 +143,7 @@ describe('an answer that is none', () => {
 
   it('is an HTTP error when the model returns no content', async () => {
     stage.model.enqueue(textReply([]));
-    const reply = await stage.door.ask(plain('hi'));
+    const reply = await stage.client.ask(plain('hi'));
     expect([reply.status, reply.json['error']]).toMatchObject([500, { message: 'Agent returned empty response' }]);
   });
 
@@ -149,7 +151,7 @@ describe('an answer that is none', () => {
     const gate = createGate();
     const { body } = textReply(['Half']);
     stage.model.enqueue({ body: [...body.slice(0, 2), gate], end: 'destroy' });
-    const open = stage.door.open(plain('hi', { stream: true }));
+    const open = stage.client.open(plain('hi', { stream: true }));
     await open.until('Half');
     const jobId = String((await open.begun).headers['x-job-id']);
     const abort = await stage.test.call('POST', `/api/jobs/${jobId}/abort`, { key: stage.owner.key });
@@ -170,14 +172,14 @@ describe('limits', () => {
   it('of starts in a minute are in the headers, and a start over them gets 429', async () => {
     // Processes share the counts, and the earlier tests have used those of the owner.
     const { owner } = await stage.tenant('rates');
-    const { door } = await stage.another({ STARTS_PER_MINUTE: '1' }, owner);
+    const { client } = await stage.another({ STARTS_PER_MINUTE: '1' }, owner);
     stage.model.enqueue(textReply(['one']));
-    const first = await door.ask(plain('hi'));
+    const first = await client.ask(plain('hi'));
     expect(first.headers).toMatchObject({
       'x-ratelimit-limit-requests': '1',
       'x-ratelimit-remaining-requests': '0',
     });
-    const second = await door.ask(plain('hi'));
+    const second = await client.ask(plain('hi'));
     expect([second.status, second.json]).toEqual([
       429,
       {
@@ -193,28 +195,28 @@ describe('limits', () => {
   });
 
   it('of open answers end with 429 as well', async () => {
-    const { door } = await stage.another({ OPENAI_ANSWERS_PER_PRINCIPAL: '1' });
+    const { client } = await stage.another({ OPENAI_ANSWERS_PER_PRINCIPAL: '1' });
     const before = createGate();
     stage.model.enqueue({ ...textReply(['one']), before });
     const count = stage.model.requests.length;
-    const open = door.open(plain('hi'));
+    const open = client.open(plain('hi'));
     await stage.model.request(count + 1);
-    expect((await door.ask(plain('hi'))).status).toBe(429);
+    expect((await client.ask(plain('hi'))).status).toBe(429);
     before.open();
     expect((await open.over).status).toBe(200);
   });
 
   it('of jobs in a workspace end with 503', async () => {
-    const { owner, door } = await stage.tenant('full');
+    const { owner, client } = await stage.tenant('full');
     await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
       client.query(`UPDATE workspace SET max_jobs = 1, when_full = 'reject'`),
     );
     const before = createGate();
     stage.model.enqueue({ ...textReply(['one']), before });
     const count = stage.model.requests.length;
-    const open = door.open(plain('hi'));
+    const open = client.open(plain('hi'));
     await stage.model.request(count + 1);
-    const reply = await door.ask(plain('hi'));
+    const reply = await client.ask(plain('hi'));
     const rule = 'this workspace runs at most 1 jobs at once (maxJobs)';
     const message = `Server busy, try again later: ${rule}. An owner or admin of the workspace can raise it.`;
     expect([reply.status, reply.json]).toEqual([
@@ -227,22 +229,22 @@ describe('limits', () => {
   });
 
   it('of running jobs do not count the paused runs of a client that never continues them', async () => {
-    const { owner, door } = await stage.tenant('paused');
+    const { owner, client } = await stage.tenant('paused');
     await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
       client.query(`UPDATE workspace SET max_jobs = 1, max_jobs_per_user = 1, when_full = 'reject'`),
     );
     for (let i = 0; i < 8; i++) {
       stage.model.enqueue(toolCallReply([ask(`call_paused_${i}`, 'Rome')]));
-      expect((await door.ask(withTools([user('hi')]))).status).toBe(200);
+      expect((await client.ask(withTools([user('hi')]))).status).toBe(200);
     }
   });
 
   it('of time give a client its answer later, by its key', async () => {
-    const { door } = await stage.another({ OPENAI_MAX_HOLD_MS: '20' });
+    const { client } = await stage.another({ OPENAI_MAX_HOLD_MS: '20' });
     const before = createGate();
     stage.model.enqueue({ ...textReply(['late']), before });
     const key = { 'idempotency-key': 'held' };
-    const held = await door.ask(plain('hi'), key);
+    const held = await client.ask(plain('hi'), key);
     expect([held.status, held.json]).toEqual([
       504,
       {
@@ -256,7 +258,7 @@ describe('limits', () => {
     ]);
     expect(held.headers['x-job-id']).toEqual(expect.any(String));
     before.open();
-    const answer = await stage.door.ask(plain('hi'), key);
+    const answer = await stage.client.ask(plain('hi'), key);
     expect(answer.json).toMatchObject({ choices: [{ message: { content: 'late' } }] });
     expect(answer.headers['x-job-id']).toBe(held.headers['x-job-id']);
   });

@@ -4,7 +4,7 @@ import { AgentsService } from '#chat';
 import { ApprovalPoliciesService, defineTool, InterruptsService, ToolRegistry } from '#tools';
 
 import { graphqlMember } from '../harness/graphql-member.js';
-import { type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { type CompletionReply, contentOf } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { smallWorkflow } from '../harness/workflow-documents.js';
@@ -47,7 +47,7 @@ async function forget(jobId: string): Promise<void> {
 describe('tools of the server', () => {
   it('are written into the text, and removed from it in later model requests', async () => {
     stage.model.enqueue(toolCallReply([add('c1', 1, 2), add('c2', 3, 4)], { text: 'Adding.' }), textReply(['Done.']));
-    const content = contentOf((await stage.door.ask(clerk('Add'))).text);
+    const content = contentOf((await stage.client.ask(clerk('Add'))).text);
     const blocks = [...content.matchAll(/<tool id="(\d)" state="(\w+)">[^<]*<\/tool>\n/g)];
     expect(blocks.map(([, id, state]) => `${id ?? ''} ${state ?? ''}`).sort()).toEqual([
       '1 done',
@@ -57,7 +57,7 @@ describe('tools of the server', () => {
     ]);
     expect(content.replaceAll(/<tool[^]*?<\/tool>\n/g, '')).toBe('Adding.\nDone.');
     stage.model.enqueue(textReply(['Yes.']));
-    await stage.door.ask(plain('x', { messages: [user('Add'), { role: 'assistant', content }, user('Sure?')] }));
+    await stage.client.ask(plain('x', { messages: [user('Add'), { role: 'assistant', content }, user('Sure?')] }));
     expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([
       ...[{ role: 'system' }, { role: 'user', content: 'Add' }],
       { role: 'assistant', content: 'Adding.\nDone.' },
@@ -67,14 +67,14 @@ describe('tools of the server', () => {
 
   it('come back as calls where Open WebUI shows them', async () => {
     stage.model.enqueue(toolCallReply([add('c3', 1, 2)], { text: 'Adding.' }), textReply(['Three.']));
-    const first = await stage.door.ask(clerk('Add'), openWebUi('chat-1'));
+    const first = await stage.client.ask(clerk('Add'), openWebUi('chat-1'));
     const content = contentOf(first.text);
     expect(content).toMatch(
       /^Adding\.\n<details type="tool_calls" done="true" id="c3" name="add_numbers" [^\n]*>\n<summary>/,
     );
     stage.model.enqueue(textReply(['Yes.']));
     const messages = [user('Add'), { role: 'assistant', content }, user('Sure?')];
-    await stage.door.ask(plain('x', { model: 'clerk', messages }), openWebUi('chat-1'));
+    await stage.client.ask(plain('x', { model: 'clerk', messages }), openWebUi('chat-1'));
     const sent = stage.model.requests.at(-1)?.json['messages'];
     expect(sent).toMatchObject([
       ...[{ role: 'system' }, { role: 'user' }],
@@ -84,7 +84,7 @@ describe('tools of the server', () => {
       { role: 'user' },
     ]);
     stage.model.enqueue(textReply(['Hm.']));
-    await stage.door.ask(plain('x', { model: 'clerk', messages }), openWebUi('another chat'));
+    await stage.client.ask(plain('x', { model: 'clerk', messages }), openWebUi('another chat'));
     expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([{}, {}, { content: 'Adding.\nThree.' }, {}]);
   });
 
@@ -98,7 +98,7 @@ describe('tools of the server', () => {
       toolCallReply([{ id: 'c4', name: 'send', arguments: '{"to":"ada"}' }]),
       textReply(['Never mind.']),
     );
-    const open = stage.door.open(clerk('Send'));
+    const open = stage.client.open(clerk('Send'));
     await open.until(': waiting approval ');
     const interruptId = /: waiting approval (\S+)\n/.exec(open.raw())?.[1] ?? '';
     await stage.test.api.app.get(InterruptsService).decide(principal, interruptId, { decision: 'deny', reason: 'No' });
@@ -113,7 +113,7 @@ describe('a round that breaks off', () => {
   it('is sent again from the first difference on', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'three.']));
-    const open = stage.door.open(plain('Count', streamed));
+    const open = stage.client.open(plain('Count', streamed));
     await open.until('One two');
     gate.open();
     expect(contentOf((await open.over).text)).toBe('One two\n\n[restarted]\n\nOne three.');
@@ -122,7 +122,7 @@ describe('a round that breaks off', () => {
   it('is sent once where its retry has the same text', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'two ', 'three.']));
-    const open = stage.door.open(plain('Count', streamed));
+    const open = stage.client.open(plain('Count', streamed));
     await open.until('One two');
     gate.open();
     expect(contentOf((await open.over).text)).toBe('One two three.');
@@ -139,19 +139,19 @@ describe('an answer whose log is gone', () => {
         textReply(['Done.']),
       ],
     );
-    const live = await stage.door.ask(clerk('Add'), key);
+    const live = await stage.client.ask(clerk('Add'), key);
     await forget(jobOf(live));
-    const late = await stage.door.ask(clerk('Add'), key);
+    const late = await stage.client.ask(clerk('Add'), key);
     expect(contentOf(late.text)).toBe(contentOf(live.text));
     expect(format === 'inline' ? contentOf(late.text).startsWith(sums) : true).toBe(true);
-    const whole = await stage.door.ask({ ...clerk('Add'), stream: false }, key);
+    const whole = await stage.client.ask({ ...clerk('Add'), stream: false }, key);
     expect(whole.json['usage']).toEqual({ prompt_tokens: 33, completion_tokens: 21, total_tokens: 54 });
   });
 
   it('is replayed unchanged, with the pause and the text after it', async () => {
     const asked = withTools([user('Weather?')]);
     stage.model.enqueue(toolCallReply([ask('call_a', 'Rome'), ask('call_b', 'Oslo')], { text: 'Looking.' }));
-    const pause = await stage.door.ask(asked, { 'idempotency-key': 'pause' });
+    const pause = await stage.client.ask(asked, { 'idempotency-key': 'pause' });
     const next = withTools([
       user('Weather?'),
       called(ask('call_a', 'Rome'), ask('call_b', 'Oslo')),
@@ -159,14 +159,14 @@ describe('an answer whose log is gone', () => {
       result('call_b', '-3'),
     ]);
     stage.model.enqueue(toolCallReply([add('c7', 30, -3)]), textReply(['Warm and cold.']));
-    const end = await stage.door.ask(next, { 'idempotency-key': 'end' });
+    const end = await stage.client.ask(next, { 'idempotency-key': 'end' });
     expect([pause, end].map(({ json }) => (json['choices'] as { finish_reason: string }[])[0]?.finish_reason)).toEqual([
       'tool_calls',
       'stop',
     ]);
     await forget(jobOf(pause));
-    expect((await stage.door.ask(asked, { 'idempotency-key': 'pause' })).json).toEqual(pause.json);
-    expect((await stage.door.ask(next, { 'idempotency-key': 'end' })).json).toEqual(end.json);
+    expect((await stage.client.ask(asked, { 'idempotency-key': 'pause' })).json).toEqual(pause.json);
+    expect((await stage.client.ask(next, { 'idempotency-key': 'end' })).json).toEqual(end.json);
   });
 });
 
@@ -175,26 +175,26 @@ describe('models of other kinds', () => {
     await publish(stage.test.api, stage.owner.principal, smallWorkflow({ name: 'Report' }));
     for (const model of ['workflow/report', 'team/report']) {
       stage.model.enqueue(textReply(['A ', 'report.']));
-      const { text, headers } = await stage.door.ask(plain('Write', { ...streamed, model, tools: [] }));
+      const { text, headers } = await stage.client.ask(plain('Write', { ...streamed, model, tools: [] }));
       expect(contentOf(text)).toBe('A report.');
       expect(text).toContain(`"model":"${model}"`);
       expect(headers['x-ignored']).toBeUndefined();
     }
     expect(JSON.stringify(stage.model.requests.at(-1)?.json['messages'])).toContain('Write');
     stage.model.enqueue(textReply(['A report.']));
-    const { headers } = await stage.door.ask(withTools([user('Write')], { model: 'workflow/report' }));
+    const { headers } = await stage.client.ask(withTools([user('Write')], { model: 'workflow/report' }));
     expect(headers['x-ignored']).toBe('tools');
   });
 
   it('that is any agent goes by the one that was chosen', async () => {
-    const { owner, door } = await stage.tenant('auto');
+    const { owner, client } = await stage.tenant('auto');
     stage.model.enqueue(textReply(['Hi.']));
-    expect((await door.ask(plain('Hi', { model: 'auto' }))).json['model']).toBe('helper');
+    expect((await client.ask(plain('Hi', { model: 'auto' }))).json['model']).toBe('helper');
     await stage.test.api.app.get(AgentsService).create(owner.principal, { name: 'Good Cook', instructions: 'Cook.' });
     const chosen = { id: 'r', name: 'select_route', arguments: '{"route_id":"good-cook","reasoning":"x"}' };
     for (const more of [{}, streamed]) {
       stage.model.enqueue(toolCallReply([chosen]), textReply(['Soup.']));
-      const reply = await door.ask(plain('Hungry', { model: 'auto', ...more }));
+      const reply = await client.ask(plain('Hungry', { model: 'auto', ...more }));
       expect(reply.text).toContain('"model":"good-cook"');
       expect(reply.text).toContain('Soup.');
     }
@@ -211,29 +211,29 @@ describe('an answer without tool events', () => {
 
   it('has only the text of the model and ignores functions of the request', async () => {
     enqueue();
-    const { text } = await stage.door.ask(clerk('Add'), none);
+    const { text } = await stage.client.ask(clerk('Add'), none);
     expect([contentOf(text), text.includes('add_numbers')]).toEqual(['Adding.\n\nDone.', false]);
     enqueue();
-    const whole = await stage.door.ask(withTools([user('Add')], { model: 'clerk' }), none);
+    const whole = await stage.client.ask(withTools([user('Add')], { model: 'clerk' }), none);
     expect([textOf(whole), whole.headers['x-ignored']]).toEqual(['Adding.\n\nDone.', 'tools']);
   });
 
   it('is the default of an agent with toolEventFormat NONE, unless the request sets a format', async () => {
-    const { owner, door } = await stage.tenant('quiet');
+    const { owner, client } = await stage.tenant('quiet');
     const member = graphqlMember(stage.test, owner.key);
     const changed = await member.query(SET_FORMAT, { format: 'NONE' });
     expect(changed).toMatchObject({ updateAgent: { agent: { toolEventFormat: 'NONE', version: 2 }, userErrors: [] } });
     enqueue();
-    expect(textOf(await door.ask(plain('Add')))).toBe('Adding.\n\nDone.');
+    expect(textOf(await client.ask(plain('Add')))).toBe('Adding.\n\nDone.');
     enqueue();
-    expect(textOf(await door.ask(plain('Add'), { 'x-tool-event-format': 'inline' }))).toContain('<tool id="1"');
+    expect(textOf(await client.ask(plain('Add'), { 'x-tool-event-format': 'inline' }))).toContain('<tool id="1"');
     await member.query(SET_FORMAT, { format: null });
     enqueue();
-    expect(textOf(await door.ask(plain('Add')))).toContain('<tool id="1"');
+    expect(textOf(await client.ask(plain('Add')))).toContain('<tool id="1"');
   });
 
   it('uses the format of the agent that `auto` chose, also for a repeated request', async () => {
-    const { owner, door } = await stage.tenant('chosen');
+    const { owner, client } = await stage.tenant('chosen');
     const agents = stage.test.api.app.get(AgentsService);
     const settings = { tools: ['add_numbers'], toolEventFormat: 'none' as const };
     await agents.create(owner.principal, { name: 'Silent', instructions: 'Add.', ...settings });
@@ -242,8 +242,8 @@ describe('an answer without tool events', () => {
       stage.model.enqueue(toolCallReply([chosen]));
       enqueue();
       const key = { 'idempotency-key': `chosen-${JSON.stringify(more).length}` };
-      const first = await door.ask(plain('Add', { model: 'auto', ...more }), key);
-      const again = await door.ask(plain('Add', { model: 'auto' }), key);
+      const first = await client.ask(plain('Add', { model: 'auto', ...more }), key);
+      const again = await client.ask(plain('Add', { model: 'auto' }), key);
       expect(first.text).not.toContain('<tool');
       expect(textOf(again)).toBe('Adding.\n\nDone.');
     }

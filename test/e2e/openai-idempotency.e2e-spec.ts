@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { eventually } from '../harness/eventually.js';
-import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, type Reply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -36,10 +36,10 @@ async function statusOf(jobId: string): Promise<unknown> {
 describe('a request that comes again with its key', () => {
   it('gets the same answer, whole or as a stream, and the model is asked once', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
-    const first = await stage.door.ask(plain('hi'), key('again'));
-    const second = await stage.door.ask(plain('hi'), key('again'));
+    const first = await stage.client.ask(plain('hi'), key('again'));
+    const second = await stage.client.ask(plain('hi'), key('again'));
     expect(second.json).toEqual(first.json);
-    const streamed = await stage.door.ask(
+    const streamed = await stage.client.ask(
       plain('hi', { stream: true, stream_options: { include_usage: true } }),
       key('again'),
     );
@@ -55,10 +55,10 @@ describe('a request that comes again with its key', () => {
   it('joins a stream that goes on: what was said in one piece, then what comes', async () => {
     const { reply, open } = halves('One, ', 'two.');
     stage.model.enqueue(reply);
-    const first = stage.door.open(plain('count', { stream: true }), key('joined'));
+    const first = stage.client.open(plain('count', { stream: true }), key('joined'));
     await first.until('One, ');
     first.leave();
-    const second = stage.door.open(plain('count', { stream: true }), key('joined'));
+    const second = stage.client.open(plain('count', { stream: true }), key('joined'));
     await second.until('One, ');
     open();
     const { text } = await second.over;
@@ -74,7 +74,7 @@ describe('a request that comes again with its key', () => {
     const before = createGate();
     stage.model.enqueue({ ...textReply(['once']), before });
     const open = Array.from({ length: 12 }, (_, i) =>
-      stage.door.open(plain('hi', { stream: i % 2 === 0 }), key('many')),
+      stage.client.open(plain('hi', { stream: i % 2 === 0 }), key('many')),
     );
     before.open();
     const replies = await Promise.all(open.map(({ over }) => over));
@@ -85,8 +85,8 @@ describe('a request that comes again with its key', () => {
 
   it('is refused when it asks for something else', async () => {
     stage.model.enqueue(textReply(['x']));
-    await stage.door.ask(plain('hi'), key('other'));
-    const reply = await stage.door.ask(plain('ho'), key('other'));
+    await stage.client.ask(plain('hi'), key('other'));
+    const reply = await stage.client.ask(plain('ho'), key('other'));
     expect([reply.status, reply.json]).toEqual([
       422,
       {
@@ -104,8 +104,8 @@ describe('a request that comes again with its key', () => {
     const tenant = await stage.tenant('keys');
     stage.model.enqueue(textReply(['one']), textReply(['two']));
     const [one, two] = [
-      await stage.door.ask(plain('hi'), key('scoped')),
-      await tenant.door.ask(plain('hi'), key('scoped')),
+      await stage.client.ask(plain('hi'), key('scoped')),
+      await tenant.client.ask(plain('hi'), key('scoped')),
     ];
     expect(jobOf(one)).not.toBe(jobOf(two));
   });
@@ -113,34 +113,34 @@ describe('a request that comes again with its key', () => {
   it('replays the pause that it got, also when the run has gone on', async () => {
     const first = withTools([user('weather?')]);
     stage.model.enqueue(toolCallReply([ask('i1', 'Rome')], { text: 'Looking.' }));
-    const pause = await stage.door.ask(first, key('pause'));
-    expect((await stage.door.ask(first, key('pause'))).json).toEqual(pause.json);
+    const pause = await stage.client.ask(first, key('pause'));
+    expect((await stage.client.ask(first, key('pause'))).json).toEqual(pause.json);
     const next = withTools([user('weather?'), called(ask('i1', 'Rome')), result('i1', '30')]);
     const before = createGate();
     stage.model.enqueue({ ...textReply(['warm']), before });
-    const open = [1, 2, 3].map(() => stage.door.open(next, key('next')));
+    const open = [1, 2, 3].map(() => stage.client.open(next, key('next')));
     before.open();
     const [answer, ...same] = await Promise.all(open.map(({ over }) => over));
     expect(answer?.json).toMatchObject({ choices: [{ message: { content: 'warm' } }] });
     for (const { json } of same) expect(json).toEqual(answer?.json);
-    expect((await stage.door.ask(first, key('pause'))).json).toEqual(pause.json);
-    expect((await stage.door.ask(next, key('next'))).json).toEqual(answer?.json);
-    expect((await stage.door.ask(next, key('pause'))).status).toBe(422);
+    expect((await stage.client.ask(first, key('pause'))).json).toEqual(pause.json);
+    expect((await stage.client.ask(next, key('next'))).json).toEqual(answer?.json);
+    expect((await stage.client.ask(next, key('pause'))).status).toBe(422);
   });
 
   it('is told from what is kept, once the single pieces of text are gone', async () => {
     stage.model.enqueue(toolCallReply([ask('t1', 'Rome')], { text: 'Looking.' }));
     const first = withTools([user('old?')]);
-    const pause = await stage.door.ask(first, key('trimmed'));
+    const pause = await stage.client.ask(first, key('trimmed'));
     stage.model.enqueue(textReply(['warm']));
     const next = withTools([user('old?'), called(ask('t1', 'Rome')), result('t1', '30')]);
-    const answer = await stage.door.ask(next, key('trimmed next'.replace(' ', '-')));
+    const answer = await stage.client.ask(next, key('trimmed next'.replace(' ', '-')));
     await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, async (client) => {
       await client.query(`DELETE FROM job_event WHERE job_id = $1 AND type LIKE '%-delta'`, [jobOf(pause)]);
       await client.query(`UPDATE job SET deltas_trimmed = true WHERE id = $1`, [jobOf(pause)]);
     });
-    expect((await stage.door.ask(first, key('trimmed'))).json).toEqual(pause.json);
-    expect((await stage.door.ask(next, key('trimmed-next'))).json).toEqual(answer.json);
+    expect((await stage.client.ask(first, key('trimmed'))).json).toEqual(pause.json);
+    expect((await stage.client.ask(next, key('trimmed-next'))).json).toEqual(answer.json);
   });
 });
 
@@ -148,7 +148,7 @@ describe('a client that goes away', () => {
   it('leaves a job that goes on to its end', async () => {
     const { reply, open } = halves('One, ', 'two.');
     stage.model.enqueue(reply);
-    const left = stage.door.open(plain('count', { stream: true }));
+    const left = stage.client.open(plain('count', { stream: true }));
     await left.until('One, ');
     const jobId = String((await left.begun).headers['x-job-id']);
     left.leave();
@@ -161,7 +161,10 @@ describe('a client that goes away', () => {
     const { reply, open } = halves('One, ', 'two.');
     const count = stage.model.requests.length;
     stage.model.enqueue(reply);
-    const left = stage.door.open(plain('count', { stream }), { 'x-on-disconnect': 'cancel', ...key(`gone-${stream}`) });
+    const left = stage.client.open(plain('count', { stream }), {
+      'x-on-disconnect': 'cancel',
+      ...key(`gone-${stream}`),
+    });
     await stage.model.request(count + 1);
     if (stream) await left.until('One, ');
     const { rows } = await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
@@ -178,7 +181,7 @@ describe('a client that goes away', () => {
 
   it('cancels nothing once it has got its answer', async () => {
     stage.model.enqueue(textReply(['all']));
-    const reply = await stage.door.ask(plain('hi', { stream: true }), { 'x-on-disconnect': 'cancel' });
+    const reply = await stage.client.ask(plain('hi', { stream: true }), { 'x-on-disconnect': 'cancel' });
     expect(await statusOf(jobOf(reply))).toBe('complete');
   });
 });

@@ -7,7 +7,7 @@ import { defineTool, ToolRegistry } from '#tools';
 
 import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { eventually } from '../harness/eventually.js';
-import type { CompletionReply } from '../harness/openai-door.js';
+import type { CompletionReply } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -53,7 +53,7 @@ const failed = { status: 500, json: { error: { code: 'job_failed' } } };
 async function paused(id: string, headers: Readonly<Record<string, string>> = {}) {
   const calls = [ask(id, 'Rome')];
   stage.model.enqueue(toolCallReply([book(`${id}1`)]), toolCallReply(calls));
-  const first = await stage.door.ask(body([user('trip?')]), headers);
+  const first = await stage.client.ask(body([user('trip?')]), headers);
   expect(first.json).toMatchObject({ choices: [{ finish_reason: 'tool_calls' }] });
   return [user('trip?'), called(...calls), result(id, '30')];
 }
@@ -69,18 +69,18 @@ describe.each([
     const id = `${prefix}twice`;
     const messages = await paused(id, named(id));
     stage.model.enqueue(toolCallReply([book(`${id}2`)]), errorReply(400));
-    expect(await stage.door.ask(body(messages), named(id))).toMatchObject(failed);
+    expect(await stage.client.ask(body(messages), named(id))).toMatchObject(failed);
     stage.model.enqueue(errorReply(400));
-    expect(await stage.door.ask(body(messages), named(id))).toMatchObject(failed);
+    expect(await stage.client.ask(body(messages), named(id))).toMatchObject(failed);
     stage.model.enqueue(toolCallReply([book(`${id}3`)]), textReply(['All booked.']));
-    const third = await stage.door.ask(body(messages), named(id));
+    const third = await stage.client.ask(body(messages), named(id));
     expect(textOf(third)).toBe('All booked.');
     expect(booked).toEqual([`${id}1`, `${id}2`, `${id}3`]);
     expect(sent()).toEqual([
       ...['trip?', 'assistant', `booked ${id}1`, 'assistant', '30'],
       ...['assistant', `booked ${id}2`, 'assistant', `booked ${id}3`],
     ]);
-    expect((await stage.door.ask(body(messages), named(id))).json).toEqual(third.json);
+    expect((await stage.client.ask(body(messages), named(id))).json).toEqual(third.json);
   });
 
   it('is resumed when it was cancelled', async () => {
@@ -89,7 +89,7 @@ describe.each([
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['late']), before });
-    const open = stage.door.open(body(messages), named(id));
+    const open = stage.client.open(body(messages), named(id));
     await stage.model.request(count + 1);
     const { rows } = await stage.test.platform.postgres.engine.query<{ id: string }>(
       `SELECT id FROM job WHERE status = 'running' ORDER BY id DESC LIMIT 1`,
@@ -98,7 +98,7 @@ describe.each([
     expect((await open.over).json).toMatchObject({ error: { code: 'job_cancelled' } });
     before.open();
     stage.model.enqueue(textReply(['In time.']));
-    expect(textOf(await stage.door.ask(body(messages), named(id)))).toBe('In time.');
+    expect(textOf(await stage.client.ask(body(messages), named(id)))).toBe('In time.');
     expect(booked).toEqual([`${id}1`]);
   });
 
@@ -106,9 +106,9 @@ describe.each([
     const id = `${prefix}said`;
     const messages = [...(await paused(id, named(id))), user('and hurry')];
     stage.model.enqueue(toolCallReply([book(`${id}2`)]), errorReply(400));
-    expect(await stage.door.ask(body(messages), named(id))).toMatchObject(failed);
+    expect(await stage.client.ask(body(messages), named(id))).toMatchObject(failed);
     stage.model.enqueue(textReply(['Done.']));
-    expect(textOf(await stage.door.ask(body([...messages, user('please')]), named(id)))).toBe('Done.');
+    expect(textOf(await stage.client.ask(body([...messages, user('please')]), named(id)))).toBe('Done.');
     expect(sent().slice(4)).toEqual(['30', 'and hurry', 'assistant', `booked ${id}2`, 'please']);
   });
 });
@@ -117,10 +117,10 @@ describe('concurrent repeats of a failed continuation', () => {
   it('start one job', async () => {
     const messages = await paused('repeats');
     stage.model.enqueue(errorReply(400));
-    expect(await stage.door.ask(body(messages))).toMatchObject(failed);
+    expect(await stage.client.ask(body(messages))).toMatchObject(failed);
     stage.model.enqueue(toolCallReply([book('repeats2')]), textReply(['Once.']));
     const count = stage.model.requests.length;
-    const replies = await Promise.all([1, 2, 3, 4].map(() => stage.door.ask(body(messages))));
+    const replies = await Promise.all([1, 2, 3, 4].map(() => stage.client.ask(body(messages))));
     // One that comes a little later than the others attaches.
     const outcomes = new Set(replies.map((reply) => textOf(reply) ?? (reply.json['error'] as { code: string }).code));
     expect([...outcomes].toSorted().filter((outcome) => outcome !== 'session_busy')).toEqual(['Once.']);
@@ -135,9 +135,9 @@ describe('an applied continuation', () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['Once.']), before });
-    const first = stage.door.open(body(messages));
+    const first = stage.client.open(body(messages));
     await stage.model.request(count + 1);
-    const second = stage.door.open(body(messages));
+    const second = stage.client.open(body(messages));
     await eventually('the second waits as well', () =>
       stage.test.api.app.get(OpenStreams).size === 2 ? true : undefined,
     );
@@ -149,17 +149,17 @@ describe('an applied continuation', () => {
   it('gets a new response for another temperature, model or tool set, and runs no tool twice', async () => {
     const messages = await paused('anew');
     stage.model.enqueue(toolCallReply([book('anew2')]), textReply(['First.']));
-    expect(textOf(await stage.door.ask(body(messages)))).toBe('First.');
+    expect(textOf(await stage.client.ask(body(messages)))).toBe('First.');
     const changes = [{ temperature: 0.5 }, { model: 'other' }, { tools: [] }, { tool_choice: 'none' }];
     for (const change of changes) {
       stage.model.enqueue(textReply([`Answer to ${JSON.stringify(change)}`]));
-      const reply = await stage.door.ask(body(messages, change));
+      const reply = await stage.client.ask(body(messages, change));
       expect(textOf(reply)).toBe(`Answer to ${JSON.stringify(change)}`);
       expect(sent().at(-1)).toBe('booked anew2');
       // Its repeat is a repeat of this answer.
-      expect((await stage.door.ask(body(messages, change))).json).toEqual(reply.json);
+      expect((await stage.client.ask(body(messages, change))).json).toEqual(reply.json);
     }
-    expect(textOf(await stage.door.ask(body(messages)))).toBe('First.');
+    expect(textOf(await stage.client.ask(body(messages)))).toBe('First.');
     expect(booked).toEqual(['anew1', 'anew2']);
   });
 
@@ -174,7 +174,7 @@ describe('an applied continuation', () => {
       );
       const before = createGate();
       stage.model.enqueue({ ...textReply(['Once.']), before });
-      const both = [stage.door.open(body(messages)), stage.door.open(body(messages))];
+      const both = [stage.client.open(body(messages)), stage.client.open(body(messages))];
       await eventually('both wait for the job', async () => {
         const { rows } = await other.query<{ n: number }>(
           `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
@@ -184,7 +184,7 @@ describe('an applied continuation', () => {
       await other.query('COMMIT');
       const refused = await Promise.race(both.map(({ over }) => over));
       expect(refused).toMatchObject({ status: 409, json: { error: { code: 'session_busy' } } });
-      const again = stage.door.open(body(messages));
+      const again = stage.client.open(body(messages));
       before.open();
       expect(textOf(await again.over)).toBe('Once.');
       expect((await Promise.all(both.map(({ over }) => over))).map(({ status }) => status).sort()).toEqual([200, 409]);
@@ -196,18 +196,18 @@ describe('an applied continuation', () => {
   it('does not match another conversation with equal call ids', async () => {
     const one = await paused('alike');
     stage.model.enqueue(textReply(['One.']));
-    expect(textOf(await stage.door.ask(body(one)))).toBe('One.');
+    expect(textOf(await stage.client.ask(body(one)))).toBe('One.');
     stage.model.enqueue(toolCallReply([ask('alike', 'Rome')]));
-    await stage.door.ask(body([user('other trip?')]));
+    await stage.client.ask(body([user('other trip?')]));
     const two = [user('other trip?'), called(ask('alike', 'Rome')), result('alike', '30')];
     stage.model.enqueue(errorReply(400));
-    expect(await stage.door.ask(body(two))).toMatchObject(failed);
+    expect(await stage.client.ask(body(two))).toMatchObject(failed);
     stage.model.enqueue(textReply(['Two.']));
-    expect(textOf(await stage.door.ask(body(two)))).toBe('Two.');
+    expect(textOf(await stage.client.ask(body(two)))).toBe('Two.');
     expect(sent()).toEqual(['other trip?', 'assistant', '30']);
-    expect(textOf(await stage.door.ask(body(one)))).toBe('One.');
+    expect(textOf(await stage.client.ask(body(one)))).toBe('One.');
     stage.model.enqueue(textReply(['One, colder.']));
-    expect(textOf(await stage.door.ask(body(one, { temperature: 0 })))).toBe('One, colder.');
+    expect(textOf(await stage.client.ask(body(one, { temperature: 0 })))).toBe('One, colder.');
     expect(sent()).toEqual(['trip?', 'assistant', 'booked alike1', 'assistant', '30']);
   });
 });

@@ -40,16 +40,16 @@ const runner = { model: 'runner' };
 describe('a completion that fails before its first byte', () => {
   it('forbids the retry of SDKs when a once tool has run', async () => {
     stage.model.enqueue(toolCallReply([run('once')]), errorReply(400));
-    const reply = await stage.door.ask(plain('hi', runner));
+    const reply = await stage.client.ask(plain('hi', runner));
     expect([reply.status, reply.headers['x-should-retry']]).toEqual([500, 'false']);
   });
 
   it('leaves the retry to the SDK when no once tool has run', async () => {
     stage.model.enqueue(toolCallReply([run('idempotent')]), errorReply(400));
-    const reply = await stage.door.ask(plain('hi', runner));
+    const reply = await stage.client.ask(plain('hi', runner));
     expect([reply.status, reply.headers['x-should-retry']]).toEqual([500, undefined]);
     stage.model.enqueue(errorReply(400));
-    const stream = await stage.door.ask(plain('hi', { ...runner, stream: true }));
+    const stream = await stage.client.ask(plain('hi', { ...runner, stream: true }));
     expect([stream.status, stream.headers['x-should-retry']]).toEqual([500, undefined]);
   });
 
@@ -63,13 +63,13 @@ describe('a completion that fails before its first byte', () => {
 
   it('forbids the retry when the tool ran before the client was asked', async () => {
     stage.model.enqueue(toolCallReply([run('once'), ask('before', 'Rome')]));
-    await stage.door.ask(withTools([user('hi')], runner));
+    await stage.client.ask(withTools([user('hi')], runner));
     stage.model.enqueue(errorReply(400));
     const messages = [user('hi'), called(ask('before', 'Rome')), result('before', '30')];
-    const reply = await stage.door.ask(withTools(messages, runner));
+    const reply = await stage.client.ask(withTools(messages, runner));
     expect([reply.status, reply.headers['x-should-retry']]).toEqual([500, 'false']);
     stage.model.enqueue(textReply(['Warm.']));
-    expect((await stage.door.ask(withTools(messages, runner))).status).toBe(200);
+    expect((await stage.client.ask(withTools(messages, runner))).status).toBe(200);
   });
 });
 

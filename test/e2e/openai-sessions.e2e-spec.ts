@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { eventually } from '../harness/eventually.js';
-import { type CompletionReply, type CompletionsDoor, completionsDoor, contentOf } from '../harness/openai-door.js';
+import {
+  type CompletionReply,
+  type CompletionsClient,
+  completionsClient,
+  contentOf,
+} from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -20,7 +25,7 @@ const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
 /** A session that waits for the results of `ids`. */
 async function paused(sessionId: string, ...ids: readonly string[]): Promise<CompletionReply> {
   stage.model.enqueue(toolCallReply(ids.map((id) => ask(id, `city of ${id}`))));
-  return stage.door.ask(withTools([user('weather?')]), strict(sessionId));
+  return stage.client.ask(withTools([user('weather?')]), strict(sessionId));
 }
 
 const goOn = (...messages: Parameters<typeof withTools>[0][number][]) => withTools([user('weather?'), ...messages]);
@@ -30,9 +35,9 @@ describe('a session', () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['one']), before });
-    const open = stage.door.open(plain('hi'), strict('busy'));
+    const open = stage.client.open(plain('hi'), strict('busy'));
     await stage.model.request(count + 1);
-    const second = await stage.door.ask(plain('hi'), strict('busy'));
+    const second = await stage.client.ask(plain('hi'), strict('busy'));
     expect([second.status, second.json]).toEqual([
       409,
       {
@@ -51,7 +56,7 @@ describe('a session', () => {
   it('lets one of many strict requests through that come at once', async () => {
     const before = createGate();
     stage.model.enqueue({ ...textReply(['one']), before });
-    const all = Array.from({ length: 8 }, () => stage.door.open(plain('hi'), strict('race')));
+    const all = Array.from({ length: 8 }, () => stage.client.open(plain('hi'), strict('race')));
     let refused = 0;
     for (const { over } of all) void over.then(({ status }) => (refused += status === 409 ? 1 : 0));
     await eventually('seven are refused', () => (refused === 7 ? true : undefined));
@@ -66,25 +71,25 @@ describe('a session', () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['answer']), before });
-    const first = stage.door.open(body, strict('equal'));
+    const first = stage.client.open(body, strict('equal'));
     await stage.model.request(count + 1);
-    const second = stage.door.open({ ...body, stream: true }, strict('equal'));
+    const second = stage.client.open({ ...body, stream: true }, strict('equal'));
     const different = goOn(called(ask('q1', 'x')), result('q1', 'one'), user('and now?'));
-    expect((await stage.door.ask(different, strict('equal'))).status).toBe(409);
+    expect((await stage.client.ask(different, strict('equal'))).status).toBe(409);
     before.open();
     const answer = await first.over;
     expect(contentOf((await second.over).text)).toBe('answer');
-    const repeat = await stage.door.ask(body, strict('equal'));
+    const repeat = await stage.client.ask(body, strict('equal'));
     expect(repeat.json).toEqual(answer.json);
-    const other = await stage.door.ask(goOn(called(ask('q1', 'x')), result('q1', 'two')), strict('equal'));
+    const other = await stage.client.ask(goOn(called(ask('q1', 'x')), result('q1', 'two')), strict('equal'));
     expect(messageOf(other)).toBe('No pending tool run exists for these tool results');
   });
 
   it('is found by the ids of the calls where no header names it', async () => {
     stage.model.enqueue(toolCallReply([ask('same', 'Rome')]));
-    const first = await stage.door.ask(withTools([user('one')]));
+    const first = await stage.client.ask(withTools([user('one')]));
     stage.model.enqueue(toolCallReply([ask('same', 'Oslo')]));
-    const second = await stage.door.ask(withTools([user('two')]));
+    const second = await stage.client.ask(withTools([user('two')]));
     const [one, two] = [first, second].map(
       ({ json }) =>
         (json as { choices: [{ message: { tool_calls: [{ id: string }] } }] }).choices[0].message.tool_calls[0].id,
@@ -92,25 +97,25 @@ describe('a session', () => {
     expect(one).toBe('same');
     expect(two).toMatch(/^call_[0-9a-f]{24}$/);
     stage.model.enqueue(textReply(['cold']));
-    const cold = await stage.door.ask(
+    const cold = await stage.client.ask(
       withTools([user('two'), called(ask(String(two), 'Oslo')), result(String(two), '-3')]),
     );
     expect([jobOf(cold), contentOfWhole(cold)]).toEqual([jobOf(second), 'cold']);
     stage.model.enqueue(textReply(['warm']));
     const body = withTools([user('one'), called(ask('same', 'Rome')), result('same', '30')]);
-    const warm = await stage.door.ask(body);
+    const warm = await stage.client.ask(body);
     expect([jobOf(warm), contentOfWhole(warm)]).toEqual([jobOf(first), 'warm']);
-    expect((await stage.door.ask(body)).json).toEqual(warm.json);
+    expect((await stage.client.ask(body)).json).toEqual(warm.json);
     // The job has ended, so its provider may name a call like that again.
     stage.model.enqueue(toolCallReply([ask('same', 'Bonn')]));
-    expect(JSON.stringify((await stage.door.ask(withTools([user('three')]))).json)).toContain('"same"');
+    expect(JSON.stringify((await stage.client.ask(withTools([user('three')]))).json)).toContain('"same"');
   });
 
   it('continues in another process', async () => {
     await paused('elsewhere', 'w1');
-    const { door } = await stage.another();
+    const { client } = await stage.another();
     stage.model.enqueue(textReply(['from there']));
-    const reply = await door.ask(goOn(called(ask('w1', 'x')), result('w1', 'one')), strict('elsewhere'));
+    const reply = await client.ask(goOn(called(ask('w1', 'x')), result('w1', 'one')), strict('elsewhere'));
     expect(contentOfWhole(reply)).toBe('from there');
   });
 
@@ -118,17 +123,17 @@ describe('a session', () => {
     await paused('shared', 'k1');
     const tenant = await stage.tenant('other');
     const { key } = await stage.test.people.keyOf(stage.owner.principal, ['read', 'write']);
-    const others: CompletionsDoor[] = [tenant.door, completionsDoor(stage.test.url, key)];
-    for (const door of others) {
-      const stolen = await door.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
+    const others: CompletionsClient[] = [tenant.client, completionsClient(stage.test.url, key)];
+    for (const client of others) {
+      const stolen = await client.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
       expect(messageOf(stolen)).toBe('No pending tool run exists for these tool results');
-      const byIds = await door.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')));
+      const byIds = await client.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')));
       expect(messageOf(byIds)).toBe('No pending tool run exists for these tool results');
       stage.model.enqueue(textReply(['own']));
-      expect(contentOfWhole(await door.ask(plain('hi'), strict('shared')))).toBe('own');
+      expect(contentOfWhole(await client.ask(plain('hi'), strict('shared')))).toBe('own');
     }
     stage.model.enqueue(textReply(['mine']));
-    const mine = await stage.door.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
+    const mine = await stage.client.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
     expect(contentOfWhole(mine)).toBe('mine');
   });
 
@@ -137,17 +142,17 @@ describe('a session', () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['one']), before });
-    const open = stage.door.open(withTools([user('hi')]), chat);
+    const open = stage.client.open(withTools([user('hi')]), chat);
     await stage.model.request(count + 1);
     stage.model.enqueue(toolCallReply([ask('fe1', 'Rome')]));
-    const second = await stage.door.ask(withTools([user('weather?')]), chat);
+    const second = await stage.client.ask(withTools([user('weather?')]), chat);
     expect([second.status, second.headers['x-session-id']]).toEqual([200, undefined]);
     // A run that was never continued does not keep the next one from starting.
     stage.model.enqueue(textReply(['three']));
-    expect(contentOfWhole(await stage.door.ask(withTools([user('hi')]), chat))).toBe('three');
+    expect(contentOfWhole(await stage.client.ask(withTools([user('hi')]), chat))).toBe('three');
     stage.model.enqueue(textReply(['warm']));
     const results = [called(ask('fe1', 'Rome')), result('fe1', '30')];
-    expect(contentOfWhole(await stage.door.ask(goOn(...results), chat))).toBe('warm');
+    expect(contentOfWhole(await stage.client.ask(goOn(...results), chat))).toBe('warm');
     before.open();
     expect((await open.over).status).toBe(200);
   });
@@ -157,10 +162,10 @@ describe('a session', () => {
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['chat']), before });
     const headers = { 'x-openwebui-chat-id': 'chat' };
-    const open = stage.door.open(plain('hi'), headers);
+    const open = stage.client.open(plain('hi'), headers);
     await stage.model.request(count + 1);
     stage.model.enqueue(textReply(['title']));
-    const title = await stage.door.ask(plain('a title, please'), headers);
+    const title = await stage.client.ask(plain('a title, please'), headers);
     expect([contentOfWhole(title), title.headers['x-session-id']]).toEqual(['title', 'chat']);
     before.open();
     const chat = await open.over;
@@ -169,7 +174,7 @@ describe('a session', () => {
     );
     expect(threads.rowCount).toBe(2);
     stage.model.enqueue(textReply(['next']));
-    const next = await stage.door.ask(
+    const next = await stage.client.ask(
       { model: 'helper', messages: [user('hi'), { role: 'assistant', content: 'chat' }, user('more')] },
       headers,
     );

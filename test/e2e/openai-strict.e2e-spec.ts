@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { InterruptTimers } from '#jobs';
 
 import { eventually } from '../harness/eventually.js';
-import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -21,7 +21,7 @@ const messageOf = ({ json }: CompletionReply) => (json['error'] as { message?: s
 /** A session that waits for the results of `ids`. */
 async function paused(sessionId: string, ...ids: readonly string[]): Promise<CompletionReply> {
   stage.model.enqueue(toolCallReply(ids.map((id) => ask(id, `city of ${id}`))));
-  return stage.door.ask(withTools([user('weather?')]), strict(sessionId));
+  return stage.client.ask(withTools([user('weather?')]), strict(sessionId));
 }
 
 const goOn = (...messages: Parameters<typeof withTools>[0][number][]) => withTools([user('weather?'), ...messages]);
@@ -52,21 +52,21 @@ describe('a paused run', () => {
       ],
     ];
     for (const [body, message, param] of refusals) {
-      const reply = await stage.door.ask(body, strict('checks'));
+      const reply = await stage.client.ask(body, strict('checks'));
       expect([reply.status, reply.json]).toEqual([
         400,
         { error: { message, type: 'invalid_request_error', param, code: null } },
       ]);
     }
     stage.model.enqueue(textReply(['done']));
-    const reply = await stage.door.ask(goOn(...whole, result('c1', 'one')), strict('checks'));
+    const reply = await stage.client.ask(goOn(...whole, result('c1', 'one')), strict('checks'));
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'done' } }] });
   });
 
   it('accepts results that are null, empty or in parts, and user messages after them', async () => {
     await paused('contents', 'p1', 'p2', 'p3');
     stage.model.enqueue(textReply(['fine']));
-    await stage.door.ask(
+    await stage.client.ask(
       goOn(
         called(ask('p1', 'x'), ask('p2', 'x'), ask('p3', 'x')),
         { role: 'tool', tool_call_id: 'p1', content: null },
@@ -99,12 +99,12 @@ describe('a paused run', () => {
     const history: Parameters<typeof withTools>[0][number][] = [user('weather?')];
     for (const id of rounds) {
       stage.model.enqueue(toolCallReply([ask(id, 'Rome')]));
-      const reply = await stage.door.ask(withTools(history));
+      const reply = await stage.client.ask(withTools(history));
       expect(reply.json).toMatchObject({ choices: [{ finish_reason: 'tool_calls', message: { content: null } }] });
       history.push(called(ask(id, 'Rome')), result(id, `result of ${id}`));
     }
     stage.model.enqueue(textReply(['warm']));
-    const last = await stage.door.ask(withTools(history, { stream: true }));
+    const last = await stage.client.ask(withTools(history, { stream: true }));
     expect(contentOf(last.text)).toBe('warm');
     const { json } = stage.model.requests.at(-1) ?? {};
     expect((json?.['messages'] as { role: string }[]).map(({ role }) => role)).toEqual([
@@ -118,16 +118,16 @@ describe('a paused run', () => {
     stage.model.enqueue(
       toolCallReply([ask('u1', 'Rome')], { usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } }),
     );
-    const first = await stage.door.ask(withTools([user('hi')]));
+    const first = await stage.client.ask(withTools([user('hi')]));
     expect(first.json['usage']).toEqual({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 });
     stage.model.enqueue(textReply(['x'], { usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 } }));
-    const second = await stage.door.ask(withTools([user('hi'), called(ask('u1', 'Rome')), result('u1', '1')]));
+    const second = await stage.client.ask(withTools([user('hi'), called(ask('u1', 'Rome')), result('u1', '1')]));
     expect(second.json['usage']).toEqual({ prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 });
   });
 
   it('gives the calls to its client as the model wrote them', async () => {
     stage.model.enqueue(toolCallReply([{ id: 'bad', name: 'get_weather', arguments: '{"city": ' }]));
-    const reply = await stage.door.ask(withTools([user('hi')]));
+    const reply = await stage.client.ask(withTools([user('hi')]));
     expect(reply.json).toMatchObject({
       choices: [{ message: { tool_calls: [{ id: 'bad', function: { arguments: '{"city": ' } }] } }],
     });
@@ -137,7 +137,7 @@ describe('a paused run', () => {
     const parameters = { type: ['object', 'null'], properties: { city: { type: 'town', pattern: '(?<=x)(' } } };
     const odd = { type: 'function', function: { name: 'get_weather', parameters } };
     stage.model.enqueue(toolCallReply([ask('odd', 'Rome')]));
-    const reply = await stage.door.ask(withTools([user('hi')], { tools: [odd] }));
+    const reply = await stage.client.ask(withTools([user('hi')], { tools: [odd] }));
     expect(reply.json).toMatchObject({ choices: [{ message: { tool_calls: [{ id: 'odd' }] } }] });
     expect(stage.model.requests.at(-1)?.json['tools']).toMatchObject([{}, odd]);
   });
@@ -146,12 +146,12 @@ describe('a paused run', () => {
     stage.model.enqueue(
       toolCallReply([ask('m1', 'Rome'), { id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
     );
-    const reply = await stage.door.ask(withTools([user('hi')], { stream: true }));
+    const reply = await stage.client.ask(withTools([user('hi')], { stream: true }));
     expect(reply.text).toContain(': running add_numbers\n\n');
     const calls = chunksOf(reply.text).filter((chunk) => JSON.stringify(chunk).includes('tool_calls":['));
     expect(calls).toHaveLength(1);
     stage.model.enqueue(textReply(['3, and warm']));
-    await stage.door.ask(withTools([user('hi'), called(ask('m1', 'Rome')), result('m1', 'warm')]));
+    await stage.client.ask(withTools([user('hi'), called(ask('m1', 'Rome')), result('m1', 'warm')]));
     expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([
       {},
       {},
@@ -164,7 +164,7 @@ describe('a paused run', () => {
   it('means the tool of the agent by a name that is both', async () => {
     stage.model.enqueue(textReply(['ok']));
     const both = { type: 'function', function: { name: 'add_numbers' } };
-    const reply = await stage.door.ask(withTools([user('hi')], { tools: [both] }));
+    const reply = await stage.client.ask(withTools([user('hi')], { tools: [both] }));
     expect(reply.headers['x-ignored']).toBe('tools.add_numbers');
     const { tools } = stage.model.requests.at(-1)?.json as { tools: { function: { parameters?: object } }[] };
     expect(tools).toHaveLength(1);
@@ -185,7 +185,7 @@ describe('a paused run', () => {
       );
       return rows[0]?.reason === 'client_tool_expired' ? true : undefined;
     });
-    const reply = await stage.door.ask(goOn(called(ask('e1', 'x')), result('e1', 'late')), strict('expiry'));
+    const reply = await stage.client.ask(goOn(called(ask('e1', 'x')), result('e1', 'late')), strict('expiry'));
     expect([reply.status, messageOf(reply)]).toEqual([400, 'No pending tool run exists for these tool results']);
   });
 });

@@ -8,7 +8,7 @@ import { ApprovalPoliciesService } from '#tools';
 import type { TestMember } from '../harness/api.js';
 import { eventually } from '../harness/eventually.js';
 import { ask } from '../harness/graphql.js';
-import { completionsDoor } from '../harness/openai-door.js';
+import { completionsClient } from '../harness/openai-client.js';
 import { type OpenAiStage, openAiStage, plain } from '../harness/openai-stage.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -83,7 +83,7 @@ describe('a user at MAX_UNFINISHED_JOBS_PER_USER', () => {
   /** Starts a run that waits for an approval, and disconnects. */
   const awaitApproval = async (owner: TestMember): Promise<string> => {
     small.model.enqueue(toolCallReply([{ id: 'sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]));
-    const open = completionsDoor(small.test.url, owner.key).open(plain('add', { stream: true }));
+    const open = completionsClient(small.test.url, owner.key).open(plain('add', { stream: true }));
     await open.until(': waiting approval ');
     const { headers } = await open.begun;
     open.leave();
@@ -156,7 +156,7 @@ describe('a user at MAX_UNFINISHED_JOBS_PER_USER', () => {
     for (let n = 0; n < bound - 1; n++) runs.push(await completeForced(user));
     const gate = createGate();
     small.model.enqueue({ body: [textChunk('Wait.'), gate], end: 'hang' });
-    const running = completionsDoor(small.test.url, owner.key).open(plain('wait', { stream: true }));
+    const running = completionsClient(small.test.url, owner.key).open(plain('wait', { stream: true }));
     const { headers } = await running.begun;
     const started = runs.map(() => completeForced(user));
     await eventually('each start has taken the place of a run', async () => {

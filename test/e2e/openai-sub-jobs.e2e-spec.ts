@@ -7,7 +7,7 @@ import { ApprovalPoliciesService } from '#tools';
 import { WorkflowsService } from '#workflows';
 
 import { eventually } from '../harness/eventually.js';
-import { contentOf, type OpenCompletion } from '../harness/openai-door.js';
+import { contentOf, type OpenCompletion } from '../harness/openai-client.js';
 import { type OpenAiStage, openAiStage, user, weather } from '../harness/openai-stage.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { agent } from '../harness/workflow-stage.js';
@@ -62,7 +62,7 @@ describe('a person whom a workflow that is a tool waits for', () => {
   it('is told in the stream of its caller, also to one who comes later, in any process', async () => {
     const headers = { 'idempotency-key': newId() };
     stage.model.enqueue(toolCallReply([review]), toolCallReply([sum]), textReply(['Reviewed.']), textReply(['Done.']));
-    const open = stage.door.open(asked('review'), headers);
+    const open = stage.client.open(asked('review'), headers);
     const id = await waitsFor(open);
     const [below] = await rows<{ root: string; job: string }>(
       'SELECT root_job_id AS root, job_id AS job FROM interrupt WHERE id = $1',
@@ -70,7 +70,7 @@ describe('a person whom a workflow that is a tool waits for', () => {
     );
     expect(below?.root).toBe(await jobIdOf(open));
     expect(below?.job).not.toBe(below?.root);
-    const again = patient.door.open(asked('review'), headers);
+    const again = patient.client.open(asked('review'), headers);
     expect(await waitsFor(again)).toBe(id);
     await approve(id);
     for (const { text } of await Promise.all([open.over, again.over])) {
@@ -85,7 +85,7 @@ describe('where nobody is waited for', () => {
   it('a request below cancels the job of its caller, whoever looks, and each who comes is told why', async () => {
     const headers = { 'idempotency-key': newId() };
     stage.model.enqueue(toolCallReply([review]), toolCallReply([sum]));
-    const open = strict.door.open(body, headers);
+    const open = strict.client.open(body, headers);
     const { text } = await open.over;
     expect(text).toContain(refusal);
     expect(text).not.toContain('waiting approval');
@@ -102,7 +102,7 @@ describe('where nobody is waited for', () => {
       { status: 'cancelled', reason: 'parent_stopped' },
     ]);
     // The wish is the job's: a process with another setting tells the same.
-    const again = await stage.door.ask({ ...body, stream: false }, headers);
+    const again = await stage.client.ask({ ...body, stream: false }, headers);
     expect([again.status, again.json]).toMatchObject([400, { error: { message: refusal, code: null } }]);
   });
 
@@ -113,7 +113,7 @@ describe('where nobody is waited for', () => {
     // No process looks by itself, and the one who has asked leaves at once.
     for (const { test } of [strict, patient, { test: stage.test }])
       await test.api.app.get(RefusedWaits, { strict: false }).stop();
-    const left = strict.door.open({ ...gone, stream: true }, headers);
+    const left = strict.client.open({ ...gone, stream: true }, headers);
     await eventually('the job is there', async () => {
       const [job] = await rows(`SELECT 1 FROM openai_answer WHERE idempotency_key = $1`, [headers['idempotency-key']]);
       return job;
@@ -125,7 +125,7 @@ describe('where nobody is waited for', () => {
     });
     expect(opened).toEqual({ refused: true });
     await patient.test.api.app.get(RefusedWaits, { strict: false }).look();
-    const again = await patient.door.ask(gone, headers);
+    const again = await patient.client.ask(gone, headers);
     expect([again.status, again.json]).toMatchObject([400, { error: { message: refusal } }]);
   });
 });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { AgentsService } from '#chat';
 
-import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-door.js';
+import { chunksOf, type CompletionReply, contentOf } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { defaultUsage, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { publish, sketch } from '../harness/workflows.js';
@@ -27,7 +27,7 @@ const rows = async <Row extends object>(sql: string, values: readonly unknown[])
 describe('a model of the provider', () => {
   it('answers by itself: with the tools of the client, and none of the server', async () => {
     stage.model.enqueue(textReply(['plain']));
-    const reply = await stage.door.ask(withTools([user('hi')], { model: 'scripted', temperature: 0.5 }));
+    const reply = await stage.client.ask(withTools([user('hi')], { model: 'scripted', temperature: 0.5 }));
     expect(reply.json).toMatchObject({ model: 'scripted', choices: [{ message: { content: 'plain' } }] });
     expect(lastAsked()).toMatchObject({
       model: 'scripted',
@@ -56,7 +56,7 @@ describe('auto', () => {
     stage.model.answer(({ json }) =>
       JSON.stringify(json).includes('Writes verse.') ? undefined : textReply(['a verse']),
     );
-    const reply = await stage.door.ask(plain('a verse, please', { model: 'auto', stream: true }));
+    const reply = await stage.client.ask(plain('a verse, please', { model: 'auto', stream: true }));
     expect(contentOf(reply.text)).toContain('a verse');
     const models = new Set(chunksOf(reply.text).map(({ model }) => model));
     expect(models.size).toBe(1);
@@ -65,7 +65,7 @@ describe('auto', () => {
 
   it('counts what the choice has cost', async () => {
     const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = defaultUsage;
-    const reply = await stage.door.ask(plain('another verse, please', { model: 'auto' }));
+    const reply = await stage.client.ask(plain('another verse, please', { model: 'auto' }));
     expect(reply.json).toMatchObject({
       usage: { prompt_tokens: 2 * prompt, completion_tokens: 2 * completion, total_tokens: 2 * total },
     });
@@ -82,13 +82,13 @@ describe('a workflow', () => {
     const messages = [user('before'), { role: 'assistant', content: 'said' }, user('now')];
     for (const prefix of ['workflow', 'team']) {
       const model = `${prefix}/work`;
-      const reply = await stage.door.ask({ model, messages, tools: [{ type: 'function', function: { name: 'x' } }] });
+      const reply = await stage.client.ask({ model, messages, tools: [{ type: 'function', function: { name: 'x' } }] });
       expect(reply.json).toMatchObject({
         model,
         choices: [{ message: { content: 'the work' }, finish_reason: 'stop' }],
       });
       expect(reply.headers['x-ignored']).toBe('tools');
-      const streamed = await stage.door.ask({ model, messages, stream: true }, { 'x-session-id': `wf-${prefix}` });
+      const streamed = await stage.client.ask({ model, messages, stream: true }, { 'x-session-id': `wf-${prefix}` });
       expect(contentOf(streamed.text)).toBe('the work');
       const [job] = await rows<{ prompt: string; history: object[] }>(
         `SELECT input->>'prompt' AS prompt, input->'history' AS history FROM job WHERE id = $1`,
@@ -96,7 +96,7 @@ describe('a workflow', () => {
       );
       expect(job).toMatchObject({ prompt: 'now', history: [{ content: 'before' }, { content: 'said' }] });
     }
-    const unknown = await stage.door.ask({ model: 'team/unknown', messages });
+    const unknown = await stage.client.ask({ model: 'team/unknown', messages });
     expect(unknown.json['error']).toMatchObject({ message: "Team 'unknown' not found", code: 'model_not_found' });
   });
 });
@@ -105,7 +105,7 @@ describe('what a client sends along', () => {
   it('is kept with its answer: user, metadata, store', async () => {
     stage.model.enqueue(textReply(['ok']));
     const notes = { user: 'u-1', metadata: { a: 'b' }, store: true };
-    const reply = await stage.door.ask(plain('hi', { ...notes, unknown_field: 1 }));
+    const reply = await stage.client.ask(plain('hi', { ...notes, unknown_field: 1 }));
     expect(reply.headers['x-ignored']).toBe('unknown_field');
     expect(await rows('SELECT about FROM openai_answer WHERE job_id = $1', [reply.headers['x-job-id']])).toEqual([
       { about: notes },
@@ -118,12 +118,12 @@ describe('what a client sends along', () => {
       toolCallReply([{ id: 'call_sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
       textReply(['It is 3.']),
     );
-    const first = await stage.door.ask(plain('add'), headers);
+    const first = await stage.client.ask(plain('add'), headers);
     const shown = String(contentOfWhole(first));
     expect(shown).toContain('<details type="tool_calls" done="true" id="call_sum" name="add_numbers"');
     stage.model.enqueue(textReply(['Yes.']));
     const messages = [user('add'), { role: 'assistant', content: shown }, user('sure?')];
-    await stage.door.ask({ model: 'helper', messages }, headers);
+    await stage.client.ask({ model: 'helper', messages }, headers);
     expect(lastAsked()['messages']).toMatchObject([
       { role: 'system' },
       { role: 'user', content: 'add' },
@@ -134,7 +134,7 @@ describe('what a client sends along', () => {
     ]);
     const elsewhere = { ...headers, 'x-session-id': 'elsewhere' };
     stage.model.enqueue(textReply(['What?']));
-    await stage.door.ask({ model: 'helper', messages }, elsewhere);
+    await stage.client.ask({ model: 'helper', messages }, elsewhere);
     expect(JSON.stringify(lastAsked()['messages'])).not.toContain('call_sum');
     // Of a conversation that has gone on for very long, the newest answers are looked through.
     const answers = (count: number) =>
@@ -152,7 +152,7 @@ describe('what a client sends along', () => {
     ] as const) {
       await answers(count);
       stage.model.enqueue(textReply(['Yes.']));
-      await stage.door.ask({ model: 'helper', messages }, headers);
+      await stage.client.ask({ model: 'helper', messages }, headers);
       expect(JSON.stringify(lastAsked()['messages']).includes('call_sum')).toBe(isFound);
     }
   });
@@ -165,7 +165,7 @@ describe('what a client sends along', () => {
       result('old', '30'),
       { role: 'assistant', content: 'warm' },
     ];
-    const reply = await stage.door.ask(withTools([...history, user('two')]));
+    const reply = await stage.client.ask(withTools([...history, user('two')]));
     expect(contentOfWhole(reply)).toBe('new');
     expect(lastAsked()['messages']).toHaveLength(6);
   });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { ApprovalPoliciesService } from '#tools';
 
 import { eventually } from '../harness/eventually.js';
-import { type CompletionReply, completionsDoor, contentOf, type OpenCompletion } from '../harness/openai-door.js';
+import { type CompletionReply, completionsClient, contentOf, type OpenCompletion } from '../harness/openai-client.js';
 import { ask, called, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
 import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
@@ -39,7 +39,7 @@ async function decide(id: string, decision: 'approve' | 'deny'): Promise<void> {
 describe('an answer that needs a person', () => {
   it('sends a comment while it waits, and continues after the decision', async () => {
     stage.model.enqueue(toolCallReply([sum]), textReply(['3']));
-    const open = stage.door.open(plain('add', { stream: true }));
+    const open = stage.client.open(plain('add', { stream: true }));
     const id = await waitsFor(open);
     await decide(id, 'approve');
     const { text } = await open.over;
@@ -52,13 +52,13 @@ describe('an answer that needs a person', () => {
     for (const decision of ['approve', 'deny'] as const) {
       const id = `with-${decision}`;
       stage.model.enqueue(toolCallReply([ask(id, 'Rome'), { ...sum, id: `sum-${decision}` }]));
-      const open = stage.door.open(withTools([user('hi')], { stream: true }));
+      const open = stage.client.open(withTools([user('hi')], { stream: true }));
       await decide(await waitsFor(open), decision);
       const { text } = await open.over;
       expect(text).toContain(`"id":"${id}"`);
       expect(text).toContain('"finish_reason":"tool_calls"');
       stage.model.enqueue(textReply(['done']));
-      const next = await stage.door.ask(withTools([user('hi'), called(ask(id, 'Rome')), result(id, '30')]));
+      const next = await stage.client.ask(withTools([user('hi'), called(ask(id, 'Rome')), result(id, '30')]));
       expect(contentOfWhole(next)).toBe('done');
     }
   });
@@ -68,17 +68,17 @@ describe('an answer that needs a person', () => {
     const odd = { type: 'function', function: { name: 'send_report', parameters } };
     const call = { id: 'odd', name: 'send_report', arguments: '{"city":"Rome"}' };
     stage.model.enqueue(toolCallReply([call]));
-    const open = stage.door.open(withTools([user('hi')], { stream: true, tools: [odd] }));
+    const open = stage.client.open(withTools([user('hi')], { stream: true, tools: [odd] }));
     await decide(await waitsFor(open), 'approve');
     expect((await open.over).text).toContain('"finish_reason":"tool_calls"');
   });
 
   it('is rejected with OPENAI_HUMAN_WAIT=reject, and its job is cancelled', async () => {
-    const { door } = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' });
+    const { client } = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' });
     const message = 'x-tool-event-format=openai cannot pause for human approval or input';
     for (const stream of [true, false]) {
       stage.model.enqueue(toolCallReply([sum]));
-      const reply = await door.ask(withTools([user('hi')], { stream }));
+      const reply = await client.ask(withTools([user('hi')], { stream }));
       expect([reply.status, reply.json]).toEqual([
         400,
         { error: { message, type: 'invalid_request_error', param: null, code: null } },
@@ -88,7 +88,7 @@ describe('an answer that needs a person', () => {
       expect(body).toMatchObject({ status: 'aborted' });
     }
     stage.model.enqueue(toolCallReply([sum], { text: 'I add.' }));
-    const open = door.open(withTools([user('hi')], { stream: true }));
+    const open = client.open(withTools([user('hi')], { stream: true }));
     const { text } = await open.over;
     if (text.startsWith('data:')) expect(text).toContain(`[error] ${message}`);
     else expect(text).toContain(message);
@@ -101,7 +101,7 @@ describe('a key that is revoked', () => {
     const gate = createGate();
     const { body } = textReply(['One, ', 'two.']);
     stage.model.enqueue({ body: [...body.slice(0, 2), gate, ...body.slice(2)] });
-    const open = completionsDoor(stage.test.url, key).open(plain('count', { stream: true }));
+    const open = completionsClient(stage.test.url, key).open(plain('count', { stream: true }));
     await open.until('One, ');
     const jobId = String((await open.begun).headers['x-job-id']);
     await stage.test.auth.apiKeys.revoke(stage.owner.principal, keyId);
@@ -112,7 +112,7 @@ describe('a key that is revoked', () => {
       const reply = await stage.test.call('GET', `/api/jobs/${jobId}/status`, { key: stage.owner.key });
       return (reply.body as { status: string }).status === 'complete' ? true : undefined;
     });
-    expect((await completionsDoor(stage.test.url, key).ask(plain('hi'))).status).toBe(401);
+    expect((await completionsClient(stage.test.url, key).ask(plain('hi'))).status).toBe(401);
   });
 });
 
@@ -121,8 +121,8 @@ describe('a reader that does not read', () => {
     const piece = 'x'.repeat(8_192);
     const pieces = Array.from({ length: 200 }, () => piece);
     stage.model.enqueue(textReply(pieces));
-    const { door } = await stage.another({ SLOW_VIEWER_BYTES: '65536' });
-    const open = door.open(plain('a lot', { stream: true }));
+    const { client } = await stage.another({ SLOW_VIEWER_BYTES: '65536' });
+    const open = client.open(plain('a lot', { stream: true }));
     await open.until('data: ');
     open.pause();
     const jobId = String((await open.begun).headers['x-job-id']);
@@ -141,14 +141,14 @@ describe('a server that stops', () => {
   it('breaks off its streams, which another one takes up', async () => {
     const gate = createGate();
     const { body } = textReply(['One, ', 'two.']);
-    const { test, door } = await stage.another({});
+    const { test, client } = await stage.another({});
     stage.model.enqueue({ body: [...body.slice(0, 2), gate, ...body.slice(2)] });
     const headers = { 'idempotency-key': 'stopped' };
-    const open = door.open(plain('count', { stream: true }), headers);
+    const open = client.open(plain('count', { stream: true }), headers);
     await open.until('One, ');
     const closing = test.close();
     expect((await open.over).complete).toBe(false);
-    const again = stage.door.open(plain('count', { stream: true }), headers);
+    const again = stage.client.open(plain('count', { stream: true }), headers);
     gate.open();
     expect(contentOf((await again.over).text)).toContain('two.');
     await closing;
@@ -159,7 +159,7 @@ describe('an answer whose model provider is down', () => {
   it('streams comments while the job waits, and continues after a decision to retry', async () => {
     const other = await stage.another({ ON_PROVIDER_DOWN: 'wait', MODEL_RETRY_FOR_MS: '600000' });
     stage.model.enqueue(errorReply(503, undefined, { 'retry-after': '3600' }), textReply(['Back.']));
-    const open = other.door.open(plain('hello', { stream: true }));
+    const open = other.client.open(plain('hello', { stream: true }));
     const { key } = stage.owner;
     const id = await eventually('the job waits', async () => {
       const { body } = await other.test.call('GET', '/api/interrupts?kind=provider_unavailable', { key });

@@ -27,7 +27,7 @@ afterAll(async () => {
 const later = (status = 503) => errorReply(status, undefined, { 'retry-after': '3600' });
 
 const chat = async (line: string, replies: readonly Reply[], changes: Partial<StartChat> = {}) => {
-  stage.says(line, ...replies);
+  stage.script(line, ...replies);
   const names = (changes.tools ?? []).filter((tool) => typeof tool === 'string');
   const { jobId } = await stage.ask(names, { messages: [{ role: 'user', content: line }], ...changes });
   return jobId;
@@ -153,7 +153,7 @@ describe('a chat job whose model provider is down', () => {
 
 describe('a workflow whose model provider is down', () => {
   it('waits as a job, uses no retry of the node, and completes later', async () => {
-    stage.says('Answer.', later(), textReply(['Fine.']));
+    stage.script('Answer.', later(), textReply(['Fine.']));
     const retry = { errorHandling: { mode: 'stop', retry: { maxRetries: 1, baseDelay: 1 } } };
     const jobId = await stage.run({ a: agent('Answer.', retry), out: { type: 'output', format: 'text' } }, [
       'start -> a',
@@ -168,8 +168,8 @@ describe('a workflow whose model provider is down', () => {
   });
 
   it('keeps the wait of one node open while another node continues', async () => {
-    stage.says('First.', later(), textReply(['One.']));
-    stage.says('Second.', later(), textReply(['Two.']));
+    stage.script('First.', later(), textReply(['One.']));
+    stage.script('Second.', later(), textReply(['Two.']));
     const nodes = { a: agent('First.'), b: agent('Second.') };
     const jobId = await stage.run(nodes, ['start -> a', 'start -> b']);
     const waits = await eventually('both nodes wait', async () => {
@@ -189,7 +189,7 @@ describe('a workflow whose model provider is down', () => {
   });
 
   it('fails when a member decides `give_up`, also with error handling `continue`', async () => {
-    stage.says('Give up.', later());
+    stage.script('Give up.', later());
     const jobId = await stage.run({ a: agent('Give up.', { errorHandling: { mode: 'continue' } }) }, ['start -> a']);
     await stage.decide(stage.people.owner, await waitOf(jobId), { decision: 'give_up' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'model_unavailable' } });
@@ -232,7 +232,7 @@ describe('a job whose requester lost access', () => {
   });
 
   it('fails as a workflow, also with error handling `continue`', async () => {
-    stage.says('Leave, too.', later());
+    stage.script('Leave, too.', later());
     const node = agent('Leave, too.', { errorHandling: { mode: 'continue' } });
     const jobId = await stage.run({ a: node }, ['start -> a']);
     const wait = await waitOf(jobId);
@@ -256,7 +256,7 @@ describe('a job that sleeps in its worker until the next attempt', () => {
   });
 
   const asleep = async (line: string) => {
-    sleepy.says(line, errorReply(503));
+    sleepy.script(line, errorReply(503));
     const { jobId } = await sleepy.ask([], { messages: [{ role: 'user', content: line }] });
     await eventually('it sleeps', async () =>
       (await sleepy.eventsOf(jobId, 'model-retry')).length === 1 ? true : undefined,

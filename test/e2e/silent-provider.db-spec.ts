@@ -23,7 +23,7 @@ describe('a job whose model provider accepts requests and sends nothing', () => 
   });
 
   const ask = async (line: string, changes: Partial<StartChat> = {}) => {
-    scaled.says(line, ...silence, textReply(['Back.']));
+    scaled.script(line, ...silence, textReply(['Back.']));
     const { jobId } = await scaled.ask([], { messages: [{ role: 'user', content: line }], ...changes });
     return jobId;
   };

@@ -12,7 +12,7 @@ import { openSubJobStage, type SubJobStage } from '../harness/sub-jobs.js';
 const jobTools = ['start_job', 'get_jobs', 'job_result'];
 let names = 0;
 const fresh = (word: string) => `${word}-${(names += 1)}`;
-const says = (text: string) => textReply([text]);
+const replyText = (text: string) => textReply([text]);
 const call = (name: string, args: object, id = `call_${name}`) => ({ id, name, arguments: JSON.stringify(args) });
 
 describe('a chat that may start jobs', () => {
@@ -59,8 +59,8 @@ describe('a chat that may start jobs', () => {
   it('gets a handle at once, and the job goes on in a thread of its own when the chat has ended', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     const gate = createGate();
-    stage.says(line, starting(task), says('It is under way.'));
-    stage.says(task, { body: [gate, ...says('Done.').body] });
+    stage.script(line, starting(task), replyText('It is under way.'));
+    stage.script(task, { body: [gate, ...replyText('Done.').body] });
     const { jobId, threadId } = await chat(line);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It is under way.' });
     const [below] = await stage.below(jobId, 1, 'running');
@@ -95,14 +95,14 @@ describe('a chat that may start jobs', () => {
 
   it('gets the answer from job_result, which waits for a job that runs', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
-    stage.says(line, starting(task));
-    stage.says(task, says('Forty-two.'));
+    stage.script(line, starting(task));
+    stage.script(task, replyText('Forty-two.'));
     let reads = 0;
     answering(line, (read) => {
       reads += 1;
       const { job_id, status } = handleOf(read);
       const isOver = status === 'completed';
-      return isOver ? says('I have it.') : toolCallReply([call('job_result', { job_id }, `call_${reads}`)]);
+      return isOver ? replyText('I have it.') : toolCallReply([call('job_result', { job_id }, `call_${reads}`)]);
     });
     const { jobId } = await chat(line);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'I have it.' });
@@ -111,21 +111,21 @@ describe('a chat that may start jobs', () => {
 
   it('looks after its jobs in a later turn of its thread, and nobody else does', async () => {
     const [line, later, task] = [fresh('ask'), fresh('later'), fresh('task')];
-    stage.says(line, starting(task), says('ok'));
-    stage.says(task, says('Done.'));
+    stage.script(line, starting(task), replyText('ok'));
+    stage.script(task, replyText('Done.'));
     const { jobId, threadId } = await chat(line);
     await stage.ended(jobId);
     const [below] = await stage.below(jobId, 1, 'completed');
     const both = () =>
       toolCallReply([call('get_jobs', {}, 'call_a'), call('job_result', { job_id: below?.id }, 'call_b')]);
     // The thread's first line is what the script goes by.
-    stage.says(line, both(), says('seen'));
+    stage.script(line, both(), replyText('seen'));
     await stage.ended((await chat(later, jobTools, threadId)).jobId);
     const [list, result] = told(line).slice(-2);
     expect(handleOf(list)).toEqual({ jobs: [expect.objectContaining({ job_id: below?.id, status: 'completed' })] });
     expect(handleOf(result)).toMatchObject({ result: 'Done.' });
     const elsewhere = fresh('elsewhere');
-    stage.says(elsewhere, both(), says('nothing'));
+    stage.script(elsewhere, both(), replyText('nothing'));
     await stage.ended((await chat(elsewhere)).jobId);
     expect(told(elsewhere)).toEqual([
       '{"jobs":[]}',
@@ -136,14 +136,14 @@ describe('a chat that may start jobs', () => {
   it('reads the same of a model that is not there and of one that is not to be had, and starts nothing elsewhere', async () => {
     const line = fresh('ask');
     const other = '00000000-0000-7000-8000-000000000000';
-    stage.says(
+    stage.script(
       line,
       toolCallReply([
         call('start_job', wanted('x', { model: 'secret/model' }), 'call_a'),
         call('start_job', wanted('x', { workspace: other }), 'call_b'),
         call('start_job', wanted('x'.repeat(20_001)), 'call_c'),
       ]),
-      says('no'),
+      replyText('no'),
     );
     const { jobId } = await chat(line);
     await stage.ended(jobId);
@@ -163,8 +163,8 @@ describe('a chat that may start jobs', () => {
       );
     await direct(['small/*']);
     stage.engine.platform.bus.publish('access-changed', { workspaceId: workspaceOf() });
-    stage.says(line, starting(task, { model: 'small/one' }), says('ok'));
-    stage.says(task, says('Small.'));
+    stage.script(line, starting(task, { model: 'small/one' }), replyText('ok'));
+    stage.script(task, replyText('Small.'));
     const { jobId } = await chat(line);
     await stage.ended(jobId);
     await stage.below(jobId, 1, 'completed');
@@ -176,8 +176,8 @@ describe('a chat that may start jobs', () => {
   it('hands down no tool that the chat has not, or that its requester may not call', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
-    stage.says(line, starting(task), says('ok'));
-    stage.says(task, says('fine'));
+    stage.script(line, starting(task), replyText('ok'));
+    stage.script(task, replyText('fine'));
     const { jobId } = await chat(line, ['start_job', 'send', 'look_up']);
     await stage.ended(jobId);
     const [below] = await stage.below(jobId, 1, 'completed');
@@ -191,8 +191,8 @@ describe('a chat that may start jobs', () => {
       ...{ name: fresh('Clerk'), tools: ['start_job', 'send'] },
       toolApproval: parseApprovalPolicy({ rules: [{ match: 'send', action: 'require_approval' }] }),
     });
-    stage.says(line, starting(task), says('ok'));
-    stage.says(task, toolCallReply([call('send', { to: 'ada' })]));
+    stage.script(line, starting(task), replyText('ok'));
+    stage.script(task, toolCallReply([call('send', { to: 'ada' })]));
     const { jobId } = await stage.engine.app.get(ChatService).start(stage.people.member, {
       ...{ threadRef: null, createThread: true, messageClientId: null, model: null, history: 'thread' },
       ...{ toolRuntimes: {}, toolChoice: null, parameters: {}, whenBusy: null, backgroundMode: undefined },
@@ -210,10 +210,10 @@ describe('a chat that may start jobs', () => {
     const [line, first, second] = [fresh('ask'), fresh('first'), fresh('second')];
     const others = [fresh('other'), fresh('other')];
     const starts = [first, ...others].map((prompt) => call('start_job', wanted(prompt), `call_${prompt}`));
-    stage.says(line, toolCallReply(starts), starting('one too many'), says('ok'));
-    for (const other of others) stage.says(other, says('fine'));
-    stage.says(first, starting(second), says('one further'));
-    stage.says(second, starting('no further'), says('the last'));
+    stage.script(line, toolCallReply(starts), starting('one too many'), replyText('ok'));
+    for (const other of others) stage.script(other, replyText('fine'));
+    stage.script(first, starting(second), replyText('one further'));
+    stage.script(second, starting('no further'), replyText('the last'));
     const { jobId } = await chat(line);
     await stage.ended(jobId);
     const below = await stage.below(jobId, 3, 'completed');
@@ -232,8 +232,8 @@ describe('a chat that may start jobs', () => {
   /** A chat that has started a job which answers no more, and said `then`; both ids. */
   const hanging = async (...then: readonly Reply[]) => {
     const [line, task] = [fresh('ask'), fresh('task')];
-    stage.says(line, starting(task), ...then);
-    stage.says(task, { body: [createGate()] });
+    stage.script(line, starting(task), ...then);
+    stage.script(task, { body: [createGate()] });
     const { jobId } = await chat(line);
     await eventually('it is asked', () => stage.requests(task)[0]);
     const [below] = await stage.below(jobId, 1, 'running');
@@ -241,7 +241,7 @@ describe('a chat that may start jobs', () => {
   };
 
   it('stops what it has started with itself, also when it has ended', async () => {
-    const { jobId, belowId } = await hanging(says('ok'));
+    const { jobId, belowId } = await hanging(replyText('ok'));
     await stage.ended(jobId);
     const stopped = await stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
     expect(stopped).toEqual({ state: 'already_terminal', stoppedSubJobs: 1 });
@@ -265,9 +265,9 @@ describe('a chat that may start jobs', () => {
 
   it('gives ten rounds to what it starts', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
-    stage.says(line, starting(task), says('ok'));
+    stage.script(line, starting(task), replyText('ok'));
     const looks = Array.from({ length: 9 }, (_, n) => toolCallReply([call('look_up', { to: `${n}` }, `call_${n}`)]));
-    stage.says(task, ...looks, says('That is all.'));
+    stage.script(task, ...looks, replyText('That is all.'));
     const { jobId } = await chat(line, ['start_job', 'look_up']);
     await stage.ended(jobId);
     await stage.below(jobId, 1, 'completed');

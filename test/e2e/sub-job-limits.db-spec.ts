@@ -11,7 +11,7 @@ import { agent } from '../harness/workflow-stage.js';
 
 let names = 0;
 const fresh = (word: string) => `${word}-${(names += 1)}`;
-const says = (text: string) => textReply([text]);
+const replyText = (text: string) => textReply([text]);
 const call = (name: string, input: string, id = `call_${input}`) => ({
   id,
   name,
@@ -47,8 +47,8 @@ describe('jobs below jobs', () => {
     const [inner, outer, line, prompt] = [fresh('inner'), fresh('outer'), fresh('ask'), fresh('pass')];
     await stage.offer(inner, untilAsked, ['start -> q']);
     await stage.offer(outer, { a: agent(prompt, { tools: [`workflow.${inner}`] }) }, ['start -> a']);
-    stage.says(line, toolCallReply([call(`workflow.${outer}`, 'x')]));
-    stage.says(prompt, toolCallReply([call(`workflow.${inner}`, 'y')]));
+    stage.script(line, toolCallReply([call(`workflow.${outer}`, 'x')]));
+    stage.script(prompt, toolCallReply([call(`workflow.${inner}`, 'y')]));
     const root = await chat(stage, line, `workflow.${outer}`);
     const [middle] = await stage.below(root, 1, 'waiting');
     const [leaf] = await stage.below(middle?.id ?? '', 1, 'waiting');
@@ -106,8 +106,8 @@ describe('jobs below jobs', () => {
   it('can be cancelled alone while their parent job continues', async () => {
     const { ids, line, prompt } = await threeDeep();
     const [root, middle, leaf] = ids;
-    stage.says(prompt, says('stopped below'));
-    stage.says(line, says('all right'));
+    stage.script(prompt, replyText('stopped below'));
+    stage.script(line, replyText('all right'));
     expect(await stopTree(leaf)).toEqual({ state: 'aborted', stoppedSubJobs: 0 });
     expect(await stage.ended(root)).toMatchObject({ status: 'completed', content: 'all right' });
     expect(await stage.line(middle)).toMatchObject({ status: 'completed' });
@@ -117,7 +117,7 @@ describe('jobs below jobs', () => {
     const [name, line] = [fresh('asks'), fresh('ask')];
     await stage.offer(name, untilAsked, ['start -> q']);
     const calls = ['a', 'b', 'c', 'd'].map((input) => call(`workflow.${name}`, input));
-    stage.says(line, toolCallReply(calls), toolCallReply([call(`workflow.${name}`, 'e')]), says('enough'));
+    stage.script(line, toolCallReply(calls), toolCallReply([call(`workflow.${name}`, 'e')]), replyText('enough'));
     const jobId = await chat(stage, line, `workflow.${name}`);
     const below = await stage.below(jobId, 3, 'waiting');
     for (const { id } of below) await stage.answer((await stage.waits(id))[0], { action: 'approve' });
@@ -132,9 +132,9 @@ describe('jobs below jobs', () => {
     await stage.offer(c, { t: { type: 'transform', expression: 'input' } }, ['start -> t']);
     await stage.offer(b, { a: agent(second, { tools: [`workflow.${c}`] }) }, ['start -> a']);
     await stage.offer(a, { a: agent(first, { tools: [`workflow.${b}`] }) }, ['start -> a']);
-    stage.says(line, toolCallReply([call(`workflow.${a}`, 'x')]), says('done'));
-    stage.says(first, toolCallReply([call(`workflow.${b}`, 'x')]), says('ok'));
-    stage.says(second, toolCallReply([call(`workflow.${c}`, 'x')]), says('no deeper'));
+    stage.script(line, toolCallReply([call(`workflow.${a}`, 'x')]), replyText('done'));
+    stage.script(first, toolCallReply([call(`workflow.${b}`, 'x')]), replyText('ok'));
+    stage.script(second, toolCallReply([call(`workflow.${c}`, 'x')]), replyText('no deeper'));
     const jobId = await chat(stage, line, `workflow.${a}`);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
     expect(toolTexts(stage, second)).toEqual([
@@ -153,7 +153,7 @@ describe('jobs below jobs', () => {
       `SELECT count(*)::int AS jobs FROM job WHERE status = 'running' OR status = 'queued' AND NOT in_line`,
     );
     await cap((unfinished?.jobs ?? 0) + 1);
-    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('later'));
+    stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('later'));
     const jobId = await chat(stage, line, `workflow.${name}`);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'later' });
     await cap(1000);
@@ -186,7 +186,7 @@ describe('a sub-job whose hints are lost', () => {
   it('is started exactly once by the sweeper when its start was lost', async () => {
     const [name, line] = [fresh('lost'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
-    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('found'));
+    stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('found'));
     armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-sub-job:throw' }));
     const jobId = await chat(stage, line, `workflow.${name}`);
     await stage.waits(jobId);
@@ -202,7 +202,7 @@ describe('a sub-job whose hints are lost', () => {
   it('is started by a later sweep when another start holds the workspace for too long', async () => {
     const [name, line] = [fresh('held'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
-    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('in the end'));
+    stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('in the end'));
     armCrashPoint(Config.from({ NODE_ENV: 'test', CRASH_POINT: 'before-sub-job:throw' }));
     const jobId = await chat(stage, line, `workflow.${name}`);
     await stage.waits(jobId);
@@ -220,7 +220,7 @@ describe('a sub-job whose hints are lost', () => {
   it('is taken over by the sweep, once, when it has ended', async () => {
     const [name, line] = [fresh('late'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
-    stage.says(line, toolCallReply([call(`workflow.${name}`, 'x')]), says('at last'));
+    stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('at last'));
     const jobId = await chat(stage, line, `workflow.${name}`);
     await stage.below(jobId, 1, 'completed');
     expect(await stage.waits(jobId)).toEqual([]);

@@ -26,7 +26,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-const says = (text: string) => textReply([text]);
+const replyText = (text: string) => textReply([text]);
 const call = (name: string, args: object = { input: 'Hello' }, id = `call_${name}`) => ({
   id,
   name,
@@ -51,8 +51,8 @@ describe('a workflow that a chat calls', () => {
   it('runs as a job of its own, while the chat waits without a slot, and its output is the result', async () => {
     const [name, line, prompt] = [fresh('shout'), fresh('ask'), fresh('louder')];
     await stage.offer(name, { a: agent(prompt) }, ['start -> a']);
-    stage.says(line, calling(`workflow.${name}`, { input: 'hi there' }), says('So be it.'));
-    stage.says(prompt, says('HI THERE'));
+    stage.script(line, calling(`workflow.${name}`, { input: 'hi there' }), replyText('So be it.'));
+    stage.script(prompt, replyText('HI THERE'));
     const jobId = await chat(line, `workflow.${name}`);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'So be it.' });
     expect(toolText(line)).toBe('HI THERE');
@@ -83,7 +83,7 @@ describe('a workflow that a chat calls', () => {
     ];
     const reader = { type: 'output', format: 'text', template: '{{input}} is greeted {{inputs.how}}' };
     await stage.offer(name, { t: reader }, ['start -> t'], { subflow: { inputs } });
-    stage.says(line, calling(`workflow.${name}`, { who: 'Ada' }), says('ok'));
+    stage.script(line, calling(`workflow.${name}`, { who: 'Ada' }), replyText('ok'));
     const jobId = await chat(line, `workflow.${name}`);
     await stage.ended(jobId);
     expect(toolText(line)).toBe('Ada is greeted warmly');
@@ -92,15 +92,15 @@ describe('a workflow that a chat calls', () => {
   it('that fails, or is cancelled, is an error that the model reads', async () => {
     const [name, line, prompt] = [fresh('fail'), fresh('ask'), fresh('break')];
     await stage.offer(name, { a: agent(prompt) }, ['start -> a']);
-    stage.says(line, calling(`workflow.${name}`), says('too bad'));
-    stage.says(prompt, errorReply(400));
+    stage.script(line, calling(`workflow.${name}`), replyText('too bad'));
+    stage.script(prompt, errorReply(400));
     const jobId = await chat(line, `workflow.${name}`);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'too bad' });
     expect(toolText(line)).toMatch(`Error executing tool "workflow.${name}": its job failed: `);
 
     const [asks, again] = [fresh('asks'), fresh('ask')];
     await stage.offer(asks, { q: { type: 'approval', prompt: 'Really?' } }, ['start -> q']);
-    stage.says(again, calling(`workflow.${asks}`), says('never mind'));
+    stage.script(again, calling(`workflow.${asks}`), replyText('never mind'));
     const other = await chat(again, `workflow.${asks}`);
     const [below] = await stage.below(other, 1, 'waiting');
     expect(await stage.stop(below?.id ?? '')).toBe('aborted');
@@ -113,7 +113,7 @@ describe('a workflow that a chat calls', () => {
     await stage.offer(name, { t: { type: 'transform', expression: 'input' } }, ['start -> t']);
     const policy = (rules: readonly object[]) => stage.policy({ default: 'auto_approve', rules });
     await policy([{ match: `workflow.${name}`, action: 'require_approval' }]);
-    stage.says(line, calling(`workflow.${name}`), says('done'));
+    stage.script(line, calling(`workflow.${name}`), replyText('done'));
     const jobId = await chat(line, `workflow.${name}`);
     const [asked] = await stage.waits(jobId);
     await stage.below(jobId, 0);
@@ -129,8 +129,8 @@ describe('what a sub-job asks', () => {
   it('stands in the inbox of whoever started the root, in its thread, and its answer lets all go on', async () => {
     const [name, line, prompt] = [fresh('mails'), fresh('ask'), fresh('mail')];
     await stage.offer(name, { a: agent(prompt, { tools: ['send'] }) }, ['start -> a']);
-    stage.says(line, calling(`workflow.${name}`), says('sent'));
-    stage.says(prompt, toolCallReply([call('send', { to: 'ada' })]), says('mailed'));
+    stage.script(line, calling(`workflow.${name}`), replyText('sent'));
+    stage.script(prompt, toolCallReply([call('send', { to: 'ada' })]), replyText('mailed'));
     const toolApproval = parseApprovalPolicy({ rules: [{ match: 'send', action: 'require_approval' }] });
     const { jobId, threadId } = await stage.ask([`workflow.${name}`], {
       messages: [{ role: 'user', content: line }],
@@ -168,7 +168,7 @@ describe('what an agent wants to be asked', () => {
   };
   const offerMail = async (name: string, prompt: string) => {
     await stage.offer(name, { a: agent(prompt, { tools: ['send'] }) }, ['start -> a']);
-    stage.says(prompt, toolCallReply([call('send', { to: name })]), says('mailed'));
+    stage.script(prompt, toolCallReply([call('send', { to: name })]), replyText('mailed'));
   };
   /** The job asks about it, and goes on once that was approved. */
   const approved = async (jobId: string) => {
@@ -183,8 +183,8 @@ describe('what an agent wants to be asked', () => {
     await offerMail(inner, mail);
     await stage.offer(outer, { a: agent(pass, { tools: [`workflow.${inner}`] }) }, ['start -> a']);
     await careful(who, `workflow.${outer}`);
-    stage.says(line, calling(`workflow.${outer}`), says('all done'));
-    stage.says(pass, calling(`workflow.${inner}`), says('passed on'));
+    stage.script(line, calling(`workflow.${outer}`), replyText('all done'));
+    stage.script(pass, calling(`workflow.${inner}`), replyText('passed on'));
     const { jobId } = await stage.ask([], {
       messages: [{ role: 'user', content: line }],
       agent: { type: 'agent', ref: who },
@@ -199,7 +199,7 @@ describe('what an agent wants to be asked', () => {
     const [inner, who, prompt, mail] = [fresh('inner'), fresh('careful'), fresh('node'), fresh('mail')];
     await offerMail(inner, mail);
     await careful(who, `workflow.${inner}`);
-    stage.says(prompt, calling(`workflow.${inner}`), says('all done'));
+    stage.script(prompt, calling(`workflow.${inner}`), replyText('all done'));
     const jobId = await stage.run({ a: agent(prompt, { agent: who }) }, ['start -> a']);
     const [below] = await stage.below(jobId, 1);
     await approved(below?.id ?? '');
@@ -211,8 +211,8 @@ describe('an agent node that calls a workflow', () => {
   it('waits for it, and goes on with its output', async () => {
     const [name, outer, inner] = [fresh('inner'), fresh('outer'), fresh('think')];
     await stage.offer(name, { a: agent(inner) }, ['start -> a']);
-    stage.says(outer, calling(`workflow.${name}`), says('as it says'));
-    stage.says(inner, says('forty-two'));
+    stage.script(outer, calling(`workflow.${name}`), replyText('as it says'));
+    stage.script(inner, replyText('forty-two'));
     const jobId = await stage.run({ a: agent(outer, { tools: [`workflow.${name}`] }) }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'as it says' });
     expect(toolText(outer)).toBe('forty-two');
@@ -223,8 +223,8 @@ describe('an agent node that calls a workflow', () => {
     const [name, other, prompt, inner] = [fresh('self'), fresh('other'), fresh('me'), fresh('it')];
     const id = await stage.offer(name, { a: agent(prompt, { tools: ['*'] }) }, ['start -> a']);
     await stage.offer(other, { a: agent(inner, { tools: ['*'] }) }, ['start -> a']);
-    stage.says(prompt, calling(`workflow.${other}`), says('done'));
-    stage.says(inner, calling(`workflow.${name}`), says('no'));
+    stage.script(prompt, calling(`workflow.${other}`), replyText('done'));
+    stage.script(inner, calling(`workflow.${name}`), replyText('no'));
     const jobId = await startOffered(id);
     await stage.ended(jobId);
     const offered = (line: string) => JSON.stringify(stage.requests(line)[0]?.json['tools']);
@@ -238,8 +238,8 @@ describe('an agent node that calls a workflow', () => {
   it('that is given up takes what it has called with it', async () => {
     const [name, outer, failing] = [fresh('slow'), fresh('outer'), fresh('failing')];
     await stage.offer(name, { q: { type: 'approval', prompt: 'Well?' } }, ['start -> q']);
-    stage.says(outer, calling(`workflow.${name}`));
-    stage.says(failing, errorReply(400));
+    stage.script(outer, calling(`workflow.${name}`));
+    stage.script(failing, errorReply(400));
     const first = { hitl: { enabled: true, mode: 'approval', prompt: 'Go on?' } };
     const nodes = {
       a: agent(outer, { tools: [`workflow.${name}`] }),

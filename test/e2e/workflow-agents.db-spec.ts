@@ -33,7 +33,7 @@ const edges = ['start -> a'];
 
 describe('a node that names an agent', () => {
   it('is made of it, where it says nothing itself', async () => {
-    stage.says('Be a clerk.', textReply(['Filed.']));
+    stage.script('Be a clerk.', textReply(['Filed.']));
     const jobId = await stage.run({ a: { type: 'agent', agent: 'clerk' } }, edges);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Filed.' });
     const [request] = stage.requests('Be a clerk.').map(({ json }) => json);
@@ -43,7 +43,7 @@ describe('a node that names an agent', () => {
   });
 
   it('says the rest itself', async () => {
-    stage.says('Be a cook.', textReply(['Soup.']));
+    stage.script('Be a cook.', textReply(['Soup.']));
     const own = { model: 'plain', prompt: 'Be a cook.', temperature: 1, tools: ['send'] };
     const jobId = await stage.run({ a: { type: 'agent', agent: 'Clerk', ...own } }, edges);
     await stage.ended(jobId);
@@ -54,7 +54,7 @@ describe('a node that names an agent', () => {
   });
 
   it('asks for approval where the agent does, and keeps to its rounds', async () => {
-    stage.says('Be a clerk.', toolCallReply([{ id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' }]));
+    stage.script('Be a clerk.', toolCallReply([{ id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' }]));
     const jobId = await stage.run({ a: { type: 'agent', agent: 'clerk' } }, edges);
     const [request] = await stage.waits(jobId);
     expect(request).toMatchObject({ kind: 'tool_approval', tool: 'look_up' });
@@ -73,9 +73,9 @@ describe('a node that names an agent', () => {
     await made('Short', { maxOutputBytes: 10 });
     await made('Quick', { roundTimeoutMs: 50 });
     const calls = ['a', 'b'].map((id) => ({ id, name: 'look_up', arguments: '{"to":"a"}' }));
-    stage.says('Be Single.', toolCallReply(calls), textReply(['One will do.']));
-    stage.says('Be Short.', textReply(['More than ten bytes.']));
-    stage.says('Be Quick.', { ...textReply(['Late.']), before: gate });
+    stage.script('Be Single.', toolCallReply(calls), textReply(['One will do.']));
+    stage.script('Be Short.', textReply(['More than ten bytes.']));
+    stage.script('Be Quick.', { ...textReply(['Late.']), before: gate });
     const on = (agent: string) =>
       stage.run({ a: { type: 'agent', agent, errorHandling: { retry: { maxRetries: 0 } } } }, edges);
     const [single, short, quick] = await Promise.all([on('single'), on('short'), on('quick')]);
@@ -100,7 +100,7 @@ describe('a node that names an agent', () => {
     const hand = { name: slug, slug, instructions: `Be ${slug}.`, tools: ['look*', 'send'], externalTools: ['se*'] };
     await stage.engine.app.get(AgentsService).create(owner, { ...hand, model: 'm' });
     const order = { id: `call_${slug}`, name: 'send', arguments: '{"to":"a"}' };
-    stage.says(`Be ${slug}.`, toolCallReply([order]), textReply(['It is sent.']));
+    stage.script(`Be ${slug}.`, toolCallReply([order]), textReply(['It is sent.']));
     const jobId = await stage.run({ a: { type: 'agent', agent: slug, ...own } }, edges);
     expect(await stage.waits(jobId)).toMatchObject([{ kind: 'client_tool', tool: 'send', nodeId: 'a' }]);
     const clients = stage.engine.app.get(ClientToolsService);
@@ -118,7 +118,7 @@ describe('a node that names an agent', () => {
     const { owner } = stage.people;
     const alone = { name: 'Alone', model: 'm', instructions: 'Be alone.', tools: ['*'], externalTools: ['send'] };
     await stage.engine.app.get(AgentsService).create(owner, alone);
-    stage.says('Be alone.', textReply(['Nothing to send with.']));
+    stage.script('Be alone.', textReply(['Nothing to send with.']));
     const workflowRef = await stage.publish({ a: { type: 'agent', agent: 'alone' } }, edges);
     const start = { workflowRef, prompt: 'Hello', idempotency: null };
     const { jobId } = await stage.engine.app.get(StartWorkflowService).startUnattended(owner.workspaceId, start);
@@ -132,7 +132,7 @@ describe('a node that names an agent', () => {
     const { owner } = stage.people;
     const agents = stage.engine.app.get(AgentsService);
     const made = await agents.create(owner, { name: 'Old', model: 'm', instructions: 'Be old.' });
-    stage.says('Be old.', textReply(['As ever.']));
+    stage.script('Be old.', textReply(['As ever.']));
     const approval = { type: 'approval', prompt: 'Go on?' };
     const jobId = await stage.run({ q: approval, a: { type: 'agent', agent: 'old' } }, ['start -> q', 'q -> a']);
     const [question] = await stage.waits(jobId);

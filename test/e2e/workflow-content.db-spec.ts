@@ -33,7 +33,7 @@ function shown(events: readonly StoredEvent[]): string {
 }
 describe('the content of a workflow', () => {
   it('is what its only leaf streams, once', async () => {
-    stage.says('Answer.', textReply(['The ', 'answer.']));
+    stage.script('Answer.', textReply(['The ', 'answer.']));
     const jobId = await stage.run({ a: agent('Answer.') }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', attempt: 0 });
     expect(deltas(await stage.eventsOf(jobId))).toEqual([['a', 0, 'The answer.']]);
@@ -43,7 +43,7 @@ describe('the content of a workflow', () => {
   it('keeps what its only leaf thought about it', async () => {
     const thinking = deltaChunk({ reasoning_content: 'Hm.' });
     const said = textReply(['The answer.']);
-    stage.says('Think.', { ...said, body: [thinking, ...said.body] });
+    stage.script('Think.', { ...said, body: [thinking, ...said.body] });
     const jobId = await stage.run({ a: agent('Think.') }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', reasoning: 'Hm.' });
     expect(
@@ -52,8 +52,8 @@ describe('the content of a workflow', () => {
   });
 
   it('holds nothing of what nodes before the leaf say', async () => {
-    stage.says('Draft.', textReply(['A draft.']));
-    stage.says('Finish.', textReply(['Finished.']));
+    stage.script('Draft.', textReply(['A draft.']));
+    stage.script('Finish.', textReply(['Finished.']));
     const jobId = await stage.run({ a: agent('Draft.'), b: agent('Finish.') }, ['start -> a', 'a -> b']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'Finished.', attempt: 0 });
     expect(deltas(await stage.eventsOf(jobId))).toEqual([
@@ -64,8 +64,8 @@ describe('the content of a workflow', () => {
 
   it('is what all leaves stream while it runs, and the final output in the end', async () => {
     const gate = createGate();
-    stage.says('First.', textReply(['One.']));
-    stage.says('Second.', { ...textReply(['Two.']), before: gate });
+    stage.script('First.', textReply(['One.']));
+    stage.script('Second.', { ...textReply(['Two.']), before: gate });
     const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
     await eventually('the first has said all', async () =>
       (await snapshot(jobId))?.content === 'One.' ? true : undefined,
@@ -78,7 +78,7 @@ describe('the content of a workflow', () => {
   });
 
   it('is put together by an output node, which says it in one go', async () => {
-    stage.says('Draft.', textReply(['A draft.']));
+    stage.script('Draft.', textReply(['A draft.']));
     const nodes = { a: agent('Draft.'), out: { ...output, sources: ['a'], introText: 'Here:' } };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> out']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'Here:\n\nA draft.', attempt: 0 });
@@ -86,7 +86,7 @@ describe('the content of a workflow', () => {
 
   it('withdraws what a leaf has shown that fails in the middle, and shows what it says then', async () => {
     const broken = { body: [textChunk('Half of ')], end: 'destroy' } as const;
-    stage.says('Answer.', broken, textReply(['The whole.']));
+    stage.script('Answer.', broken, textReply(['The whole.']));
     const retry = { errorHandling: { retry: { maxRetries: 1, baseDelay: 1 } } };
     const jobId = await stage.run({ a: agent('Answer.', retry) }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'The whole.' });
@@ -94,8 +94,8 @@ describe('the content of a workflow', () => {
   });
 
   it('keeps what was shown of a run that fails', async () => {
-    stage.says('First.', textReply(['One.']));
-    stage.says('Second.', errorReply(400));
+    stage.script('First.', textReply(['One.']));
+    stage.script('Second.', errorReply(400));
     const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
     const { status, content } = await stage.ended(jobId);
     expect([status, content]).toEqual(['failed', shown(await stage.eventsOf(jobId))]);
@@ -115,8 +115,8 @@ describe('the content of a workflow', () => {
   const untilAsked = { a: agent('First.'), wait: { type: 'approval', prompt: 'Ok?' } };
 
   it('outlives its log where a run fails, also when another look at it showed it', async () => {
-    stage.says('First.', textReply(['One.']));
-    stage.says('Second.', errorReply(400));
+    stage.script('First.', textReply(['One.']));
+    stage.script('Second.', errorReply(400));
     const edges = ['start -> a', 'start -> wait', 'wait -> b'];
     const jobId = await stage.run({ ...untilAsked, b: agent('Second.') }, edges);
     const asked = await eventually('it asks', async () => (await stage.waitsAt(jobId)).get('wait'));
@@ -128,7 +128,7 @@ describe('the content of a workflow', () => {
   });
 
   it('outlives its log where the final output is too long', async () => {
-    stage.says('First.', textReply(['One.']));
+    stage.script('First.', textReply(['One.']));
     const long = { ...output, template: `{{input}}${'x'.repeat(70_000)}` };
     const jobId = await stage.run({ a: agent('First.'), out: long }, ['start -> a', 'start -> out']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_LIMIT' } });
@@ -137,7 +137,7 @@ describe('the content of a workflow', () => {
   });
 
   it('outlives its log where the run breaks', async () => {
-    stage.says('First.', textReply(['One.']));
+    stage.script('First.', textReply(['One.']));
     const drive = jest.spyOn(WorkflowRunner.prototype, 'drive');
     drive.mockImplementationOnce(async function (this: WorkflowRunner) {
       await this.drive();
@@ -151,8 +151,8 @@ describe('the content of a workflow', () => {
 
   it('outlives its log where a run is cancelled at work', async () => {
     const gate = createGate();
-    stage.says('First.', textReply(['One.']));
-    stage.says('Never second.', { ...textReply(['Two.']), before: gate });
+    stage.script('First.', textReply(['One.']));
+    stage.script('Never second.', { ...textReply(['Two.']), before: gate });
     const jobId = await stage.run({ a: agent('First.'), b: agent('Never second.') }, ['start -> a', 'start -> b']);
     await eventually('the first has said all', async () =>
       (await stage.statusesOf(jobId))['a'] === 'completed' ? true : undefined,
@@ -167,8 +167,8 @@ describe('the content of a workflow', () => {
 
   it('is what a later chat in its thread reads of it, and nothing else of its nodes', async () => {
     const call = toolCallReply([{ id: 'c', name: 'look_up', arguments: '{"to":"x"}' }]);
-    stage.says('Draft.', call, textReply(['A draft.']));
-    stage.says('Finish.', textReply(['Finished.']));
+    stage.script('Draft.', call, textReply(['A draft.']));
+    stage.script('Finish.', textReply(['Finished.']));
     const nodes = { a: agent('Draft.', { tools: ['look_up'] }), b: agent('Finish.') };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> b'], { thread: 'of a draft', prompt: 'Write.' });
     await stage.ended(jobId);
@@ -184,7 +184,7 @@ describe('the content of a workflow', () => {
   });
 
   it('is known to agents as what was said before, without being said twice', async () => {
-    stage.says('Answer.', textReply(['Fine.']));
+    stage.script('Answer.', textReply(['Fine.']));
     const history = [
       { role: 'user', content: 'Hi.' },
       { role: 'assistant', content: 'Hello.' },
@@ -201,7 +201,7 @@ describe('the content of a workflow', () => {
 
 describe('the events of a workflow', () => {
   it('tell a small run in its order', async () => {
-    stage.says('Answer.', textReply(['Fine.']));
+    stage.script('Answer.', textReply(['Fine.']));
     const jobId = await stage.run({ a: agent('Answer.'), out: { ...output, sources: ['a'] } }, [
       'start -> a',
       'a -> out',

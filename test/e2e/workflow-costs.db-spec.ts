@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 const limited = (stopPolicy: object) => ({ meta: { execution: { stopPolicy } } });
-const says = (text: string) => textReply([text]);
+const replyText = (text: string) => textReply([text]);
 const chain = (...ids: readonly string[]) => ids.map((id, i) => `${ids[i - 1] ?? 'start'} -> ${id}`);
 const promptOf = async (jobId: string, number: number) => {
   const asked = await eventually('it asks', async () => {
@@ -36,7 +36,7 @@ const promptOf = async (jobId: string, number: number) => {
 describe('what a run costs', () => {
   it('is counted by the prices of the models, and asked about when it is as much as was granted', async () => {
     const [a, b, c] = [fresh('a'), fresh('b'), fresh('c')];
-    for (const line of [a, b]) stage.says(line, says('Said.'));
+    for (const line of [a, b]) stage.script(line, replyText('Said.'));
     const nodes = { a: agent(a), b: agent(b), c: agent(c) };
     const jobId = await stage.run(nodes, chain('a', 'b', 'c'), limited({ maxCostUsd: 0.01 }));
     const first = await promptOf(jobId, 1);
@@ -50,8 +50,8 @@ describe('what a run costs', () => {
 
   it('counts what was spent before the run was made again from its rows', async () => {
     const [a, b] = [fresh('a'), fresh('b')];
-    stage.says(a, says('Said.'));
-    stage.says(b, says('Said.'));
+    stage.script(a, replyText('Said.'));
+    stage.script(b, replyText('Said.'));
     const nodes = { a: agent(a), ok: { type: 'approval', prompt: 'Ok?' }, b: agent(b), t: agent(fresh('never')) };
     const jobId = await stage.run(nodes, chain('a', 'ok', 'b', 't'), limited({ maxCostUsd: 0.03 }));
     await stage.answer((await stage.waitsAt(jobId)).get('ok'), { action: 'approve' });
@@ -61,8 +61,8 @@ describe('what a run costs', () => {
 
   it('is nothing where the price is nothing', async () => {
     const [a, b] = [fresh('a'), fresh('b')];
-    stage.says(a, says('Said.'));
-    stage.says(b, says('Said.'));
+    stage.script(a, replyText('Said.'));
+    stage.script(b, replyText('Said.'));
     const nodes = { a: agent(a, { model: 'free/one' }), b: agent(b, { model: 'free/two' }) };
     const jobId = await stage.run(nodes, chain('a', 'b'), limited({ maxCostUsd: 0.000001 }));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
@@ -71,8 +71,8 @@ describe('what a run costs', () => {
 
   it('of a model whose price nobody has said is told to viewers, once, and not counted', async () => {
     const [a, b] = [fresh('a'), fresh('b')];
-    stage.says(a, says('Said.'));
-    stage.says(b, says('Said.'));
+    stage.script(a, replyText('Said.'));
+    stage.script(b, replyText('Said.'));
     const nodes = { a: agent(a, { model: 'dear' }), b: agent(b, { model: 'dear' }) };
     const jobId = await stage.run(nodes, chain('a', 'b'), limited({ maxCostUsd: 0.000001 }));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
@@ -88,8 +88,8 @@ describe('what a run costs', () => {
     const [name, above, below] = [fresh('below'), fresh('above'), fresh('line')];
     await stage.offer(name, { a: agent(below) }, ['start -> a']);
     const call = { id: `call_${name}`, name: `workflow.${name}`, arguments: '{"input":"Hello"}' };
-    stage.says(above, toolCallReply([call]), says('Done.'));
-    stage.says(below, says('Said below.'));
+    stage.script(above, toolCallReply([call]), replyText('Done.'));
+    stage.script(below, replyText('Said below.'));
     const nodes = { a: agent(above, { tools: [`workflow.${name}`] }), t: agent(fresh('never')) };
     const jobId = await stage.run(nodes, chain('a', 't'), limited(policy));
     expect((await promptOf(jobId, 1)).prompt).toBe(prompt);

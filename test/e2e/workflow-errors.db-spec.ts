@@ -24,7 +24,7 @@ const hang = { body: [], end: 'hang' } as const;
 
 describe('a node that fails', () => {
   it('goes its own way where that is there, with what the failed node read and why it failed', async () => {
-    stage.says('Try it.', bad);
+    stage.script('Try it.', bad);
     const nodes = {
       a: agent('Try it.', once('branch')),
       ok: say('Ok'),
@@ -47,7 +47,7 @@ describe('a node that fails', () => {
   });
 
   it('hands on nothing where it is passed over', async () => {
-    stage.says('Try it.', bad);
+    stage.script('Try it.', bad);
     const nodes = { a: agent('Try it.', once('continue')), ok: say('Ok'), no: say('No') };
     const jobId = await stage.run(nodes, ['start -> a', 'a.output -> ok', 'a.error -> no']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Ok: ' });
@@ -56,8 +56,8 @@ describe('a node that fails', () => {
 
   it('stops the run: what works beside it is aborted, what would come is skipped', async () => {
     const gate = createGate();
-    stage.says('Try it.', { ...bad, before: gate });
-    stage.says('Take long.', hang);
+    stage.script('Try it.', { ...bad, before: gate });
+    stage.script('Take long.', hang);
     const nodes = { a: agent('Try it.', once('stop')), b: agent('Take long.'), out: output };
     const jobId = await stage.run(nodes, ['start -> a', 'start -> b', 'a -> out', 'b -> out']);
     const long = await stageRequest('Take long.');
@@ -74,7 +74,7 @@ describe('a node that fails', () => {
 
   it('takes the open requests of the run along when it stops it', async () => {
     const gate = createGate();
-    stage.says('Try it.', { ...bad, before: gate });
+    stage.script('Try it.', { ...bad, before: gate });
     const nodes = { a: agent('Try it.', once('stop')), ok: { type: 'approval', prompt: 'Ok?' } };
     const jobId = await stage.run(nodes, ['start -> a', 'start -> ok']);
     await stage.asks(jobId, 1);
@@ -121,7 +121,7 @@ describe('a node that fails', () => {
   it('takes questions of what it gives up along while the run goes on', async () => {
     const gate = createGate();
     const map = { type: 'map', items: '["x"]', errorHandling: { mode: 'continue' } };
-    stage.says('Fail late.', { ...bad, before: gate });
+    stage.script('Fail late.', { ...bad, before: gate });
     const nodes = {
       map,
       ok: { type: 'approval', prompt: 'Ok?' },
@@ -143,7 +143,7 @@ describe('a node that fails', () => {
 
 describe('a node that is tried again', () => {
   it('says how often, in the end', async () => {
-    stage.says('Be patient.', errorReply(429, {}, { 'retry-after': '1' }), textReply(['There.']));
+    stage.script('Be patient.', errorReply(429, {}, { 'retry-after': '1' }), textReply(['There.']));
     const jobId = await stage.run(
       { a: agent('Be patient.', once('stop', { maxRetries: 1, baseDelay: 1, maxDelay: 50 })) },
       ['start -> a'],
@@ -156,7 +156,7 @@ describe('a node that is tried again', () => {
 
   it('goes on after the calls that have ended, which are not run again', async () => {
     const call = toolCallReply([{ id: 'c', name: 'look_up', arguments: '{"to":"x"}' }]);
-    stage.says('Look it up.', call, errorReply(500), textReply(['There.']));
+    stage.script('Look it up.', call, errorReply(500), textReply(['There.']));
     const nodes = { a: agent('Look it up.', { tools: ['look_up'], ...once('stop', { maxRetries: 1, baseDelay: 1 }) }) };
     expect(await stage.ended(await stage.run(nodes, ['start -> a']))).toMatchObject({
       status: 'completed',
@@ -166,7 +166,7 @@ describe('a node that is tried again', () => {
   });
 
   it('tells all its tries when the last one fails, and skips what no try mends', async () => {
-    stage.says('Fail.', errorReply(500), errorReply(401));
+    stage.script('Fail.', errorReply(500), errorReply(401));
     const jobId = await stage.run({ a: agent('Fail.', once('stop', { maxRetries: 3, baseDelay: 1 })) }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'AUTH' } });
     const [row] = await stage.rows<{ error: unknown }>(
@@ -187,7 +187,7 @@ describe('a node that is tried again', () => {
   });
 
   it('is given up when it takes too long', async () => {
-    stage.says('Dawdle.', hang);
+    stage.script('Dawdle.', hang);
     // On a slow machine its time is over before its model is asked.
     while (stage.requests('Dawdle.').length === 0) {
       const jobId = await stage.run({ a: agent('Dawdle.', { timeoutMs: 100, ...once('stop') }) }, ['start -> a']);

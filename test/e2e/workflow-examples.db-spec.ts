@@ -50,7 +50,7 @@ function publishExample(name: string): Promise<Workflow> {
 }
 
 const say = (line: string, ...texts: readonly string[]) => {
-  stage.says(line, ...texts.map((text) => textReply([text])));
+  stage.script(line, ...texts.map((text) => textReply([text])));
 };
 
 const improver = 'You improve texts towards the goal you are given.';
@@ -71,7 +71,7 @@ describe('an example', () => {
   it('support-desk hands a request to whom its router names', async () => {
     const args = { route_id: 'technical', reasoning: 'It broke.' };
     const choice = { id: 'c1', name: 'select_route', arguments: JSON.stringify(args) };
-    stage.says('Rules:', toolCallReply([choice]));
+    stage.script('Rules:', toolCallReply([choice]));
     say('Help with technical problems, step by step.', 'Turn it off and on.');
     const jobId = await run('support-desk', 'It is broken.');
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });

@@ -57,7 +57,7 @@ describe('the budget of a run', () => {
 
   it('counts tokens, and asks again when those granted are used too', async () => {
     const words = ['One.', 'Two.', 'Three.'];
-    for (const word of words) stage.says(`Say ${word}`, textReply([word])); // 18 tokens each
+    for (const word of words) stage.script(`Say ${word}`, textReply([word])); // 18 tokens each
     const nodes = Object.fromEntries(words.map((word, i) => [`n${i}`, agent(`Say ${word}`)]));
     const jobId = await stage.run(nodes, ['start -> n0', 'n0 -> n1', 'n1 -> n2'], limited({ maxTokens: 10 }));
     const [first] = await stage.waits(jobId);
@@ -72,14 +72,14 @@ describe('the budget of a run', () => {
   });
 
   it('is not asked about when the run is over anyway', async () => {
-    stage.says('Say it.', textReply(['It.']));
+    stage.script('Say it.', textReply(['It.']));
     const jobId = await stage.run({ a: agent('Say it.') }, ['start -> a'], limited({ maxTokens: 1 }));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It.' });
     expect(await open(jobId)).toEqual([]);
   });
 
   it('counts the time it works, and begins nothing once that is over', async () => {
-    stage.says('Take your time.', textReply(['Done.'], { delayMs: 60 }));
+    stage.script('Take your time.', textReply(['Done.'], { delayMs: 60 }));
     const nodes = { a: agent('Take your time.'), b: plus };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> b'], limited({ maxDurationMs: 50 }));
     const asked = await stage.waitsAfter('Take your time.', jobId);
@@ -93,7 +93,7 @@ describe('the budget of a run', () => {
 describe('a workflow that is cancelled', () => {
   it('while it works: its model calls are aborted, what it has shown stays, all of it is over', async () => {
     const gate = createGate();
-    stage.says('Go on and on.', { body: [textChunk('So far'), gate], end: 'hang' });
+    stage.script('Go on and on.', { body: [textChunk('So far'), gate], end: 'hang' });
     const jobId = await stage.run({ a: agent('Go on and on.') }, ['start -> a']);
     await eventually('something is shown', async () => {
       const [shown] = await stage.eventsOf(jobId, 'text-delta');
@@ -118,7 +118,7 @@ describe('a workflow that is cancelled', () => {
   });
 
   it('while one node waits and another works: nothing of it stays open', async () => {
-    stage.says('Never end.', { body: [], end: 'hang' });
+    stage.script('Never end.', { body: [], end: 'hang' });
     const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, a: agent('Never end.') };
     const jobId = await stage.run(nodes, ['start -> ok', 'start -> a']);
     await stage.asks(jobId, 1);

@@ -24,8 +24,8 @@ const echo = (expression = 'input + "+"') => ({ type: 'transform', expression })
 
 describe('a loop', () => {
   it('asks its condition before each pass, until it is done', async () => {
-    stage.says('Go on?', textReply(['Continue.']), textReply(['continue']), textReply(['Done.']));
-    stage.says('Improve it.', textReply(['Better.']), textReply(['Best.']));
+    stage.script('Go on?', textReply(['Continue.']), textReply(['continue']), textReply(['Done.']));
+    stage.script('Improve it.', textReply(['Better.']), textReply(['Best.']));
     const nodes = {
       loop: loop({ conditionPrompt: 'Go on?' }),
       step: agent('Improve it.'),
@@ -53,7 +53,7 @@ describe('a loop', () => {
   });
 
   it('passes its input through when it makes no pass', async () => {
-    stage.says('More?', textReply(['done']));
+    stage.script('More?', textReply(['done']));
     const nodes = {
       loop: loop({ conditionPrompt: 'More?' }),
       step: agent('Never.'),
@@ -73,7 +73,7 @@ describe('a loop', () => {
   });
 
   it('does not ask after its last permitted pass, and warns', async () => {
-    stage.says('And now?', textReply(['continue']));
+    stage.script('And now?', textReply(['continue']));
     const nodes = {
       loop: loop({ conditionPrompt: 'And now?', maxIterations: 1 }),
       step: echo(),
@@ -87,7 +87,7 @@ describe('a loop', () => {
   });
 
   it('fails at its limit where it is told to', async () => {
-    stage.says('Once more?', textReply(['continue']));
+    stage.script('Once more?', textReply(['continue']));
     const limit = { conditionPrompt: 'Once more?', maxIterations: 1, onMaxIterations: 'error' };
     const jobId = await stage.run({ loop: loop(limit), step: echo(), out: output }, ways);
     expect(await stage.ended(jobId)).toMatchObject({
@@ -97,7 +97,7 @@ describe('a loop', () => {
   });
 
   it('fails when its condition cannot be asked', async () => {
-    stage.says('Well?', errorReply(400));
+    stage.script('Well?', errorReply(400));
     const nodes = { loop: loop({ conditionPrompt: 'Well?', ...noRetry }), step: echo(), out: output };
     const jobId = await stage.run(nodes, ways);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'VALIDATION' } });
@@ -132,7 +132,7 @@ describe('a loop', () => {
   });
 
   it('leaves nothing of its body in the content of the job', async () => {
-    stage.says('Say it.', textReply(['Said.']));
+    stage.script('Say it.', textReply(['Said.']));
     const nodes = {
       loop: loop({ loopMode: 'fixed', maxIterations: 1 }),
       step: agent('Say it.'),
@@ -155,7 +155,7 @@ describe('a map', () => {
   const out = { ...output, sources: ['map'] };
 
   it('runs its body once for each item, and hands on what came of them in their order', async () => {
-    stage.says('Shout.', ...['A!', 'B!', 'C!'].map((text) => textReply([text])));
+    stage.script('Shout.', ...['A!', 'B!', 'C!'].map((text) => textReply([text])));
     const nodes = { map: map({ maxConcurrency: 1 }), step: agent('Shout.'), out };
     const jobId = await stage.run(nodes, mapWays, { prompt: '["a","b","c"]' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '["A!","B!","C!"]' });

@@ -156,8 +156,8 @@ describe('an output node', () => {
   const nodes = (out: object) => ({ a: agent('Say A.'), b: agent('Say B.'), out: { ...output, ...out } });
   const edges = ['start -> a', 'start -> b', 'a -> out', 'b -> out'];
   const answers = () => {
-    stage.says('Say A.', textReply(['A.']));
-    stage.says('Say B.', textReply(['B.']));
+    stage.script('Say A.', textReply(['A.']));
+    stage.script('Say B.', textReply(['B.']));
   };
 
   it.each([
@@ -180,7 +180,7 @@ describe('an output node', () => {
 
   it('has a model put its sources together, and shows what that says as it comes', async () => {
     answers();
-    stage.says('Write one text.', textReply(['Both', ' of them.']));
+    stage.script('Write one text.', textReply(['Both', ' of them.']));
     const synthesis = {
       mode: 'synthesis',
       sources: ['a', 'b'],

@@ -31,8 +31,8 @@ describe('or3-workflow-core does otherwise than a job', () => {
     );
     expect(heard).toEqual(['Inside', 'Last']);
 
-    stage.says('Inside.', textReply(['Inside']));
-    stage.says('Last.', textReply(['Last']));
+    stage.script('Inside.', textReply(['Inside']));
+    stage.script('Last.', textReply(['Last']));
     const nodes = { l: { type: 'whileLoop', ...loop }, b: agent('Inside.'), z: agent('Last.') };
     const jobId = await stage.run(nodes, ['start -> l', 'l.body -> b', 'l.done -> z']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'Last' });
@@ -69,7 +69,7 @@ describe('or3-workflow-core does otherwise than a job', () => {
     expect(seen).toEqual(['Draft', 'Draft']);
 
     const gate = createGate();
-    stage.says('Draft it.', textReply(['Draft']), { ...textReply(['lost']), before: gate }, textReply(['Better']));
+    stage.script('Draft it.', textReply(['Draft']), { ...textReply(['lost']), before: gate }, textReply(['Better']));
     const jobId = await stage.run({ a: agent('Draft it.', review) }, ['start -> a']);
     const [first] = await stage.asks(jobId, 1);
     await stage.answer(first, { action: 'reject' });

@@ -54,7 +54,7 @@ describe('an agent that a person is asked about before it runs', () => {
     ['with an empty text, where that was given', { action: 'modify', data: '' }, 'Write.'],
     ['with what was given as JSON, where it is no text', { action: 'submit', data: { n: 1 } }, '{"n":1}'],
   ])('runs once it is approved, %s', async (_, answer, read) => {
-    stage.says('Draft it.', textReply(['Drafted.']));
+    stage.script('Draft it.', textReply(['Drafted.']));
     const jobId = await stage.run(nodes('approval'), straight, { prompt: 'Write.' });
     await stage.answer((await stage.waitsAt(jobId)).get('a'), answer);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Drafted.' });
@@ -85,7 +85,7 @@ describe('an agent that a person is asked about before it runs', () => {
   });
 
   it('takes only a form that is filled in right', async () => {
-    stage.says('Draft it.', textReply(['Drafted.']));
+    stage.script('Draft it.', textReply(['Drafted.']));
     const form = { inputSchema: { type: 'object', required: ['tone'], properties: { tone: { type: 'string' } } } };
     const jobId = await stage.run(nodes('input', form), straight);
     const asked = (await stage.waitsAt(jobId)).get('a');
@@ -104,7 +104,7 @@ describe('an agent whose text is reviewed', () => {
     ['keeps it when the review is skipped', { action: 'skip' }, 'Out: First.'],
     ['hands on what the reviewer made of it', { action: 'modify', data: 'Mine.' }, 'Out: Mine.'],
   ])('%s', async (_, answer, content) => {
-    stage.says('Draft it.', textReply(['First.']));
+    stage.script('Draft it.', textReply(['First.']));
     const jobId = await stage.run({ ...nodes('review'), no }, withRefusal);
     const asked = (await stage.waitsAt(jobId)).get('a');
     expect(asked?.request).toMatchObject({ mode: 'review', context: { input: 'Hello', output: 'First.' } });
@@ -113,14 +113,14 @@ describe('an agent whose text is reviewed', () => {
   });
 
   it('leads elsewhere with the text that was refused', async () => {
-    stage.says('Draft it.', textReply(['First.']));
+    stage.script('Draft it.', textReply(['First.']));
     const jobId = await stage.run({ ...nodes('review'), no }, withRefusal);
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'reject' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'No: First.' });
   });
 
   it('is run again with its first input, and reviewed again, when nothing leads on', async () => {
-    stage.says('Draft it.', textReply(['First.']), textReply(['Second.']));
+    stage.script('Draft it.', textReply(['First.']), textReply(['Second.']));
     const jobId = await stage.run(nodes('review'), straight, { prompt: 'Write.' });
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'reject' });
     const again = await stage.asks(jobId, 1);
@@ -134,7 +134,7 @@ describe('an agent whose text is reviewed', () => {
   });
 
   it('shows the content of the job once, however long its review takes', async () => {
-    stage.says('Draft it.', textReply(['The ', 'answer.']));
+    stage.script('Draft it.', textReply(['The ', 'answer.']));
     const jobId = await stage.run({ a: agent('Draft it.', hitl('review')) }, ['start -> a']);
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'approve' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'The answer.', attempt: 0 });
@@ -154,8 +154,8 @@ describe('two people who are asked at once', () => {
     ['a', 'b'],
     ['b', 'a'],
   ])('may answer in any order: %s, then %s', async (first, second) => {
-    stage.says('Do A.', textReply(['A.']));
-    stage.says('Do B.', textReply(['B.']));
+    stage.script('Do A.', textReply(['A.']));
+    stage.script('Do B.', textReply(['B.']));
     const jobId = await stage.run(both, join);
     const asked = await stage.waitsAt(jobId);
     expect([...asked.keys()].sort()).toEqual(['a', 'b']);
@@ -170,8 +170,8 @@ describe('two people who are asked at once', () => {
 
   it('are heard at once, although another node still works', async () => {
     const gate = createGate();
-    stage.says('Do B.', { ...textReply(['B.']), before: gate });
-    stage.says('Do A.', textReply(['A.']));
+    stage.script('Do B.', { ...textReply(['B.']), before: gate });
+    stage.script('Do A.', textReply(['A.']));
     const jobId = await stage.run({ ...both, b: agent('Do B.') }, join);
     const [asked] = await stage.asks(jobId, 1);
     await stage.answer(asked, { action: 'approve' });
@@ -185,7 +185,7 @@ describe('two people who are asked at once', () => {
 
   it('are asked once, although the job looked at its answers before it went to wait', async () => {
     const gate = createGate();
-    stage.says('Do B.', { ...textReply(['B.']), before: gate });
+    stage.script('Do B.', { ...textReply(['B.']), before: gate });
     const nodes = { a: { type: 'approval', prompt: 'A?' }, b: agent('Do B.'), c: { type: 'approval', prompt: 'C?' } };
     const out = { ...output, sources: ['a', 'b', 'c'] };
     const edges = ['start -> a', 'start -> b', 'start -> c', 'a -> out', 'b -> out', 'c -> out'];

@@ -37,8 +37,8 @@ async function lose(jobId: string, line: string): Promise<void> {
 describe('a workflow whose worker was lost', () => {
   it('does not run again what had ended', async () => {
     const gate = createGate();
-    stage.says('First part.', textReply(['One.']));
-    stage.says('Second part.', held(gate), textReply(['Two.']));
+    stage.script('First part.', textReply(['One.']));
+    stage.script('Second part.', held(gate), textReply(['Two.']));
     const nodes = { a: agent('First part.'), b: agent('Second part.'), out: { ...output, sources: ['a', 'b'] } };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> b', 'b -> out']);
     await lose(jobId, 'Second part.');
@@ -55,7 +55,7 @@ describe('a workflow whose worker was lost', () => {
 
   it('goes on in an agent after its last round, and repeats no call', async () => {
     const gate = createGate();
-    stage.says('Use a tool.', call('send'), held(gate), textReply(['Sent.']));
+    stage.script('Use a tool.', call('send'), held(gate), textReply(['Sent.']));
     const jobId = await stage.run({ a: agent('Use a tool.', { tools: ['send'] }) }, ['start -> a']);
     await asked('Use a tool.', 2);
     await stage.loseLease(jobId);
@@ -68,8 +68,8 @@ describe('a workflow whose worker was lost', () => {
 
   it('asks only the branches again that had not ended', async () => {
     const gate = createGate();
-    stage.says('Quick branch.', textReply(['Quick.']));
-    stage.says('Slow branch.', held(gate), textReply(['Slow.']));
+    stage.script('Quick branch.', textReply(['Quick.']));
+    stage.script('Slow branch.', held(gate), textReply(['Slow.']));
     const branches = [
       { id: 'q', label: 'Q', prompt: 'Quick branch.' },
       { id: 's', label: 'S', prompt: 'Slow branch.' },
@@ -88,8 +88,8 @@ describe('a workflow whose worker was lost', () => {
 
   it('goes on in a loop at its pass, and decides no pass twice', async () => {
     const gate = createGate();
-    stage.says('More of it?', textReply(['continue']), textReply(['continue']), textReply(['done']));
-    stage.says('Again.', textReply(['One.']), held(gate), textReply(['Two.']));
+    stage.script('More of it?', textReply(['continue']), textReply(['continue']), textReply(['done']));
+    stage.script('Again.', textReply(['One.']), held(gate), textReply(['Two.']));
     const loop = { type: 'whileLoop', conditionPrompt: 'More of it?', conditionModel: 'scripted' };
     const nodes = { loop, a: agent('Again.'), out: { ...output, sources: ['loop'] } };
     const jobId = await stage.run(nodes, ['start -> loop', 'loop.body -> a', 'loop.done -> out']);
@@ -104,8 +104,8 @@ describe('a workflow whose worker was lost', () => {
   it('goes on inside of a subflow', async () => {
     const gate = createGate();
     const child = await stage.publish({ a: agent('Inner one.'), b: agent('Inner two.') }, ['start -> a', 'a -> b']);
-    stage.says('Inner one.', textReply(['One.']));
-    stage.says('Inner two.', held(gate), textReply(['Two.']));
+    stage.script('Inner one.', textReply(['One.']));
+    stage.script('Inner two.', held(gate), textReply(['Two.']));
     const sub = { type: 'subflow', subflowId: child, inputMappings: { input: '{{input}}' } };
     const jobId = await stage.run({ sub }, ['start -> sub']);
     await lose(jobId, 'Inner two.');
@@ -118,9 +118,9 @@ describe('a workflow whose worker was lost', () => {
   });
 
   it('withdraws what was shown of a leaf that nobody finished, and keeps what was', async () => {
-    stage.says('Leaf one.', textReply(['One. ']));
+    stage.script('Leaf one.', textReply(['One. ']));
     const gate = createGate();
-    stage.says('Leaf two.', { body: [textChunk('Half'), gate, ...textReply([]).body] }, textReply(['Two.']));
+    stage.script('Leaf two.', { body: [textChunk('Half'), gate, ...textReply([]).body] }, textReply(['Two.']));
     const jobId = await stage.run({ a: agent('Leaf one.'), b: agent('Leaf two.') }, ['start -> a', 'start -> b']);
     await eventually('both have shown something', async () => {
       const [shown] = await stage.rows<{ n: number }>(
@@ -140,7 +140,7 @@ describe('a workflow whose worker was lost', () => {
 
   it('does not ask a person again', async () => {
     const gate = createGate();
-    stage.says('After a yes.', held(gate), textReply(['Done.']));
+    stage.script('After a yes.', held(gate), textReply(['Done.']));
     const approved = { hitl: { enabled: true, mode: 'approval' } };
     const jobId = await stage.run({ a: agent('After a yes.', approved) }, ['start -> a']);
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'approve', data: 'Go.' });
@@ -155,7 +155,7 @@ describe('a workflow whose worker was lost', () => {
 
   it('asks a person once, who answers while it is taken over', async () => {
     const gate = createGate();
-    stage.says('Works on.', held(gate), textReply(['Worked.']));
+    stage.script('Works on.', held(gate), textReply(['Worked.']));
     const nodes = {
       ok: { type: 'approval', prompt: 'Ok?' },
       a: agent('Works on.'),

@@ -26,8 +26,8 @@ describe('a router', () => {
   const two = (data: object = {}) => ({ way: router(data), a: agent('I am A.'), b: agent('I am B.') });
 
   it('takes the route that its model picks; what follows reads what the user said', async () => {
-    stage.says('Rules.', chooses('right'));
-    stage.says('I am B.', textReply(['From B.']));
+    stage.script('Rules.', chooses('right'));
+    stage.script('I am B.', textReply(['From B.']));
     const jobId = await stage.run(two(), ways, { prompt: 'Which way?' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'From B.' });
     expect(await stage.runsOf(jobId)).toEqual([
@@ -55,8 +55,8 @@ describe('a router', () => {
   });
 
   it('tells viewers of its route, and keeps it with its run', async () => {
-    stage.says('Rules.', chooses('left'));
-    stage.says('I am A.', textReply(['From A.']));
+    stage.script('Rules.', chooses('left'));
+    stage.script('I am A.', textReply(['From A.']));
     const jobId = await stage.run(two(), ways);
     await stage.ended(jobId);
     const route = { selectedRoute: 'left', selectedNodeId: 'a', selectedName: 'a', reasoning: 'It fits.' };
@@ -72,8 +72,8 @@ describe('a router', () => {
   });
 
   it('takes the first route, and says so, when its model picks none', async () => {
-    stage.says('Rules.', textReply(['I cannot say.']));
-    stage.says('I am A.', textReply(['From A.']));
+    stage.script('Rules.', textReply(['I cannot say.']));
+    stage.script('I am A.', textReply(['From A.']));
     const jobId = await stage.run(two(), ways);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'From A.' });
     expect((await stage.eventsOf(jobId, 'route-selected'))[0]?.body).toMatchObject({
@@ -86,13 +86,13 @@ describe('a router', () => {
     ['the name of a route', 'B', 'From B.'],
     ['its number', 'I would take number 2.', 'From B.'],
   ])('reads %s out of a text', async (_, text, content) => {
-    stage.says('Rules.', textReply([text]));
-    stage.says('I am B.', textReply(['From B.']));
+    stage.script('Rules.', textReply([text]));
+    stage.script('I am B.', textReply(['From B.']));
     expect(await stage.ended(await stage.run(two(), ways))).toMatchObject({ status: 'completed', content });
   });
 
   it('fails where it has to choose and does not', async () => {
-    stage.says('Rules.', textReply(['']));
+    stage.script('Rules.', textReply(['']));
     const jobId = await stage.run(two({ fallbackBehavior: 'error', ...noRetry }), ways);
     expect(await stage.ended(jobId)).toMatchObject({
       status: 'failed',
@@ -102,7 +102,7 @@ describe('a router', () => {
   });
 
   it('takes no route where it need not choose, and the run succeeds', async () => {
-    stage.says('Rules.', textReply(['No idea.']));
+    stage.script('Rules.', textReply(['No idea.']));
     const jobId = await stage.run(two({ fallbackBehavior: 'none' }), ways);
     const content = 'Router failed to select a route';
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
@@ -111,8 +111,8 @@ describe('a router', () => {
   });
 
   it('echoes its choice for older documents', async () => {
-    stage.says('Rules.', chooses('left'));
-    stage.says('I am A.', textReply(['From A.']));
+    stage.script('Rules.', chooses('left'));
+    stage.script('I am A.', textReply(['From A.']));
     const jobId = await stage.run(two(), ways, { meta: { compat: { routerEcho: true } } });
     await stage.ended(jobId);
     expect(stage.asked('I am A.').at(-1)).toEqual([
@@ -131,9 +131,9 @@ describe('a parallel node', () => {
   const parallel = (data: object = {}) => ({ type: 'parallel', model: 'scripted', branches, ...data });
 
   it('asks all branches at once and merges what they say', async () => {
-    stage.says('Argue for it.', textReply(['Yes!']));
-    stage.says('Argue against it.', textReply(['No!']));
-    stage.says('Merge it.', textReply(['Perhaps.']));
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', textReply(['No!']));
+    stage.script('Merge it.', textReply(['Perhaps.']));
     const nodes = {
       fan: parallel({ prompt: 'Merge it.' }),
       out: { type: 'output', format: 'text', sources: ['fan', 'fan:pro'] },
@@ -157,8 +157,8 @@ describe('a parallel node', () => {
   it('tells each beginning and end once, though its worker is lost and people are asked', async () => {
     const gate = createGate();
     const order = { id: 'call_1', name: 'send', arguments: '{"to":"a"}' };
-    stage.says('Argue for it.', textReply(['Yes!']));
-    stage.says(
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script(
       'Argue against it.',
       { ...textReply(['Lost.']), before: gate },
       toolCallReply([order]),
@@ -185,8 +185,8 @@ describe('a parallel node', () => {
   });
 
   it('shows what branches say under their own ids, and not as content of the job', async () => {
-    stage.says('Argue for it.', textReply(['Yes!']));
-    stage.says('Argue against it.', textReply(['No!']));
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', textReply(['No!']));
     const jobId = await stage.run({ fan: parallel() }, ['start -> fan']);
     const content = '## Pro\nYes!\n\n## Con\nNo!';
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content, attempt: 0 });
@@ -198,11 +198,11 @@ describe('a parallel node', () => {
   });
 
   it('succeeds although a branch fails, and says which', async () => {
-    stage.says('Argue for it.', textReply(['Yes!']));
-    stage.says('Argue against it.', errorReply(400, { error: { message: 'no' } }));
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', errorReply(400, { error: { message: 'no' } }));
     const nodes = { fan: parallel({ mergeEnabled: false }), a: agent('I am A.'), b: agent('I am B.') };
-    stage.says('I am A.', textReply(['From A.']));
-    stage.says('I am B.', textReply(['From B.']));
+    stage.script('I am A.', textReply(['From A.']));
+    stage.script('I am B.', textReply(['From B.']));
     const jobId = await stage.run(nodes, ['start -> fan', 'fan.pro -> a', 'fan.con -> b']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
     const { fan } = await stage.outputsOf(jobId);
@@ -217,8 +217,8 @@ describe('a parallel node', () => {
   });
 
   it('gives up a branch that takes too long, and aborts its call', async () => {
-    stage.says('Argue for it.', textReply(['Yes!']));
-    stage.says('Argue against it.', { body: [], end: 'hang' });
+    stage.script('Argue for it.', textReply(['Yes!']));
+    stage.script('Argue against it.', { body: [], end: 'hang' });
     const jobId = await stage.run({ fan: parallel({ branchTimeout: 5_000 }) }, ['start -> fan']);
     const content = '## Pro\nYes!\n\n## Errors\nCon: Branch "Con" timed out after 5000ms';
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });

@@ -21,7 +21,7 @@ describe('a session that is longer than what the model can read', () => {
       role: i % 2 === 0 ? ('user' as const) : ('assistant' as const),
       content: `${i} `.padEnd(2_000, 'x'),
     }));
-    stage.says('Go on.', textReply(['Gone on.']));
+    stage.script('Go on.', textReply(['Gone on.']));
     const jobId = await stage.run({ a: agent('Go on.') }, ['start -> a'], { history });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Gone on.' });
     const said = stage.asked('Go on.')[0]?.map(({ content }) => (content as string).slice(0, 6));

@@ -36,8 +36,8 @@ describe('a subflow', () => {
   it('reads what it is given, and nothing of what surrounds it', async () => {
     const out = { ...output, template: '{{inputs.topic}}, {{inputs.style}}: {{write}}' };
     const child = await stage.publish({ write: agent('Write it.'), out }, ['start -> write', 'write -> out'], two);
-    stage.says('Prepare.', textReply(['Prepared.']));
-    stage.says('Write it.', textReply(['Written.']));
+    stage.script('Prepare.', textReply(['Prepared.']));
+    stage.script('Write it.', textReply(['Written.']));
     const mapped = sub(child, { inputMappings: { topic: 'About {{start}}' } });
     const nodes = { prepare: agent('Prepare.'), inner: mapped, end: say('End') };
     const jobId = await stage.run(nodes, ['start -> prepare', 'prepare -> inner', 'inner -> end'], { prompt: 'cats' });
@@ -62,7 +62,7 @@ describe('a subflow', () => {
 
   it('streams under the ids of its own nodes, and not as content of the job', async () => {
     const child = await stage.publish({ write: agent('Write it.') }, ['start -> write']);
-    stage.says('Write it.', textReply(['Written.']));
+    stage.script('Write it.', textReply(['Written.']));
     const jobId = await stage.run({ inner: sub(child) }, ['start -> inner']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Written.', attempt: 0 });
     const deltas = (await stage.eventsOf(jobId, 'text-delta')).map(({ body }) => [
@@ -109,7 +109,7 @@ describe('a subflow', () => {
 
   it('fails its node when it fails', async () => {
     const child = await stage.publish({ write: agent('Fail in there.', once) }, ['start -> write']);
-    stage.says('Fail in there.', errorReply(400));
+    stage.script('Fail in there.', errorReply(400));
     const jobId = await stage.run({ inner: sub(child), end: say('End') }, ['start -> inner', 'inner -> end']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'VALIDATION' } });
     expect(await stage.statusesOf(jobId)).toEqual({
@@ -120,7 +120,7 @@ describe('a subflow', () => {
 
   it('leads elsewhere when it fails and that is there', async () => {
     const child = await stage.publish({ write: agent('Fail in there.', once) }, ['start -> write']);
-    stage.says('Fail in there.', errorReply(400, { error: { message: 'no' } }));
+    stage.script('Fail in there.', errorReply(400, { error: { message: 'no' } }));
     const jobId = await stage.run({ inner: sub(child), end: say('End'), no: say('No') }, [
       'start -> inner',
       'inner.output -> end',

@@ -30,7 +30,7 @@ const states = { start: 'completed', a: 'active' };
 
 describe('a workflow whose time is over while a node works', () => {
   it('asks, though the node has not ended and never would', async () => {
-    stage.says('Hang.', { body: [textChunk('So far')], end: 'hang' });
+    stage.script('Hang.', { body: [textChunk('So far')], end: 'hang' });
     const jobId = await stage.run({ a: agent('Hang.') }, ['start -> a'], within(500));
     const asked = await stage.waitsAfter('Hang.', jobId);
     expect(asked?.request).toMatchObject({ prompt: expect.stringMatching(/^It has used \d+ of \d+ ms of work\. /) });
@@ -43,7 +43,7 @@ describe('a workflow whose time is over while a node works', () => {
   });
 
   it('does the rest of it once more is granted', async () => {
-    stage.says('Hang once.', { body: [], end: 'hang' });
+    stage.script('Hang once.', { body: [], end: 'hang' });
     const jobId = await stage.run({ a: agent('Hang once.') }, ['start -> a'], within(500));
     const asked = await stage.waitsAfter('Hang once.', jobId);
     stage.model.answer(({ body }) => (body.includes('Hang once.') ? textReply(['Done.']) : undefined));
@@ -66,7 +66,7 @@ describe('a workflow whose time is over while a round ends', () => {
 
   it('lets a round reach its commit, and begins no other', async () => {
     const call = toolCallReply([{ id: 'c1', name: 'look_up', arguments: '{"to":"Bob"}' }]);
-    patient.says('Look.', { ...call, body: [{ delayMs: 500 }, ...call.body] });
+    patient.script('Look.', { ...call, body: [{ delayMs: 500 }, ...call.body] });
     const jobId = await patient.run({ a: agent('Look.', { tools: ['look_up'] }) }, ['start -> a'], within(450));
     const asked = await patient.waitsAfter('Look.', jobId);
     expect(await patient.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([

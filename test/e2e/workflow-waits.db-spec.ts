@@ -108,7 +108,7 @@ describe('a person who does not answer in time', () => {
     ['counts as a yes, where the node says so', { defaultAction: 'approve' }, ['approve', 'Yes: Drafted.']],
     ['is passed over, where the node says so', { defaultAction: 'skip' }, ['skip', 'Yes: Hello']],
   ])('%s', async (_, more, [outcome, content]) => {
-    if (outcome === 'approve') stage.says('Draft it.', textReply(['Drafted.']));
+    if (outcome === 'approve') stage.script('Draft it.', textReply(['Drafted.']));
     const nodes = {
       a: agent('Draft it.', hitl('approval', { timeout: 60_000, ...more })),
       yes: say('Yes'),
@@ -192,7 +192,7 @@ describe('an agent node whose call waits', () => {
 
   it('goes on with an approved call, without asking its model again', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
-    stage.says('Mail.', call('send'), textReply(['Sent.']));
+    stage.script('Mail.', call('send'), textReply(['Sent.']));
     const jobId = await stage.run({ mail: agent('Mail.', { tools: ['send'] }) }, ['start -> mail']);
     const asked = (await stage.waitsAt(jobId)).get('mail');
     expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send', nodeId: 'mail' });
@@ -205,7 +205,7 @@ describe('an agent node whose call waits', () => {
   });
 
   it('reads of a call that was refused, and goes on', async () => {
-    stage.says('Mail too.', call('send'), textReply(['Not sent.']));
+    stage.script('Mail too.', call('send'), textReply(['Not sent.']));
     const jobId = await stage.run({ mail: agent('Mail too.', { tools: ['send'] }) }, ['start -> mail']);
     const asked = (await stage.waitsAt(jobId)).get('mail');
     await stage.answer(asked, { decision: 'deny', argumentsHash: hashOf(asked?.request) });
@@ -214,7 +214,7 @@ describe('an agent node whose call waits', () => {
   });
 
   it('asks for more iterations where it is told to', async () => {
-    stage.says('Search.', call('look_up'), call('look_up'));
+    stage.script('Search.', call('look_up'), call('look_up'));
     const data = { tools: ['look_up'], maxToolIterations: 1, onMaxToolIterations: 'hitl' };
     const jobId = await stage.run({ find: agent('Search.', data) }, ['start -> find']);
     const asked = (await stage.waitsAt(jobId)).get('find');

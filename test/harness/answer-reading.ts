@@ -32,7 +32,7 @@ export function contentOf(parts: readonly AnswerPart[]): string {
   return parts.map((part) => (part.type === 'content' ? part.text : '')).join('');
 }
 
-export const says = (...pieces: string[]): StoryRound => ({ attempts: [pieces], calls: [] });
+export const textRound = (...pieces: string[]): StoryRound => ({ attempts: [pieces], calls: [] });
 export const asks = (text: string, ...calls: StoryCall[]): StoryRound => ({ attempts: [[text]], calls });
 /** The log of a job that goes well. */
 export const story = (...rounds: StoryRound[]): readonly JobEvent[] => asLog([...tellStory(rounds), completed]);

@@ -27,7 +27,7 @@ export interface CliProcess {
   stdout(): string;
   stderr(): string;
   /** Resolves when one of its streams has said this. */
-  says(text: string | RegExp): Promise<void>;
+  waitForOutput(text: string | RegExp): Promise<void>;
   type(keys: string): void;
   kill(signal: NodeJS.Signals): void;
 }
@@ -73,7 +73,7 @@ function watch(child: ChildProcess): CliProcess {
     exited,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
-    says: async (wanted) => {
+    waitForOutput: async (wanted) => {
       await eventually(`it says ${String(wanted)}`, () => {
         const said = text.stdout + text.stderr;
         return (typeof wanted === 'string' ? said.includes(wanted) : wanted.test(said)) ? true : undefined;

@@ -28,7 +28,7 @@ export interface WaitingCalls {
 }
 
 /** What differs from a call of `open_file`, on any device, that waits for 24 hours. */
-export interface CallWishes extends Partial<Pick<ClientCall, 'deviceId' | 'wait' | 'effect' | 'toolTimeoutMs'>> {
+export interface CallOptions extends Partial<Pick<ClientCall, 'deviceId' | 'wait' | 'effect' | 'toolTimeoutMs'>> {
   readonly count?: number;
 }
 
@@ -45,13 +45,13 @@ export interface TestClientCalls {
   readonly app: INestApplicationContext;
   readonly service: ClientToolsService;
   /** A waiting job of this user whose round asked for `count` calls, with an open request for each. */
-  open(principal: MemberPrincipal, wishes?: CallWishes): Promise<WaitingCalls>;
+  open(principal: MemberPrincipal, options?: CallOptions): Promise<WaitingCalls>;
   calls(jobId: string): Promise<readonly CallState[]>;
   jobStatus(jobId: string): Promise<string>;
   /** Statuses of the requests of a job, oldest first, each with its kind and outcome. */
   requests(jobId: string): Promise<readonly string[]>;
   /** Statuses that the viewers of a job were told of its calls. */
-  told(jobId: string): Promise<readonly string[]>;
+  updates(jobId: string): Promise<readonly string[]>;
   /** Lets the claims on a job's calls lie in the past. */
   lapse(jobId: string): Promise<void>;
   /** Lets the time of a job's requests be over. */
@@ -89,12 +89,12 @@ export async function openTestClientCalls(database: TestDatabase): Promise<TestC
     app,
     rows,
     service: app.get(ClientToolsService),
-    open: async (principal, wishes = {}) => {
+    open: async (principal, options = {}) => {
       const { workspaceId } = principal;
       await platform.postgres.withWorkspaceSql(workspaceId, (client) =>
         client.query('UPDATE workspace SET max_jobs = 1000, max_jobs_per_user = 1000 WHERE id = $1', [workspaceId]),
       );
-      const waiting = await layOut(app, principal, wishes);
+      const waiting = await layOut(app, principal, options);
       await rows(`UPDATE job SET status = 'waiting', lease_owner = NULL, lease_until = NULL WHERE id = $1`, [
         waiting.jobId,
       ]);
@@ -104,7 +104,7 @@ export async function openTestClientCalls(database: TestDatabase): Promise<TestC
       rows(`SELECT status, executor, result, error FROM tool_call WHERE job_id = $1 ORDER BY ordinal`, [jobId]),
     jobStatus: async (jobId) => (await texts('SELECT status AS text FROM job WHERE id = $1', jobId))[0] ?? 'absent',
     requests: (jobId) => texts(requestsSql, jobId),
-    told: (jobId) => texts(toldSql, jobId),
+    updates: (jobId) => texts(updatesSql, jobId),
     lapse: async (jobId) => {
       await rows(`UPDATE interrupt SET claim_until = clock_timestamp() - interval '1 s' WHERE job_id = $1`, [jobId]);
     },
@@ -121,7 +121,7 @@ export async function openTestClientCalls(database: TestDatabase): Promise<TestC
 }
 
 const requestsSql = `SELECT concat_ws(' ', kind, status, outcome->>'outcome') AS text FROM interrupt WHERE job_id = $1 ORDER BY id`;
-const toldSql = `SELECT body->>'internalStatus' AS text FROM job_event WHERE job_id = $1 AND type = 'tool-call-updated'
+const updatesSql = `SELECT body->>'internalStatus' AS text FROM job_event WHERE job_id = $1 AND type = 'tool-call-updated'
   ORDER BY seq`;
 
 async function openTools(database: TestDatabase) {
@@ -138,14 +138,14 @@ async function openTools(database: TestDatabase) {
 async function layOut(
   app: INestApplicationContext,
   principal: MemberPrincipal,
-  wishes: CallWishes,
+  options: CallOptions,
 ): Promise<WaitingCalls> {
   const { workspaceId } = principal;
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, jobId));
   const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
   if (job === undefined) throw new Error('the job is not to be had');
-  const { count = 1, effect = 'once' } = wishes;
+  const { count = 1, effect = 'once' } = options;
   const calls = Array.from({ length: count }, (_, i) => ({ ...call, ordinal: i + 1, callId: `call_${i + 1}`, effect }));
   const write = writeOf(job, 1, { rows: calls.map((one) => newCallRow(job, 1, one)) });
   const [written] = await app.get(EventLogRepository).commit([write]);
@@ -157,7 +157,7 @@ async function layOut(
     );
     for (const { id: toolCallId, callId } of rows) {
       const shared = { id: newId(), toolCallId, job, definition, deviceId: null, toolTimeoutMs: 10_000 };
-      const asked = { ...shared, ...wishes, effect, call: { ...call, callId } };
+      const asked = { ...shared, ...options, effect, call: { ...call, callId } };
       await insertInterrupt(held.client, held, clientToolInterrupt(asked));
     }
   });

@@ -10,7 +10,7 @@ export class McpStage {
   /** Texts of tools as they are now, where a test has changed them. */
   readonly descriptions = new Map<string, string>();
   /** What `steps` and `die` say of their progress. */
-  said: (progress: number) => string = (progress) => `step ${progress}`;
+  progressText: (progress: number) => string = (progress) => `step ${progress}`;
   /** Ends everybody's connections at once. */
   die: () => void = () => undefined;
   private readonly waiting = new Set<() => void>();
@@ -118,7 +118,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
 async function tell({ mcpReq }: ServerContext, progress: number, stage: McpStage): Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return;
-  const params = { progressToken, progress, total: 3, message: stage.said(progress) };
+  const params = { progressToken, progress, total: 3, message: stage.progressText(progress) };
   await mcpReq.notify({ method: 'notifications/progress', params });
 }
 

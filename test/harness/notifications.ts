@@ -20,7 +20,7 @@ export interface NotificationStage {
   /** Follows the job until it has been shown something, and then on until `signal` aborts. */
   watch(jobId: string, signal: AbortSignal): Promise<void>;
   /** What was told of it, oldest first. */
-  told(jobId: string): Promise<{ type: string; user_id: string; interrupt_id: string | null }[]>;
+  notificationsOf(jobId: string): Promise<{ type: string; user_id: string; interrupt_id: string | null }[]>;
 }
 
 export function notificationStage(jobs: TestJobs): NotificationStage {
@@ -40,7 +40,7 @@ export function notificationStage(jobs: TestJobs): NotificationStage {
       await feed.next();
       void feed.next().catch(() => undefined);
     },
-    told: (jobId) =>
+    notificationsOf: (jobId) =>
       jobs.rows('SELECT type, user_id, interrupt_id FROM notification WHERE job_id = $1 ORDER BY id', [jobId]),
   };
 }

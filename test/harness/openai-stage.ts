@@ -5,7 +5,7 @@ import { OpenStreams } from '../../apps/api/src/streams/open-streams.js';
 import { startTestApi, type TestApi, type TestMember } from './api.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { eventually } from './eventually.js';
-import { type CompletionsDoor, completionsDoor } from './openai-door.js';
+import { type CompletionsClient, completionsClient } from './openai-client.js';
 import { ScriptedModel } from './scripted-model.js';
 
 /** An API for OpenAI clients, with one workspace whose agent `helper` can add numbers. */
@@ -14,14 +14,14 @@ export interface OpenAiStage {
   readonly model: ScriptedModel;
   readonly test: TestApi;
   readonly owner: TestMember;
-  readonly door: CompletionsDoor;
+  readonly client: CompletionsClient;
   /** Another API process of the same installation, for a member of it; absent: the owner. */
   another(
     env?: Readonly<Record<string, string>>,
     member?: TestMember,
-  ): Promise<{ test: TestApi; door: CompletionsDoor }>;
+  ): Promise<{ test: TestApi; client: CompletionsClient }>;
   /** Another workspace with an agent `helper`. */
-  tenant(name: string): Promise<{ owner: TestMember; door: CompletionsDoor }>;
+  tenant(name: string): Promise<{ owner: TestMember; client: CompletionsClient }>;
   /** After each test: the script was played, and nobody is left watching. */
   assertQuiet(): Promise<void>;
   close(): Promise<void>;
@@ -37,15 +37,15 @@ export async function openAiStage(env: Readonly<Record<string, string>> = {}): P
     const { owner } = await test.people.workspaceOf(name);
     const agent = { name: 'Helper', instructions: 'Be brief.', tools: ['add_numbers'] };
     await test.api.app.get(AgentsService).create(owner.principal, agent);
-    return { owner, door: completionsDoor(test.url, owner.key) };
+    return { owner, client: completionsClient(test.url, owner.key) };
   };
-  const { owner, door } = await tenant('main');
+  const { owner, client } = await tenant('main');
   return {
-    ...{ database, model, test, owner, door, tenant },
+    ...{ database, model, test, owner, client, tenant },
     another: async (more = {}, member = owner) => {
       const other = await startTestApi(database, { env: { ...settings, ...more } });
       others.push(other);
-      return { test: other, door: completionsDoor(other.url, member.key) };
+      return { test: other, client: completionsClient(other.url, member.key) };
     },
     assertQuiet: async () => {
       model.assertDone();

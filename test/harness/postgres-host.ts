@@ -37,14 +37,14 @@ export class PostgresHost {
   private child: PostgresServer | undefined;
 
   private constructor(
-    private readonly door: Server,
+    private readonly listener: Server,
     private readonly token: string,
   ) {}
 
   static async listen(token: string): Promise<PostgresHost> {
-    const door = createServer();
-    const host = new PostgresHost(door, token);
-    door.on('connection', (socket) => {
+    const listener = createServer();
+    const host = new PostgresHost(listener, token);
+    listener.on('connection', (socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', (line) => {
         if (line.toString() !== `${token}\n`) socket.destroy();
@@ -55,8 +55,8 @@ export class PostgresHost {
           );
       });
     });
-    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-    door.unref();
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    listener.unref();
     process.once('exit', () => {
       host.kill();
     });
@@ -70,12 +70,12 @@ export class PostgresHost {
   }
 
   get address(): string {
-    const address = this.door.address();
+    const address = this.listener.address();
     return `${typeof address === 'object' && address !== null ? address.port : 0}:${this.token}`;
   }
 
   async close(): Promise<void> {
-    this.door.close();
+    this.listener.close();
     if (this.running === undefined) return;
     const { server, folder } = await this.running;
     await server.stop();

@@ -22,7 +22,7 @@ export interface StoredEvent {
 }
 
 /** What differs from a workflow of no thread that is told `Hello`. */
-export interface RunWishes {
+export interface RunOptions {
   readonly prompt?: string;
   readonly meta?: object;
   readonly thread?: string;
@@ -32,14 +32,14 @@ export interface RunWishes {
 /** A stage whose jobs are workflows of the member, who also answers, with a model that answers each node by its own script. */
 export interface WorkflowStage extends ApprovalStage {
   /** The replies for whoever has this text as a line of its own in what it says to the model first: its prompt. */
-  says(line: string, ...replies: readonly Reply[]): void;
+  script(line: string, ...replies: readonly Reply[]): void;
   /** What the model was asked by whoever has this line; each request's messages. */
   asked(line: string): readonly (readonly AskedMessage[])[];
   requests(line: string): readonly RecordedRequest[];
   /** Throws about requests nobody expected, and replies nobody asked for. */
   assertPlayed(): void;
   /** Publishes a workflow and starts it; gives its job. */
-  run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], wishes?: RunWishes): Promise<string>;
+  run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], options?: RunOptions): Promise<string>;
   /** Publishes what other workflows name. Gives its id. */
   publish(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object): Promise<string>;
   /** Publishes another version of it. */
@@ -98,7 +98,7 @@ function scriptsOf({ model }: ApprovalStage) {
   });
   return {
     requests,
-    says: (line: string, ...replies: readonly Reply[]) => {
+    script: (line: string, ...replies: readonly Reply[]) => {
       scripts.set(line, [...(scripts.get(line) ?? []), ...replies]);
     },
     asked: (line: string) => requests(line).map(messagesOf),

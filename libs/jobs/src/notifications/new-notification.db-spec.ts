@@ -66,14 +66,20 @@ describe('the end of a job that nobody watches', () => {
 
   it('is told its starter, once, as what it is', async () => {
     const user = { user_id: door.userId, interrupt_id: null };
-    expect(await stage.told(await run({ input: { ends: completed } }))).toEqual([{ type: 'job_completed', ...user }]);
+    expect(await stage.notificationsOf(await run({ input: { ends: completed } }))).toEqual([
+      { type: 'job_completed', ...user },
+    ]);
     const failed = { status: 'failed', code: 'x', message: 'y' } as const;
-    expect(await stage.told(await run({ input: { ends: failed } }))).toEqual([{ type: 'job_failed', ...user }]);
-    expect(await stage.told(await run({ input: { ends: null } }))).toEqual([{ type: 'job_failed', ...user }]);
+    expect(await stage.notificationsOf(await run({ input: { ends: failed } }))).toEqual([
+      { type: 'job_failed', ...user },
+    ]);
+    expect(await stage.notificationsOf(await run({ input: { ends: null } }))).toEqual([
+      { type: 'job_failed', ...user },
+    ]);
   });
 
   it('is told nobody where nobody started it', async () => {
-    expect(await stage.told(await run({ createdBy: null, input: { ends: completed } }))).toEqual([]);
+    expect(await stage.notificationsOf(await run({ createdBy: null, input: { ends: completed } }))).toEqual([]);
   });
 });
 
@@ -81,7 +87,7 @@ describe('an end', () => {
   it('is told nobody where it was cancelled, whoever did it', async () => {
     const queued = await stage.start();
     await door.app.get(JobStopper).stop(stage.scope, queued);
-    expect(await stage.told(queued)).toEqual([]);
+    expect(await stage.notificationsOf(queued)).toEqual([]);
     const job = await stage.startClaimed();
     expect(endNotifications(job, { status: 'cancelled', reason: 'why' }, newId())).toEqual([]);
   });
@@ -98,13 +104,13 @@ describe('an end', () => {
     await door.expire(job.jobId);
     const next = await door.claim(job.jobId, 'another worker');
     expect(await stage.end(job)).toEqual([expect.any(Error)]);
-    expect(await stage.told(job.jobId)).toEqual([]);
+    expect(await stage.notificationsOf(job.jobId)).toEqual([]);
     const rows = endNotifications(next, { status: 'completed', reason: 'stop' }, newId());
     // As if the fence had let one through before.
     await door.app.get(EventLogRepository).commit([writeOf(next, 1, { rows })]);
     expect(await stage.end(next, 2)).toEqual([expect.objectContaining({ base: 4 })]);
     await stage.end(next, 2);
-    expect(await stage.told(job.jobId)).toHaveLength(1);
+    expect(await stage.notificationsOf(job.jobId)).toHaveLength(1);
   });
 });
 
@@ -117,7 +123,7 @@ describe('a request', () => {
     for (const kind of ['tool_approval', 'human_input', 'unknown_outcome'] as const) {
       const job = await stage.startClaimed();
       await ask(job, kind);
-      expect(typesOf(await stage.told(job.jobId))).toEqual(['input_needed']);
+      expect(typesOf(await stage.notificationsOf(job.jobId))).toEqual(['input_needed']);
     }
   });
 
@@ -129,7 +135,7 @@ describe('a request', () => {
     await door.app
       .get(JobAmender)
       .amend(job.workspaceId, job.jobId, (held) => insertInterrupt(held.client, held, asked('unknown_outcome', id)));
-    const all = await stage.told(job.jobId);
+    const all = await stage.notificationsOf(job.jobId);
     expect(all.map(({ type }) => type)).toEqual(['input_needed', 'input_needed', 'input_needed']);
     expect(all.at(-1)).toMatchObject({ interrupt_id: id, user_id: door.userId });
   });
@@ -140,20 +146,20 @@ describe('a request', () => {
     await ask(job, 'wait', 2);
     const orphan = await stage.startClaimed({ createdBy: null });
     await ask(orphan, 'human_input');
-    expect([await stage.told(job.jobId), await stage.told(orphan.jobId)]).toEqual([[], []]);
+    expect([await stage.notificationsOf(job.jobId), await stage.notificationsOf(orphan.jobId)]).toEqual([[], []]);
   });
 
   it('that is refused because no person is to be waited for is not told', async () => {
     const job = await stage.startClaimed({ input: { humanWait: 'reject' } });
     await ask(job, 'human_input');
-    expect(await stage.told(job.jobId)).toEqual([]);
+    expect(await stage.notificationsOf(job.jobId)).toEqual([]);
   });
 
   it('is not told while somebody watches', async () => {
     const job = await stage.startClaimed();
     await stage.watch(job.jobId, watching.signal);
     await ask(job, 'tool_approval');
-    expect(await stage.told(job.jobId)).toEqual([]);
+    expect(await stage.notificationsOf(job.jobId)).toEqual([]);
   });
 
   it('of a sub-job is told the starter, unless somebody watches the job it belongs to', async () => {
@@ -164,11 +170,11 @@ describe('a request', () => {
       [...[below.jobId, root.jobId, newId()]],
     );
     await ask(below, 'human_input', 1);
-    expect(typesOf(await stage.told(below.jobId))).toEqual(['input_needed']);
+    expect(typesOf(await stage.notificationsOf(below.jobId))).toEqual(['input_needed']);
     const [shown] = await door.app.get(NotificationsRepository).listMine(stage.scope, {}, { limit: 1 });
     expect(shown).toMatchObject({ jobId: below.jobId, rootJobId: root.jobId, title: 'Go on?' });
     await stage.watch(root.jobId, watching.signal);
     await ask(below, 'human_input', 2);
-    expect(await stage.told(below.jobId)).toHaveLength(1);
+    expect(await stage.notificationsOf(below.jobId)).toHaveLength(1);
   });
 });

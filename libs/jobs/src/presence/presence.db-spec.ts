@@ -39,7 +39,7 @@ describe('a viewer', () => {
     const job = await stage.startClaimed();
     await stage.watch(job.jobId, watching.signal);
     await stage.end(job);
-    expect(await stage.told(job.jobId)).toEqual([]);
+    expect(await stage.notificationsOf(job.jobId)).toEqual([]);
   });
 
   it('counts until the last one of the job has left', async () => {
@@ -62,7 +62,7 @@ describe('a viewer', () => {
     presence.leave(here);
     await eventually('nobody watches', async () => ((await rows()).length === 0 ? true : undefined));
     await stage.end(job);
-    expect(typesOf(await stage.told(job.jobId))).toEqual(['job_completed']);
+    expect(typesOf(await stage.notificationsOf(job.jobId))).toEqual(['job_completed']);
   });
 
   it('of a process that died counts for 45 s', async () => {
@@ -77,7 +77,7 @@ describe('a viewer', () => {
         [job.workspaceId, job.jobId, newId(), seconds],
       );
       await stage.end(job);
-      expect(typesOf(await stage.told(job.jobId))).toEqual(types);
+      expect(typesOf(await stage.notificationsOf(job.jobId))).toEqual(types);
     }
   });
 
@@ -85,7 +85,7 @@ describe('a viewer', () => {
     const job = await stage.startClaimed();
     await other.app.get(Presence).enter({ workspaceId: other.workspaceId, jobId: job.jobId });
     await stage.end(job);
-    expect(typesOf(await stage.told(job.jobId))).toEqual(['job_completed']);
+    expect(typesOf(await stage.notificationsOf(job.jobId))).toEqual(['job_completed']);
   });
 });
 

@@ -44,7 +44,7 @@ describe('what a client says of a call that it ran', () => {
       { status: 'completed', executor: 'client', result: '{"ok":true}', error: null },
     ]);
     expect(await calls.requests(jobId)).toEqual(['client_tool resolved completed']);
-    expect(await calls.told(jobId)).toEqual(['running', 'completed']);
+    expect(await calls.updates(jobId)).toEqual(['running', 'completed']);
     expect(await calls.jobStatus(jobId)).toBe('queued');
   });
 
@@ -70,7 +70,7 @@ describe('what a client says of a call that it ran', () => {
         expect.objectContaining({ status: 'denied', result: null, error: { phase: 'approval', message } }),
       ]);
       expect(await calls.requests(jobId)).toEqual(['client_tool cancelled denied']);
-      expect(await calls.told(jobId)).toEqual(['denied']);
+      expect(await calls.updates(jobId)).toEqual(['denied']);
       expect(await calls.jobStatus(jobId)).toBe('queued');
     },
   );
@@ -145,7 +145,7 @@ describe('what a client says of a call that it ran', () => {
       other,
     );
     expect(await refusal(claim(jobId, 'phone'))).toEqual(other);
-    expect(await calls.told(jobId)).toEqual(['completed']);
+    expect(await calls.updates(jobId)).toEqual(['completed']);
   });
 
   it('sent 20 times at once is one', async () => {
@@ -155,7 +155,7 @@ describe('what a client says of a call that it ran', () => {
       Array.from({ length: 20 }, () => calls.service.submit(me, jobId, { callId, claimToken, result: 'same' })),
     );
     expect(all).toEqual(Array.from({ length: 20 }, () => ({ accepted: true })));
-    expect(await calls.told(jobId)).toEqual(['completed']);
+    expect(await calls.updates(jobId)).toEqual(['completed']);
   });
 
   it('needs the claim that holds', async () => {

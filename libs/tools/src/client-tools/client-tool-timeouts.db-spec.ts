@@ -57,7 +57,7 @@ describe('a call that no client serves', () => {
     await calls.look();
     const late = { code: 'not_pending', details: { callStatus: 'skipped' } };
     await expect(submit(jobId, claimToken)).rejects.toMatchObject(late);
-    expect(await calls.told(jobId)).toEqual(['skipped']);
+    expect(await calls.updates(jobId)).toEqual(['skipped']);
   });
 
   it('waits while its time is not over', async () => {
@@ -87,7 +87,7 @@ describe('a call that no client serves', () => {
       expect(await calls.requests(jobId)).toEqual(['client_tool open']);
       await expect(submit(jobId, lost)).rejects.toMatchObject({ code: 'claim_lost' });
       await submit(jobId, await begin(jobId));
-      expect(await calls.told(jobId)).toEqual(['running', 'awaiting_client', 'running', 'completed']);
+      expect(await calls.updates(jobId)).toEqual(['running', 'awaiting_client', 'running', 'completed']);
     },
   );
 
@@ -123,7 +123,7 @@ describe('a call that no client serves', () => {
     const other = await openTestClientCalls(database);
     await Promise.all([calls.look(), other.look(), calls.look(), other.look()]);
     await other.close();
-    expect(await calls.told(jobId)).toEqual(['skipped']);
+    expect(await calls.updates(jobId)).toEqual(['skipped']);
   });
 
   it('is ended by its timeout or by a result, never by both', async () => {
@@ -136,7 +136,7 @@ describe('a call that no client serves', () => {
       );
       await Promise.allSettled([calls.look(), submit(jobId, claimToken), calls.look()]);
       await calls.look();
-      expect(await calls.told(jobId)).toHaveLength(1);
+      expect(await calls.updates(jobId)).toHaveLength(1);
     }
   });
 });

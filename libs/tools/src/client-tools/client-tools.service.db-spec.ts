@@ -103,7 +103,7 @@ describe('calls that clients run', () => {
       expect(validated.expiresAt - expiresAt).toBeGreaterThan(595_000);
       expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'running', executor: 'client' })]);
       expect(await calls.service.validate(me, jobId, { callId, claimToken })).toEqual(validated);
-      expect(await calls.told(jobId)).toEqual(['running']);
+      expect(await calls.updates(jobId)).toEqual(['running']);
       expect(await refusal(claim(jobId, 'phone'))).toEqual(['already_claimed', 'Tool call already claimed', 'running']);
     });
 
@@ -157,7 +157,7 @@ describe('calls that clients run', () => {
       expect(asked).toEqual(['claim_changed', 'Tool approval expired or its reviewed payload changed', 'denied']);
       expect(await calls.calls(jobId)).toEqual([expect.objectContaining({ status: 'denied', result: null })]);
       expect(await calls.requests(jobId)).toEqual(['client_tool cancelled denied']);
-      expect(await calls.told(jobId)).toEqual(['denied']);
+      expect(await calls.updates(jobId)).toEqual(['denied']);
       expect(await calls.jobStatus(jobId)).toBe('queued');
     });
   });

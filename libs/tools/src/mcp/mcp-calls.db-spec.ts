@@ -152,7 +152,7 @@ describe('a call', () => {
     const settings = { transport: 'http', url: server.url, headers: { 'X-Key': '{{secret:KEY}}' } } as const;
     const named = { ...serverAt(server.url, { settings, accept: { all: true } }), name: 'keyed' };
     await given.mcp.servers.register(given.here.admin, named);
-    server.stage.said = (progress) => (progress === 1 ? `with ${secret}` : 'x'.repeat(990) + secret);
+    server.stage.progressText = (progress) => (progress === 1 ? `with ${secret}` : 'x'.repeat(990) + secret);
     const seen: (string | undefined)[] = [];
     const running = call('keyed.steps', { progress: ({ message }) => seen.push(message) });
     await until('all was told', () => seen.length === 3 && server.stage.held === 1);

@@ -9,10 +9,10 @@ import {
   oneByOne,
   plainTerms,
   readAnswer,
-  says,
   snapshotOf,
   stopAfter,
   story,
+  textRound,
   usageOf,
   weather,
 } from '../../../../../test/harness/answer-reading.js';
@@ -23,7 +23,7 @@ import { AnswerReader } from './answer-reader.js';
 describe('a name that is no name', () => {
   it('leaves a block of Open WebUI on its lines', () => {
     const odd = { ...weather, id: 'a"\n<b>', name: 'x" y="\r\n</details>\u2028' };
-    const told = contentOf(readAnswer(oneByOne(story(asks('', odd), says('Done.'))), { format: 'open-webui' }));
+    const told = contentOf(readAnswer(oneByOne(story(asks('', odd), textRound('Done.'))), { format: 'open-webui' }));
     expect(told.split('\n')).toEqual([
       expect.stringMatching(
         /^<details [^<>]* id="a&quot;&#10;&lt;b&gt;" name="x&quot; y=&quot;&#13;&#10;&lt;[^<>]*&#8232;" [^<>]*>$/,
@@ -41,7 +41,7 @@ describe('a name that is no name', () => {
 
 describe('calls, inline', () => {
   const told = (call: Partial<StoryCall>) =>
-    contentOf(readAnswer(oneByOne(story(asks('Hm', { ...weather, ...call }), says('Done.')))));
+    contentOf(readAnswer(oneByOne(story(asks('Hm', { ...weather, ...call }), textRound('Done.')))));
 
   it('are told on lines of their own as they start and as they end', () => {
     const signature = 'weather(city=Paris, days=2)';
@@ -52,7 +52,7 @@ describe('calls, inline', () => {
   });
 
   it('are one piece each', () => {
-    const parts = readAnswer([eventsOf(story(asks('Hm', weather), says('Done.')))]);
+    const parts = readAnswer([eventsOf(story(asks('Hm', weather), textRound('Done.')))]);
     expect(parts.map((part) => part.type)).toEqual(['content', 'content', 'content', 'content', 'end']);
   });
 
@@ -87,7 +87,7 @@ describe('calls, inline', () => {
 
   it('show no secrets', () => {
     const secrets = { sensitiveFieldsOf: () => ['city'], redact: (text: string) => text.replaceAll('Sunny', '***') };
-    const log = story(asks('', { ...weather, args: '{"city":"Paris","token":"t0k"}' }), says('.'));
+    const log = story(asks('', { ...weather, args: '{"city":"Paris","token":"t0k"}' }), textRound('.'));
     const text = contentOf(readAnswer(oneByOne(log), { secrets }));
     expect(text).toContain('(city=***, token=***)\n***</tool>');
   });
@@ -97,7 +97,9 @@ describe('calls, inline', () => {
       { ...weather, id: 'a' },
       { ...weather, id: 'b', args: '{"city":"Rome"}' },
     ];
-    const text = contentOf(readAnswer(oneByOne(story(asks('', a, b), asks('', { ...weather, id: 'c' }), says('.')))));
+    const text = contentOf(
+      readAnswer(oneByOne(story(asks('', a, b), asks('', { ...weather, id: 'c' }), textRound('.')))),
+    );
     const marks = [...text.matchAll(/id="(\d)" state="(\w+)"/g)].map(([, id, state]) => `${id ?? ''} ${state ?? ''}`);
     expect(marks).toEqual(['1 start', '2 start', '1 done', '2 done', '3 start', '3 done']);
   });
@@ -116,7 +118,7 @@ describe('calls, inline', () => {
 
 describe('calls for Open WebUI', () => {
   it('are one block when they have ended', () => {
-    const log = story(asks('Hm', { ...weather, args: '{"q":"it\'s \\"<b>\\""}', result: 'a\nb' }), says('Done.'));
+    const log = story(asks('Hm', { ...weather, args: '{"q":"it\'s \\"<b>\\""}', result: 'a\nb' }), textRound('Done.'));
     const block = [
       '<details type="tool_calls" done="true" id="call_1" name="weather"',
       ' arguments="&quot;{\\&quot;q\\&quot;:\\&quot;it&#x27;s \\\\\\&quot;&lt;b&gt;\\\\\\&quot;\\&quot;}&quot;"',
@@ -153,7 +155,7 @@ describe('strict tool calls', () => {
   ];
 
   it('run on the server are seen as comments only', () => {
-    const log = story(asks('Hm', weather), says('Done.'));
+    const log = story(asks('Hm', weather), textRound('Done.'));
     expect(readAnswer([eventsOf(log)], strict)).toEqual([
       { type: 'content', text: 'Hm' },
       { type: 'comment', text: 'running weather' },
@@ -185,7 +187,7 @@ describe('strict tool calls', () => {
 
   it('that were answered long ago are told again to who asks for that answer', () => {
     const rounds = [
-      ...tellStory([asks('Hm', forClient('a')), says('Done.')]),
+      ...tellStory([asks('Hm', forClient('a')), textRound('Done.')]),
       opened('a'),
       resolved('a'),
       moved(forClient('a'), 'completed'),
@@ -227,7 +229,7 @@ describe('strict tool calls', () => {
   });
 
   it('belong to the answer of their round', () => {
-    const next = asLog([...tellStory([asks('Hm', forClient('a')), says('Done.')]).slice(3), completed], 9);
+    const next = asLog([...tellStory([asks('Hm', forClient('a')), textRound('Done.')]).slice(3), completed], 9);
     const settled = asLog([moved(forClient('a'), 'completed'), resolved('a')], 7);
     const log = [...settled, ...next];
     expect(readAnswer([eventsOf(log)], { ...strict, afterRound: 1 })).toEqual([
@@ -256,7 +258,7 @@ describe('people', () => {
 
   it('are not waited for where nobody is asked', () => {
     const body = { interruptId: 'i1', kind: 'wait', title: '', expiresAt: null, request: { until: 1 } };
-    const log = asLog([...tellStory([says('Hm')]), { type: 'interrupt-opened', body }]);
+    const log = asLog([...tellStory([textRound('Hm')]), { type: 'interrupt-opened', body }]);
     for (const format of ['inline', 'open-webui', 'openai'] as const)
       for (const items of [oneByOne(log), [snapshotOf(log)]]) {
         const reader = new AnswerReader({ ...plainTerms, format });

@@ -10,10 +10,10 @@ import {
   oneByOne,
   plainTerms,
   readAnswer,
-  says,
   snapshotOf,
   stopAfter,
   story,
+  textRound,
   usageOf,
   weather,
 } from '../../../../../test/harness/answer-reading.js';
@@ -30,7 +30,7 @@ import { AnswerReader } from './answer-reader.js';
 
 describe('text', () => {
   it('is told as it comes, and what comes together in one piece', () => {
-    const log = story(says('Hel', 'lo', '!'));
+    const log = story(textRound('Hel', 'lo', '!'));
     expect(readAnswer(oneByOne(log))).toEqual([
       { type: 'content', text: 'Hel' },
       { type: 'content', text: 'lo' },
@@ -42,7 +42,7 @@ describe('text', () => {
   });
 
   it('never ends in half a character', () => {
-    const log = story(says('a\ud83d', '\ude00b', '\ud83d', 'c\ude00', '\ud83d'));
+    const log = story(textRound('a\ud83d', '\ude00b', '\ud83d', 'c\ude00', '\ud83d'));
     const texts = readAnswer(oneByOne(log)).flatMap((part) => (part.type === 'content' ? [part.text] : []));
     expect(texts).toEqual(['a', '😀b', '\ufffdc\ufffd', '\ufffd']);
   });
@@ -54,7 +54,7 @@ describe('text', () => {
       ['other', 'stop'],
       ['tool_calls', 'stop'],
     ] as const) {
-      const log = story({ ...asks('a', weather), finishReason: 'length' }, { ...says('b'), finishReason });
+      const log = story({ ...asks('a', weather), finishReason: 'length' }, { ...textRound('b'), finishReason });
       for (const items of [oneByOne(log), [snapshotOf(log)]])
         expect(readAnswer(items).at(-1)).toMatchObject({ type: 'end', finishReason: told, error: null });
     }
@@ -62,7 +62,7 @@ describe('text', () => {
 
   it('counts the tokens of its rounds, and says when they were estimated', () => {
     const log = asLog(
-      story(asks('a', weather), says('b')).map((event): NewJobEvent => {
+      story(asks('a', weather), textRound('b')).map((event): NewJobEvent => {
         return event.type === 'round-finished' && event.body.round === 1
           ? { type: 'round-finished', body: { ...event.body, usageEstimated: true } }
           : event;
@@ -88,13 +88,13 @@ describe('the choice of an agent', () => {
 
   it('counts for the first answer, once, however it is learned of', () => {
     for (const estimated of [true, false]) {
-      const log = asLog([chosen(estimated), ...story(says('One'))]);
+      const log = asLog([chosen(estimated), ...story(textRound('One'))]);
       const late = [...oneByOne(log.slice(0, 2)), snapshotOf(log.slice(0, 3)), ...oneByOne(log.slice(3))];
       for (const items of [oneByOne(log), [snapshotOf(log)], late]) {
         const whole = { promptTokens: 13, completionTokens: 7, estimated };
         expect(readAnswer(items).at(-1)).toMatchObject({ usage: whole });
       }
-      const second = asLog([chosen(estimated), ...story(asks('One', weather), says('Two'))]);
+      const second = asLog([chosen(estimated), ...story(asks('One', weather), textRound('Two'))]);
       for (const items of [oneByOne(second), [snapshotOf(second)]])
         expect(readAnswer(items, { afterRound: 1 }).at(-1)).toMatchObject({ usage: usageOf(1) });
     }
@@ -107,7 +107,7 @@ describe('failures', () => {
     ['cancelled', 'The job was cancelled', 'job_cancelled'],
   ] as const;
   it.each(cases)('of a job that %s end the answer with what was said', (status, message, code) => {
-    const log = asLog([...tellStory([says('Half')]), finishedAs(status, 'x')]);
+    const log = asLog([...tellStory([textRound('Half')]), finishedAs(status, 'x')]);
     for (const items of [oneByOne(log), [snapshotOf(log)]]) {
       const parts = readAnswer(items);
       expect(contentOf(parts)).toBe('Half');
@@ -117,8 +117,8 @@ describe('failures', () => {
 
   it('are told of an answer that says nothing, unless the model was stopped', () => {
     const empty = { message: 'Agent returned empty response', code: 'job_failed', status: 500 };
-    expect(readAnswer(oneByOne(story(says())))).toMatchObject([{ type: 'end', error: empty }]);
-    expect(readAnswer(oneByOne(story({ ...says(), finishReason: 'length' })))).toMatchObject([
+    expect(readAnswer(oneByOne(story(textRound())))).toMatchObject([{ type: 'end', error: empty }]);
+    expect(readAnswer(oneByOne(story({ ...textRound(), finishReason: 'length' })))).toMatchObject([
       { finishReason: 'length', error: null },
     ]);
   });
@@ -160,7 +160,7 @@ describe('a round that is restarted', () => {
 
 describe('one who comes late', () => {
   it('is told everything so far in one piece', () => {
-    const log = story(asks('Hm', weather), says('Do', 'ne', '.'));
+    const log = story(asks('Hm', weather), textRound('Do', 'ne', '.'));
     const catchUpTo = log.findIndex((event) => event.type === 'text-delta' && event.body.text === 'Do') + 1;
     const parts = readAnswer(oneByOne(log), { catchUpTo });
     const [first, ...rest] = parts;

@@ -6,8 +6,8 @@ import {
   contentOf,
   eventsOf,
   readAnswer,
-  says,
   story,
+  textRound,
   weather,
 } from '../../../../../test/harness/answer-reading.js';
 import { splitBlocks, withoutBlocks } from './tool-blocks.js';
@@ -76,7 +76,7 @@ describe('blocks of tool calls', () => {
     fc.assert(
       fc.property(fc.tuple(text, text, text), formats, ([key, value, result], format) => {
         const about = { args: JSON.stringify({ [key]: value }), result };
-        const log = story(asks('Hi', { ...weather, ...about }), says('Bye'));
+        const log = story(asks('Hi', { ...weather, ...about }), textRound('Bye'));
         const answer = contentOf(readAnswer([eventsOf(log)], { format }));
         expect(withoutBlocks(answer)).toBe('Hi\nBye');
         expect(splitBlocks(answer).filter(({ type }) => type === 'call')).toHaveLength(format === 'inline' ? 0 : 1);

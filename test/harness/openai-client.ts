@@ -26,15 +26,15 @@ export interface OpenCompletion {
   leave(): void;
 }
 
-export interface CompletionsDoor {
+export interface CompletionsClient {
   /** Asks, and reads to the end. */
   ask(body: unknown, headers?: Readonly<Record<string, string>>): Promise<CompletionReply>;
   open(body: unknown, headers?: Readonly<Record<string, string>>): OpenCompletion;
 }
 
 /** A client that knows HTTP and nothing more. */
-export function completionsDoor(url: string, key: string | null, path = '/v1/chat/completions'): CompletionsDoor {
-  const open: CompletionsDoor['open'] = (body, headers = {}) => {
+export function completionsClient(url: string, key: string | null, path = '/v1/chat/completions'): CompletionsClient {
+  const open: CompletionsClient['open'] = (body, headers = {}) => {
     const sent = request(`${url}${path}`, {
       method: 'POST',
       agent: false,

@@ -35,10 +35,10 @@ describe('what is said beside results', () => {
 
   it('joins the thread once, and stands at its place in later turns', async () => {
     stage.model.enqueue(toolCallReply([call]));
-    await stage.door.ask(withTools([user('weather?')]), headers);
+    await stage.client.ask(withTools([user('weather?')]), headers);
     stage.model.enqueue(textReply(['Hot.']));
-    const first = await stage.door.ask(body, headers);
-    const repeated = await stage.door.ask(body, headers);
+    const first = await stage.client.ask(body, headers);
+    const repeated = await stage.client.ask(body, headers);
     expect([first.status, repeated.json]).toEqual([200, first.json]);
     const { rows } = await stage.test.platform.postgres.engine.query<{ id: string }>(
       'SELECT thread_id AS id FROM job WHERE id = $1',
@@ -83,15 +83,15 @@ describe('what is said again, since nothing came of it', () => {
 
   it('joins the thread once, with results that go on, in turns that fail and in one that is answered', async () => {
     stage.model.enqueue(toolCallReply([call]));
-    await stage.door.ask(withTools([user('weather?')]), headers);
+    await stage.client.ask(withTools([user('weather?')]), headers);
     const failed = { status: 500, json: { error: { code: 'job_failed' } } };
     stage.model.enqueue(errorReply(400, 'no'));
-    expect(await stage.door.ask(withTools(told), headers)).toMatchObject(failed);
+    expect(await stage.client.ask(withTools(told), headers)).toMatchObject(failed);
     stage.model.enqueue(errorReply(400, 'no'));
     const more = [...told, user('once more')];
-    expect(await stage.door.ask(withTools(more), headers)).toMatchObject(failed);
+    expect(await stage.client.ask(withTools(more), headers)).toMatchObject(failed);
     stage.model.enqueue(textReply(['Hot.']));
-    expect((await stage.door.ask(withTools([...more, user('please')]), headers)).status).toBe(200);
+    expect((await stage.client.ask(withTools([...more, user('please')]), headers)).status).toBe(200);
     const asked = stage.model.requests.at(-1)?.json['messages'] as { content: unknown }[];
     expect(asked.slice(1).map(({ content }) => content)).toEqual([
       'weather?',
@@ -105,7 +105,7 @@ describe('what is said again, since nothing came of it', () => {
     // Somebody has answered: the same words are new ones.
     stage.model.enqueue(textReply(['Still hot.']));
     const answered = [...more, user('please'), { role: 'assistant', content: 'Hot.' }, user('and hurry')];
-    expect((await stage.door.ask(withTools(answered), headers)).status).toBe(200);
+    expect((await stage.client.ask(withTools(answered), headers)).status).toBe(200);
     expect(await shown()).toEqual(['weather?', 'and hurry', 'once more', 'please', 'and hurry']);
   });
 });
@@ -124,14 +124,14 @@ describe('what is said while somebody else starts a job in the thread', () => {
     const headers = { 'x-tool-event-format': 'openai', 'x-session-id': session };
     const call = ask(session, 'Rome');
     stage.model.enqueue(toolCallReply([call]));
-    const { headers: told } = await stage.door.ask(withTools([user('weather?')]), headers);
+    const { headers: told } = await stage.client.ask(withTools([user('weather?')]), headers);
     await other.query('BEGIN');
     await other.query(
       'SELECT 1 FROM thread t JOIN job j ON j.thread_id = t.id WHERE j.id = $1 FOR NO KEY UPDATE OF t',
       [told['x-job-id']],
     );
     const body = withTools([user('weather?'), called(call), result(session, '30'), user('and hurry')]);
-    return () => stage.door.ask(body, headers);
+    return () => stage.client.ask(body, headers);
   };
   /** Of the one who holds the thread: goes on when it is waited for. Within Postgres, since nobody waits for longer than 250 ms. */
   const whenAwaited = `DO $$ BEGIN FOR i IN 1..20000 LOOP
