@@ -106,7 +106,7 @@ describe('nightshift run', () => {
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ errors }));
     });
     const run = startCli(['run', question], { env: { NIGHTSHIFT_URL: limited.url, NIGHTSHIFT_KEY: 'x' } });
-    await run.says('Too many starts. Retrying in 30');
+    await run.waitForOutput('Too many starts. Retrying in 30');
     run.kill('SIGKILL');
     await run.exited;
     await limited.close();
