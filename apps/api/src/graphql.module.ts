@@ -1,9 +1,11 @@
-import { Module } from '@nestjs/common';
-import { AbstractGraphQLDriver, GraphQLModule } from '@nestjs/graphql';
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
+import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { GraphQLModule } from '@nestjs/graphql';
 
 import { ChatModule } from '#chat';
 import { JobsModule } from '#jobs';
 import { ModelsModule } from '#models';
+import { LOGGER } from '#platform';
 import { ToolQueueModule, ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
@@ -16,7 +18,9 @@ import { ClientToolSwitch } from './client-tools/client-tool-switch.js';
 import { ClientToolsResolver } from './client-tools/client-tools.resolver.js';
 import { ContextFactory } from './graphql/context-factory.js';
 import { GraphqlExecutor } from './graphql/documents/graphql-executor.js';
-import { GraphqlHttpDoor } from './graphql/graphql-http.door.js';
+import { apolloOptions } from './graphql/http/apollo-options.js';
+import { GraphqlHttpMiddleware } from './graphql/http/graphql-http.middleware.js';
+import { OperationPlugin } from './graphql/http/operation.plugin.js';
 import { LoadersFactory } from './graphql/loaders.js';
 import { NodeResolver } from './graphql/node/node.resolver.js';
 import { GraphqlSocketDoor } from './graphql/sockets/graphql-socket.door.js';
@@ -69,17 +73,6 @@ import { InvitationsResolver } from './workspaces/invitations.resolver.js';
 import { MembersResolver } from './workspaces/members.resolver.js';
 import { OutboundHostsResolver } from './workspaces/outbound-hosts.resolver.js';
 import { WorkspacesResolver } from './workspaces/workspaces.resolver.js';
-
-/** Nest makes the schema from the resolvers and serves nothing: the doors are ours, one pipeline behind both. */
-class SchemaDriver extends AbstractGraphQLDriver {
-  start(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  stop(): Promise<void> {
-    return Promise.resolve();
-  }
-}
 
 /** Everything the schema is made from. */
 export const graphqlResolvers = [
@@ -136,10 +129,14 @@ export const graphqlResolvers = [
   WorkspacesResolver,
 ];
 
-/** GraphQL over HTTP and WebSocket. Expects the platform and `AuthModule` to be global. */
+/** GraphQL over HTTP (Apollo Server) and WebSocket (graphql-ws). Expects the platform and `AuthModule` to be global. */
 @Module({
   imports: [
-    GraphQLModule.forRoot({ driver: SchemaDriver, autoSchemaFile: true, sortSchema: true }),
+    GraphQLModule.forRootAsync<ApolloDriverConfig>({
+      driver: ApolloDriver,
+      inject: [LOGGER],
+      useFactory: apolloOptions,
+    }),
     ChatModule,
     JobsModule,
     LimitsModule,
@@ -154,12 +151,13 @@ export const graphqlResolvers = [
     ClientToolSwitch,
     ContextFactory,
     GraphqlExecutor,
-    GraphqlHttpDoor,
+    GraphqlHttpMiddleware,
     GraphqlSocketDoor,
     InterruptActivity,
     JobRetry,
     LoadersFactory,
     NotificationActivity,
+    OperationPlugin,
     SocketAccess,
     SocketProtocol,
     UserSockets,
@@ -170,4 +168,8 @@ export const graphqlResolvers = [
     ...graphqlResolvers,
   ],
 })
-export class GraphqlModule {}
+export class GraphqlModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(GraphqlHttpMiddleware).forRoutes('graphql');
+  }
+}

@@ -52,7 +52,7 @@ export class ContextFactory {
 
   make(
     who: Entrance,
-    operation: { readonly requestId: string; readonly close: GraphqlContext['close'] },
+    operation: { readonly requestId: string; readonly close: GraphqlContext['close']; readonly req?: object },
   ): GraphqlContext {
     return new GraphqlContext({ ...who, ...operation, makeLoaders: (scope) => this.loaders.make(scope) });
   }

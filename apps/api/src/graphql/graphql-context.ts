@@ -6,6 +6,8 @@ import type { Loaders } from './loaders.js';
 
 /** What a context is made of. */
 export interface ContextInit {
+  /** The HTTP request of the operation; null over WebSocket. */
+  readonly req?: object | null;
   readonly requestId: string;
   readonly identity: Identity;
   /** Who asks, in which workspace; or why the credentials enter none. */
@@ -20,29 +22,37 @@ const ended = new DOMException('The operation has ended', 'AbortError');
 
 /** Everything resolvers know about one operation. Made fresh for each, never shared between two. */
 export class GraphqlContext {
+  /** As Nest names it; `@nestjs/apollo` would copy a context without it once more. */
+  readonly req: object | null;
   readonly requestId: string;
   readonly identity: Identity;
   readonly close: (reason: CloseReason) => void;
   /** Set by a subscription: asked before each batch; why the viewer may see no more, or null. */
   lostAccess: () => Promise<CloseReason | null> | null = () => null;
-  private knownEnding: AbortController | undefined;
+  /** Shared with the copy that Apollo Server makes of a context: the end of the request reaches both. */
+  private readonly lifetime: { isOver: boolean; controller?: AbortController } = { isOver: false };
   private knownScope: Scope | undefined;
   private knownLoaders: Loaders | undefined;
 
   constructor(private readonly init: ContextInit) {
+    this.req = init.req ?? null;
     this.requestId = init.requestId;
     this.identity = init.identity;
     this.close = init.close;
   }
 
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the operation has ended: its result is sent, or its client has disconnected. */
   get signal(): AbortSignal {
-    return this.ending.signal;
+    // Most operations never ask for a signal.
+    const controller = (this.lifetime.controller ??= new AbortController());
+    if (this.lifetime.isOver) controller.abort(ended);
+    return controller.signal;
   }
 
   /** Frees what the operation holds; may be called again. */
   end(): void {
-    this.ending.abort(ended);
+    this.lifetime.isOver = true;
+    this.lifetime.controller?.abort(ended);
   }
 
   /** Runs `free` once when the operation ends, at once if it has. */
@@ -54,12 +64,6 @@ export class GraphqlContext {
   /** What was read by the loaders is read anew from here on: for operations that last. */
   forget(): void {
     this.knownLoaders = undefined;
-  }
-
-  /** Most operations never ask for a signal. */
-  private get ending(): AbortController {
-    this.knownEnding ??= new AbortController();
-    return this.knownEnding;
   }
 
   /** Who asks. Throws why the credentials enter no workspace. */

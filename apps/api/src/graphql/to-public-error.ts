@@ -26,7 +26,7 @@ export function toPublicError(error: GraphQLError, { requestId, logger }: ErrorC
   // Fields fail with a path; without one it is the request itself that is wrong.
   if (error.path === undefined && !(cause instanceof AppError) && (cause === error || cause instanceof GraphQLError)) {
     const message = error.message.replace(suggestion, '');
-    return { message, ...where, extensions: { code: 'BAD_USER_INPUT', ...error.extensions, requestId } };
+    return { message, ...where, extensions: { ...ownExtensions(error), requestId } };
   }
   logger.error({ err: cause, requestId, path: error.path?.join('.') }, 'a GraphQL field failed');
   return { message: 'Internal error', ...where, extensions: { code: 'INTERNAL', requestId } };
@@ -53,6 +53,16 @@ function extensionsOf(error: AppError): Record<string, unknown> {
     ...(error.field === undefined ? {} : { field: error.field }),
     ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
     ...(error.details['limit'] === undefined ? {} : { limit: error.details['limit'] }),
+  };
+}
+
+/** Without what Apollo Server reads (`http`), and with our code for what it calls BAD_REQUEST. */
+function ownExtensions({ extensions }: GraphQLError): Record<string, unknown> {
+  const { code } = extensions;
+  const shown = Object.entries(extensions).filter(([name]) => name !== 'http');
+  return {
+    ...Object.fromEntries(shown),
+    code: code === undefined || code === 'BAD_REQUEST' ? 'BAD_USER_INPUT' : code,
   };
 }
 

@@ -68,9 +68,13 @@ export const operationSchemas = {
   Alive: z.object({ status: z.literal('ok') }),
   Readiness: ready,
   GraphqlRequest: z.object({
-    query: z.string(),
+    query: z
+      .string()
+      .optional()
+      .meta({ description: 'Required, unless `extensions.persistedQuery` names a document.' }),
     variables: z.record(z.string(), z.unknown()).nullish(),
     operationName: z.string().nullish(),
+    extensions: z.record(z.string(), z.unknown()).nullish(),
   }),
   GraphqlReply: z.object({
     data: z.record(z.string(), z.unknown()).nullish(),

@@ -1,4 +1,4 @@
-import { flag, ms, whole } from './setting-kinds.js';
+import { flag, ms, text, whole } from './setting-kinds.js';
 
 /** Limits of live connections. */
 export const connectionSettings = {
@@ -7,6 +7,9 @@ export const connectionSettings = {
     'Maximum WebSockets of a process without an accepted connection_init. One more closes the oldest, at most this many times a second; others get 503.',
   ),
   GRAPHQL_INTROSPECTION: flag(true, 'Authenticated callers may introspect the GraphQL schema (`__schema`, `__type`).'),
+  GRAPHQL_ALLOWED_OPERATIONS: text(
+    'File of the only GraphQL operations that the API runs (docs/clients.md): GraphQL text, an Apollo manifest, or a JSON object of documents by id.',
+  ),
   SLOW_VIEWER_BYTES: whole(
     [262_144, 1_024, 1_073_741_824],
     'Unsent bytes of a viewer at which the API stops sending until the viewer reads.',

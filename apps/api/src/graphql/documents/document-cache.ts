@@ -12,6 +12,9 @@ import {
   visit,
 } from 'graphql';
 
+import { AppError } from '#platform';
+
+import type { AllowedOperations } from './allowed-operations.js';
 import { sizeProblem } from './document-size.js';
 import { graphqlLimits } from './graphql-limits.js';
 
@@ -47,6 +50,8 @@ const hideSuggestions = true;
 export interface DocumentOptions {
   /** Whether `__schema` and `__type` may be selected. */
   readonly introspection: boolean;
+  /** The only operations that may run; null: any. */
+  readonly allowed?: AllowedOperations | null;
 }
 
 /**
@@ -58,11 +63,13 @@ export class DocumentCache {
   private characters = 0;
 
   private readonly rules: readonly ValidationRule[];
+  private readonly allowed: AllowedOperations | null;
 
   constructor(
     private readonly schema: GraphQLSchema,
-    { introspection }: DocumentOptions = { introspection: true },
+    { introspection, allowed = null }: DocumentOptions = { introspection: true },
   ) {
+    this.allowed = allowed;
     this.rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   }
 
@@ -88,6 +95,7 @@ export class DocumentCache {
       // Limits first: GraphQL's own rules take more than linear time on the documents that limits refuse.
       const tooLarge = sizeProblem(document);
       if (tooLarge !== null) return [tooLarge];
+      if (this.allowed !== null && !this.allowed.has(document)) return [notAllowed()];
       const beyond = validate(this.schema, document, limitRules, { maxErrors, hideSuggestions });
       const errors =
         beyond.length > 0 ? beyond : validate(this.schema, document, this.rules, { maxErrors, hideSuggestions });
@@ -107,6 +115,11 @@ export class DocumentCache {
       this.characters -= oldest.length;
     }
   }
+}
+
+function notAllowed(): GraphQLError {
+  const message = "This operation is not on the server's list of allowed operations. Ask its operator to add it";
+  return new GraphQLError(message, { originalError: new AppError({ code: 'operation_not_allowed', message }) });
 }
 
 function introspects(document: DocumentNode): boolean {

@@ -5,6 +5,7 @@ import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError } 
 import { Config, systemClock } from '#platform';
 
 import type { GraphqlContext } from '../graphql-context.js';
+import { AllowedOperations } from './allowed-operations.js';
 import { DocumentCache } from './document-cache.js';
 import { IntrospectionResults } from './introspection-results.js';
 import { PreparationBudget } from './preparation-budget.js';
@@ -20,15 +21,28 @@ export class GraphqlExecutor {
   private readonly introspections = new IntrospectionResults();
   private readonly budget = new PreparationBudget(systemClock);
 
+  private readonly allowed: AllowedOperations | null;
+
   constructor(
     private readonly host: GraphQLSchemaHost,
     private readonly config: Config,
-  ) {}
+  ) {
+    const { GRAPHQL_ALLOWED_OPERATIONS: file } = config.values;
+    this.allowed = file === undefined ? null : AllowedOperations.read(file);
+  }
+
+  /** The document that the list of allowed operations has under an id. */
+  allowedDocument(id: string): string | undefined {
+    return this.allowed?.get(id);
+  }
 
   /** The operation, or why it is refused. Rejects with `rate_limited` when too many requests of the user wait for this. */
   async prepare(request: GraphqlRequest, userId: string): Promise<PreparedOperation | readonly GraphQLError[]> {
     const { schema } = this.host;
-    this.cache ??= new DocumentCache(schema, { introspection: this.config.values.GRAPHQL_INTROSPECTION });
+    this.cache ??= new DocumentCache(schema, {
+      introspection: this.config.values.GRAPHQL_INTROSPECTION,
+      allowed: this.allowed,
+    });
     const cache = this.cache;
     return this.within(userId, () => {
       const valid = cache.get(request.query);

@@ -51,6 +51,25 @@ export const graphqlRoutes: RouteGroup = {
   errors: 'Error',
   routes: [
     {
+      method: 'get',
+      path: '/graphql',
+      operationId: 'graphqlQuery',
+      summary: 'Queries',
+      description: 'Requires `Content-Type: application/json` or the header `Apollo-Require-Preflight`.',
+      parameters: [
+        { name: 'query', in: 'query', description: 'The document.' },
+        { name: 'operationName', in: 'query', description: 'Which operation of the document runs.' },
+        { name: 'variables', in: 'query', description: 'A JSON object.' },
+        {
+          name: 'extensions',
+          in: 'query',
+          description: 'A JSON object: `persistedQuery` names a document by its hash.',
+        },
+      ],
+      replies: [json(200, 'GraphqlReply', 'Data, errors, or both.')],
+      refusals: [],
+    },
+    {
       method: 'post',
       path: '/graphql',
       operationId: 'graphql',

@@ -1,0 +1,78 @@
+import type { ApolloServerOptions } from '@apollo/server';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
+} from '@apollo/server/plugin/disabled';
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
+import { type DocumentNode, GraphQLError, parse } from 'graphql';
+
+import type { Logger } from '#platform';
+
+import type { GraphqlContext } from '../graphql-context.js';
+import { currentOperation, documentOf } from './http-operation.js';
+import { PersistedQueries } from './persisted-queries.js';
+
+/**
+ * Stands for a refused document, so that Apollo Server does not parse what the limits refuse; `OperationPlugin` ends its request before
+ * anything runs.
+ */
+const refusedDocument = parse('{ __typename }');
+
+/** `OperationPlugin` has prepared the document, by the cache that graphql-ws shares; nothing is stored here. */
+const preparedDocuments: NonNullable<ApolloServerOptions<GraphqlContext>['documentStore']> = {
+  get: (): Promise<DocumentNode> => Promise.resolve(documentOf(currentOperation()) ?? refusedDocument),
+  set: () => Promise.resolve(),
+  delete: () => Promise.resolve(),
+};
+
+/**
+ * Apollo Server as Nightshift runs it. It sends nothing to its makers, whatever APOLLO_KEY, APOLLO_GRAPH_REF and
+ * APOLLO_SCHEMA_REPORTING say, and depends on no NODE_ENV.
+ */
+export function apolloOptions(logger: Logger): ApolloDriverConfig {
+  return {
+    driver: ApolloDriver,
+    autoSchemaFile: true,
+    sortSchema: true,
+    nodeEnv: 'production',
+    // The module is stopped after the HTTP server, which has let open requests finish.
+    stopOnApplicationShutdown: true,
+    logger: toApolloLogger(logger),
+    context: () => Promise.resolve(currentOperation().context),
+    documentStore: preparedDocuments,
+    persistedQueries: { cache: new PersistedQueries() },
+    csrfPrevention: true,
+    allowBatchedHttpRequests: false,
+    // GRAPHQL_INTROSPECTION decides, where documents are validated.
+    introspection: true,
+    hideSchemaDetailsFromClientErrors: true,
+    includeStacktraceInErrorResponses: false,
+    formatError: (_, error) => currentOperation().toPublicError(toGraphqlError(error)),
+    stringifyResult: (result) => currentOperation().toText(result),
+    graphiql: false,
+    autoTransformHttpErrors: false,
+    preserveHttpStatusForExecutionErrors: false,
+    plugins: [
+      ApolloServerPluginUsageReportingDisabled(),
+      ApolloServerPluginSchemaReportingDisabled(),
+      ApolloServerPluginInlineTraceDisabled(),
+      // It would wrap every resolver, to compute a header that we set ourselves.
+      ApolloServerPluginCacheControlDisabled(),
+    ],
+  };
+}
+
+function toGraphqlError(error: unknown): GraphQLError {
+  if (error instanceof GraphQLError) return error;
+  const originalError = error instanceof Error ? error : new Error(String(error));
+  return new GraphQLError(originalError.message, { originalError });
+}
+
+function toApolloLogger(logger: Logger): NonNullable<ApolloServerOptions<GraphqlContext>['logger']> {
+  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: unknown) => {
+    logger[level]({ component: 'apollo' }, String(message));
+  };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}

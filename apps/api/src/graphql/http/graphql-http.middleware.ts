@@ -1,0 +1,92 @@
+import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
+import type { GraphQLError } from 'graphql';
+
+import { AppError, LOGGER, type Logger } from '#platform';
+
+import { credentialsOf } from '../../auth/credentials-of.js';
+import { readBody } from '../../body/read-body.js';
+import { requestIdOf } from '../../errors/request-id.js';
+import { ContextFactory } from '../context-factory.js';
+import { GraphqlExecutor } from '../documents/graphql-executor.js';
+import { statusOf, toPublicError, toRequestError } from '../to-public-error.js';
+import { type HttpOperation, runOperation } from './http-operation.js';
+
+const modern = 'application/graphql-response+json';
+const mediaTypes = ['application/json', modern] as const;
+const nothingToClose = () => undefined;
+
+/**
+ * Runs before Apollo Server on `/graphql`: authenticates the request, then reads its body within the limits of every body, and
+ * creates the context of the operation. Apollo Server has no body parser of its own.
+ */
+@Injectable()
+export class GraphqlHttpMiddleware implements NestMiddleware {
+  constructor(
+    private readonly contexts: ContextFactory,
+    private readonly executor: GraphqlExecutor,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  async use(request: Request, response: Response, next: NextFunction): Promise<void> {
+    // Express gives this, and would give Apollo, everything below the path, too.
+    if (request.path !== '/') {
+      next(new AppError({ code: 'not_found', message: 'Not found' }));
+      return;
+    }
+    try {
+      assertJson(request);
+      assertAcceptable(request);
+      const operation = await this.open(request, response);
+      response.once('close', () => {
+        operation.context.end();
+      });
+      runOperation(operation, next);
+    } catch (error) {
+      this.refuse(response, toRequestError(error));
+    }
+  }
+
+  private async open(request: Request, response: Response): Promise<HttpOperation> {
+    const who = await this.contexts.enter(credentialsOf(request.headers));
+    const { userId, workspaceId } = who.identity;
+    await readBody(request, userId);
+    const requestId = requestIdOf(response);
+    const context = this.contexts.make(who, { req: request, requestId, close: nothingToClose });
+    return {
+      context,
+      tenant: workspaceId ?? userId,
+      hasStatuses: isModern(request),
+      toPublicError: (error) => toPublicError(error, { requestId, logger: this.logger }),
+      toText: (result) => this.executor.textOf(userId, result),
+      allowedDocument: (id) => this.executor.allowedDocument(id),
+    };
+  }
+
+  /** Apollo Server is not reached: it would answer some of these requests before it knows the caller. */
+  private refuse(response: Response, error: GraphQLError): void {
+    const shown = toPublicError(error, { requestId: requestIdOf(response), logger: this.logger });
+    const text = JSON.stringify({ errors: [shown] });
+    response.statusCode = statusOf(error);
+    response.setHeader('Content-Type', `${isModern(response.req) ? modern : 'application/json'}; charset=utf-8`);
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    response.end(text);
+  }
+}
+
+/** Other types, such as the forms of other sites and uploads, are not read at all. */
+function assertJson(request: Request): void {
+  if (request.method !== 'POST' || request.is('application/json')) return;
+  throw new AppError({ code: 'unsupported_media_type', message: 'Send the request as application/json' });
+}
+
+/** Before the operation runs: Apollo Server would answer 406 after a mutation has run. */
+function assertAcceptable(request: Request): void {
+  const { accept } = request.headers;
+  if (accept === undefined || accept === '*/*' || request.accepts([...mediaTypes]) !== false) return;
+  throw new AppError({ code: 'not_acceptable', message: `Accept ${mediaTypes.join(' or ')}` });
+}
+
+function isModern(request: Request): boolean {
+  return request.headers.accept?.includes(modern) === true && request.accepts([...mediaTypes]) === modern;
+}
