@@ -27,13 +27,13 @@ export interface TestApprovals {
 
 /** Another process over the same database is another call. `env` replaces settings by the names of their variables. */
 export function openApprovals(database: TestDatabase, env: Readonly<Record<string, string>> = {}): TestApprovals {
-  const { postgres } = database;
+  const { postgres, prisma } = database;
   const config = Config.from(env);
   const registry = new ToolRegistry();
   const catalog = new ToolCatalog(registry);
-  const grantRows = new ApprovalGrantsRepository(postgres);
+  const grantRows = new ApprovalGrantsRepository(prisma);
   const grants = new ApprovalGrantsService(grantRows);
-  const policies = new ApprovalPoliciesService(new ApprovalPoliciesRepository(postgres), grantRows);
+  const policies = new ApprovalPoliciesService(new ApprovalPoliciesRepository(prisma), grantRows);
   const sql: TestApprovals['sql'] = (workspaceId, text, values) =>
     postgres.withWorkspaceSql(workspaceId, async (client) => {
       const { rows } = await client.query<Record<string, unknown>>(text, [...values]);
@@ -44,7 +44,7 @@ export function openApprovals(database: TestDatabase, env: Readonly<Record<strin
     grants,
     registry,
     explainer: new PolicyExplainer(policies, grants, catalog, config),
-    replays: new PolicyReplayService(policies, new PastCallsRepository(postgres), catalog, config),
+    replays: new PolicyReplayService(policies, new PastCallsRepository(prisma), catalog, config),
     sql,
     auditOf: ({ workspaceId }) =>
       sql(

@@ -13,15 +13,15 @@ import { WorkspaceSecrets } from '../../libs/tools/src/secrets/workspace-secrets
 import type { TestDatabase } from './database.js';
 
 /** The tools of workspaces as a process has them, over a test database. */
-export function openWorkspaceTools({ prisma, postgres }: TestDatabase, fetch: GuardedFetch) {
+export function openWorkspaceTools({ prisma }: TestDatabase, fetch: GuardedFetch) {
   const redactor = new Redactor();
   const box = new ToolSecretBox(new Secret('the secret of the tools tests, long enough'));
-  const secrets = new WorkspaceSecrets(prisma, new WorkspaceSecretsRepository(postgres), box, redactor);
-  const hostRows = new OutboundHostsRepository(postgres);
+  const secrets = new WorkspaceSecrets(prisma, new WorkspaceSecretsRepository(prisma), box, redactor);
+  const hostRows = new OutboundHostsRepository(prisma);
   const executor = new HttpToolExecutor(fetch, secrets, hostRows);
   const registry = new ToolRegistry();
   const catalog = new ToolCatalog(registry);
-  const rows = new WorkspaceToolsRepository(postgres);
+  const rows = new WorkspaceToolsRepository(prisma);
   new HttpToolSource(rows, executor, createLogger({ level: 'silent' }), catalog);
   const tools = new WorkspaceToolsService(prisma, rows, registry, catalog);
   const hosts = new OutboundHosts(prisma, hostRows);

@@ -16,10 +16,10 @@ const secretBox = new SecretBox(new Secret('the secret of the provider tests, lo
 const given = new WorkspaceFixture();
 
 function open(settings: Readonly<Record<string, string>> = {}) {
-  const { prisma, postgres } = given.database;
+  const { prisma } = given.database;
   const config = Config.from({ ALLOW_PRIVATE_MODEL_URLS: 'true', ...settings });
   const redactor = new Redactor();
-  const repository = new ModelProvidersRepository(postgres);
+  const repository = new ModelProvidersRepository(prisma);
   const service = new ModelProvidersService(prisma, repository, secretBox, config, given.bus);
   const catalog = new ModelCatalog(
     config,

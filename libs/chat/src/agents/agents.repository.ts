@@ -6,7 +6,6 @@ import {
   type AgentRow,
   type AgentVersionRow,
   isId,
-  Postgres,
   Prisma,
   PrismaService,
   type PrismaTransaction,
@@ -29,10 +28,7 @@ export interface AgentFace {
 /** The agents of a workspace and their versions. Archived ones keep their rows, and are found by jobs only. */
 @Injectable()
 export class AgentsRepository {
-  constructor(
-    private readonly prisma: PrismaService,
-    private readonly postgres: Postgres,
-  ) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** All, by name. */
   async list(tx: PrismaTransaction, scope: Scope): Promise<Agent[]> {
@@ -56,24 +52,26 @@ export class AgentsRepository {
     return agent;
   }
 
-  /** The same for the hot path, in one round trip; says nothing about rights. */
+  /** The same for every start with an agent; does not check rights. */
   async findNow(workspaceId: string, given: string): Promise<Agent | null> {
-    const ref = toStorableText(given);
-    const [row] = await this.postgres.readInWorkspace<AgentNow>(workspaceId, {
-      name: 'agent-now',
-      text: agentNowSql,
-      values: [workspaceId, isId(ref) ? ref : null, ref],
-    });
+    const name = toStorableText(given);
+    const id = isId(name) ? name : null;
+    const [row] = await this.prisma.queryInWorkspace<AgentNow>(
+      { workspaceId },
+      Prisma.sql`${agentColumns}
+        FROM agent a JOIN agent_version v ON v.workspace_id = a.workspace_id AND v.agent_id = a.id AND v.number = a.version
+       WHERE a.workspace_id = ${workspaceId}::uuid AND a.archived_at IS NULL
+         AND (a.id = ${id}::uuid OR a.slug = ${name} OR a.name = ${name})
+       ORDER BY a.id = ${id}::uuid DESC NULLS LAST, a.slug = ${name} DESC LIMIT 1`,
+    );
     return row === undefined ? null : toAgent(row, row);
   }
 
-  /** Everything but ids that an agent of the workspace can be asked for by, in one round trip; says nothing about rights. */
+  /** Every name and slug that an agent of the workspace is found by; does not check rights. */
   async namesNow(workspaceId: string): Promise<ReadonlySet<string>> {
-    const rows = await this.postgres.readInWorkspace<Pick<AgentFace, 'slug' | 'name'>>(workspaceId, {
-      name: 'agent-names',
-      text: 'SELECT slug, name FROM agent WHERE workspace_id = $1 AND archived_at IS NULL',
-      values: [workspaceId],
-    });
+    const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.agent.findMany({ where: { workspaceId, archivedAt: null }, select: { slug: true, name: true } }),
+    );
     return new Set(rows.flatMap(({ slug, name }) => [slug, name]));
   }
 
@@ -181,13 +179,10 @@ export class AgentsRepository {
 type VersionFields = Pick<AgentVersionRow, 'number' | keyof AgentSettings>;
 type AgentNow = Omit<AgentRow, 'workspaceId' | 'version'> & VersionFields;
 
-const agentNowSql = `SELECT a.id, a.name, a.slug, a.description, a.is_default AS "isDefault", a.created_by AS "createdBy",
-       a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.archived_at AS "archivedAt", v.number, v.model, v.instructions,
-       v.tools, v.external_tools AS "externalTools", v.limits, v.parameters, v.tool_approval AS "toolApproval",
-       v.tool_event_format AS "toolEventFormat"
-  FROM agent a JOIN agent_version v ON v.workspace_id = a.workspace_id AND v.agent_id = a.id AND v.number = a.version
- WHERE a.workspace_id = $1 AND a.archived_at IS NULL AND (a.id = $2 OR a.slug = $3 OR a.name = $3)
- ORDER BY a.id = $2 DESC NULLS LAST, a.slug = $3 DESC LIMIT 1`;
+const agentColumns = Prisma.sql`SELECT a.id, a.name, a.slug, a.description, a.is_default AS "isDefault",
+  a.created_by AS "createdBy", a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.archived_at AS "archivedAt",
+  v.number, v.model, v.instructions, v.tools, v.external_tools AS "externalTools", v.limits, v.parameters,
+  v.tool_approval AS "toolApproval", v.tool_event_format AS "toolEventFormat"`;
 
 /** SHA-256 (hex) of canonical JSON. */
 export function hashOf({ model, instructions, tools, externalTools, ...rest }: AgentSettings): string {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { PrismaService } from '#platform';
 
 /** The newest wait of a conversation for its provider. */
 export interface StoredOutage {
@@ -29,29 +29,36 @@ interface JobRef {
 /** Reads where the conversations of a job stand in an outage of their provider. */
 @Injectable()
 export class OutagesRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** `place` identifies the conversation within its job. */
   async newest({ workspaceId, jobId }: JobRef, place: string): Promise<StoredOutage | null> {
-    const [row] = await this.postgres.readInWorkspace<StoredOutage & Record<string, unknown>>(workspaceId, {
-      name: 'newest-outage',
-      text: `SELECT i.id, (i.request->>'since')::float8 AS since, (i.request->>'failures')::int AS failures,
-          (i.request->>'committed')::int AS committed, i.outcome->>'outcome' AS outcome
-        FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'provider_unavailable'
-         AND i.request->>'place' = $3 ORDER BY i.id DESC LIMIT 1`,
-      values: [workspaceId, jobId, place],
-    });
-    return row ?? null;
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.interrupt.findFirst({
+        where: { workspaceId, jobId, kind: 'provider_unavailable', request: { path: ['place'], equals: place } },
+        orderBy: { id: 'desc' },
+        select: { id: true, request: true, outcome: true },
+      }),
+    );
+    if (row === null) return null;
+    const request = row.request as unknown as Omit<StoredOutage, 'id' | 'outcome'>; // as the outage wrote it
+    const { since, failures, committed } = request;
+    return { id: row.id, since, failures, committed, outcome: outcomeOf(row.outcome) };
   }
 
   async givenUp({ workspaceId, jobId }: JobRef): Promise<GivenUp | null> {
-    const [row] = await this.postgres.readInWorkspace<GivenUp & Record<string, unknown>>(workspaceId, {
-      name: 'given-up-outage',
-      text: `SELECT i.request->>'code' AS code, i.request->>'reason' AS message FROM interrupt i
-        WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'provider_unavailable'
-         AND i.outcome->>'outcome' = 'give_up' LIMIT 1`,
-      values: [workspaceId, jobId],
-    });
-    return row ?? null;
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.interrupt.findFirst({
+        where: { workspaceId, jobId, kind: 'provider_unavailable', outcome: { path: ['outcome'], equals: 'give_up' } },
+        select: { request: true },
+      }),
+    );
+    if (row === null) return null;
+    const { code, reason } = row.request as { readonly code: string; readonly reason: string }; // as the outage wrote it
+    return { code, message: reason };
   }
+}
+
+function outcomeOf(outcome: unknown): string | null {
+  return (outcome as { readonly outcome?: string } | null)?.outcome ?? null; // every outcome has this field
 }

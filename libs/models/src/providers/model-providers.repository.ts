@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 
-import { type ModelProviderRow, newId, Postgres, type Prisma, type PrismaTransaction, type Scope } from '#platform';
+import {
+  type ModelProviderRow,
+  newId,
+  type Prisma,
+  PrismaService,
+  type PrismaTransaction,
+  type Scope,
+} from '#platform';
 
 import type { ModelProvider } from './model-provider.js';
 
@@ -39,38 +46,32 @@ export interface NewProviderRow extends Required<ProviderColumns> {
   readonly id: string;
 }
 
-interface SettingsRow {
-  require_user_key: boolean;
-  direct_models: string[];
-  id: string | null;
-  base_url: string;
-  default_model: string;
-  key_cipher: Buffer | null;
-}
-
-// In one statement, so that a new job costs one trip. Two defaults cannot be, but if they were, all processes choose one.
-const SETTINGS = `SELECT w.require_user_key, w.direct_models, p.id, p.base_url, p.default_model, p.key_cipher
-  FROM workspace w LEFT JOIN model_provider p ON p.workspace_id = w.id AND p.is_default
- WHERE w.id = $1 ORDER BY p.id LIMIT 1`;
-
 /** The model providers of a workspace. Writes run one after the other per workspace, after `lock`. */
 @Injectable()
 export class ModelProvidersRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
-  /** For jobs, whose right to run was asked when they were accepted. An unknown workspace has no settings: null. */
+  /** For jobs, whose right to run was checked when they were accepted. Null: there is no such workspace. */
   async settingsOf(workspaceId: string): Promise<WorkspaceModelSettings | null> {
-    const { rows } = await this.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query<SettingsRow>(SETTINGS, [workspaceId]),
+    const workspace = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.workspace.findUnique({
+        where: { id: workspaceId },
+        select: {
+          requireUserKey: true,
+          directModels: true,
+          // An index allows one default; if there were two, all processes would choose the same one.
+          modelProviders: {
+            where: { isDefault: true },
+            orderBy: { id: 'asc' },
+            take: 1,
+            select: { id: true, baseUrl: true, defaultModel: true, keyCipher: true },
+          },
+        },
+      }),
     );
-    const [row] = rows;
-    if (row === undefined) return null;
-    const { id, base_url: baseUrl, default_model: defaultModel, key_cipher: keyCipher } = row;
-    return {
-      requireUserKey: row.require_user_key,
-      directModels: row.direct_models,
-      provider: id === null ? null : { id, baseUrl, defaultModel, keyCipher },
-    };
+    if (workspace === null) return null;
+    const { requireUserKey, directModels, modelProviders } = workspace;
+    return { requireUserKey, directModels, provider: modelProviders[0] ?? null };
   }
 
   /** Those that the scope may read, in the order of their making. */

@@ -11,10 +11,10 @@ const groq = { name: 'Groq', baseUrl: 'https://api.groq.com/openai/v1', defaultM
 const given = new WorkspaceFixture();
 
 function open(settings: Readonly<Record<string, string>> = {}): ModelProvidersService {
-  const { prisma, postgres } = given.database;
+  const { prisma } = given.database;
   const config = Config.from({ ALLOW_PRIVATE_MODEL_URLS: 'true', ...settings });
   const secretBox = new SecretBox(new Secret('the secret of the provider tests, long enough'));
-  return new ModelProvidersService(prisma, new ModelProvidersRepository(postgres), secretBox, config, given.bus);
+  return new ModelProvidersService(prisma, new ModelProvidersRepository(prisma), secretBox, config, given.bus);
 }
 
 describe('ModelProvidersService', () => {

@@ -173,6 +173,7 @@ function createPool(init: PoolInit): pg.Pool {
   const pool = new pg.Pool({
     ...connectionLimits(init.statementMs),
     connectionString: init.url,
+    options: '-c TimeZone=UTC', // Prisma writes instants in UTC without saying so
     application_name: `${init.applicationName ?? 'nightshift'}:${init.name}`,
     max: init.poolSize,
     // Statements of one connection are sent without waiting for each other's answers; the server keeps their order.

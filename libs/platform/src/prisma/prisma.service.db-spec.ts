@@ -68,3 +68,21 @@ it('PrismaService rejects with unavailable, as retryable, while no server answer
   await prisma.close();
   await postgres.close();
 });
+
+it('PrismaService stores and reads instants unchanged when the time zone of the server is not UTC', async () => {
+  const owner = new pg.Client({ connectionString: database.urls.owner });
+  await owner.connect();
+  await owner.query(`ALTER DATABASE ${database.name} SET TimeZone = 'America/New_York'`);
+  const postgres = Postgres.connect(database.urls, { poolSize: 1 });
+  const prisma = new PrismaService(postgres);
+  const at = new Date('2026-03-29T01:30:00.123Z');
+  const row = await prisma.withWorkspace({ workspaceId: first }, async (tx) => {
+    await tx.workspace.update({ where: { id: first }, data: { updatedAt: at } });
+    return tx.workspace.findUnique({ where: { id: first }, select: { updatedAt: true } });
+  });
+  const { rows } = await owner.query<{ at: Date }>('SELECT updated_at AS at FROM workspace WHERE id = $1', [first]);
+  expect([row?.updatedAt, rows[0]?.at]).toEqual([at, at]);
+  await prisma.close();
+  await postgres.close();
+  await owner.end();
+});

@@ -3,7 +3,7 @@ import type pg from 'pg';
 
 import { asAvailabilityError } from '../postgres/availability.js';
 import type { Postgres } from '../postgres/postgres.js';
-import { type Prisma, PrismaClient } from './generated/prisma/client.js';
+import { Prisma, PrismaClient } from './generated/prisma/client.js';
 import { statementNames } from './statement-names.js';
 
 /** A client bound to one transaction; inside `withWorkspace` it sees the rows of that workspace. */
@@ -32,12 +32,23 @@ export class PrismaService {
   ): Promise<T> {
     try {
       return await this.client.$transaction(async (tx) => {
-        await tx.$queryRaw`select set_config('app.workspace', ${scope.workspaceId}, true)`;
+        await tx.$queryRaw(setWorkspace(scope));
         return run(tx);
       });
     } catch (error) {
       throw asAvailabilityError(error);
     }
+  }
+
+  /**
+   * One raw statement in a transaction as `withWorkspace` makes it, for half its cost: Prisma sends a list of raw statements without waiting
+   * for code of ours between them. Throws `unavailable` as `withWorkspace` does.
+   */
+  async queryInWorkspace<Row>(scope: { readonly workspaceId: string }, statement: Prisma.Sql): Promise<Row[]> {
+    const { client } = this;
+    const statements = [client.$queryRaw(setWorkspace(scope)), client.$queryRaw<Row[]>(statement)] as const;
+    const [, rows] = await answered(client.$transaction([...statements]));
+    return rows;
   }
 
   /**
@@ -60,6 +71,10 @@ export class PrismaService {
   async close(): Promise<void> {
     await Promise.all([this.client.$disconnect(), this.engine.$disconnect()]);
   }
+}
+
+function setWorkspace({ workspaceId }: { readonly workspaceId: string }): Prisma.Sql {
+  return Prisma.sql`select set_config('app.workspace', ${workspaceId}, true)`;
 }
 
 function clientOver(pool: pg.Pool): PrismaClient {

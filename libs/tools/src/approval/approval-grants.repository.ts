@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
-import { firstIdAt, newId, Postgres, type SqlClient, systemClock } from '#platform';
+import {
+  firstIdAt,
+  newId,
+  Prisma,
+  PrismaService,
+  type PrismaTransaction,
+  type SqlClient,
+  systemClock,
+} from '#platform';
 
 /** A person's "yes, for the next minutes": to one operation, in one thread, for one requester. */
 export interface ApprovalGrant {
@@ -77,7 +85,7 @@ interface Row {
 const longestMs = 31 * 60_000;
 
 /** It lasts no longer than the membership of who gave it and of whom it is for; who gave it by a key, no longer than the key. */
-const holdsSql = `(g.revoked_at IS NULL AND g.expires_at > clock_timestamp()
+const holds = Prisma.sql`(g.revoked_at IS NULL AND g.expires_at > clock_timestamp()
    AND g.policy_version = coalesce((SELECT max(p.version) FROM approval_policy p WHERE p.workspace_id = g.workspace_id), 0)
    AND EXISTS (SELECT FROM membership m WHERE m.workspace_id = g.workspace_id AND m.user_id = g.requester)
    AND CASE
@@ -89,20 +97,14 @@ const holdsSql = `(g.revoked_at IS NULL AND g.expires_at > clock_timestamp()
          AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()))
      ELSE false END)`;
 
-const rowSql = `g.id, g.thread_id, g.requester, g.agent, g.operation, g.policy_version, g.interrupt_id, g.granted_by,
-  g.created_at, g.expires_at, g.revoked_at, g.revoked_by, ${holdsSql} AS is_active`;
+const columns = Prisma.sql`g.id, g.thread_id, g.requester, g.agent, g.operation, g.policy_version, g.interrupt_id, g.granted_by,
+  g.created_at, g.expires_at, g.revoked_at, g.revoked_by, ${holds} AS is_active`;
 
-const usableSql = `SELECT g.id, g.granted_by FROM approval_grant g
- WHERE g.workspace_id = $1 AND g.thread_id = $2 AND g.requester = $3 AND g.agent = $4 AND g.operation = $5
-   AND g.policy_version = $6 AND ${holdsSql} ORDER BY g.expires_at DESC LIMIT 1`;
-
-/** `$2` null shows all; else those for that user, or given by it or by a key of it. */
-const visibleSql = `g.workspace_id = $1 AND ($2::uuid IS NULL OR g.requester = $2::uuid OR g.granted_by = 'user:' || ($2::uuid)::text
-   OR g.granted_by IN (SELECT 'key:' || k.id FROM api_key k WHERE k.workspace_id = $1 AND k.user_id = $2::uuid))`;
-
-const listSql = `SELECT ${rowSql} FROM approval_grant g
- WHERE ${visibleSql} AND g.id < $3 AND g.id >= $4 AND ($5::uuid IS NULL OR g.thread_id = $5) AND (NOT $6 OR ${holdsSql})
- ORDER BY g.workspace_id DESC, g.id DESC LIMIT $7`;
+/** Null shows all; else those for that user, or given by it or by a key of it. */
+const visibleTo = (workspaceId: string, audience: GrantAudience) => Prisma.sql`g.workspace_id = ${workspaceId}::uuid
+   AND (${audience}::uuid IS NULL OR g.requester = ${audience}::uuid OR g.granted_by = 'user:' || (${audience}::uuid)::text
+     OR g.granted_by IN (SELECT 'key:' || k.id FROM api_key k
+          WHERE k.workspace_id = ${workspaceId}::uuid AND k.user_id = ${audience}::uuid))`;
 
 const firstId = '00000000-0000-0000-0000-000000000000';
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -110,7 +112,7 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Timed grants. The caller has asked who may. */
 @Injectable()
 export class ApprovalGrantsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** In the transaction of the decision, which audits it; made under the policy that is current in it. */
   async insert(client: SqlClient, grant: NewGrant): Promise<string> {
@@ -134,22 +136,22 @@ export class ApprovalGrantsRepository {
   /** The one that lasts longest of those that approve such a call now; null: none does. */
   async findUsable(workspaceId: string, need: GrantNeed): Promise<{ id: string; grantedBy: string } | null> {
     const { threadId, requester, agent, operation, policyVersion } = need;
-    const values = [workspaceId, threadId, requester, agent ?? '', operation, policyVersion];
-    const statement = { name: 'usable-grant', text: usableSql, values };
-    const [row] = await this.postgres.readInWorkspace<{ id: string; granted_by: string }>(workspaceId, statement);
-    return row === undefined ? null : { id: row.id, grantedBy: row.granted_by };
+    const [row] = await this.prisma.queryInWorkspace<{ id: string; grantedBy: string }>(
+      { workspaceId },
+      Prisma.sql`SELECT g.id, g.granted_by AS "grantedBy" FROM approval_grant g
+       WHERE g.workspace_id = ${workspaceId}::uuid AND g.thread_id = ${threadId}::uuid AND g.requester = ${requester}::uuid
+         AND g.agent = ${agent ?? ''} AND g.operation = ${operation} AND g.policy_version = ${policyVersion} AND ${holds}
+       ORDER BY g.expires_at DESC LIMIT 1`,
+    );
+    return row ?? null;
   }
 
   /** Writes into the audit that a call ran by the grant. */
   async recordUse(workspaceId: string, use: { grantId: string; jobId: string; tool: string }): Promise<void> {
-    const details = JSON.stringify({ jobId: use.jobId, tool: use.tool });
-    await this.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query(
-        `INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
-         VALUES ($1, $2, clock_timestamp(), 'system', 'approval-grant-used', 'ApprovalGrant', $3, $4)`,
-        [workspaceId, newId(), use.grantId, details],
-      ),
-    );
+    const { grantId, ...details } = use;
+    const subject = { subjectType: 'ApprovalGrant', subjectId: grantId };
+    const entry = { id: newId(), workspaceId, actor: 'system', action: 'approval-grant-used', ...subject, details };
+    await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.auditEntry.create({ data: entry }));
   }
 
   /** Newest first; one more than `take` is not read. */
@@ -160,45 +162,50 @@ export class ApprovalGrantsRepository {
   ): Promise<ApprovalGrant[]> {
     const { filter, take, after } = page;
     const { threadId, isActive } = filter;
-    // Ids are in order of time: what could still hold is among the newest, and the rest need not be read.
+    // Ids are in order of time: a grant that is active is among the newest, and the rest need not be read.
     const oldest = isActive ? firstIdAt(systemClock.now() - longestMs) : firstId;
-    const values = [workspaceId, audience, after ?? lastId, oldest, threadId, isActive, take];
-    const rows = await this.postgres.readInWorkspace<Row>(workspaceId, { text: listSql, values });
+    const rows = await this.prisma.queryInWorkspace<Row>(
+      { workspaceId },
+      Prisma.sql`SELECT ${columns} FROM approval_grant g
+       WHERE ${visibleTo(workspaceId, audience)} AND g.id < ${after ?? lastId}::uuid AND g.id >= ${oldest}::uuid
+         AND (${threadId}::uuid IS NULL OR g.thread_id = ${threadId}::uuid) AND (NOT ${isActive}::boolean OR ${holds})
+       ORDER BY g.workspace_id DESC, g.id DESC LIMIT ${take}`,
+    );
     return rows.map(toGrant);
   }
 
-  /** Null: absent, or not to be seen. */
+  /** Null: absent, or not visible to the audience. */
   async find(workspaceId: string, audience: GrantAudience, id: string): Promise<ApprovalGrant | null> {
-    const text = `SELECT ${rowSql} FROM approval_grant g WHERE ${visibleSql} AND g.id = $3`;
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, { text, values: [workspaceId, audience, id] });
+    const [row] = await this.prisma.queryInWorkspace<Row>(
+      { workspaceId },
+      Prisma.sql`SELECT ${columns} FROM approval_grant g WHERE ${visibleTo(workspaceId, audience)} AND g.id = ${id}::uuid`,
+    );
     return row === undefined ? null : toGrant(row);
   }
 
-  /** Ends it, with its entry in the audit; one that was ended already stays as it is. */
+  /** Ends it, with its entry in the audit; a grant that has ended stays as it is. */
   async revoke(workspaceId: string, { id, by }: { readonly id: string; readonly by: string }): Promise<void> {
-    await this.postgres.withWorkspaceSql(workspaceId, (client) =>
-      client.query(
-        `WITH ended AS (
-           UPDATE approval_grant SET revoked_at = clock_timestamp(), revoked_by = $3::text
-            WHERE workspace_id = $1::uuid AND id = $2::uuid AND revoked_at IS NULL RETURNING id, operation, thread_id)
-         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
-         SELECT $1::uuid, $4::uuid, clock_timestamp(), $3::text, 'approval-grant-revoked', 'ApprovalGrant', id::text,
-                jsonb_build_object('operation', operation, 'threadId', thread_id) FROM ended`,
-        [workspaceId, id, by, newId()],
-      ),
-    );
+    const data = { revokedAt: new Date(), revokedBy: by };
+    await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      const where = { workspaceId, id, revokedAt: null };
+      const [ended] = await tx.approvalGrant.updateManyAndReturn({ where, data });
+      if (ended === undefined) return;
+      const { operation, threadId } = ended;
+      const subject = { subjectType: 'ApprovalGrant', subjectId: id, details: { operation, threadId } };
+      const entry = { id: newId(), workspaceId, actor: by, action: 'approval-grant-revoked', ...subject };
+      await tx.auditEntry.create({ data: entry });
+    });
   }
 
-  /** Ends all that still hold: they were given under another policy. */
+  /** Ends all active ones: they were given under another policy. */
   async endAll(
-    client: SqlClient,
+    tx: PrismaTransaction,
     { workspaceId, by }: { readonly workspaceId: string; readonly by: string },
   ): Promise<void> {
-    await client.query(
-      `UPDATE approval_grant SET revoked_at = clock_timestamp(), revoked_by = $2
-        WHERE workspace_id = $1 AND id >= $3 AND revoked_at IS NULL AND expires_at > clock_timestamp()`,
-      [workspaceId, by, firstIdAt(systemClock.now() - longestMs)],
-    );
+    const now = systemClock.now();
+    const active = { id: { gte: firstIdAt(now - longestMs) }, revokedAt: null, expiresAt: { gt: new Date(now) } };
+    const data = { revokedAt: new Date(now), revokedBy: by };
+    await tx.approvalGrant.updateMany({ where: { workspaceId, ...active }, data });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { newId, Postgres, type SqlClient } from '#platform';
+import { type ApprovalPolicyRow, newId, type Prisma, PrismaService, type PrismaTransaction } from '#platform';
 
 import { type ApprovalPolicy, readStoredPolicy } from './approval-policy.js';
 
@@ -23,66 +23,50 @@ export interface NewPolicy {
   readonly by: string;
 }
 
-interface Row {
-  readonly version: number;
-  readonly policy: unknown;
-  readonly created_by: string;
-  readonly created_at: Date;
-}
-
-const columns = 'version, policy, created_by, created_at';
-const currentSql = `SELECT ${columns} FROM approval_policy WHERE workspace_id = $1 ORDER BY version DESC LIMIT 1`;
-const versionSql = `SELECT ${columns} FROM approval_policy WHERE workspace_id = $1 AND version = $2`;
-
-/** The versions of the approval policy of a workspace. The caller has asked who may. */
+/** The versions of the approval policy of a workspace. The caller has checked the right. */
 @Injectable()
 export class ApprovalPoliciesRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** The newest; null: none was ever saved. */
-  async findCurrent(workspaceId: string): Promise<StoredPolicy | null> {
-    const statement = { name: 'approval-policy', text: currentSql, values: [workspaceId] };
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
-    return row === undefined ? null : toPolicy(row);
+  findCurrent(workspaceId: string): Promise<StoredPolicy | null> {
+    return this.prisma.withWorkspace({ workspaceId }, (tx) => newest(tx, workspaceId));
   }
 
   async findVersion(workspaceId: string, version: number): Promise<StoredPolicy | null> {
-    const values = [workspaceId, version];
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, { text: versionSql, values });
-    return row === undefined ? null : toPolicy(row);
+    const key = { workspaceId_version: { workspaceId, version } };
+    const row = await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.approvalPolicy.findUnique({ where: key }));
+    return row === null ? null : toPolicy(row);
   }
 
-  /** One transaction in which nobody else changes the workspace's policy; `current` is its newest version. */
+  /** One transaction in which no other one changes the workspace's policy; `current` is its newest version. */
   changing<T>(
     workspaceId: string,
-    change: (client: SqlClient, current: StoredPolicy | null) => Promise<T>,
+    change: (tx: PrismaTransaction, current: StoredPolicy | null) => Promise<T>,
   ): Promise<T> {
-    return this.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      await client.query('SELECT FROM workspace WHERE id = $1 FOR NO KEY UPDATE', [workspaceId]);
+    return this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      await tx.$queryRaw`SELECT FROM workspace WHERE id = ${workspaceId}::uuid FOR NO KEY UPDATE`;
       // A statement of its own: the snapshot of the lock's is older than the lock.
-      const { rows } = await client.query<Row>(currentSql, [workspaceId]);
-      return change(client, rows[0] === undefined ? null : toPolicy(rows[0]));
+      return change(tx, await newest(tx, workspaceId));
     });
   }
 
   /** Adds the version, with its entry in the audit. */
-  async insert(client: SqlClient, { workspaceId, version, policy, by }: NewPolicy): Promise<StoredPolicy> {
-    const { rows } = await client.query<Row>(
-      `WITH entry AS (
-         INSERT INTO audit_entry (workspace_id, id, at, actor, action, subject_type, subject_id, details)
-         VALUES ($1::uuid, $5::uuid, clock_timestamp(), $4::text, 'approval-policy-saved', 'Workspace', ($1::uuid)::text,
-                 jsonb_build_object('version', $2::int, 'rules', $6::int)))
-       INSERT INTO approval_policy (workspace_id, version, policy, created_by, created_at)
-       VALUES ($1::uuid, $2::int, $3::jsonb, $4::text, clock_timestamp()) RETURNING ${columns}`,
-      [workspaceId, version, JSON.stringify(policy), by, newId(), policy.rules.length],
-    );
-    const [row] = rows;
-    if (row === undefined) throw new Error('an insert gave no row');
-    return toPolicy(row);
+  async insert(tx: PrismaTransaction, { workspaceId, version, policy, by }: NewPolicy): Promise<StoredPolicy> {
+    const details = { version, rules: policy.rules.length };
+    const subject = { subjectType: 'Workspace', subjectId: workspaceId };
+    const entry = { id: newId(), workspaceId, actor: by, action: 'approval-policy-saved', ...subject, details };
+    await tx.auditEntry.create({ data: entry });
+    const json = policy as unknown as Prisma.InputJsonObject; // parsed from JSON
+    return toPolicy(await tx.approvalPolicy.create({ data: { workspaceId, version, policy: json, createdBy: by } }));
   }
 }
 
-function toPolicy(row: Row): StoredPolicy {
-  const { version, created_by: createdBy, created_at: createdAt } = row;
-  return { version, policy: readStoredPolicy(row.policy), createdBy, createdAt: createdAt.getTime() };
+async function newest(tx: PrismaTransaction, workspaceId: string): Promise<StoredPolicy | null> {
+  const row = await tx.approvalPolicy.findFirst({ where: { workspaceId }, orderBy: { version: 'desc' } });
+  return row === null ? null : toPolicy(row);
+}
+
+function toPolicy({ version, policy, createdBy, createdAt }: ApprovalPolicyRow): StoredPolicy {
+  return { version, policy: readStoredPolicy(policy), createdBy, createdAt: createdAt.getTime() };
 }

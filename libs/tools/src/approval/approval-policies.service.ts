@@ -61,12 +61,12 @@ export class ApprovalPoliciesService {
     const { workspaceId, id: by } = principal;
     assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id: workspaceId } });
     const policy = parseApprovalPolicy(toStorable(draft.policy, 'policy'));
-    const saved = await this.policies.changing(workspaceId, async (client, newest) => {
+    const saved = await this.policies.changing(workspaceId, async (tx, newest) => {
       const { version, policy: before } = newest ?? NEVER_SAVED;
       if (draft.expectedVersion !== null && draft.expectedVersion !== version) throw policyMoved(version);
       if (newest !== null && isSame(before, policy)) return newest;
-      await this.grants.endAll(client, { workspaceId, by });
-      return this.policies.insert(client, { workspaceId, version: version + 1, policy, by });
+      await this.grants.endAll(tx, { workspaceId, by });
+      return this.policies.insert(tx, { workspaceId, version: version + 1, policy, by });
     });
     this.cache.forget(workspaceId);
     return saved;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 import type { ApprovalPolicy } from './approval-policy.js';
 import type { Allowance, GateCall, GateJob } from './call-gate.js';
@@ -34,32 +34,14 @@ interface Row {
   readonly terms: Allowance['terms'];
 }
 
-// The request's own policy stands in the job's input, as it was parsed when the job was accepted. So does its agent, unless the
-// job was to choose one: then it is what its round 0 was about.
-const callSql = `SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval, c.tool_version AS version,
-    nullif(j.input->'toolApproval', 'null') AS "requestPolicy", j.input->'callerPolicies' AS "callerPolicies", a.agent->>'name' AS agent, v.tool_approval AS "agentPolicy",
-    c.decided_by AS "decidedBy",
-    coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
-    (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
-       FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
-        AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1) AS terms
-  FROM tool_call c JOIN job j ON j.workspace_id = c.workspace_id AND j.id = c.job_id
-  CROSS JOIN LATERAL (SELECT coalesce(j.input->'agent', CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
-     WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0) END) AS agent) a
-  LEFT JOIN agent_version v ON v.workspace_id = j.workspace_id AND v.agent_id = (a.agent->>'id')::uuid
-   AND v.number = (a.agent->>'version')::int
- WHERE c.workspace_id = $1 AND c.job_id = $2 AND (c.id = $3 OR c.call_id = $4) ORDER BY c.round DESC LIMIT 1`;
-
 /** Calls that another process than the job's own begins to run. */
 @Injectable()
 export class StartingCallsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   async find(ref: StartingRef): Promise<StartingCall | null> {
     const { workspaceId, jobId } = ref;
-    const [id, callId] = 'id' in ref ? [ref.id, null] : [null, ref.callId];
-    const statement = { name: 'starting-call', text: callSql, values: [workspaceId, jobId, id, callId] };
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
+    const [row] = await this.prisma.queryInWorkspace<Row>({ workspaceId }, startingCall(ref));
     if (row === undefined) return null;
     const { threadId, createdBy, principal, requestPolicy, callerPolicies, agent, agentPolicy } = row;
     const { name, version, approval, decidedBy, terms } = row;
@@ -69,4 +51,26 @@ export class StartingCallsRepository {
       allowed: { approval, decidedBy, terms },
     };
   }
+}
+
+/**
+ * The policy of the request is in the input of the job, as it was parsed when the job was accepted. So is the agent; if the job was to
+ * choose one, round 0 has it.
+ */
+function startingCall(ref: StartingRef): Prisma.Sql {
+  const [id, callId] = 'id' in ref ? [ref.id, null] : [null, ref.callId];
+  return Prisma.sql`SELECT j.thread_id AS "threadId", j.created_by AS "createdBy", j.principal, c.name, c.approval,
+    c.tool_version AS version, nullif(j.input->'toolApproval', 'null') AS "requestPolicy",
+    j.input->'callerPolicies' AS "callerPolicies", a.agent->>'name' AS agent, v.tool_approval AS "agentPolicy",
+    c.decided_by AS "decidedBy", coalesce(c.executed_arguments, c.approved_arguments, c.arguments) AS arguments,
+    (SELECT json_build_object('decidableBy', i.decidable_by, 'fourEyes', i.four_eyes, 'adminRequired', i.admin_required)
+       FROM interrupt i WHERE i.workspace_id = c.workspace_id AND i.tool_call_id = c.id AND i.kind = 'tool_approval'
+        AND i.outcome->>'outcome' = 'approved' ORDER BY i.id DESC LIMIT 1) AS terms
+  FROM tool_call c JOIN job j ON j.workspace_id = c.workspace_id AND j.id = c.job_id
+  CROSS JOIN LATERAL (SELECT coalesce(j.input->'agent', CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
+     WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0) END) AS agent) a
+  LEFT JOIN agent_version v ON v.workspace_id = j.workspace_id AND v.agent_id = (a.agent->>'id')::uuid
+   AND v.number = (a.agent->>'version')::int
+ WHERE c.workspace_id = ${ref.workspaceId}::uuid AND c.job_id = ${ref.jobId}::uuid AND (c.id = ${id}::uuid OR c.call_id = ${callId})
+ ORDER BY c.round DESC LIMIT 1`;
 }

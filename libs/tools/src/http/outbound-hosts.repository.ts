@@ -1,20 +1,18 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres, type PrismaTransaction } from '#platform';
+import { PrismaService, type PrismaTransaction } from '#platform';
 
-/** Which hosts the tools of a workspace may ask. */
+/** Which hosts the tools of a workspace may call. */
 @Injectable()
 export class OutboundHostsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** The workspace's list as it is now; empty: any public host. For tools at work. */
   async of(workspaceId: string): Promise<readonly string[]> {
-    const [row] = await this.postgres.readInWorkspace<{ outbound_hosts: string[] | null }>(workspaceId, {
-      name: 'outbound-hosts',
-      text: 'SELECT outbound_hosts FROM workspace WHERE id = $1',
-      values: [workspaceId],
-    });
-    return row?.outbound_hosts ?? [];
+    const workspace = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.workspace.findUnique({ where: { id: workspaceId }, select: { outboundHosts: true } }),
+    );
+    return workspace?.outboundHosts ?? [];
   }
 
   async replace(tx: PrismaTransaction, workspaceId: string, hosts: readonly string[]): Promise<void> {

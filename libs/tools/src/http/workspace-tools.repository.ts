@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import {
-  Postgres,
   type Prisma,
+  PrismaService,
   type PrismaTransaction,
   type Scope,
   type WorkspaceToolRow,
@@ -25,32 +25,36 @@ export interface ToolVersionRef {
   readonly version: number;
 }
 
-// Bounded by the number of tools that a workspace can have.
-const USABLE = `SELECT id, version FROM workspace_tool
- WHERE workspace_id = $1 AND removed_at IS NULL AND enabled ORDER BY id`;
-const DEFINITIONS = `SELECT v.tool_id AS id, v.version, v.definition
-  FROM unnest($2::uuid[], $3::int[]) AS w(id, version)
-  JOIN workspace_tool_version v ON v.workspace_id = $1 AND v.tool_id = w.id AND v.version = w.version`;
-
 /** The tools of workspaces and what they were before. Removed ones keep their rows, and are found by nobody. */
 @Injectable()
 export class WorkspaceToolsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
-  /** What can be used now. For jobs, whose right to use it is the workspace's. */
+  /** The tools that can be used now, bounded by the number that a workspace can have. For jobs, whose right to use them is the workspace's. */
   usable(workspaceId: string): Promise<ToolVersionRef[]> {
-    const values = [workspaceId];
-    return this.postgres.readInWorkspace<ToolVersionRef>(workspaceId, { name: 'usable-tools', text: USABLE, values });
+    return this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.workspaceTool.findMany({
+        where: { workspaceId, removedAt: null, enabled: true },
+        orderBy: { id: 'asc' },
+        select: { id: true, version: true },
+      }),
+    );
   }
 
-  /** What these versions hold, as it is stored. */
+  /** What these versions contain, as it is stored. */
   async definitions(
     workspaceId: string,
     refs: readonly ToolVersionRef[],
   ): Promise<readonly (ToolVersionRef & { readonly definition: unknown })[]> {
     if (refs.length === 0) return [];
-    const values = [workspaceId, refs.map(({ id }) => id), refs.map(({ version }) => version)];
-    return this.postgres.readInWorkspace(workspaceId, { name: 'tool-definitions', text: DEFINITIONS, values });
+    const OR = refs.map(({ id, version }) => ({ toolId: id, version }));
+    const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.workspaceToolVersion.findMany({
+        where: { workspaceId, OR },
+        select: { toolId: true, version: true, definition: true },
+      }),
+    );
+    return rows.map(({ toolId: id, version, definition }) => ({ id, version, definition }));
   }
 
   /** Those that the scope may read, oldest first. */

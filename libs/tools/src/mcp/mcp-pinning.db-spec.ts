@@ -99,7 +99,7 @@ describe('a definition that changes after it was accepted', () => {
 });
 
 describe('a listing that comes late', () => {
-  const listings = () => new McpListingsRepository(given.database.postgres);
+  const listings = () => new McpListingsRepository(given.database.prisma);
   const another = toListedTool({ name: 'send', description: 'Another one.', inputSchema: { type: 'object' } });
 
   it('is not written when the server is at another place by now', async () => {

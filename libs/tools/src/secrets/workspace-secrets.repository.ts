@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres, type Prisma, type PrismaTransaction, type Scope, type WorkspaceSecretRow } from '#platform';
+import { type Prisma, PrismaService, type PrismaTransaction, type Scope, type WorkspaceSecretRow } from '#platform';
 
 import type { WorkspaceSecret } from './workspace-secret.js';
 
-/** A secret as it lies. */
+/** A secret as it is stored. */
 export interface SealedSecret {
   readonly id: string;
   readonly name: string;
@@ -14,7 +14,7 @@ export interface SealedSecret {
 /** The secrets of workspaces, sealed. */
 @Injectable()
 export class WorkspaceSecretsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Those that the scope may read, by name. */
   async list(tx: PrismaTransaction, scope: Scope): Promise<WorkspaceSecret[]> {
@@ -43,13 +43,11 @@ export class WorkspaceSecretsRepository {
     await tx.workspaceSecret.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
-  /** For tools at work, whose right to run was asked before. */
+  /** For tools at work, whose right to run was checked before. */
   sealed(workspaceId: string, names: readonly string[]): Promise<SealedSecret[]> {
-    return this.postgres.readInWorkspace<SealedSecret & { cipher: Buffer }>(workspaceId, {
-      name: 'workspace-secrets',
-      text: 'SELECT id, name, cipher FROM workspace_secret WHERE workspace_id = $1 AND name = ANY($2)',
-      values: [workspaceId, [...names]],
-    });
+    const where = { workspaceId, name: { in: [...names] } };
+    const select = { id: true, name: true, cipher: true } as const;
+    return this.prisma.withWorkspace({ workspaceId }, (tx) => tx.workspaceSecret.findMany({ where, select }));
   }
 }
 

@@ -27,7 +27,7 @@ beforeEach(async () => {
   elsewhere = await identities.workspaceOf(newId());
   redactor = new Redactor();
   const box = new SecretBox(new Secret('the secret of the secrets tests, long enough'));
-  secrets = new WorkspaceSecrets(database.prisma, new WorkspaceSecretsRepository(database.postgres), box, redactor);
+  secrets = new WorkspaceSecrets(database.prisma, new WorkspaceSecretsRepository(database.prisma), box, redactor);
 });
 afterAll(async () => {
   identities.auth.close();
