@@ -3,7 +3,7 @@ import { measureLimits } from './limits/measure-limits.js';
 import { costColumns, measureCosts } from './measure/job-costs.js';
 import { load } from './measure/load.js';
 import { BenchPostgres } from './stack/bench-postgres.js';
-import { EngineDoor } from './stack/engine-door.js';
+import { EngineDoor } from './stack/engine-client.js';
 import { startModel } from './stack/model-process.js';
 
 const WIDTHS = [1, 20, 100];

@@ -1,5 +1,5 @@
 import { type Aim, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-door.js';
+import { GraphqlDoor } from './clients/graphql-client.js';
 import { HeapProbe } from './measure/heap-probe.js';
 import { loadCount } from './measure/load.js';
 import { rssOf } from './measure/process-cpu.js';

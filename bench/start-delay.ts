@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ScriptedModel } from '../test/harness/scripted-model.js';
 import { textReply } from '../test/harness/scripted-reply.js';
 import { type Aim, atMost, type BenchMode } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-door.js';
+import { GraphqlDoor } from './clients/graphql-client.js';
 import { percentile, rounded } from './measure/statistics.js';
 import type { BenchPostgres } from './stack/bench-postgres.js';
 import { startNightshift } from './stack/nightshift.js';

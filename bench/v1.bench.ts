@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Aim, atLeast, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { CompletionsDoor, type CompletionServer } from './clients/completions-door.js';
+import { CompletionsDoor, type CompletionServer } from './clients/completions-client.js';
 import { load, type LoadResult, type LoadShape } from './measure/load.js';
 import { cpuOf } from './measure/process-cpu.js';
 import { percentile, rounded } from './measure/statistics.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Aim, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-door.js';
+import { GraphqlDoor } from './clients/graphql-client.js';
 import { BareLoop } from './limits/bare-loop.js';
 import { totalPercentile } from './measure/job-costs.js';
 import { type JobDoor, load, type LoadResult } from './measure/load.js';

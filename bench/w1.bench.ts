@@ -1,5 +1,5 @@
 import { type Aim, atLeast, atMost, type Bench, type BenchMode, type BenchReport, type Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-door.js';
+import { GraphqlDoor } from './clients/graphql-client.js';
 import { measureLimits } from './limits/measure-limits.js';
 import { costColumns, type JobCosts, measureCosts } from './measure/job-costs.js';
 import { load } from './measure/load.js';

@@ -7,7 +7,7 @@ import { type JobDoor, load } from './measure/load.js';
 import { rounded } from './measure/statistics.js';
 import { measureScale } from './measure/workflow-scale.js';
 import { BenchPostgres } from './stack/bench-postgres.js';
-import { EngineDoor } from './stack/engine-door.js';
+import { EngineDoor } from './stack/engine-client.js';
 import { publishWorkflow } from './stack/publish-workflow.js';
 import { fanOut, sequence } from './stack/workflow-definitions.js';
 

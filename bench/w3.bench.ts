@@ -1,7 +1,7 @@
 import { ScriptedModel } from '../test/harness/scripted-model.js';
 import { createGate, deltaChunk, doneLine, finishChunk, textChunk } from '../test/harness/scripted-reply.js';
 import type { Bench, BenchMode, BenchReport, Row } from './bench.js';
-import { GraphqlDoor } from './clients/graphql-door.js';
+import { GraphqlDoor } from './clients/graphql-client.js';
 import { type Received, SubscriberProcess } from './clients/subscriber-process.js';
 import { cpuOf, rssOf } from './measure/process-cpu.js';
 import { median, rounded } from './measure/statistics.js';

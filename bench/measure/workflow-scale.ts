@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 
 import { type Aim, atMost, type BenchMode, type BenchReport, type Row } from '../bench.js';
 import type { BenchPostgres } from '../stack/bench-postgres.js';
-import type { EngineDoor } from '../stack/engine-door.js';
+import type { EngineDoor } from '../stack/engine-client.js';
 import { publishWorkflow } from '../stack/publish-workflow.js';
 import { fanOut, nestedLoops, sequence } from '../stack/workflow-definitions.js';
 import { loadCount } from './load.js';

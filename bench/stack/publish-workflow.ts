@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { MemberPrincipal } from '#auth';
 import { StartWorkflowService, WorkflowsService } from '#workflows';
 
-import type { JobStart } from './engine-door.js';
+import type { JobStart } from './engine-client.js';
 
 /** Publishes a workflow; gives what starts it. */
 export async function publishWorkflow(

@@ -34,7 +34,7 @@ const mostPerJob = 1_024;
 /** Pools keep a connection for half of this after its last use. */
 const idleConnectionMs = 60_000;
 /** Many hundreds of jobs, one after the other, on whatever machine. */
-const patienceMs = 600_000;
+const timeoutMs = 600_000;
 
 describe('after a hundred jobs with viewers', () => {
   let database: TestDatabase;
@@ -126,7 +126,7 @@ describe('after a hundred jobs with viewers', () => {
       await eventually('all sockets are gone', noMore, idleConnectionMs);
       expect(growth(heaps) / (2 * jobsAtOnce)).toBeLessThan(mostPerJob);
     },
-    patienceMs,
+    timeoutMs,
   );
 
   it(
@@ -153,7 +153,7 @@ describe('after a hundred jobs with viewers', () => {
       await eventually('all timers are gone', () => (timers.count <= timersBefore ? true : undefined));
       expect(growth(heaps) / jobsAtOnce).toBeLessThan(mostPerJob);
     },
-    patienceMs,
+    timeoutMs,
   );
 });
 

@@ -5,7 +5,7 @@ import { AppError } from '#platform';
 
 import { eventually } from '../harness/eventually.js';
 
-const patienceMs = 240_000;
+const timeoutMs = 240_000;
 
 /** Somebody who watches a job and remembers everything that was shown. */
 export interface Viewer {
@@ -27,9 +27,9 @@ export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string
   const leaving = new AbortController();
   const { signal } = leaving;
   const late = new Error(`job ${job.jobId} did not end in time`);
-  const patience = globalThis.setTimeout(() => {
+  const timeout = globalThis.setTimeout(() => {
     leaving.abort(late);
-  }, patienceMs);
+  }, timeoutMs);
   const attach = async (cursor: number) => {
     for await (const item of feed.follow({ ...job, after: cursor, signal })) {
       if (item.type === 'events') events.push(...item.events);
@@ -51,7 +51,7 @@ export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string
     if (signal.reason === late) throw late;
   };
   const ended = follow().finally(() => {
-    clearTimeout(patience);
+    clearTimeout(timeout);
   });
   // Whoever waits for the end learns of a failure; nobody else has to.
   ended.catch(() => undefined);

@@ -13,7 +13,7 @@ const SECRET = 'the secret of the test databases';
 const JWT_SECRET = 'the shared secret of the test tokens';
 const JWT_ISSUER = 'https://issuer.example';
 /** What a test holds waits for the test, and for nothing else, however slow the machine is. */
-const patience = { TOOL_TIMEOUT_MS: '300000', MODEL_FIRST_BYTE_TIMEOUT_MS: '300000', MODEL_IDLE_TIMEOUT_MS: '300000' };
+const timeout = { TOOL_TIMEOUT_MS: '300000', MODEL_FIRST_BYTE_TIMEOUT_MS: '300000', MODEL_IDLE_TIMEOUT_MS: '300000' };
 
 export interface TestApiOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ export async function startTestApi(database: TestDatabase, options: TestApiOptio
   const config = Config.from({
     MODEL_BASE_URL: 'http://127.0.0.1:9/v1',
     ...failAtOnce,
-    ...patience,
+    ...timeout,
     ...given,
     ...options.env,
   });
@@ -99,7 +99,7 @@ export async function startTestApi(database: TestDatabase, options: TestApiOptio
     modules: options.takesJobs === false ? [] : [WorkerModule],
   });
   // A busy machine lets nobody in before it counts as a viewer.
-  Reflect.set(api.app.get(Presence), 'patienceMs', 100_000);
+  Reflect.set(api.app.get(Presence), 'timeoutMs', 100_000);
   let closing: Promise<void> | undefined;
   const close = async () => {
     await api.close();

@@ -64,7 +64,7 @@ export async function openTestJobs(
   const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule] });
   const { workspaceId, userId } = await seedWorkspace(database);
   // A busy machine lets nobody in before it counts as a viewer.
-  Reflect.set(app.get(Presence), 'patienceMs', 100_000);
+  Reflect.set(app.get(Presence), 'timeoutMs', 100_000);
   await app.get(Doorbell).start();
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
     (await platform.postgres.engine.query<Row>(sql, [...values])).rows;

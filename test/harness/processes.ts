@@ -79,9 +79,9 @@ export async function startProcess(init: ProcessInit): Promise<NightshiftProcess
   const ready = await untilReady(watched);
   const stop = async () => {
     child.kill('SIGTERM');
-    const patience = setTimeout(() => child.kill('SIGKILL'), END_WITHIN_MS);
+    const timeout = setTimeout(() => child.kill('SIGKILL'), END_WITHIN_MS);
     const ending = await watched.exited;
-    clearTimeout(patience);
+    clearTimeout(timeout);
     return ending;
   };
   return {
@@ -103,10 +103,10 @@ export async function runToEnd(
 ): Promise<FinishedRun> {
   await ensureBuilt();
   const child = spawnMain(words, { ...surroundings(), ...env });
-  const patience = setTimeout(() => child.kill('SIGKILL'), RUN_WITHIN_MS);
+  const timeout = setTimeout(() => child.kill('SIGKILL'), RUN_WITHIN_MS);
   const watched = watch(child);
   const ending = await watched.exited;
-  clearTimeout(patience);
+  clearTimeout(timeout);
   return { ...ending, stdout: watched.stdout(), stderr: watched.stderr() };
 }
 
@@ -168,18 +168,18 @@ function untilReady(watched: Watched): Promise<LogLine> {
     const fail = (why: string) => {
       reject(new Error(`The process ${why}:\n${watched.stdout()}${watched.stderr()}`));
     };
-    const patience = setTimeout(fail, READY_WITHIN_MS, 'was not ready in four minutes');
+    const timeout = setTimeout(fail, READY_WITHIN_MS, 'was not ready in four minutes');
     const look = () => {
       const line = parseLogs(watched.stderr()).find(({ msg }) => msg === 'ready');
       if (line === undefined) return;
-      clearTimeout(patience);
+      clearTimeout(timeout);
       watched.onChange = () => undefined;
       resolve(line);
     };
     watched.onChange = look;
     look();
     void watched.exited.then(({ code, signal }) => {
-      clearTimeout(patience);
+      clearTimeout(timeout);
       fail(`ended before it was ready (${signal ?? code ?? 'not started'})`);
     });
   });

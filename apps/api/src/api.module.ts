@@ -7,20 +7,20 @@ import { type Platform, PlatformModule } from '#platform';
 import { ToolsModule } from '#tools';
 import { WorkflowsModule } from '#workflows';
 
-import { ClientToolsDoorModule } from './client-tools/client-tools-door.module.js';
+import { ClientToolsApiModule } from './client-tools/client-tools-api.module.js';
 import { ErrorFilter } from './errors/error.filter.js';
 import { GraphqlModule } from './graphql.module.js';
 import { HealthModule } from './health/health.module.js';
-import { InterruptsDoorModule } from './interrupts/interrupts-door.module.js';
-import { JobsDoorModule } from './jobs/jobs-door.module.js';
-import { NotificationsDoorModule } from './notifications/notifications-door.module.js';
+import { InterruptsApiModule } from './interrupts/interrupts-api.module.js';
+import { JobsApiModule } from './jobs/jobs-api.module.js';
+import { NotificationsApiModule } from './notifications/notifications-api.module.js';
 import { CompletionsModule } from './openai/completions/completions.module.js';
 import { ExecuteModule } from './openai/execute/execute.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
-import { ToolCallsDoorModule } from './tool-calls/tool-calls-door.module.js';
-import { ToolQueueDoorModule } from './tool-queue/tool-queue-door.module.js';
-import { WorkflowsDoorModule } from './workflows/workflows-door.module.js';
+import { ToolCallsApiModule } from './tool-calls/tool-calls-api.module.js';
+import { ToolQueueApiModule } from './tool-queue/tool-queue-api.module.js';
+import { WorkflowsApiModule } from './workflows/workflows-api.module.js';
 
 /** What an API is made of besides its own features. */
 export interface ApiParts {
@@ -44,18 +44,18 @@ export class ApiModule {
         ToolsModule,
         ChatModule,
         WorkflowsModule,
-        ClientToolsDoorModule,
+        ClientToolsApiModule,
         CompletionsModule,
         ExecuteModule,
         HealthModule,
-        InterruptsDoorModule,
-        JobsDoorModule,
-        NotificationsDoorModule,
+        InterruptsApiModule,
+        JobsApiModule,
+        NotificationsApiModule,
         OpenAiModelsModule,
         OpenApiModule,
-        ToolCallsDoorModule,
-        ToolQueueDoorModule,
-        WorkflowsDoorModule,
+        ToolCallsApiModule,
+        ToolQueueApiModule,
+        WorkflowsApiModule,
         GraphqlModule,
         ...modules,
       ],

@@ -48,7 +48,7 @@ import { NotificationActivity } from './notifications/notification-activity.js';
 import { NotificationActivityResolver } from './notifications/notification-activity.resolver.js';
 import { NotificationMutationsResolver } from './notifications/notification-mutations.resolver.js';
 import { NotificationsResolver } from './notifications/notifications.resolver.js';
-import { NotificationsDoorModule } from './notifications/notifications-door.module.js';
+import { NotificationsApiModule } from './notifications/notifications-api.module.js';
 import { ModelProvidersResolver } from './providers/model-providers.resolver.js';
 import { StreamsModule } from './streams/streams.module.js';
 import { JobThreadResolver } from './threads/job-thread.resolver.js';
@@ -141,7 +141,7 @@ export const graphqlResolvers = [
     JobsModule,
     LimitsModule,
     ModelsModule,
-    NotificationsDoorModule,
+    NotificationsApiModule,
     StreamsModule,
     ToolQueueModule,
     ToolsModule,

@@ -43,7 +43,7 @@ export interface RunningApi {
 }
 
 /** Open requests get this long to finish once the server closes. */
-const closePatienceMs = 10_000;
+const closeTimeoutMs = 10_000;
 
 /**
  * Serves REST, SSE and GraphQL. The platform and the auth stay the caller's: it opens them before and closes them after.
@@ -80,7 +80,7 @@ async function serve(app: NestExpressApplication, platform: Platform, options: A
     ]);
     const impatience = setTimeout(() => {
       app.getHttpServer().closeAllConnections();
-    }, closePatienceMs);
+    }, closeTimeoutMs);
     await app.close();
     clearTimeout(impatience);
   };

@@ -138,10 +138,10 @@ async function trySample(
   const { url } = started.running;
   if (url === null || started.demoKey === null || started.demoKey.state === 'revoked') return null;
   try {
-    const patienceMs = started.config.values.JOB_TIMEOUT_MS + SAMPLE_SLACK_MS;
+    const timeoutMs = started.config.values.JOB_TIMEOUT_MS + SAMPLE_SLACK_MS;
     const { text: apiKey, file: keyFile } = started.demoKey;
     const startsNew = always || !(await sampleHasRun(started.dataDir));
-    const timings = await runSample({ url, apiKey, keyFile, signal: stop.signal, patienceMs, out, startsNew });
+    const timings = await runSample({ url, apiKey, keyFile, signal: stop.signal, timeoutMs, out, startsNew });
     if (timings !== null) await noteSample(started.dataDir);
     return timings;
   } catch (error) {

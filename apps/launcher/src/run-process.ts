@@ -1,4 +1,4 @@
-import { patience, processEnvironment, systemClock } from '#platform';
+import { awakeTimeout, processEnvironment, systemClock } from '#platform';
 
 import { launch } from './launch.js';
 import type { RoleStarters } from './running-role.js';
@@ -20,7 +20,7 @@ export async function runProcess(roles: RoleStarters): Promise<void> {
     logsAreWatched: process.stderr.isTTY,
   });
   // A resource that still keeps the process alive is a leak: tests fail on its name, users do not wait for it.
-  patience(systemClock, LINGER_MS, () => {
+  awakeTimeout(systemClock, LINGER_MS, () => {
     const leaks = process.getActiveResourcesInfo().join(', ');
     if (environment['NODE_ENV'] === 'test') process.stderr.write(`Still open after the stop: ${leaks}\n`);
     process.exit();

@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
-import { JobHandlers, JobsModule, JobTurns } from '#jobs';
+import { JobHandlers, JobsModule, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
@@ -12,7 +12,7 @@ import { AnswerWritesRepository } from './answers/answer-writes.repository.js';
 import { AnswersRepository } from './answers/answers.repository.js';
 import { AppliedRuns } from './answers/applied-runs.service.js';
 import { Continuations } from './answers/continuations.service.js';
-import { SaidBefore } from './answers/said-before.service.js';
+import { DuplicateMessageFilter } from './answers/duplicate-message-filter.service.js';
 import { CallIdsRepository } from './calls/call-ids.repository.js';
 import { CallRouter } from './calls/call-router.js';
 import { SentCalls } from './calls/sent-calls.js';
@@ -39,7 +39,14 @@ import { ThreadsRepository } from './threads/threads.repository.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { chatTurns } from './threads/turn-message-part.repository.js';
 
-const answers = [AnswersRepository, AnswerWritesRepository, AppliedRuns, CallIdsRepository, Continuations, SaidBefore];
+const answers = [
+  AnswersRepository,
+  AnswerWritesRepository,
+  AppliedRuns,
+  CallIdsRepository,
+  Continuations,
+  DuplicateMessageFilter,
+];
 const threads = [MessagesRepository, RoundsRepository, ThreadsRepository, ThreadsService];
 const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSource];
 
@@ -77,7 +84,7 @@ const subJobs = [CallingChats, StartedJobs, StartedJobsRepository, SubJobToolSou
 export class ChatModule implements OnModuleInit {
   constructor(
     private readonly handlers: JobHandlers,
-    private readonly turns: JobTurns,
+    private readonly turns: TurnMessages,
     private readonly handler: ChatHandler,
   ) {}
 

@@ -46,7 +46,7 @@ export type {
 export { isOvertaken, newAnswerRow, type SessionStep, sessionStepRow } from './answers/answer-part.repository.js';
 export { type AnswerLookup, AnswersRepository } from './answers/answers.repository.js';
 export { type AppliedRun, AppliedRuns } from './answers/applied-runs.service.js';
-export { SaidBefore } from './answers/said-before.service.js';
+export { DuplicateMessageFilter } from './answers/duplicate-message-filter.service.js';
 export { type ContinuationOrder, Continuations, type HeldAnswer } from './answers/continuations.service.js';
 export { ChatModule } from './chat.module.js';
 export { ChatService } from './chat.service.js';

@@ -3,7 +3,7 @@ import { type AppError, crashpoint, systemClock } from '#platform';
 import { isOpen, type ToolCallStatus } from '#tools';
 
 import type { CallingRun } from './calls/calling-run.js';
-import { HeldRound } from './calls/held-round.js';
+import { DeferredRoundCommit } from './calls/deferred-round-commit.js';
 import type { JobCalls } from './calls/job-calls.js';
 import { unlessCancelled } from './calls/job-calls.js';
 import { type FinishedRound, type RoundFinished, roundWrite, startState } from './calls/round-write.js';
@@ -37,7 +37,7 @@ export type Asking = Pick<ConversationOutage, 'before' | 'after'>;
 export class LoopSession {
   /** The round that the conversation has come to; null: none was committed. */
   last: LastRound | null = null;
-  private held: HeldRound | undefined;
+  private held: DeferredRoundCommit | undefined;
   private stream: ModelStream | undefined;
   private roundStartedAt = Date.now();
   private modelName = '';
@@ -174,7 +174,7 @@ export class LoopSession {
       // Nothing starts, so nothing waits for the disk: it goes with the next commit, which ends the job's run or parks it.
       this.run.append(roundWrite(this.run, round, () => ({ status: 'running' })));
     } else if (goings.every((type) => type === 'run') && isPure(step)) {
-      this.held = new HeldRound(this.run, round, systemClock);
+      this.held = new DeferredRoundCommit(this.run, round, systemClock);
     } else {
       cancelled = !(await this.commitAndStart(round));
     }

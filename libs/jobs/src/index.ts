@@ -74,7 +74,7 @@ export {
 } from './jobs.errors.js';
 export { JobsModule } from './jobs.module.js';
 export { type JobFilter, JobsRepository, type KeysetPage } from './jobs.repository.js';
-export { JobTurns, type Turn, type TurnStarter } from './line/job-turns.js';
+export { TurnMessages, type Turn, type TurnStarter } from './thread-queue/turn-messages.js';
 export {
   type Notification,
   type NotificationFilter,

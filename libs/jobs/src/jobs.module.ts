@@ -20,9 +20,6 @@ import { JobGauges } from './job.gauges.js';
 import { JobTelemetry } from './job.telemetry.js';
 import { JobOwnersRepository } from './job-owners.repository.js';
 import { JobsRepository } from './jobs.repository.js';
-import { JobTurns } from './line/job-turns.js';
-import { ThreadLine } from './line/thread-line.js';
-import { ThreadLineRepository } from './line/thread-line.repository.js';
 import { NotificationsRepository } from './notifications/notifications.repository.js';
 import { Presence } from './presence/presence.js';
 import { PresenceRepository } from './presence/presence.repository.js';
@@ -48,8 +45,11 @@ import { NewJobRepository } from './start/new-job.repository.js';
 import { PausedRunsRepository } from './start/paused-runs.repository.js';
 import { StartRepository } from './start/start.repository.js';
 import { StartAdmission } from './start/start-admission.js';
-import { StartNews } from './start/start-news.js';
+import { StartEffectsPublisher } from './start/start-effects.js';
 import { ShownTextsRepository } from './text/shown-texts.repository.js';
+import { ThreadQueue } from './thread-queue/thread-queue.js';
+import { ThreadQueueRepository } from './thread-queue/thread-queue.repository.js';
+import { TurnMessages } from './thread-queue/turn-messages.js';
 
 const shared = [
   AdmissionRepository,
@@ -76,7 +76,7 @@ const shared = [
   JobStopper,
   JobsRepository,
   JobTelemetry,
-  JobTurns,
+  TurnMessages,
   LeaseRepository,
   LocalEvents,
   LostLeases,
@@ -95,12 +95,12 @@ const shared = [
   ShownTextsRepository,
   SnapshotRepository,
   StartAdmission,
-  StartNews,
+  StartEffectsPublisher,
   StartRepository,
   Sweeper,
   TailReader,
-  ThreadLine,
-  ThreadLineRepository,
+  ThreadQueue,
+  ThreadQueueRepository,
   Worker,
 ];
 

@@ -15,7 +15,7 @@ export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';
 export { firstIdAt, isId, newId } from './ids.js';
 export { createLogger, LOGGER, type Logger } from './logger.js';
-export { patience } from './patience.js';
+export { awakeTimeout } from './awake-timeout.js';
 export { hasEnded, processName } from './process-name.js';
 export type { Scope, ScopedSubject } from './scope.js';
 export { Redactor } from './secrets/redactor.js';

@@ -113,7 +113,7 @@ export {
 export { type InterruptQuery, InterruptsService } from './interrupts/interrupts.service.js';
 export { JobCloser } from './interrupts/job-closer.js';
 export { unknownOutcomeRequest } from './interrupts/unknown-outcome-request.js';
-export { type CallDecision, type HeldCall, HeldCallsRepository } from './interrupts/held-calls.repository.js';
+export { type CallDecision, type HeldCall, AwaitingCallsRepository } from './interrupts/awaiting-calls.repository.js';
 export { type QueuedCall, queueCallRows, queueNewCallRow } from './tool-queue/queue-call-rows.repository.js';
 export { type DeadToolCall, DeadToolCallsService } from './tool-queue/dead-tool-calls.service.js';
 export { QueuedCallsService } from './tool-queue/queued-calls.service.js';

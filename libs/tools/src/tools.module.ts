@@ -22,7 +22,7 @@ import { HandedCalls } from './client-tools/handed-calls.js';
 import { HistoryModule } from './history/history.module.js';
 import { HttpToolsModule } from './http/http-tools.module.js';
 import { ApprovalDecisions } from './interrupts/approval-decisions.js';
-import { HeldCallsRepository } from './interrupts/held-calls.repository.js';
+import { AwaitingCallsRepository } from './interrupts/awaiting-calls.repository.js';
 import { HumanInputs } from './interrupts/human-inputs.js';
 import { InterruptDeciders } from './interrupts/interrupt-deciders.js';
 import { CallInterruptKinds } from './interrupts/interrupt-kinds.js';
@@ -57,7 +57,7 @@ const approvals = [
 const interrupts = [
   ApprovalDecisions,
   CallInterruptKinds,
-  HeldCallsRepository,
+  AwaitingCallsRepository,
   HumanInputs,
   InterruptDeciders,
   InterruptsService,

@@ -1,7 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
-import { JobHandlers, JobsModule, JobTurns, Retention } from '#jobs';
+import { JobHandlers, JobsModule, Retention, TurnMessages } from '#jobs';
 import { ModelsModule } from '#models';
 import { ToolsModule } from '#tools';
 
@@ -67,7 +67,7 @@ const states = [
 export class WorkflowsModule implements OnModuleInit {
   constructor(
     private readonly handlers: JobHandlers,
-    private readonly turns: JobTurns,
+    private readonly turns: TurnMessages,
     private readonly handler: WorkflowHandler,
     private readonly retention: Retention,
     private readonly memory: MemoryRepository,

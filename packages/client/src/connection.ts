@@ -1,12 +1,12 @@
 import type { BackOffOptions } from './back-off.js';
-import type { ExecuteOptions, HttpDoor, Retry } from './http-door.js';
+import type { ExecuteOptions, HttpTransport, Retry } from './http-transport.js';
 import type { ServeOptions } from './serve-options.js';
-import type { SocketDoor } from './socket-door.js';
+import type { SocketTransport } from './socket-transport.js';
 
 /** What everything that one client hands out shares. */
 export interface Connection {
-  readonly http: HttpDoor;
-  readonly sockets: SocketDoor;
+  readonly http: HttpTransport;
+  readonly sockets: SocketTransport;
   readonly backOff: BackOffOptions;
   /** When a call that another client has claimed is tried again. */
   readonly claimMs: number;

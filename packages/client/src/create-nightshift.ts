@@ -1,9 +1,9 @@
 import type { BackOffOptions } from './back-off.js';
 import { Credentials, type TokenSource } from './credentials.js';
-import { HttpDoor } from './http-door.js';
+import { HttpTransport } from './http-transport.js';
 import { Nightshift } from './nightshift.js';
 import { randomText } from './random-text.js';
-import { SocketDoor, type WebSocketClass } from './socket-door.js';
+import { SocketTransport, type WebSocketClass } from './socket-transport.js';
 
 /** Where the server is, who asks, and what the runtime lacks. */
 export type NightshiftOptions = TokenSource & {
@@ -52,8 +52,8 @@ export function createNightshift(options: NightshiftOptions): Nightshift {
   const closing = new AbortController();
   return new Nightshift(
     {
-      http: new HttpDoor({ ...shared, fetch, timeoutMs: requestMs, backOff }),
-      sockets: new SocketDoor({ ...shared, webSocket, heartbeatMs }),
+      http: new HttpTransport({ ...shared, fetch, timeoutMs: requestMs, backOff }),
+      sockets: new SocketTransport({ ...shared, webSocket, heartbeatMs }),
       backOff,
       claimMs,
       deviceId: options.deviceId ?? randomText(),

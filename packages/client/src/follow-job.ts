@@ -1,7 +1,7 @@
 import type { Connection } from './connection.js';
 import { JobEventsDocument, type JobEventsSubscription, type JobStatus } from './generated/graphql.js';
 import { NightshiftError } from './nightshift-error.js';
-import { subscribeAnew } from './subscribe-anew.js';
+import { resubscribe } from './resubscribe.js';
 
 /** One entry of a job's log, or a snapshot in place of some. `__typename` tells its kind; kinds may be added. */
 export type JobEvent = JobEventsSubscription['jobEvents'];
@@ -27,7 +27,7 @@ export async function* followJob(
 ): AsyncGenerator<JobEvent, void, undefined> {
   let cursor = after;
   const variables = () => ({ jobId, after: cursor });
-  for await (const { jobEvents: event } of subscribeAnew(connection, JobEventsDocument, { variables, signal })) {
+  for await (const { jobEvents: event } of resubscribe(connection, JobEventsDocument, { variables, signal })) {
     // A snapshot stands for whatever was before.
     if (event.__typename !== 'JobSnapshotEvent' && cursor !== undefined) {
       if (event.seq <= cursor) continue;

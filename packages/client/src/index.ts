@@ -37,7 +37,7 @@ export type {
   OpenRequest,
   ServeOptions,
 } from './serve-options.js';
-export type { WebSocketClass } from './socket-door.js';
+export type { WebSocketClass } from './socket-transport.js';
 export type { ArgumentsOf, FromJsonSchema, StandardJsonSchema, ToolSchema } from './tool-schema.js';
 export type { DocumentTypeDecoration, TypedDocument } from './typed-document.js';
 export type { EndOptions } from './wait-for-end.js';

@@ -9,7 +9,7 @@ import {
 } from './generated/graphql.js';
 import type { Interrupt } from './interrupt.js';
 import { type Page, type PageOptions, toPage } from './page.js';
-import { subscribeAnew } from './subscribe-anew.js';
+import { resubscribe } from './resubscribe.js';
 import { assertTaken } from './to-failure.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -49,7 +49,7 @@ export class Interrupts {
     filter: InterruptFilterInput = {},
     { signal }: WaitOptions = {},
   ): AsyncGenerator<Interrupt, void, undefined> {
-    const watched = subscribeAnew(this.connection, InterruptActivityDocument, {
+    const watched = resubscribe(this.connection, InterruptActivityDocument, {
       variables: () => ({ filter }),
       signal,
     });

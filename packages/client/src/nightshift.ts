@@ -14,8 +14,8 @@ import { Jobs } from './jobs.js';
 import { NightshiftError } from './nightshift-error.js';
 import { Notifications } from './notifications.js';
 import { randomText } from './random-text.js';
+import { resubscribe } from './resubscribe.js';
 import type { ServeOptions } from './serve-options.js';
-import { subscribeAnew } from './subscribe-anew.js';
 import { assertTaken } from './to-failure.js';
 import type { TypedDocument } from './typed-document.js';
 import type { WaitOptions } from './wait-options.js';
@@ -125,7 +125,7 @@ export class Nightshift {
     variables: TVariables,
     { signal }: WaitOptions = {},
   ): AsyncGenerator<TResult, void, undefined> {
-    return subscribeAnew(this.connection, document, { variables: () => variables, signal });
+    return resubscribe(this.connection, document, { variables: () => variables, signal });
   }
 
   /** Ends whatever this client follows and serves, with the error `closed`. Jobs go on. */

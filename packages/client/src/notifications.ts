@@ -1,4 +1,5 @@
 import { asking, type Connection } from './connection.js';
+import { DeliveredNotifications } from './delivered-notifications.js';
 import {
   MarkAllNotificationsReadDocument,
   MarkNotificationReadDocument,
@@ -10,9 +11,8 @@ import {
 } from './generated/graphql.js';
 import { NightshiftError } from './nightshift-error.js';
 import { type Page, type PageOptions, toPage } from './page.js';
-import { subscribeAnew } from './subscribe-anew.js';
+import { resubscribe } from './resubscribe.js';
 import { assertTaken } from './to-failure.js';
-import { ToldNotifications } from './told-notifications.js';
 import type { WaitOptions } from './wait-options.js';
 
 /** What happened to a job of ours while nobody watched it: docs/notifications.md. */
@@ -68,8 +68,8 @@ export class Notifications {
     filter: NotificationFilterInput = {},
     { signal }: WaitOptions = {},
   ): AsyncGenerator<Notification, void, undefined> {
-    const told = new ToldNotifications();
-    const watched = subscribeAnew(this.connection, NotificationActivityDocument, {
+    const told = new DeliveredNotifications();
+    const watched = resubscribe(this.connection, NotificationActivityDocument, {
       variables: () => ({ filter }),
       signal,
     });

@@ -71,8 +71,8 @@ async function runClaimed(connection: Connection, { call, claim }: Claimed, opti
   const outcome = await runTool({ call, claim }, options);
   const input = { jobId, callId, claimToken, ...outcome };
   // The tool has run: its outcome is handed in also when nobody serves any more, until it is taken or comes too late.
-  const patience = asking(connection, undefined, 'patiently');
-  const { submitClientToolResult } = await http.execute(SubmitClientToolResultDocument, { input }, patience);
+  const timeout = asking(connection, undefined, 'patiently');
+  const { submitClientToolResult } = await http.execute(SubmitClientToolResultDocument, { input }, timeout);
   assertTaken(submitClientToolResult);
 }
 

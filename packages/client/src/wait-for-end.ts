@@ -3,8 +3,8 @@ import { followJob, type JobEvent } from './follow-job.js';
 import { InterruptActivityDocument, InterruptDocument } from './generated/graphql.js';
 import type { Interrupt } from './interrupt.js';
 import { JobWaitingError } from './job-waiting-error.js';
+import { resubscribe } from './resubscribe.js';
 import { handles } from './serving-jobs.js';
-import { subscribeAnew } from './subscribe-anew.js';
 import type { WaitOptions } from './wait-options.js';
 
 /** Options of waiting for the end of a job. */
@@ -75,7 +75,7 @@ class RequestWatch {
   private async followRequests(): Promise<void> {
     const variables = () => ({ filter: { rootJobId: { eq: this.jobId }, status: { eq: 'OPEN' as const } } });
     const { signal } = this.options;
-    const watched = subscribeAnew(this.connection, InterruptActivityDocument, { variables, signal });
+    const watched = resubscribe(this.connection, InterruptActivityDocument, { variables, signal });
     for await (const { interruptActivity } of watched) this.judge(interruptActivity);
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Config } from '#platform';
 
-import { clientToolsOff } from './client-tools-door.errors.js';
+import { clientToolsOff } from './client-tools.errors.js';
 
 /** Whether this server leaves calls to clients at all. */
 @Injectable()

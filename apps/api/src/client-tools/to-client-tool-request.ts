@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type AppError, toStorableText } from '#platform';
 import type { ClaimRef } from '#tools';
 
-import { invalidToolClaim, invalidToolResult } from './client-tools-door.errors.js';
+import { invalidToolClaim, invalidToolResult } from './client-tools.errors.js';
 
 const word = z.string().min(1).max(256).overwrite(toStorableText);
 export const claimBody = z.object({ callId: word, deviceId: word });

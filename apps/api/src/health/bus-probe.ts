@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, newId, systemClock } from '#platform';
 
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 /** No workspace and no job: nobody listens for it but the probe. */
 const nobody = '00000000-0000-0000-0000-000000000000';
 
@@ -23,7 +23,7 @@ export class BusProbe {
       const off = this.bus.subscribe('job-cancel', (hint) => {
         if (hint.jobId === jobId) finish(true);
       });
-      const timer = systemClock.after(patienceMs, () => {
+      const timer = systemClock.after(timeoutMs, () => {
         finish(false);
       });
       this.bus.publish('job-cancel', { workspaceId: nobody, jobId, why: 'probe' });

@@ -5,7 +5,7 @@ import { type InterruptQuery, InterruptsService } from '#tools';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
-import { ToldRows } from '../streams/told-rows.js';
+import { DeliveredIds } from '../streams/delivered-ids.js';
 import { InterruptModel } from './interrupt.model.js';
 import { InterruptActivity } from './interrupt-activity.js';
 import { InterruptActivityArgs } from './interrupts.args.js';
@@ -38,7 +38,7 @@ export class InterruptActivityResolver {
   private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
     const { member, signal } = context;
     // Told once, nobody takes a request for open after its answer; told as open, its end belongs to it, whatever the filter says.
-    const told = new ToldRows();
+    const told = new DeliveredIds();
     const { statuses, ...wanted } = query;
     const isWanted = (status: string) => statuses?.includes(status) ?? true;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId }, signal)) {

@@ -7,7 +7,7 @@ import { type InterruptQuery, InterruptsService } from '#tools';
 
 import { invalidParameter, missing } from '../errors/http.errors.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
-import { toIdOrNobody } from '../graphql/filters/narrow.js';
+import { toIdOrNone } from '../graphql/filters/narrow.js';
 import { type InterruptReply, toInterruptReply } from './to-interrupt-reply.js';
 
 /** A page of requests, newest first. `nextCursor` goes into `?after`; null: that was all. */
@@ -62,15 +62,15 @@ export class InterruptInbox {
     return {
       ...(status === undefined ? {} : { statuses: [status] }),
       ...(kind === undefined ? {} : { kinds: [kind] }),
-      ...(jobId === undefined ? {} : { jobId: toIdOrNobody(jobId) }),
-      ...(rootJobId === undefined ? {} : { rootJobId: toIdOrNobody(rootJobId) }),
+      ...(jobId === undefined ? {} : { jobId: toIdOrNone(jobId) }),
+      ...(rootJobId === undefined ? {} : { rootJobId: toIdOrNone(rootJobId) }),
       ...(threadId === undefined ? {} : { threadId: await this.ourIdOf(principal, threadId) }),
     };
   }
 
   private async ourIdOf(principal: Principal, threadId: string): Promise<string> {
     const thread = await this.threads.findInScope(scopeOf(principal), threadId);
-    return toIdOrNobody(thread?.id ?? '');
+    return toIdOrNone(thread?.id ?? '');
   }
 
   private async reply(principal: Principal, interrupt: Interrupt): Promise<InterruptReply> {

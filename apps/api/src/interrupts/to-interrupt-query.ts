@@ -2,7 +2,7 @@ import type { InterruptKind, InterruptStatus } from '#jobs';
 import { toStorableText } from '#platform';
 import type { InterruptQuery } from '#tools';
 
-import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
+import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { InterruptFilterInput } from './interrupts.args.js';
 
 /** The query of the inbox. Of two comparisons of one member both must hold. */
@@ -14,9 +14,9 @@ export function toInterruptQuery(input: InterruptFilterInput | null | undefined)
     ...(statuses === undefined ? {} : { statuses }),
     ...(kinds === undefined ? {} : { kinds }),
     ...(tool == null ? {} : { tool: toStorableText(tool.eq) }),
-    ...(jobId == null ? {} : { jobId: toIdOrNobody(jobId.eq) }),
-    ...(rootJobId == null ? {} : { rootJobId: toIdOrNobody(rootJobId.eq) }),
-    ...(threadId == null ? {} : { threadId: toIdOrNobody(threadId.eq) }),
+    ...(jobId == null ? {} : { jobId: toIdOrNone(jobId.eq) }),
+    ...(rootJobId == null ? {} : { rootJobId: toIdOrNone(rootJobId.eq) }),
+    ...(threadId == null ? {} : { threadId: toIdOrNone(threadId.eq) }),
     ...(assignee == null ? {} : { assignee: toAssignee(assignee.eq) }),
     ...(createdAt?.gte == null ? {} : { createdAfter: createdAt.gte }),
     ...(createdAt?.lt == null ? {} : { createdBefore: createdAt.lt }),
@@ -24,5 +24,5 @@ export function toInterruptQuery(input: InterruptFilterInput | null | undefined)
 }
 
 function toAssignee(text: string): NonNullable<InterruptQuery['assignee']> {
-  return text === 'MINE' ? 'mine' : { userId: toIdOrNobody(text) };
+  return text === 'MINE' ? 'mine' : { userId: toIdOrNone(text) };
 }

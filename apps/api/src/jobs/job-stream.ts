@@ -42,7 +42,7 @@ export class JobStream {
       return;
     }
     if (request.method === 'HEAD') {
-      // Nobody reads the body of a HEAD: it would only hold a seat until the job ends.
+      // Nobody reads the body of a HEAD: it would only hold a slot until the job ends.
       response.type('text/event-stream').end();
       return;
     }

@@ -1,6 +1,6 @@
 import type { JobFilter, JobStatus } from '#jobs';
 
-import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
+import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { JobFilterInput } from './jobs.args.js';
 
 /** The filter of the engine. Of two comparisons of one member both must hold. */
@@ -11,9 +11,9 @@ export function toJobFilter(input: JobFilterInput | null | undefined): JobFilter
   return {
     ...(statuses === undefined ? {} : { statuses }),
     ...(kinds === undefined ? {} : { kinds }),
-    ...(threadId == null ? {} : { threadId: toIdOrNobody(threadId.eq) }),
-    ...(workflowId == null ? {} : { workflowId: toIdOrNobody(workflowId.eq) }),
-    ...(createdBy == null ? {} : { createdBy: toIdOrNobody(createdBy.eq) }),
+    ...(threadId == null ? {} : { threadId: toIdOrNone(threadId.eq) }),
+    ...(workflowId == null ? {} : { workflowId: toIdOrNone(workflowId.eq) }),
+    ...(createdBy == null ? {} : { createdBy: toIdOrNone(createdBy.eq) }),
     ...(createdAt?.gte == null ? {} : { createdAfter: createdAt.gte }),
     ...(createdAt?.lt == null ? {} : { createdBefore: createdAt.lt }),
   };

@@ -4,7 +4,7 @@ import type { Notification, NotificationFilter } from '#jobs';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
-import { ToldRows } from '../streams/told-rows.js';
+import { DeliveredIds } from '../streams/delivered-ids.js';
 import { NotificationModel } from './notification.model.js';
 import { NotificationActivity } from './notification-activity.js';
 import { NotificationActivityArgs } from './notifications.args.js';
@@ -36,7 +36,7 @@ export class NotificationActivityResolver {
   private async *follow(context: GraphqlContext, filter: NotificationFilter): Batches {
     const { member, signal } = context;
     // Told once as unread, also if it is written while the first are listed; then its reading belongs to it, whatever the filter says.
-    const told = new ToldRows();
+    const told = new DeliveredIds();
     const { read, ...wanted } = filter;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId, topic: member.userId }, signal)) {
       context.forget();

@@ -40,7 +40,7 @@ export class JobStreams {
    */
   async serve(request: StreamRequest, response: ServerResponse): Promise<void> {
     const { principal, workspaceId, jobId } = request;
-    const seat = this.open.enter({ principal: principal.id, workspaceId, jobId }, (reason) => {
+    const slot = this.open.enter({ principal: principal.id, workspaceId, jobId }, (reason) => {
       viewer.close(reason);
     });
     const access = this.access.watch(request, (reason) => {
@@ -67,7 +67,7 @@ export class JobStreams {
     } finally {
       close();
       access.stop();
-      seat.leave();
+      slot.leave();
     }
   }
 

@@ -19,12 +19,12 @@ it('seats as many streams of a principal, and of a job, as is allowed', () => {
   expect(streams.size).toBe(4);
 });
 
-it('gives a seat back once, however often it is left', () => {
+it('gives a slot back once, however often it is left', () => {
   const streams = new OpenStreams(config);
-  const seat = streams.enter(owner('a', 'j'), nothing);
+  const slot = streams.enter(owner('a', 'j'), nothing);
   streams.enter(owner('a', 'j'), nothing);
-  seat.leave();
-  seat.leave();
+  slot.leave();
+  slot.leave();
   expect(streams.size).toBe(1);
   streams.enter(owner('a', 'j'), nothing);
   expect(() => streams.enter(owner('a', 'j'), nothing)).toThrow();

@@ -19,8 +19,8 @@ interface Entry {
   readonly close: (reason: CloseReason) => void;
 }
 
-/** A seat that was taken; `leave` gives it back, once or more often. */
-export interface Seat {
+/** A slot that was taken; `leave` gives it back, once or more often. */
+export interface StreamSlot {
   leave(): void;
 }
 
@@ -47,7 +47,7 @@ export class OpenStreams {
    * Throws `rate_limited` when the principal or the job has its most streams already (20, or `perPrincipal`, and 100 by
    * default), `unavailable` once all are being closed.
    */
-  enter(owner: StreamOwner, close: (reason: CloseReason) => void, perPrincipal?: number): Seat {
+  enter(owner: StreamOwner, close: (reason: CloseReason) => void, perPrincipal?: number): StreamSlot {
     const { STREAMS_PER_PRINCIPAL, STREAMS_PER_JOB } = this.config.values;
     const { principal, jobId } = owner;
     const most = perPrincipal ?? STREAMS_PER_PRINCIPAL;

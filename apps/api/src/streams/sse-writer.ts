@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import { type Clock, patience, type Timer } from '#platform';
+import { awakeTimeout, type Clock, type Timer } from '#platform';
 
 import type { SlowViewers } from './slow-viewers.js';
 
@@ -95,7 +95,7 @@ export class SseWriter {
       const onClose = () => {
         settle('closed');
       };
-      const timer = patience(this.options.clock, this.options.slowMs, () => {
+      const timer = awakeTimeout(this.options.clock, this.options.slowMs, () => {
         settle('slow');
       });
       this.response.once('drain', onDrain).once('close', onClose);
@@ -113,7 +113,7 @@ export class SseWriter {
     if (this.isOver) return;
     this.ping?.cancel();
     this.response.end(lastText);
-    this.lingering = patience(this.options.clock, this.options.slowMs, () => this.response.destroy());
+    this.lingering = awakeTimeout(this.options.clock, this.options.slowMs, () => this.response.destroy());
   }
 
   /** Tries to say `lastText`, and cuts the connection without waiting for it to arrive. */

@@ -1,7 +1,7 @@
 import { parseArgumentCondition, type ToolCallFilter, toolCallStatuses, type ToolSort } from '#tools';
 
 import { invalidParameter } from '../errors/http.errors.js';
-import { toIdOrNobody } from '../graphql/filters/narrow.js';
+import { toIdOrNone } from '../graphql/filters/narrow.js';
 import { toPrincipalId, withoutGaps } from './to-tool-call-filter.js';
 
 const sorts: readonly ToolSort[] = ['server', 'client', 'http', 'mcp'];
@@ -76,7 +76,7 @@ class Parameters {
   }
 
   id(name: string): string | undefined {
-    return this.map(name, toIdOrNobody);
+    return this.map(name, toIdOrNone);
   }
 
   choices<T extends string>(name: string, known: readonly T[]): readonly T[] | undefined {

@@ -1,7 +1,7 @@
 import { toStorableText } from '#platform';
 import { parseArgumentCondition, type ToolCallFilter, type ToolCallStatus, type ToolSort } from '#tools';
 
-import { both, toIdOrNobody } from '../graphql/filters/narrow.js';
+import { both, toIdOrNone } from '../graphql/filters/narrow.js';
 import type { ToolCallFilterInput } from './tool-calls.args.js';
 
 /** The filter of the history. Of two comparisons of one member both must hold. Throws `bad_request`. */
@@ -9,10 +9,10 @@ export function toToolCallFilter(input: ToolCallFilterInput | null | undefined):
   const { createdBy, threadId, jobId, workflowId, tool, runtime, status, error, approver } = input ?? {};
   const { createdAt, durationMs, argument } = input ?? {};
   return withoutGaps({
-    createdBy: createdBy == null ? null : toIdOrNobody(createdBy.eq),
-    threadId: threadId == null ? null : toIdOrNobody(threadId.eq),
-    jobId: jobId == null ? null : toIdOrNobody(jobId.eq),
-    workflowId: workflowId == null ? null : toIdOrNobody(workflowId.eq),
+    createdBy: createdBy == null ? null : toIdOrNone(createdBy.eq),
+    threadId: threadId == null ? null : toIdOrNone(threadId.eq),
+    jobId: jobId == null ? null : toIdOrNone(jobId.eq),
+    workflowId: workflowId == null ? null : toIdOrNone(workflowId.eq),
     tool,
     runtimes: both<ToolSort>(runtime?.eq, runtime?.in),
     statuses: both<ToolCallStatus>(status?.eq, status?.in),

@@ -16,7 +16,7 @@ import { toExportLine, toLastLine } from './to-export-line.js';
 type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
 
 /** A reader that takes nothing for so long is cut off. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 /**
  * Writes exports: NDJSON, a page at a time, the next one read when the reader has taken the last. A line of `type` `end` comes
@@ -34,7 +34,7 @@ export class ToolCallExport {
   async write(principal: MemberPrincipal, filter: ToolCallFilter, response: Response): Promise<void> {
     const { id, workspaceId } = principal;
     const stop = new AbortController();
-    const seat = this.streams.enter({ principal: id, workspaceId, jobId: `export:${workspaceId}` }, () => {
+    const slot = this.streams.enter({ principal: id, workspaceId, jobId: `export:${workspaceId}` }, () => {
       stop.abort();
     });
     const pages = this.pages(principal, filter);
@@ -50,7 +50,7 @@ export class ToolCallExport {
       if (!isEndOfReading(error)) throw error;
     } finally {
       await pages.return(undefined);
-      seat.leave();
+      slot.leave();
     }
   }
 
@@ -78,19 +78,19 @@ interface Writing {
 /** A chunk of text for each page. */
 async function* linesOf(pages: Pages, { first, stop, toLine }: Writing) {
   let count = 0;
-  let patience: Timer | undefined;
+  let timeout: Timer | undefined;
   try {
     for (let page: readonly ToolCallRecord[] | undefined = first; page !== undefined; page = await nextOf(pages)) {
       count += page.length;
-      patience?.cancel();
-      patience = systemClock.after(patienceMs, () => {
+      timeout?.cancel();
+      timeout = systemClock.after(timeoutMs, () => {
         stop.abort();
       });
       if (page.length > 0) yield page.map(toLine).join('');
     }
     yield toLastLine(count);
   } finally {
-    patience?.cancel();
+    timeout?.cancel();
   }
 }
 

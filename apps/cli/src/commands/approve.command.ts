@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { notFound, usageError } from '../cli.errors.js';
 import type { Context } from '../context.js';
 import { type ExitCode, exitCodes } from '../exit-code.js';
-import { RequestDesk } from '../follow/request-desk.js';
+import { InterruptPrompter } from '../follow/interrupt-prompter.js';
 import { type AnswerFlags, answerFrom } from '../requests/answer-from.js';
 import { callOf } from '../requests/arguments-of.js';
 import { howToAnswer } from '../requests/how-to-answer.js';
@@ -101,7 +101,7 @@ async function inbox(context: Context, { job, all = false, ...flags }: ApproveFl
 /** One after the other, until all are settled or the person has had enough. */
 async function ask(context: Context, client: Nightshift, requests: readonly Interrupt[]): Promise<ExitCode> {
   const { screen, environment } = context;
-  const desk = new RequestDesk({ client, screen, editor: environment.editor });
+  const desk = new InterruptPrompter({ client, screen, editor: environment.editor });
   let left = 0;
   for (const { id } of requests) {
     const end = await desk.ask(id);

@@ -9,13 +9,13 @@ export type Readiness =
     }
   | { readonly type: 'silent'; readonly why: string };
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** Asks without a credential, as a load balancer would. */
 export async function askReadiness(url: string): Promise<Readiness> {
   const startedAt = performance.now();
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const said: unknown = await response.json();
     if (typeof said !== 'object' || said === null || !('status' in said)) {
       return { type: 'silent', why: `it responds with status ${response.status}, but not as Nightshift does` };
@@ -40,7 +40,7 @@ export async function askReadiness(url: string): Promise<Readiness> {
 /** `fetch` says "fetch failed" and hides the reason below. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === 'TimeoutError') return `no response within ${PATIENCE_MS / 1_000} s`;
+  if (error.name === 'TimeoutError') return `no response within ${TIMEOUT_MS / 1_000} s`;
   if (error instanceof SyntaxError) return 'it responds, but not as Nightshift does';
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

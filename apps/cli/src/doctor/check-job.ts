@@ -4,7 +4,7 @@ import { oneLine } from '../terminal/plain-text.js';
 import { cutToWidth } from '../terminal/text-width.js';
 import type { Check } from './check.js';
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const LONGEST_ANSWER = 60;
 
 /** A whole job: the queue, a worker, the model and the stream. It is stopped when that takes more than a minute. */
@@ -12,9 +12,9 @@ export async function checkJob(context: Context): Promise<Check> {
   const client = await context.client();
   const startedAt = performance.now();
   const job = await client.startChat({ message: 'Answer with the single word: ready' });
-  const patience = AbortSignal.timeout(PATIENCE_MS);
-  const result = await job.result({ signal: patience }).catch((error: unknown) => {
-    if (!patience.aborted) throw error;
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const result = await job.result({ signal: timeout }).catch((error: unknown) => {
+    if (!timeout.aborted) throw error;
     return null;
   });
   if (result === null) return stopSlow(context.command(`logs ${job.id}`), await job.cancel());
@@ -38,7 +38,7 @@ function stopSlow(logs: string, state: string | null): Check {
   return {
     name: 'job',
     state: 'failed',
-    says: `did not end within ${formatDuration(PATIENCE_MS)} and was cancelled (${String(state).toLowerCase()})`,
+    says: `did not end within ${formatDuration(TIMEOUT_MS)} and was cancelled (${String(state).toLowerCase()})`,
     remedy: `Check that a worker runs and that the model responds. The log shows how far the job came: ${logs}`,
   };
 }

@@ -29,7 +29,7 @@ export async function checkAccess(context: Context): Promise<Check> {
 }
 
 /** A job that has been queued for longer than this should have been taken. */
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 
 /** Whether a worker claims jobs: no job has been queued for long while none runs. */
 export async function checkQueue(context: Context): Promise<Check> {
@@ -45,7 +45,7 @@ export async function checkQueue(context: Context): Promise<Check> {
   const [queued, running] = await Promise.all([listed('QUEUED'), listed('RUNNING')]);
   const oldest = queued.map(({ createdAt }) => Date.parse(createdAt)).sort((a, b) => a - b)[0];
   const says = `${queued.length} queued, ${running.length} running, of the jobs that you may see`;
-  if (oldest === undefined || Date.now() - oldest < PATIENCE_MS || running.length > 0)
+  if (oldest === undefined || Date.now() - oldest < TIMEOUT_MS || running.length > 0)
     return { name: 'queue', state: 'ok', says };
   return {
     name: 'queue',

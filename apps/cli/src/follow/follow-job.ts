@@ -6,9 +6,9 @@ import { askerOf } from '../requests/asker.js';
 import { LEFT } from '../requests/prompts.js';
 import type { Screen } from '../terminal/screen.js';
 import type { JobView } from '../view/job-view.js';
+import { InterruptPrompter } from './interrupt-prompter.js';
 import { JobsBelow } from './jobs-below.js';
 import { OpenRequests } from './open-requests.js';
-import { RequestDesk } from './request-desk.js';
 import { StopKeys } from './stop-keys.js';
 
 export interface FollowInit {
@@ -55,7 +55,7 @@ export function exitCodeOf(status: string): ExitCode {
 class JobFollower {
   private readonly stop = new AbortController();
   private readonly requests = new OpenRequests();
-  private readonly desk: RequestDesk;
+  private readonly desk: InterruptPrompter;
   private readonly below: JobsBelow;
   private readonly telling: Promise<void>[] = [];
   private readonly putOff = new Set<string>();
@@ -67,7 +67,7 @@ class JobFollower {
 
   constructor(private readonly init: FollowInit) {
     const { client, screen, editor } = init;
-    this.desk = new RequestDesk({ client, screen, editor });
+    this.desk = new InterruptPrompter({ client, screen, editor });
     this.below = new JobsBelow({
       client,
       signal: this.stop.signal,

@@ -16,11 +16,11 @@ function words(...parts: readonly (string | null | undefined)[]): string {
     .join(' · ');
 }
 
-type ToldCall = Pick<ToolCallState, 'name' | 'arguments' | 'proposedArguments' | 'status' | 'result'> &
+type StreamedCall = Pick<ToolCallState, 'name' | 'arguments' | 'proposedArguments' | 'status' | 'result'> &
   Partial<Pick<ToolCallState, 'error'>>;
 
 /** A call in a line: with what it runs, what had been proposed where that differs, and what came of it. */
-export function sayCall({ name, arguments: args, status, error, result, ...call }: ToldCall): string {
+export function sayCall({ name, arguments: args, status, error, result, ...call }: StreamedCall): string {
   return words(`${name}(${showArguments(args)})`, sayEdit(call), status.toLowerCase(), error ?? result);
 }
 

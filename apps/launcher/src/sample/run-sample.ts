@@ -18,7 +18,7 @@ export interface SampleInit {
   readonly keyFile: string;
   readonly signal: AbortSignal;
   /** How long the sample is followed. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   readonly out: Terminal;
   /** Whether a sample is started when none of an earlier start waits; else there is nothing to show. */
   readonly startsNew: boolean;
@@ -28,15 +28,15 @@ export interface SampleInit {
  * Runs the first sample job as any client would: starts it with a GraphQL mutation over HTTP, follows it with a subscription
  * over WebSocket from event 0 on, and shows it live. A job that waits for a person is left, once it is said how to answer; a
  * later start shows that one instead of starting another. Gives null when there was nothing to start or show. Rejects when the job is refused, can no longer be followed or has not
- * ended within `patienceMs`, and with the signal's reason on abort; the job itself goes on.
+ * ended within `timeoutMs`, and with the signal's reason on abort; the job itself goes on.
  */
 export async function runSample(init: SampleInit): Promise<SampleTimings | null> {
-  const { url, apiKey, signal, patienceMs, out } = init;
+  const { url, apiKey, signal, timeoutMs, out } = init;
   const client = new JobClient(url, apiKey);
   const startedAt = performance.now();
   const elapsed = () => performance.now() - startedAt;
-  const patience = AbortSignal.timeout(patienceMs);
-  const watching = AbortSignal.any([signal, patience]);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const watching = AbortSignal.any([signal, timeout]);
   const earlier = await client.findWaiting(NAME, watching);
   if (earlier === null && !init.startsNew) return null;
   out.line(`${out.style('bold', earlier === null ? 'A first sample job' : 'The sample job of before')}: ${QUESTION}`);
@@ -57,7 +57,7 @@ export async function runSample(init: SampleInit): Promise<SampleTimings | null>
     return stopwatch.leave('waiting', elapsed());
   }
   signal.throwIfAborted();
-  if (patience.aborted) throw new Error(`Job ${jobId} had not ended after ${patienceMs / 1_000} s.`);
+  if (timeout.aborted) throw new Error(`Job ${jobId} had not ended after ${timeoutMs / 1_000} s.`);
   throw new Error(`The stream of job ${jobId} ended before the job did.`);
 }
 

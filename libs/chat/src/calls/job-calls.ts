@@ -16,7 +16,7 @@ import type { CallResult, LoopCall, LoopStep } from '../loop/loop-step.js';
 import type { CallRoute, CallRoutes } from './call-route.js';
 import type { CallRouter, RouteContext, RoutedCall } from './call-router.js';
 import { atNode, type CallingRun } from './calling-run.js';
-import type { HeldRound } from './held-round.js';
+import type { DeferredRoundCommit } from './deferred-round-commit.js';
 import type { RoundFinished } from './round-write.js';
 import type { SentCalls } from './sent-calls.js';
 import type { RunnableCall, ToolRunner } from './tool-runner.js';
@@ -96,7 +96,7 @@ export class JobCalls {
   }
 
   /** Has those of the round's open calls run that may; one that is left out of the answer is still open. */
-  async settle(step: RunStep, held: HeldRound | undefined): Promise<readonly CallResult[]> {
+  async settle(step: RunStep, held: DeferredRoundCommit | undefined): Promise<readonly CallResult[]> {
     const { round, calls } = step;
     const results: CallResult[] = [];
     const runnable: RunnableCall[] = [];

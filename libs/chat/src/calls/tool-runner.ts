@@ -22,7 +22,7 @@ import type { CallResult, LoopCall } from '../loop/loop-step.js';
 import { runCalls, type StartVerdict } from '../loop/run-calls.js';
 import { CallProgress } from './call-progress.js';
 import type { CallingRun } from './calling-run.js';
-import type { HeldRound } from './held-round.js';
+import type { DeferredRoundCommit } from './deferred-round-commit.js';
 import { startsAlone } from './round-write.js';
 
 /** A call that may run now. `toRun`: the arguments the tool gets, which a person may have edited. */
@@ -38,7 +38,7 @@ interface RoundState {
   /** Whether this run has committed the round, and with it the start of the calls that may be sent again. */
   readonly isStarted: boolean;
   /** Takes the outcomes of a round that is not written yet. */
-  readonly held: HeldRound | undefined;
+  readonly held: DeferredRoundCommit | undefined;
 }
 
 interface EndedCall {

@@ -24,7 +24,7 @@ import type {
   ResumedConversations,
   StoredConversations,
 } from './node-conversations.repository.js';
-import { type NodeLoops, type NodeWish, unknownTool } from './node-loops.service.js';
+import { type NodeLoops, type NodeRequest, unknownTool } from './node-loops.service.js';
 
 /** What conversations of nodes need of their process. */
 export interface ConversationServices {
@@ -75,7 +75,7 @@ export class JobConversations {
 
   /** Makes a call in the name of a node, by the same rules as a model's, and once. Throws as `converse`. */
   async callTool(view: NodeCallingRun, call: DirectCall): Promise<NodeCallEnd> {
-    const wish: NodeWish = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
+    const wish: NodeRequest = { model: call, messages: [], tools: [call.name], maxIterations: 1, isShown: false };
     const rest = await this.reachRest(view, wish);
     if (rest.type === 'waiting') return rest;
     const end = rest.last?.ends.get(1);
@@ -107,7 +107,7 @@ export class JobConversations {
     await this.services.calls.closer.close(this.run.job);
   }
 
-  private async reachRest(view: NodeCallingRun, wish: NodeWish): Promise<Rest> {
+  private async reachRest(view: NodeCallingRun, wish: NodeRequest): Promise<Rest> {
     for (;;) {
       const { session, calls, end } = await this.drive(view, wish);
       switch (end.type) {
@@ -130,7 +130,7 @@ export class JobConversations {
     }
   }
 
-  private async drive(view: NodeCallingRun, wish: NodeWish) {
+  private async drive(view: NodeCallingRun, wish: NodeRequest) {
     const { unknown } = this.services.calls;
     const committed = await this.committed(view);
     const ledger = await unknown.decide(view, committed.calls);

@@ -16,7 +16,7 @@ import { maxRestartsPerRound, withRoundLimit } from '../round-limit.js';
 import { agentOf, type ConversationTerms, type NodeAgentTerms, type NodeConversation } from './node-conversation.js';
 
 /** A conversation to be held: with a model, or a call that the node makes itself. */
-export type NodeWish = Omit<NodeConversation, 'model'> & {
+export type NodeRequest = Omit<NodeConversation, 'model'> & {
   readonly model: string | null | DirectCall;
 };
 
@@ -41,7 +41,7 @@ export class NodeLoops {
   /** `routed`: every tool that a call may be one of. Throws what `ModelCatalog` throws. */
   async inputFor(
     { job, signal }: CallingRun,
-    wish: NodeWish,
+    wish: NodeRequest,
     given: NodeRounds,
   ): Promise<{ readonly input: LoopInput; readonly routed: readonly OfferedTool[] }> {
     const agent = agentOf(given.terms, wish);
@@ -72,7 +72,10 @@ export class NodeLoops {
     return { input, routed: pager === undefined ? offered : [...offered, pager] };
   }
 
-  private async modelOf(job: ClaimedJob, wanted: NodeWish['model']): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
+  private async modelOf(
+    job: ClaimedJob,
+    wanted: NodeRequest['model'],
+  ): Promise<Pick<LoopInput, 'model' | 'modelName'>> {
     if (typeof wanted === 'object' && wanted !== null) return { model: directCall(wanted), modelName: '' };
     const { workspaceId } = job;
     const wish = { workspaceId, wanted, hasOwnKey: job.keyCipher !== null };
@@ -80,7 +83,7 @@ export class NodeLoops {
   }
 
   /** The instance's limits, tightened by the agent's. Rounds are counted by the node: a person may have granted it more of them. */
-  private limitsOf({ maxIterations: maxRounds }: NodeWish, agent: NodeAgentTerms | null): LoopLimits {
+  private limitsOf({ maxIterations: maxRounds }: NodeRequest, agent: NodeAgentTerms | null): LoopLimits {
     const { MAX_TOOL_CALLS_PER_ROUND: maxToolCallsPerRound, MAX_OUTPUT_BYTES: maxOutputBytes } = this.config.values;
     const limits = { maxRounds, lastRound: 'like-others', maxToolCallsPerRound, maxOutputBytes } as const;
     return { ...tightened({ ...limits, maxRestartsPerRound }, agent), maxRounds };

@@ -10,12 +10,12 @@ import { canonicalJson, matchesGlob, type ToolContext } from '#tools';
 import { ChatService } from '../chat.service.js';
 import { CallingChats, type HandedDown } from './calling-chats.service.js';
 import { type EndOfStarted, type StartedBelow, StartedJobsRepository } from './started-jobs.repository.js';
-import { modelUnavailable, nobodyStarts, startedJobUnavailable } from './sub-jobs.errors.js';
+import { modelUnavailable, nothingStarts, startedJobUnavailable } from './sub-jobs.errors.js';
 
 /** Rounds of a job that a call has started. */
 const maxRounds = 10;
 /** How long a question about a job that runs is held, so that a model need not ask again and again. */
-const patienceMs = 8_000;
+const timeoutMs = 8_000;
 const pollMs = 400;
 
 /** What a call wants to be done. */
@@ -43,7 +43,7 @@ export class StartedJobs {
     const { workspaceId, jobId, idempotencyKey: key } = context;
     const handed = await this.calling.of(context);
     const requester = await this.principals.find(workspaceId, context.principal);
-    if (handed === null || requester === null) throw nobodyStarts();
+    if (handed === null || requester === null) throw nothingStarts();
     if (!(await this.isAvailable(requester, wanted.model, handed))) throw modelUnavailable(wanted.model);
     const requestHash = createHash('sha256').update(canonicalJson(wanted)).digest('hex');
     const started = await this.chats.start(requester, {
@@ -74,7 +74,7 @@ export class StartedJobs {
   /** How far such a job is. As long as nothing can be said of one that runs, the question is held for a while. */
   async result(startedId: string, context: ToolContext): Promise<EndOfStarted> {
     const { workspaceId, jobId, signal } = context;
-    const giveUpAt = systemClock.monotonic() + patienceMs;
+    const giveUpAt = systemClock.monotonic() + timeoutMs;
     for (;;) {
       const found = await this.jobs.findEnd(workspaceId, jobId, startedId);
       if (found === null) throw startedJobUnavailable(startedId);

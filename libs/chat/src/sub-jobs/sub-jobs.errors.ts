@@ -9,5 +9,5 @@ export const startedJobUnavailable = (id: string) =>
   new AppError({ code: 'not_found', message: `Job "${id.slice(0, 64)}" is not available.` });
 
 /** A thread belongs to a person, and so does what is said in it. */
-export const nobodyStarts = () =>
+export const nothingStarts = () =>
   new AppError({ code: 'forbidden', message: 'Only jobs that a person has started start jobs, as long as they may' });

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, patience, type Scope, systemClock } from '#platform';
+import { awakeTimeout, BUS, type Bus, type Scope, systemClock } from '#platform';
 
 import type { JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
 import { JobsRepository } from '../jobs.repository.js';
-import { ThreadLine } from '../line/thread-line.js';
+import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { AdmissionRepository } from './admission.repository.js';
 import { type CancelOrder, CancelRepository, type CancelResult } from './cancel.repository.js';
 
@@ -26,7 +26,7 @@ export interface AdmissionAbort {
 }
 
 /** How long a stop waits for the worker before it answers "requested". */
-const stopPatienceMs = 5_000;
+const stopTimeoutMs = 5_000;
 const stopPollMs = 250;
 /** Why a sub-job was cancelled that nobody named. */
 const parentStopped = 'parent_stopped';
@@ -38,7 +38,7 @@ export class JobStopper {
     private readonly cancels: CancelRepository,
     private readonly admissions: AdmissionRepository,
     private readonly jobs: JobsRepository,
-    private readonly line: ThreadLine,
+    private readonly line: ThreadQueue,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
@@ -107,7 +107,7 @@ export class JobStopper {
   private async waitForEnd(scope: Scope, jobId: string): Promise<StopState> {
     let wake: () => void = () => undefined;
     const waiting = { isOver: false };
-    const timeout = patience(systemClock, stopPatienceMs, () => {
+    const timeout = awakeTimeout(systemClock, stopTimeoutMs, () => {
       waiting.isOver = true;
       wake();
     });

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BUS, type Bus, GroupWriter, systemClock } from '#platform';
 
 import { JobTelemetry } from '../job.telemetry.js';
-import { ThreadLine } from '../line/thread-line.js';
+import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { FreedCapacityRepository, type RestedJob, type Successors } from './freed-capacity.repository.js';
 
 const batching = { tickMs: 0, maxBatch: 500 } as const;
@@ -23,7 +23,7 @@ export class FreedCapacity {
 
   constructor(
     private readonly repository: FreedCapacityRepository,
-    private readonly line: ThreadLine,
+    private readonly line: ThreadQueue,
     @Inject(BUS) private readonly bus: Bus,
     private readonly telemetry: JobTelemetry,
   ) {

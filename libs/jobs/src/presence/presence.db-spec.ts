@@ -130,7 +130,7 @@ describe('the presence of a process', () => {
 
   it('keeps no viewer waiting for a database that does not answer', async () => {
     class Impatient extends Presence {
-      protected override readonly patienceMs = 1;
+      protected override readonly timeoutMs = 1;
     }
     const answered = Promise.withResolvers<undefined>();
     const silent = { store: () => answered.promise, forgetStale: () => answered.promise };

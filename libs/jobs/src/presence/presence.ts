@@ -21,7 +21,7 @@ export class Presence implements OnModuleDestroy {
   /** Viewers come back at once after a gap, and jobs end with all their viewers: both leave together. */
   protected readonly leaveMs: number = 250;
   /** A slow database must not keep viewers from what they came for. */
-  protected readonly patienceMs: number = 1_000;
+  protected readonly timeoutMs: number = 1_000;
   private readonly process = newId();
   private readonly watched = new Map<string, Watched>();
   private readonly left = new Map<string, WatchedJob>();
@@ -50,7 +50,7 @@ export class Presence implements OnModuleDestroy {
     }
     const job = { workspaceId, jobId, viewers: 1, here: Promise.resolve() };
     this.watched.set(jobId, job);
-    if (!this.left.delete(jobId)) job.here = atMost(this.patienceMs, this.tell([job]));
+    if (!this.left.delete(jobId)) job.here = atMost(this.timeoutMs, this.tell([job]));
     if (this.refresh === undefined) this.refreshLater();
     return job.here;
   }
@@ -120,9 +120,9 @@ export class Presence implements OnModuleDestroy {
 /** Resolves with `work`, which never rejects, or after `ms`. */
 function atMost(ms: number, work: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
-    const patience = systemClock.after(ms, resolve);
+    const timeout = systemClock.after(ms, resolve);
     void work.then(() => {
-      patience.cancel();
+      timeout.cancel();
       resolve();
     });
   });

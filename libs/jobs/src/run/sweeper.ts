@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '#platform';
 
 import type { JobRef } from '../job.js';
-import { ThreadLine } from '../line/thread-line.js';
+import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { LeaseRepository } from './lease.repository.js';
 import { LostLeases } from './lost-leases.js';
 
@@ -12,7 +12,7 @@ import { LostLeases } from './lost-leases.js';
 export class Sweeper {
   constructor(
     private readonly leases: LeaseRepository,
-    private readonly line: ThreadLine,
+    private readonly line: ThreadQueue,
     private readonly lost: LostLeases,
     private readonly config: Config,
   ) {}

@@ -9,7 +9,7 @@ import { NewJobRepository } from './new-job.repository.js';
 import { type InsertedJob, StartRepository } from './start.repository.js';
 import { StartAdmission } from './start-admission.js';
 import { type StartAnswer, StartBatch } from './start-batch.js';
-import { StartNews } from './start-news.js';
+import { StartEffectsPublisher } from './start-effects.js';
 import type { StartedJob, StartRequest } from './start-request.js';
 
 /** A batch that is committed, and the jobs of it that were written. */
@@ -33,7 +33,7 @@ export class JobStarter {
     private readonly newJobs: NewJobRepository,
     private readonly admission: StartAdmission,
     private readonly worker: Worker,
-    private readonly news: StartNews,
+    private readonly effects: StartEffectsPublisher,
   ) {
     this.batches = new WorkspaceBatches(
       (workspaceId, requests) => this.startTogether(workspaceId, requests),
@@ -96,7 +96,7 @@ export class JobStarter {
     const { batch, inserted } = written;
     if (batch.holdsSlots) crashpoint('after-own-start');
     batch.begin(inserted, (job) => this.newJobs.claimed(job));
-    await this.news.tell(workspaceId, batch.aftermath);
+    await this.effects.publish(workspaceId, batch.effects);
     return batch.answers;
   }
 
@@ -133,7 +133,7 @@ export class JobStarter {
         const decisions = await this.admission.decide(client, workspaceId, requests);
         if (decisions === null) return [];
         batch = new StartBatch(requests, decisions, this.worker);
-        batch.aftermath.superseded.push(...(await this.admission.supersede(client, workspaceId, decisions)));
+        batch.effects.superseded.push(...(await this.admission.supersede(client, workspaceId, decisions)));
         if (batch.jobs.length === 0) return [];
         crashpoint('before-doorbell');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);

@@ -14,8 +14,8 @@ import {
   statementName,
 } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
-import { JobTurns } from '../line/job-turns.js';
 import type { ClaimedJob } from '../run/lease.repository.js';
+import { TurnMessages } from '../thread-queue/turn-messages.js';
 import type { StartRequest } from './start-request.js';
 
 /** A job about to be inserted, with everything that belongs to its acceptance. */
@@ -120,7 +120,7 @@ admitted AS (
 @Injectable()
 export class NewJobRepository {
   constructor(
-    private readonly turns: JobTurns,
+    private readonly turns: TurnMessages,
     private readonly config: Config,
   ) {}
 

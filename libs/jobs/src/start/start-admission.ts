@@ -6,7 +6,7 @@ import { CancelRepository } from '../cancel/cancel.repository.js';
 import { admit, refusedByBound } from './admit.js';
 import { PausedRunsRepository } from './paused-runs.repository.js';
 import { StartRepository } from './start.repository.js';
-import type { Aftermath } from './start-news.js';
+import type { StartEffects } from './start-effects.js';
 import type { StartDecision, StartRequest } from './start-request.js';
 
 /** Decides a batch of starts by what the database says, and makes room for those that it accepts. */
@@ -41,8 +41,8 @@ export class StartAdmission {
     client: SqlClient,
     workspaceId: string,
     decisions: readonly StartDecision[],
-  ): Promise<Aftermath['superseded']> {
-    const superseded: Aftermath['superseded'] = [];
+  ): Promise<StartEffects['superseded']> {
+    const superseded: StartEffects['superseded'] = [];
     for (const decision of decisions) {
       if (decision.type !== 'accept') continue;
       for (const jobId of decision.supersedes) {

@@ -4,7 +4,7 @@ import type { ClaimedJob } from '../run/lease.repository.js';
 import type { Slot, Worker } from '../run/worker.js';
 import type { NewJob } from './new-job.repository.js';
 import type { InsertedJob } from './start.repository.js';
-import type { Aftermath } from './start-news.js';
+import type { StartEffects } from './start-effects.js';
 import type { StartDecision, StartedJob, StartRequest } from './start-request.js';
 
 /** What becomes of one request; `again`: decide once more, after the others of its batch. */
@@ -22,7 +22,7 @@ interface HeldJob {
 
 /** Starts that are decided and written together. Keeps slots of the worker until one of `begin` and `release` is called. */
 export class StartBatch {
-  readonly aftermath: Aftermath = { queued: [], runnable: [], begun: [], superseded: [], threads: new Set() };
+  readonly effects: StartEffects = { queued: [], runnable: [], begun: [], superseded: [], threads: new Set() };
   /** To be written. */
   readonly jobs: NewJob[] = [];
   readonly answers: readonly StartAnswer[];
@@ -57,12 +57,12 @@ export class StartBatch {
     for (const { job, slot, since } of this.held) {
       const { request } = job;
       if (begun.has(request.jobId)) {
-        this.aftermath.begun.push(request);
+        this.effects.begun.push(request);
         slot.begin(toClaimed(job), since);
       } else {
-        this.aftermath.queued.push(request);
+        this.effects.queued.push(request);
         // A job that ended meanwhile may have made room before this one could be seen: one claim finds out.
-        this.aftermath.runnable.push(request);
+        this.effects.runnable.push(request);
         slot.release();
       }
     }
@@ -73,7 +73,7 @@ export class StartBatch {
     const job = toNewJob(request, decision, slot?.owner ?? null);
     this.jobs.push(job);
     if (slot !== undefined) this.held.push({ job, slot, since: systemClock.monotonic() });
-    const { queued, runnable, threads } = this.aftermath;
+    const { queued, runnable, threads } = this.effects;
     if (slot === undefined) queued.push(request);
     if (decision.inLine && decision.thread !== null) threads.add(decision.thread.id);
     else if (slot === undefined) runnable.push(request);

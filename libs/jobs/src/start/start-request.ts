@@ -12,7 +12,7 @@ export const whenFullChoices = ['queue', 'reject'] as const;
 export type WhenFull = (typeof whenFullChoices)[number];
 
 /** Which thread a job belongs to. */
-export interface ThreadWish {
+export interface ThreadTarget {
   /** Our id, or the id the client gave when it first used the thread. */
   readonly ref: string;
   /** Create it under this title when there is none; otherwise an unknown thread is an error. */
@@ -30,7 +30,7 @@ export interface StartRequest {
   /** `user:<id>`, `key:<id>` or `system`: whose idempotency key it is. */
   readonly principal: string;
   readonly createdBy: string | null;
-  readonly thread: ThreadWish | null;
+  readonly thread: ThreadTarget | null;
   readonly messageClientId: string | null;
   readonly model: string;
   /** What a workflow job runs, pinned. */

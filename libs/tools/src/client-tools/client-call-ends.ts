@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { InterruptSettler } from '#jobs';
 import { Redactor } from '#platform';
 
+import { AwaitingCallsRepository } from '../interrupts/awaiting-calls.repository.js';
 import { callUpdated } from '../interrupts/call-updated.js';
-import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { notRegistered } from '../model-text.js';
 import { type ClientAnswer, toSettlement } from './client-answer.js';
 import type { HeldClientCall } from './client-calls.js';
@@ -13,7 +13,7 @@ import type { HeldClientCall } from './client-calls.js';
 @Injectable()
 export class ClientCallEnds {
   constructor(
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly settler: InterruptSettler,
     private readonly redactor: Redactor,
   ) {}

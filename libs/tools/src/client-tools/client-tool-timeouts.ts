@@ -8,8 +8,8 @@ import {
   InterruptTimers,
 } from '#jobs';
 
+import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
 import { callUpdated } from '../interrupts/call-updated.js';
-import { type HeldCall, HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { UnknownOutcomes } from '../interrupts/unknown-outcomes.js';
 import { UNKNOWN_OUTCOME_TEXT } from '../model-text.js';
 import { type ClaimState, ClientClaimsRepository } from './client-claims.repository.js';
@@ -26,7 +26,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   readonly kind = 'client_tool';
 
   constructor(
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly claims: ClientClaimsRepository,
     private readonly settler: InterruptSettler,
     private readonly unknown: UnknownOutcomes,

@@ -4,8 +4,8 @@ import type { Principal } from '#auth';
 import { isId } from '#platform';
 
 import { StartGate } from '../approval/start-gate.js';
+import { AwaitingCallsRepository } from '../interrupts/awaiting-calls.repository.js';
 import { callUpdated } from '../interrupts/call-updated.js';
-import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { claimDigest, type ClaimedPayload, isSameDigest, newClaimToken, submissionDigest } from './claim-digest.js';
 import { type ClientAnswer, toClientAnswer } from './client-answer.js';
 import { ClientCallEnds } from './client-call-ends.js';
@@ -48,7 +48,7 @@ const CLAIM_MS = 30_000;
 export class ClientToolsService {
   constructor(
     private readonly clientCalls: ClientCalls,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly claims: ClientClaimsRepository,
     private readonly ends: ClientCallEnds,
     private readonly gate: StartGate,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { type HeldJob, type Interrupt, InterruptsRepository } from '#jobs';
 
-import { type HeldCall, HeldCallsRepository } from '../interrupts/held-calls.repository.js';
+import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
 import { ClientCallEnds } from './client-call-ends.js';
 
 /** A call that waits for its client, and the request about it. */
@@ -24,7 +24,7 @@ export interface HandedResults {
 export class HandedCalls {
   constructor(
     private readonly interrupts: InterruptsRepository,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly ends: ClientCallEnds,
   ) {}
 

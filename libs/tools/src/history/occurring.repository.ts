@@ -1,7 +1,7 @@
 import type { SqlClient } from '#platform';
 
+import { isOfOutcome, type Occurring, SETTLED } from './index-scans.js';
 import { likeOf, outcomePatterns, type ToolCallFilter } from './tool-call-filter.js';
-import { isOfOutcome, type Occurring, SETTLED } from './trails.js';
 
 /** A workspace with more different values is not gone through. */
 const MOST_VALUES = 500;

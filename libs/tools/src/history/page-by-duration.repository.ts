@@ -2,21 +2,13 @@ import type { SqlClient } from '#platform';
 
 import { callTests, idsOf } from './call-tests.js';
 import { type HistoryPage, type HistoryQuery, toHistoryPage } from './history-query.js';
+import { MAX_PIECES, REACH } from './index-scans.js';
 import { findOccurring } from './occurring.repository.js';
 import { readCalls } from './read-calls.repository.js';
+import { type ChosenScan, findScan } from './scan-finder.repository.js';
+import { beyondSql, byDuration, columnsOf, durationSql, type DurationStretch, testsSql, trailSql } from './scan-sql.js';
 import { Statement } from './statement.js';
 import { likeOf, type ToolCallFilter, type ToolCallPlace } from './tool-call-filter.js';
-import { type ChosenTrail, findTrail } from './trail-finder.repository.js';
-import {
-  beyondSql,
-  byDuration,
-  columnsOf,
-  durationSql,
-  type DurationStretch,
-  testsSql,
-  trailSql,
-} from './trail-sql.js';
-import { MAX_PIECES, REACH } from './trails.js';
 
 /** What the index of durations tells without its rows. */
 const INDEXED: ReadonlySet<string> = new Set(['workspace_id', 'id', 'duration_ms', 'name']);
@@ -31,7 +23,7 @@ export async function pageByDuration(client: SqlClient, query: HistoryQuery): Pr
   const others = callTests(filter).filter(({ aspect }) => aspect !== 'duration' && aspect !== 'tool');
   if (others.length > 0) {
     const stretch = { workspaceId, ...idsOf(filter), direction: 'desc' } as const;
-    const chosen = await findTrail(client, filter, stretch);
+    const chosen = await findScan(client, filter, stretch);
     if (chosen.end?.type === 'end') return sortedPage(client, { ...query, filter }, chosen);
   }
   return indexedPage(client, { ...query, filter });
@@ -42,7 +34,7 @@ export function ranOnly(filter: ToolCallFilter): ToolCallFilter {
   return { ...filter, minDurationMs: filter.minDurationMs ?? 0 };
 }
 
-async function sortedPage(client: SqlClient, query: HistoryQuery, chosen: ChosenTrail): Promise<HistoryPage> {
+async function sortedPage(client: SqlClient, query: HistoryQuery, chosen: ChosenScan): Promise<HistoryPage> {
   const { workspaceId, filter, order, limit, after } = query;
   const statement = new Statement();
   const { bind } = statement;

@@ -3,16 +3,16 @@ import type { SqlClient } from '#platform';
 import { idsOf } from './call-tests.js';
 import { type HistoryPage, type HistoryQuery, toHistoryPage } from './history-query.js';
 import { readCalls } from './read-calls.repository.js';
+import { type ChosenScan, findScan } from './scan-finder.repository.js';
+import { columnsOf, type Stretch, testsSql, trailSql } from './scan-sql.js';
 import { Statement } from './statement.js';
-import { type ChosenTrail, findTrail } from './trail-finder.repository.js';
-import { columnsOf, type Stretch, testsSql, trailSql } from './trail-sql.js';
 
 /** A page of a list by time. */
 export async function pageByTime(client: SqlClient, query: HistoryQuery): Promise<HistoryPage> {
   const { filter, limit } = query;
   const { direction } = query.order;
   const stretch = stretchOf(query);
-  const chosen = await findTrail(client, filter, stretch);
+  const chosen = await findScan(client, filter, stretch);
   const end = chosen.end?.type === 'at' ? chosen.end.id : null;
   const statement = new Statement();
   const { bind } = statement;
@@ -32,7 +32,7 @@ function stretchOf({ workspaceId, filter, order: { direction }, after: place }: 
 }
 
 /** Where a search has stopped, nothing beyond was looked at; another trail is cut by its reach. No call has the id `end` of a search. */
-function upTo(stretch: Stretch, end: string | null, { found }: ChosenTrail): Stretch {
+function upTo(stretch: Stretch, end: string | null, { found }: ChosenScan): Stretch {
   if (end === null || found === undefined) return stretch;
   return stretch.direction === 'desc' ? { ...stretch, after: end } : { ...stretch, before: end };
 }

@@ -7,10 +7,10 @@ import type { HistoryPage, HistoryQuery } from './history-query.js';
 import { pageByDuration, ranOnly } from './page-by-duration.repository.js';
 import { pageByTime } from './page-by-time.repository.js';
 import { NO_GUESSES } from './planner-settings.js';
+import { findScan } from './scan-finder.repository.js';
+import { columnsOf, type Stretch, testsSql, trailSql } from './scan-sql.js';
 import { Statement } from './statement.js';
 import { fitsNothing, type ToolCallFilter, type ToolCallOrder } from './tool-call-filter.js';
-import { findTrail } from './trail-finder.repository.js';
-import { columnsOf, type Stretch, testsSql, trailSql } from './trail-sql.js';
 
 /** How many calls fit a filter, as far as they were counted. */
 export interface HistoryCount {
@@ -51,7 +51,7 @@ export class ToolCallHistoryRepository {
 
 async function countCalls(client: SqlClient, workspaceId: string, filter: ToolCallFilter): Promise<HistoryCount> {
   const stretch: Stretch = { workspaceId, ...idsOf(filter), direction: 'desc' };
-  const { trail, tests, found, end } = await findTrail(client, filter, stretch);
+  const { trail, tests, found, end } = await findScan(client, filter, stretch);
   const { bind, values } = new Statement();
   const longer = end === null ? { ...trail, reach: MAX_COUNTED + 1 } : trail;
   const along = trailSql(longer, { stretch, columns: columnsOf(tests), found }, bind);

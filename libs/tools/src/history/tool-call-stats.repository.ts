@@ -3,7 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { Postgres, type SqlClient } from '#platform';
 
 import { callTests, idsOf } from './call-tests.js';
+import { OPEN_STATUSES, wayThroughAll } from './index-scans.js';
 import { NO_GUESSES } from './planner-settings.js';
+import { type ChosenScan, findScan } from './scan-finder.repository.js';
+import { columnsOf, type Stretch, testsSql, trailSql } from './scan-sql.js';
 import { type Bind, Statement } from './statement.js';
 import { fitsNothing, type ToolCallFilter } from './tool-call-filter.js';
 import {
@@ -14,9 +17,6 @@ import {
   type StatsQuery,
   type ToolCallStats,
 } from './tool-call-stats.js';
-import { type ChosenTrail, findTrail } from './trail-finder.repository.js';
-import { columnsOf, type Stretch, testsSql, trailSql } from './trail-sql.js';
-import { OPEN_STATUSES, wayThroughAll } from './trails.js';
 
 /** Statistics over more would take too long for somebody who waits. */
 export const MOST_LOOKED_AT = 200_000;
@@ -90,8 +90,8 @@ async function wideTrail(
   client: SqlClient,
   filter: ToolCallFilter,
   stretch: Stretch,
-): Promise<Omit<ChosenTrail, 'end'>> {
-  const chosen = await findTrail(client, filter, stretch);
+): Promise<Omit<ChosenScan, 'end'>> {
+  const chosen = await findScan(client, filter, stretch);
   const { trail, end } = chosen;
   if (end?.type === 'end') return chosen;
   // A search that has stopped somewhere cannot be followed further.

@@ -13,10 +13,9 @@ import { APPROVAL_EXPIRED_TEXT, deniedText } from '../model-text.js';
 import { MAX_ARGUMENT_BYTES } from '../parse-arguments.js';
 import type { ToolFailure } from '../tool-call.js';
 import { validateArguments } from '../validate-arguments.js';
+import { AwaitingCallsRepository, type HeldCall } from './awaiting-calls.repository.js';
 import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
-import { type HeldCall, HeldCallsRepository } from './held-calls.repository.js';
-import { assertEntitled, mayTakeAnswer } from './held-decision.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
 import {
   argumentsChanged,
@@ -26,6 +25,7 @@ import {
   missingAnswer,
   notApprovable,
 } from './interrupts.errors.js';
+import { assertEntitled, mayTakeAnswer } from './pending-decision.js';
 
 interface ApprovalAnswer {
   readonly decision: 'approve' | 'deny';
@@ -45,7 +45,7 @@ export class ApprovalDecisions implements DueHandler {
 
   constructor(
     private readonly settler: InterruptSettler,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly grants: ApprovalGrantsService,
     private readonly catalog: ToolCatalog,
   ) {}

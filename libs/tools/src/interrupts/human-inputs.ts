@@ -7,13 +7,13 @@ import { deniedText, PERSON_SILENT_TEXT, PERSON_SKIPPED_TEXT } from '../model-te
 import { projectResult } from '../project-result.js';
 import type { Settlement } from '../tool-call.js';
 import { validateValue } from '../validate-arguments.js';
+import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
-import { HeldCallsRepository } from './held-calls.repository.js';
-import { mayTakeAnswer } from './held-decision.js';
 import { type HumanInputAction, humanInputActions, type HumanInputRequest } from './human-input-interrupt.js';
 import { type InterruptAnswer, type InterruptDecider, InterruptDeciders } from './interrupt-deciders.js';
 import { invalidInput, invalidWord, missingAnswer } from './interrupts.errors.js';
+import { mayTakeAnswer } from './pending-decision.js';
 
 /** An answer, as it is kept. `data` null: none was given. */
 interface HumanAnswer {
@@ -31,7 +31,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
   constructor(
     private readonly settler: InterruptSettler,
     private readonly timers: InterruptTimers,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly deciders: InterruptDeciders,
   ) {}
 

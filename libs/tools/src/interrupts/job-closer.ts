@@ -3,8 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InterruptSettler, InterruptsRepository, JobAmender } from '#jobs';
 import { BUS, type Bus } from '#platform';
 
+import { AwaitingCallsRepository } from './awaiting-calls.repository.js';
 import { callUpdated } from './call-updated.js';
-import { HeldCallsRepository } from './held-calls.repository.js';
 
 /** Which lease ends the job. */
 interface EndingJob {
@@ -20,7 +20,7 @@ export class JobCloser {
     private readonly amender: JobAmender,
     private readonly interrupts: InterruptsRepository,
     private readonly settler: InterruptSettler,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 

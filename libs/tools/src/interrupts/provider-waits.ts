@@ -4,9 +4,9 @@ import type { Principal } from '#auth';
 import { type DueHandler, type Interrupt, type InterruptSettlement, InterruptSettler } from '#jobs';
 
 import { recordDecision } from './decision-audit.repository.js';
-import { mayTakeAnswer } from './held-decision.js';
 import type { InterruptAnswer, InterruptDecider } from './interrupt-deciders.js';
 import { invalidWord, missingAnswer } from './interrupts.errors.js';
+import { mayTakeAnswer } from './pending-decision.js';
 
 const decisions = ['retry', 'give_up'] as const;
 

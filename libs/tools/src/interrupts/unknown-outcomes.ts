@@ -14,12 +14,12 @@ import {
 
 import { projectResult } from '../project-result.js';
 import { executionError } from '../validate-arguments.js';
+import { AwaitingCallsRepository, type HeldCall } from './awaiting-calls.repository.js';
 import { callUpdated } from './call-updated.js';
 import { recordDecision } from './decision-audit.repository.js';
-import { type HeldCall, HeldCallsRepository } from './held-calls.repository.js';
-import { mayTakeAnswer } from './held-decision.js';
 import type { InterruptAnswer } from './interrupt-deciders.js';
 import { invalidWord, missingAnswer } from './interrupts.errors.js';
+import { mayTakeAnswer } from './pending-decision.js';
 import { unknownOutcomeRequest } from './unknown-outcome-request.js';
 
 const decisions = ['happened', 'did_not_happen', 'repeat', 'report'] as const;
@@ -38,7 +38,7 @@ export class UnknownOutcomes implements DueHandler {
 
   constructor(
     private readonly settler: InterruptSettler,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
   ) {}
 
   /** Asks a person about a call that was interrupted outside its job's lease; in the transaction that holds the job. */

@@ -45,7 +45,7 @@ export const MAX_TOOLS = 200;
 const MAX_PAGES = 50;
 /** Most bytes of JSON of all its definitions together: people look at them all, and models may be shown them all. */
 const MAX_LISTING_BYTES = 1_048_576;
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 /** A process that does not know the question may ignore it; then it is asked the old way. */
 const PROBE_MS = 3_000;
 /** The call's own signal ends it; this only keeps the client's default of a minute from doing so first. */
@@ -64,7 +64,7 @@ export class McpConnection {
 
   /** Speaks 2026-07-28 with servers that do, else the protocol of 2025. Whatever goes wrong, nothing stays open. */
   static async open(parts: McpConnectionParts): Promise<McpConnection> {
-    const timeout = parts.patienceMs ?? PATIENCE_MS;
+    const timeout = parts.patienceMs ?? TIMEOUT_MS;
     const client = new Client(
       { name: 'nightshift', version: '1' },
       {
@@ -156,7 +156,7 @@ export class McpConnection {
       const params = cursor === undefined ? {} : { cursor };
       return await this.client.request(
         { method: 'tools/list', params },
-        { timeout: this.parts.patienceMs ?? PATIENCE_MS },
+        { timeout: this.parts.patienceMs ?? TIMEOUT_MS },
       );
     } catch (error) {
       throw toMcpFailure(error);

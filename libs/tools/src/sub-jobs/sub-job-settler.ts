@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, InterruptSettler, JobAmender } from '#jobs';
 import { crashpoint, Redactor } from '#platform';
 
+import { AwaitingCallsRepository } from '../interrupts/awaiting-calls.repository.js';
 import { callUpdated } from '../interrupts/call-updated.js';
-import { HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { toKeptResult } from '../outputs/to-kept-result.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
 import type { Settlement } from '../tool-call.js';
@@ -16,7 +16,7 @@ import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.reposito
 export class SubJobSettler {
   constructor(
     private readonly amender: JobAmender,
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly outputs: ToolOutputsRepository,
     private readonly interrupts: InterruptSettler,
     private readonly redactor: Redactor,

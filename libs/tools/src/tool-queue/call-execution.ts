@@ -27,8 +27,8 @@ export interface CallControls {
 }
 
 /** How long a tool that was told to stop may take to say what it did. A process that stops waits for nobody that long. */
-const stopPatienceMs = 10_000;
-const drainPatienceMs = 500;
+const stopTimeoutMs = 10_000;
+const drainTimeoutMs = 500;
 
 /** Runs one claimed call to an answer. Never throws, and never runs what must not run any more. */
 @Injectable()
@@ -92,7 +92,7 @@ export class CallExecution {
     });
     crashpoint('tool-in-flight');
     const outcome = await ended;
-    if (controls.signal.aborted) await watched.settled(this.clock, patienceMs(controls.signal));
+    if (controls.signal.aborted) await watched.settled(this.clock, timeoutMs(controls.signal));
     return toAnswer(outcome, watched);
   }
 }
@@ -124,10 +124,10 @@ class WatchedTool {
     return this.handling !== undefined && !this.saidNothing;
   }
 
-  /** Resolves when the handler has ended, or after `patienceMs`. */
-  async settled(clock: Clock, patienceMs: number): Promise<void> {
+  /** Resolves when the handler has ended, or after `timeoutMs`. */
+  async settled(clock: Clock, timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    const timer = clock.after(patienceMs, () => {
+    const timer = clock.after(timeoutMs, () => {
       resolve(undefined);
     });
     await Promise.race([this.handling, promise]);
@@ -135,8 +135,8 @@ class WatchedTool {
   }
 }
 
-function patienceMs(signal: AbortSignal): number {
-  return signal.reason instanceof Draining ? drainPatienceMs : stopPatienceMs;
+function timeoutMs(signal: AbortSignal): number {
+  return signal.reason instanceof Draining ? drainTimeoutMs : stopTimeoutMs;
 }
 
 function toAnswer(outcome: ToolOutcome, watched: WatchedTool): CallAnswer {

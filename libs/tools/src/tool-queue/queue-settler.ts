@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, InterruptSettler, stoppedCall, unknownOutcome } from '#jobs';
 import { crashpoint } from '#platform';
 
+import { AwaitingCallsRepository, type HeldCall } from '../interrupts/awaiting-calls.repository.js';
 import { callUpdated } from '../interrupts/call-updated.js';
-import { type HeldCall, HeldCallsRepository } from '../interrupts/held-calls.repository.js';
 import { ToolOutputsRepository } from '../outputs/tool-outputs.repository.js';
 import type { Settlement } from '../tool-call.js';
 import { QueueStateRepository } from './queue-state.repository.js';
@@ -23,7 +23,7 @@ export type QueueEnd = Settlement & {
 @Injectable()
 export class QueueSettler {
   constructor(
-    private readonly calls: HeldCallsRepository,
+    private readonly calls: AwaitingCallsRepository,
     private readonly states: QueueStateRepository,
     private readonly outputs: ToolOutputsRepository,
     private readonly interrupts: InterruptSettler,

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type HeldJob, JobAmender } from '#jobs';
 import { toStorableText } from '#platform';
 
-import type { HeldCall } from '../interrupts/held-calls.repository.js';
+import type { HeldCall } from '../interrupts/awaiting-calls.repository.js';
 import { LateResponses } from './late-responses.js';
 import type { ToolProgressMessage, ToolResponse } from './queue-message.js';
 import { QueueSettler } from './queue-settler.js';
@@ -21,7 +21,7 @@ export interface Arrived<Message> {
 /** What became of a message: `unknown`, there is no such call. */
 export type Applied = MessageFate | 'unknown';
 
-const gapPatienceMs = 5_000;
+const gapTimeoutMs = 5_000;
 const gapLookMs = 250;
 const betweenShownMs = 500;
 const longestShown = 500;
@@ -75,7 +75,7 @@ export class ResultApplier {
     const { message, ageMs } = about.arrived;
     const isOver = state === null || state.cancelRequested || state.epoch !== message.exec_epoch || !held.isOpen;
     if (isOver || message.seq <= state.progressSeq) return 'done';
-    if (message.seq > state.progressSeq + 1 && ageMs < gapPatienceMs) return { againInMs: gapLookMs };
+    if (message.seq > state.progressSeq + 1 && ageMs < gapTimeoutMs) return { againInMs: gapLookMs };
     const restMs = state.shownMsAgo === null ? 0 : betweenShownMs - state.shownMsAgo;
     if (restMs > 0) return { againInMs: Math.ceil(restMs) };
     await this.states.shown(held, call.id, message.seq);

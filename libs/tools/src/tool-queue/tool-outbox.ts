@@ -36,10 +36,10 @@ export class ToolOutbox {
   }
 
   /**
-   * Tries until the answer is in the queue, where it stays until it is applied, or until `patienceMs` are over: then the claim
+   * Tries until the answer is in the queue, where it stays until it is applied, or until `timeoutMs` are over: then the claim
    * runs out and the call follows its effect.
    */
-  async answer(call: ClaimedCall, answer: CallAnswer, patienceMs: number): Promise<void> {
+  async answer(call: ClaimedCall, answer: CallAnswer, timeoutMs: number): Promise<void> {
     const message: ToolResponse = {
       type: 'tool_response',
       ...placeOf(call),
@@ -48,7 +48,7 @@ export class ToolOutbox {
       exec_epoch: call.epoch,
       attempt: call.attempt,
     };
-    const giveUpAt = this.clock.monotonic() + patienceMs;
+    const giveUpAt = this.clock.monotonic() + timeoutMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
         await this.send(call, message);

@@ -11,7 +11,7 @@ import { ToolQueueTelemetry } from './tool-queue.telemetry.js';
 const pollMs = 1_000;
 const batch = 50;
 /** A message that cannot be applied is tried again for this long. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 const retryMs = 1_000;
 
 /** Reads what tool processes send back; runs in every process that runs jobs. */
@@ -111,7 +111,7 @@ export class ToolResults {
   /** One message's trouble is its own. The call it is about follows its effect once its claim runs out. */
   private async failed(data: unknown, ageMs: number, error: unknown): Promise<MessageFate> {
     this.telemetry.logger.error({ err: error, ageMs }, 'a tool result was not applied');
-    if (ageMs < patienceMs) return { againInMs: retryMs };
+    if (ageMs < timeoutMs) return { againInMs: retryMs };
     await this.dead.bury(data, 'not_applied');
     return 'done';
   }

@@ -10,6 +10,6 @@ export function both<T>(eq: T | null | undefined, oneOf: readonly T[] | null | u
 }
 
 /** An id to compare with, whatever was given. */
-export function toIdOrNobody(text: string): string {
+export function toIdOrNone(text: string): string {
   return isId(text) ? text : nobody;
 }

@@ -25,17 +25,17 @@ export class Viewers {
   ) {}
 
   /**
-   * Takes a seat for the operation until it ends. Throws `rate_limited` when principal or job has its most viewers. The
+   * Takes a slot for the operation until it ends. Throws `rate_limited` when principal or job has its most viewers. The
    * connection is closed when the token ends or the right to read is lost; before each batch `lostAccess` asks again.
    */
   enter(context: GraphqlContext, { jobId, createdBy }: Viewed): void {
     const { member } = context;
     const { id: principal, workspaceId } = member;
-    const seat = this.open.enter({ principal, workspaceId, jobId }, context.close);
+    const slot = this.open.enter({ principal, workspaceId, jobId }, context.close);
     const watch = this.access.watch({ principal: member, workspaceId, createdBy }, context.close);
     context.onEnd(() => {
       watch.stop();
-      seat.leave();
+      slot.leave();
     });
     let askedAt = -Infinity;
     context.lostAccess = () => {

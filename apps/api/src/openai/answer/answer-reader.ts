@@ -17,8 +17,8 @@ import type { AnswerFinish, AnswerFormat, AnswerPart, AnswerUsage, ClientToolCal
 import { AnswerRequests } from './answer-requests.js';
 import { noUsage, rest, sum } from './answer-usage.js';
 import type { CallSecrets, SeenCall } from './call-text.js';
-import { ToldCalls } from './told-calls.js';
-import { ToldText } from './told-text.js';
+import { StreamedCalls } from './streamed-calls.js';
+import { StreamedText } from './streamed-text.js';
 
 /** Which part of a job an answer is, and how it is told. */
 export interface AnswerTerms {
@@ -40,9 +40,9 @@ type RoundFinished = Extract<JobEvent, { type: 'round-finished' }>;
  */
 export class AnswerReader {
   private readonly output: AnswerOutput;
-  private readonly calls: ToldCalls;
+  private readonly calls: StreamedCalls;
   /** Of a chat, the text of its open round; of a workflow, its content. */
-  private readonly text = new ToldText();
+  private readonly text = new StreamedText();
   private readonly requests = new AnswerRequests();
   private readonly announced = new Set<string>();
   /** Calls of this answer that are not settled, in the order of the model. */
@@ -65,7 +65,7 @@ export class AnswerReader {
 
   constructor(private readonly terms: AnswerTerms) {
     this.output = new AnswerOutput(terms.catchUpTo > 0);
-    this.calls = new ToldCalls(terms.format, terms.secrets, this.output);
+    this.calls = new StreamedCalls(terms.format, terms.secrets, this.output);
     this.lastRound = terms.afterRound;
   }
 

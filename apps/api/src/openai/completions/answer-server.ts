@@ -14,8 +14,8 @@ import type { AnswerListener } from './answer-listener.js';
 import type { AnswerSink } from './answer-sink.js';
 import type { OpenedAnswer } from './opened-answer.js';
 import { RequestsBelow } from './requests-below.js';
+import { ResponseSession } from './response-session.js';
 import { StreamedSink } from './streamed-sink.js';
-import { Telling } from './telling.js';
 import { WholeSink } from './whole-sink.js';
 
 /** Tells answers to their clients, one by one, from the log of their jobs. */
@@ -40,7 +40,7 @@ export class AnswerServer {
     const catchUpTo = isAttached ? job.lastSeq : 0;
     const shown = format === 'agent' ? 'inline' : format;
     const reader = new AnswerReader({ format: shown, kind: job.kind, afterRound, catchUpTo, secrets });
-    const telling = new Telling(answer, listener, this.context.values.OPENAI_MAX_HOLD_MS);
+    const telling = new ResponseSession(answer, listener, this.context.values.OPENAI_MAX_HOLD_MS);
     const access = this.access.watch({ ...listener, workspaceId, createdBy: job.createdBy }, () => {
       telling.stop(invalidKey());
     });
@@ -80,20 +80,24 @@ export class AnswerServer {
   }
 
   /** Reads the agent that `auto` chose and its tool event format before a call of that agent is sent. */
-  private async learn(item: FeedItem, telling: Telling, reader: AnswerReader): Promise<void> {
+  private async learn(item: FeedItem, telling: ResponseSession, reader: AnswerReader): Promise<void> {
     const { answer, listener } = telling;
     const isNew = await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
     if (isNew && answer.format === 'agent') reader.useFormat(await this.context.formatOfChosen(answer));
   }
 
-  private follow({ answer, signal }: Telling) {
+  private follow({ answer, signal }: ResponseSession) {
     const { workspaceId, jobId, afterSeq: after } = answer;
     return this.feed.follow({ workspaceId, jobId, after, signal });
   }
 
   private async tell(
     parts: readonly AnswerPart[],
-    { telling, reader, sink }: { readonly telling: Telling; readonly reader: AnswerReader; readonly sink: AnswerSink },
+    {
+      telling,
+      reader,
+      sink,
+    }: { readonly telling: ResponseSession; readonly reader: AnswerReader; readonly sink: AnswerSink },
   ): Promise<void> {
     const isRefused =
       parts.some(isRefusal) ||
@@ -107,7 +111,7 @@ export class AnswerServer {
     if (told.length > 0) await sink.take(told);
   }
 
-  private sinkOf(telling: Telling, reader: AnswerReader, onPing: () => void): AnswerSink {
+  private sinkOf(telling: ResponseSession, reader: AnswerReader, onPing: () => void): AnswerSink {
     const { response, stream, includeUsage } = telling.listener;
     const head = () => telling.head;
     if (!stream) return new WholeSink(response, head);

@@ -5,10 +5,10 @@ import {
   type Answer,
   type AnswerSession,
   ChatService,
+  DuplicateMessageFilter,
   isOvertaken,
   type NewAnswer,
   newAnswerRow,
-  SaidBefore,
   sessionStepRow,
   type StartChat,
 } from '#chat';
@@ -67,7 +67,7 @@ export class AnswerStarts {
   constructor(
     private readonly chat: ChatService,
     private readonly workflows: StartWorkflowService,
-    private readonly saidBefore: SaidBefore,
+    private readonly saidBefore: DuplicateMessageFilter,
     private readonly limiters: AnswerLimiters,
     private readonly config: Config,
   ) {}

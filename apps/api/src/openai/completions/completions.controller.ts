@@ -6,13 +6,13 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../../auth/asks.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
-import { CompletionDoor } from './completion-door.js';
+import { CompletionEndpoint } from './completion-endpoint.js';
 
 /** Chat completions as OpenAI's clients ask for them. */
 @Controller('v1/chat')
 @UseGuards(OpenAiPrincipalGuard)
 export class CompletionsController {
-  constructor(private readonly door: CompletionDoor) {}
+  constructor(private readonly door: CompletionEndpoint) {}
 
   @Post('completions')
   @HttpCode(200)

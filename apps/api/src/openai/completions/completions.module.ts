@@ -13,7 +13,7 @@ import { AnswerContext } from './answer-context.js';
 import { AnswerLimiters } from './answer-limiters.js';
 import { AnswerServer } from './answer-server.js';
 import { AnswerStarts } from './answer-starts.js';
-import { CompletionDoor } from './completion-door.js';
+import { CompletionEndpoint } from './completion-endpoint.js';
 import { CompletionsController } from './completions.controller.js';
 import { Completions } from './completions.service.js';
 import { NewAnswers } from './new-answers.js';
@@ -30,7 +30,7 @@ import { Situations } from './situations.js';
     AnswerLimiters,
     AnswerServer,
     AnswerStarts,
-    CompletionDoor,
+    CompletionEndpoint,
     Completions,
     NewAnswers,
     RequestsBelow,

@@ -6,14 +6,14 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../../auth/asks.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
-import { ExecuteDoor } from './execute-door.js';
+import { ExecuteEndpoint } from './execute-endpoint.js';
 import type { ExecutedCall } from './execution-result.js';
 
 /** Single calls of tools, without a model. */
 @Controller('v1/tools')
 @UseGuards(OpenAiPrincipalGuard)
 export class ExecuteController {
-  constructor(private readonly door: ExecuteDoor) {}
+  constructor(private readonly door: ExecuteEndpoint) {}
 
   @Post('execute')
   @HttpCode(200)

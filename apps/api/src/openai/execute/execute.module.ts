@@ -9,7 +9,7 @@ import { StreamsModule } from '../../streams/streams.module.js';
 import { RequestsBelow } from '../completions/requests-below.js';
 import { AgentTools } from './agent-tools.js';
 import { ExecuteController } from './execute.controller.js';
-import { ExecuteDoor } from './execute-door.js';
+import { ExecuteEndpoint } from './execute-endpoint.js';
 import { ExecutionResult } from './execution-result.js';
 import { ReplyHolds } from './reply-holds.js';
 import { ToolExecution } from './tool-execution.js';
@@ -18,6 +18,6 @@ import { ToolExecution } from './tool-execution.js';
 @Module({
   imports: [ChatModule, JobsModule, LimitsModule, StreamsModule, ToolsModule],
   controllers: [ExecuteController],
-  providers: [AgentTools, ExecuteDoor, ExecutionResult, ReplyHolds, RequestsBelow, ToolExecution],
+  providers: [AgentTools, ExecuteEndpoint, ExecutionResult, ReplyHolds, RequestsBelow, ToolExecution],
 })
 export class ExecuteModule {}

@@ -47,7 +47,7 @@ export class ReplyHolds {
       if (open.length > 0) response.setHeader('X-Waiting-Approval', open.join(', '));
       over.abort(stillRunning());
     };
-    const patience = systemClock.after(this.config.values.OPENAI_MAX_HOLD_MS, giveUp);
+    const timeout = systemClock.after(this.config.values.OPENAI_MAX_HOLD_MS, giveUp);
     const stopLooking = this.watch(call, (ids) => {
       open = ids;
       if (over.signal.aborted || ids.every((id) => call.known.includes(id))) return;
@@ -58,7 +58,7 @@ export class ReplyHolds {
     return {
       signal: over.signal,
       end: () => {
-        patience.cancel();
+        timeout.cancel();
         stopLooking();
       },
     };

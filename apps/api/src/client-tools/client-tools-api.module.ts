@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+
+import { JobsModule } from '#jobs';
+import { ToolsModule } from '#tools';
+
+import { ClientToolSwitch } from './client-tool-switch.js';
+import { ClientToolsController } from './client-tools.controller.js';
+
+/** Calls that clients run, over REST. */
+@Module({
+  imports: [JobsModule, ToolsModule],
+  controllers: [ClientToolsController],
+  providers: [ClientToolSwitch],
+  exports: [ClientToolSwitch],
+})
+export class ClientToolsApiModule {}

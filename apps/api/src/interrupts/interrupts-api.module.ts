@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+
+import { ChatModule } from '#chat';
+import { JobsModule } from '#jobs';
+import { ToolsModule } from '#tools';
+
+import { InterruptInbox } from './interrupt-inbox.js';
+import { InterruptsController } from './interrupts.controller.js';
+
+/** Requests to people over REST. */
+@Module({
+  imports: [ChatModule, JobsModule, ToolsModule],
+  controllers: [InterruptsController],
+  providers: [InterruptInbox],
+})
+export class InterruptsApiModule {}

@@ -1,0 +1,22 @@
+import type { MemberPrincipal } from '#auth';
+import { newId } from '#platform';
+
+import { serverBusy } from '../errors/to-openai-reply.js';
+import type { CloseReason, OpenStreams, StreamSlot } from '../streams/open-streams.js';
+import { invalidKey } from './openai-principal.guard.js';
+
+/**
+ * A slot for a reply of `/v1` that is held or streamed: counted apart from the streams of jobs, and by its principal only. When
+ * it has to go, `closing` aborts with what is to be said. Throws as `OpenStreams.enter`.
+ */
+export function acquireStreamSlot(
+  open: OpenStreams,
+  { id, workspaceId }: MemberPrincipal,
+  { closing, most }: { readonly closing: AbortController; readonly most: number },
+): StreamSlot {
+  const owner = { principal: `answers ${id}`, workspaceId, jobId: newId() };
+  const close = (reason: CloseReason) => {
+    closing.abort(reason === 'unauthorized' || reason === 'token_expired' ? invalidKey() : serverBusy());
+  };
+  return open.enter(owner, close, most);
+}

@@ -1,0 +1,104 @@
+import type { Answer } from '#chat';
+import type { FeedItem, JobEvent } from '#jobs';
+import { systemClock, type Timer } from '#platform';
+
+import { OpenAiError } from '../../errors/openai-error.js';
+import type { AnswerHead } from '../answer/chunk-writer.js';
+import type { AnswerListener } from './answer-listener.js';
+import { toCompletionId, toCreated } from './completion-id.js';
+
+/** One answer on its way to one client: how long it is told, and why no longer. */
+export class ResponseSession {
+  /** Why it broke off; null: it did not, or its client is gone. */
+  failure: unknown = null;
+  /** The client went away before the end. */
+  isLeft = false;
+  private readonly stopping = new AbortController();
+  private readonly hold: Timer | undefined;
+  private agent: string | null;
+  private isAgentTold = false;
+  private refusal: { readonly people: string; readonly isRefused: Promise<boolean> } | undefined;
+
+  constructor(
+    readonly answer: Answer,
+    readonly listener: AnswerListener,
+    maxHoldMs: number,
+  ) {
+    const { response, signal, stream } = listener;
+    this.agent = answer.agent;
+    if (!stream) {
+      this.hold = systemClock.after(maxHoldMs, () => {
+        this.stop(stillRunning());
+      });
+    }
+    response.once('close', this.onClose);
+    signal.addEventListener('abort', this.onAbort, { once: true });
+    if (response.destroyed) this.onClose();
+    if (signal.aborted) this.onAbort();
+  }
+
+  get isStopped(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  /** Aborts when nothing more is to be told. */
+  get signal(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  /** `auto` is called by the agent that it has become. */
+  get head(): AnswerHead {
+    const { id, model } = this.answer;
+    return { id: toCompletionId(id), created: toCreated(id), model: this.agent ?? model };
+  }
+
+  stop(failure: unknown = null): void {
+    if (this.isStopped) return;
+    this.failure = failure;
+    this.stopping.abort();
+  }
+
+  /** Reads the agent that `auto` chose; `find` looks it up if the events do not name it. Returns true once, when it is known. */
+  async learnAgent(item: FeedItem, find: () => Promise<string | null>): Promise<boolean> {
+    if (this.answer.model !== 'auto' || this.isAgentTold) return false;
+    if (item.type === 'snapshot') this.agent ??= await find();
+    else for (const event of item.events) this.agent ??= agentOf(event);
+    return (this.isAgentTold = this.agent !== null);
+  }
+
+  /** Whether the job must not wait for these people: `ask` is asked once for those there are. Only strict answers may be so. */
+  async isRefused(waitsFor: readonly string[], ask: (answer: Answer) => Promise<boolean>): Promise<boolean> {
+    if (this.answer.format !== 'openai' || waitsFor.length === 0) return false;
+    const people = waitsFor.join(' ');
+    if (this.refusal?.people !== people) this.refusal = { people, isRefused: ask(this.answer) };
+    return this.refusal.isRefused;
+  }
+
+  close(): void {
+    this.hold?.cancel();
+    this.listener.response.off('close', this.onClose);
+    this.listener.signal.removeEventListener('abort', this.onAbort);
+  }
+
+  private readonly onClose = (): void => {
+    if (this.isStopped || this.listener.response.writableEnded) return;
+    this.isLeft = true;
+    this.stop();
+  };
+
+  private readonly onAbort = (): void => {
+    this.stop(this.listener.signal.reason);
+  };
+}
+
+function agentOf(event: JobEvent): string | null {
+  return event.type === 'agent-selected' ? event.body.slug : null;
+}
+
+function stillRunning(): OpenAiError {
+  return new OpenAiError({
+    status: 504,
+    message: 'The job is still running in the background',
+    code: 'still_running',
+  });
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+
+import type { MemberPrincipal } from '#auth';
+import { Config } from '#platform';
+
+import { OpenStreams } from '../../streams/open-streams.js';
+import { ViewerAccess } from '../../streams/viewer-access.js';
+import { acquireStreamSlot } from '../acquire-stream-slot.js';
+import { noRetryAfterOnce } from '../no-retry-after-once.js';
+import { invalidKey } from '../openai-principal.guard.js';
+import { parseCompletionHeaders } from '../request/completion-headers.js';
+import { bodyOf } from '../request/invalid-body.js';
+import { parseExecuteRequest } from './execute-request.js';
+import { type ExecutedCall, ExecutionResult } from './execution-result.js';
+import type { AwaitedCall } from './reply-holds.js';
+import { ToolExecution } from './tool-execution.js';
+
+/** Who waits for the reply. */
+interface Caller {
+  readonly response: Response;
+  readonly closing: AbortController;
+  /** Cancel the job when it goes. */
+  readonly cancels: boolean;
+}
+
+/** Serves one request to `/v1/tools/execute`: it has a slot for as long as its reply is held. */
+@Injectable()
+export class ExecuteEndpoint {
+  constructor(
+    private readonly execution: ToolExecution,
+    private readonly results: ExecutionResult,
+    private readonly open: OpenStreams,
+    private readonly access: ViewerAccess,
+    private readonly config: Config,
+  ) {}
+
+  /** Throws what is to be said instead of a result; with `X-Job-Id` set, the job goes on all the same. */
+  async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<ExecutedCall> {
+    const { idempotencyKey, onDisconnect } = parseCompletionHeaders(request.headers);
+    const asked = parseExecuteRequest(bodyOf(request));
+    const closing = new AbortController();
+    const most = this.config.values.OPENAI_ANSWERS_PER_PRINCIPAL;
+    const slot = acquireStreamSlot(this.open, principal, { closing, most });
+    try {
+      const { jobId } = await this.execution.start(principal, asked, idempotencyKey);
+      response.setHeader('X-Job-Id', jobId);
+      const { workspaceId } = principal;
+      const awaited = { workspaceId, jobId, toolName: asked.toolName, known: knownRequests(request) };
+      const caller = { response, closing, cancels: onDisconnect === 'cancel' };
+      const hasRunOnce = () => this.execution.hasRunOnce(awaited);
+      return await noRetryAfterOnce(response, hasRunOnce, () => this.hold(principal, awaited, caller));
+    } finally {
+      slot.leave();
+    }
+  }
+
+  /** What a key may no longer see is not told. */
+  private async hold(
+    principal: MemberPrincipal,
+    awaited: AwaitedCall,
+    { closing, ...listening }: Caller,
+  ): Promise<ExecutedCall> {
+    const { workspaceId, userId: createdBy } = principal;
+    const access = this.access.watch({ principal, workspaceId, createdBy }, () => {
+      closing.abort(invalidKey());
+    });
+    try {
+      const executed = await this.results.hold(principal, awaited, { ...listening, signal: closing.signal });
+      if ((await access.check()) !== null) throw invalidKey();
+      return executed;
+    } finally {
+      access.stop();
+    }
+  }
+}
+
+/** What the caller was told it waits for, and knows. */
+function knownRequests(request: Request): readonly string[] {
+  return (request.header('x-waiting-approval') ?? '').split(',').map((id) => id.trim());
+}

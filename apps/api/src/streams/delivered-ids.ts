@@ -1,0 +1,23 @@
+/** Most rows that a viewer's connection remembers. */
+const mostTold = 5_000;
+
+/** Rows that a viewer was told of as current, and has to hear the end of, whatever it has filtered for. Of too many the oldest are forgotten. */
+export class DeliveredIds {
+  private readonly ids = new Set<string>();
+
+  constructor(private readonly most: number = mostTold) {}
+
+  /** Whether this is news. */
+  begin(id: string): boolean {
+    if (this.ids.has(id)) return false;
+    this.ids.add(id);
+    const [oldest] = this.ids;
+    if (this.ids.size > this.most && oldest !== undefined) this.ids.delete(oldest);
+    return true;
+  }
+
+  /** Whether it was told of as current; it is no more. */
+  end(id: string): boolean {
+    return this.ids.delete(id);
+  }
+}

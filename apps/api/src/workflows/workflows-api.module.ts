@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+
+import { JobsModule } from '#jobs';
+import { ToolsModule } from '#tools';
+import { WorkflowsModule } from '#workflows';
+
+import { LimitsModule } from '../limits/limits.module.js';
+import { HitlAnswers } from './hitl-answers.js';
+import { WorkflowStart } from './workflow-start.js';
+import { WorkflowsController } from './workflows.controller.js';
+
+/** Workflows over REST. */
+@Module({
+  imports: [JobsModule, LimitsModule, ToolsModule, WorkflowsModule],
+  controllers: [WorkflowsController],
+  providers: [HitlAnswers, WorkflowStart],
+})
+export class WorkflowsApiModule {}

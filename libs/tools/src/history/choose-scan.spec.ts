@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { chooseScan, type MeasuredScan, type ScanEnd } from './choose-scan.js';
+import { type IndexScan, wayThroughAll } from './index-scans.js';
+
+const trail = (aspect: IndexScan['aspect']): IndexScan => ({ ...wayThroughAll, aspect });
+const measured = (aspect: IndexScan['aspect'], end: ScanEnd): MeasuredScan => ({ trail: trail(aspect), end });
+const at = (id: string): ScanEnd => ({ type: 'at', id });
+const chosen = (list: readonly MeasuredScan[], direction: 'asc' | 'desc') =>
+  chooseScan(list, direction)?.trail.aspect ?? null;
+
+describe('the trail a list is read along', () => {
+  it('is the first that ends within its reach', () => {
+    const list = [measured('user', at('5')), measured('tool', { type: 'end' }), measured('outcome', { type: 'end' })];
+    expect(chosen(list, 'desc')).toBe('tool');
+  });
+
+  it('else the one whose calls lie the furthest apart', () => {
+    const list = [measured('user', at('5')), measured('tool', at('3')), measured('time', at('8'))];
+    expect(chosen(list, 'desc')).toBe('tool');
+    expect(chosen(list, 'asc')).toBe('time');
+  });
+
+  it('is none of those that get nowhere', () => {
+    expect(chosen([measured('duration', { type: 'unknown' }), measured('time', at('8'))], 'desc')).toBe('time');
+    expect(chosen([measured('duration', { type: 'unknown' })], 'desc')).toBeNull();
+  });
+
+  it('is the narrower kind when two lead equally far', () => {
+    expect(chosen([measured('user', at('5')), measured('time', at('5'))], 'desc')).toBe('user');
+  });
+});

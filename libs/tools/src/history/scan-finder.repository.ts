@@ -1,0 +1,84 @@
+import type { SqlClient } from '#platform';
+
+import { type CallTest, callTests } from './call-tests.js';
+import { chooseScan, type MeasuredScan, type ScanEnd } from './choose-scan.js';
+import { type IndexScan, trailsOf } from './index-scans.js';
+import { findOccurring } from './occurring.repository.js';
+import { type Stretch, trailEndSql } from './scan-sql.js';
+import { Statement } from './statement.js';
+import type { ToolCallFilter } from './tool-call-filter.js';
+
+/** The trail a list is read along, and what is tested on the way. */
+export interface ChosenScan {
+  readonly trail: IndexScan;
+  /** What the trail itself does not see to. */
+  readonly tests: readonly CallTest[];
+  /** Null: nothing is tested, so every step is a hit and its end does not matter. */
+  readonly end: ScanEnd | null;
+  /** What the search of a search trail gave. */
+  readonly found: readonly string[] | undefined;
+}
+
+interface Found {
+  readonly ids: readonly string[];
+  readonly reach: string | null;
+}
+
+/** Finds the best trail for what `filter` wants of a stretch. */
+export async function findScan(client: SqlClient, filter: ToolCallFilter, stretch: Stretch): Promise<ChosenScan> {
+  const tests = callTests(filter);
+  const trails = trailsOf(filter, tests, await findOccurring(client, stretch.workspaceId, filter));
+  const only = trails.find((trail) => seesToAll(trail, tests));
+  if (only !== undefined) return { trail: only, tests: remaining(only, tests), end: null, found: undefined };
+  const { measured, found } = await measure(client, trails, stretch);
+  const chosen = chooseScan(measured, stretch.direction);
+  if (chosen === null) throw new Error('the way through all calls was not measured');
+  const { trail, end } = chosen;
+  return { trail, end, tests: remaining(trail, tests), found: found.get(trail) };
+}
+
+function seesToAll(trail: IndexScan, tests: readonly CallTest[]): boolean {
+  return !trail.isLoose && trail.search === null && remaining(trail, tests).every(({ aspect }) => aspect === 'time');
+}
+
+/** A search goes by three words or values; the ends of a span of time are nobody's. */
+function remaining(trail: IndexScan, tests: readonly CallTest[]): readonly CallTest[] {
+  const isPartial = (trail.search?.contents.length ?? 0) > SEARCHED;
+  return tests.filter(({ aspect }) => aspect === 'time' || aspect !== trail.aspect || isPartial);
+}
+
+const SEARCHED = 3;
+
+async function measure(client: SqlClient, trails: readonly IndexScan[], stretch: Stretch) {
+  const { bind, values } = new Statement();
+  const { after, before, direction } = stretch;
+  // Where there are calls at all; null: none.
+  const outermost = (id: string, end: 'asc' | 'desc') => `(SELECT ${id} FROM tool_call t
+    WHERE t.workspace_id = ${bind(stretch.workspaceId, 'uuid')} ORDER BY t.id ${end} LIMIT 1)`;
+  const columns = trails.map((trail, i) => {
+    if (trail.search === null) return `(${trailEndSql(trail, stretch, bind)}) AS "${i}"`;
+    const { isError, contents } = trail.search;
+    const wanted = `${bind(isError, 'boolean')}, ${bind(contents.slice(0, SEARCHED), 'text[]')}`;
+    const first = outermost(`greatest(t.id, ${bind(after, 'uuid')})`, 'asc');
+    const last = outermost(`least(t.id, ${bind(before, 'uuid')})`, 'desc');
+    return `(SELECT row_to_json(s) FROM tool_call_search(${wanted}, ${first}, ${last}, ${bind(direction === 'desc', 'boolean')}, ${trail.reach}) s) AS "${i}"`;
+  });
+  const { rows } = await client.query<Record<string, string | Found | null>>(`SELECT ${columns.join(', ')}`, values);
+  const found = new Map<IndexScan, readonly string[]>();
+  const measured = trails.map((trail, i): MeasuredScan => {
+    const value = rows[0]?.[i] ?? null;
+    if (value === null) return { trail, end: { type: 'end' } };
+    if (typeof value === 'string')
+      return { trail, end: trail.isLoose ? { type: 'unknown' } : { type: 'at', id: value } };
+    found.set(trail, value.ids);
+    return { trail, end: endOfSearch(value.reach, stretch) };
+  });
+  return { measured, found };
+}
+
+/** A search goes by whole days: one that begins with a day of too many calls gets nowhere. */
+function endOfSearch(reach: string | null, { after, before, direction }: Stretch): ScanEnd {
+  if (reach === null) return { type: 'end' };
+  const isStuck = direction === 'desc' ? reach >= before : reach <= after;
+  return isStuck ? { type: 'unknown' } : { type: 'at', id: reach };
+}

@@ -1,0 +1,45 @@
+import { BackOff } from './back-off.js';
+import { type Connection, until } from './connection.js';
+import { NightshiftError } from './nightshift-error.js';
+import type { TypedDocument } from './typed-document.js';
+
+export interface Subscribing<TVariables> {
+  /** Asked before each attempt: they may go on from what was read. */
+  readonly variables: () => TVariables;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * A subscription that begins anew after a lost connection, and when its reader fell too far behind, until the server completes
+ * it. Waits longer after each failure in a row; asks for a new token once when the server takes the present one no more.
+ */
+export async function* resubscribe<TResult, TVariables extends object>(
+  connection: Connection,
+  document: TypedDocument<TResult, TVariables>,
+  { variables, signal: given }: Subscribing<TVariables>,
+): AsyncGenerator<TResult, void, undefined> {
+  const { sockets } = connection;
+  const signal = until(connection, given);
+  const backOff = new BackOff(connection.backOff);
+  let isRefused = false;
+  for (;;) {
+    try {
+      for await (const data of sockets.subscribe(document, variables(), signal)) {
+        backOff.succeed();
+        isRefused = false;
+        yield data;
+      }
+      return;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof NightshiftError)) throw error;
+      if (error.code === 'unauthenticated' && !isRefused && sockets.refuseToken()) {
+        isRefused = true;
+        continue;
+      }
+      if (!error.retryable) throw error;
+      isRefused = false;
+      if (error.code !== 'fell_behind') await backOff.next(error, { signal, atLeastMs: error.retryAfterMs ?? 0 });
+    }
+  }
+}

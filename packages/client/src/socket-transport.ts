@@ -1,0 +1,150 @@
+import { type Client, createClient } from 'graphql-ws/client';
+
+import type { Credentials } from './credentials.js';
+import { Inbox } from './inbox.js';
+import { NightshiftError } from './nightshift-error.js';
+import { toSocketError } from './to-failure.js';
+import type { TypedDocument } from './typed-document.js';
+
+/** A class like the browser's `WebSocket`, such as that of the package `ws`. */
+export type WebSocketClass = new (url: string, protocol: string) => object;
+
+export interface SocketTransportOptions {
+  /** Of GraphQL, over HTTP. */
+  readonly url: string;
+  readonly credentials: Credentials;
+  readonly workspace: string | undefined;
+  /** Undefined: this runtime has none. Null: the application wants none. */
+  readonly webSocket: WebSocketClass | null | undefined;
+  /** How long a silent connection is trusted, in ms. */
+  readonly heartbeatMs: number;
+}
+
+/** Viewers slower than their job keep at most this many events; the rest waits at the server. */
+const mostPending = 256;
+
+/** Subscriptions, all over one socket that is there while there are any. It does not come back by itself: its users do. */
+export class SocketTransport {
+  private client: Client | undefined;
+  /** What the present socket was opened with. */
+  private token = '';
+  /** Whether the server took that. */
+  private isAcknowledged = false;
+  private isClosed = false;
+
+  constructor(private readonly options: SocketTransportOptions) {}
+
+  /**
+   * One attempt at a subscription. Returns when the server has completed it. Throws a `NightshiftError` when the connection is
+   * lost, and `fell_behind`, after what there is, when its reader does: whoever needs more asks again after what it has read.
+   * Throws the reason of `signal` when that aborts.
+   */
+  async *subscribe<TResult, TVariables extends object>(
+    document: TypedDocument<TResult, TVariables>,
+    variables: TVariables,
+    signal: AbortSignal,
+  ): AsyncGenerator<TResult, void, undefined> {
+    const inbox = new Inbox<TResult>(mostPending);
+    const leave = this.open().subscribe<TResult>(
+      { query: document.toString(), variables: variables as Record<string, unknown> }, // an object, by its document
+      {
+        next: ({ data, errors }) => {
+          if (data) inbox.put(data);
+          if (errors) inbox.finish(toSocketError(errors));
+          if (inbox.isOver) leave();
+        },
+        error: (error) => {
+          inbox.finish(this.explain(error));
+        },
+        complete: () => {
+          inbox.finish();
+        },
+      },
+    );
+    try {
+      yield* inbox.read(signal);
+    } finally {
+      leave();
+    }
+  }
+
+  /** A token that was good and is no more is at its end; the next one may be good again. */
+  private explain(thrown: unknown): NightshiftError {
+    const error = toSocketError(thrown);
+    if (error.code !== 'unauthenticated' || !this.isAcknowledged) return error;
+    this.refuseToken();
+    return new NightshiftError('The token has ended', { code: 'token_ended', retryable: true, cause: error });
+  }
+
+  /** Throws where somebody who starts something could not follow it, and has not said that this is meant. */
+  assertThere(): void {
+    if (this.options.webSocket === undefined) throw missing();
+  }
+
+  /** The server has refused the token of the socket. Tells whether there may be another one. */
+  refuseToken(): boolean {
+    return this.options.credentials.refuse(this.token);
+  }
+
+  /** Ends every subscription, for good. */
+  close(): void {
+    this.isClosed = true;
+    this.client?.terminate();
+    void this.client?.dispose();
+  }
+
+  private open(): Client {
+    if (this.isClosed) throw new NightshiftError('This client was closed', { code: 'closed' });
+    return (this.client ??= this.connect());
+  }
+
+  private connect(): Client {
+    const { url, webSocket, credentials, workspace, heartbeatMs } = this.options;
+    if (webSocket === undefined || webSocket === null) throw missing();
+    // A connection can be dead without an end, as after a laptop's sleep: then nothing comes where something must.
+    let timeout: ReturnType<typeof setTimeout> | undefined;
+    const expect = () => {
+      clearTimeout(timeout);
+      timeout = setTimeout(() => {
+        client.terminate();
+      }, heartbeatMs);
+    };
+    const client = createClient({
+      url: url.replace(/^http/, 'ws'),
+      webSocketImpl: webSocket,
+      retryAttempts: 0,
+      keepAlive: heartbeatMs,
+      connectionParams: async () => {
+        this.token = await credentials.token();
+        return { authorization: `Bearer ${this.token}`, ...(workspace !== undefined && { workspaceId: workspace }) };
+      },
+      on: {
+        connecting: () => {
+          this.isAcknowledged = false;
+          expect();
+        },
+        connected: () => {
+          this.isAcknowledged = true;
+          clearTimeout(timeout);
+        },
+        ping: (isReceived) => {
+          if (!isReceived) expect();
+        },
+        pong: (isReceived) => {
+          if (isReceived) clearTimeout(timeout);
+        },
+        closed: () => {
+          clearTimeout(timeout);
+        },
+      },
+    });
+    return client;
+  }
+}
+
+function missing(): NightshiftError {
+  return new NightshiftError(
+    'There is no WebSocket to follow a job with: pass one as `webSocket`, such as that of the package "ws", or use Node 22 or newer',
+    { code: 'no_websocket' },
+  );
+}
