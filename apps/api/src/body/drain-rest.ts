@@ -32,6 +32,8 @@ function drain(request: Request, mostBytes: number): void {
   const timer = setTimeout(() => socket.destroy(), WITHIN_MS);
   const stop = () => {
     clearTimeout(timer);
+    // The connection may serve thousands of requests more; a listener of each would keep each request in memory.
+    socket.off('close', stop);
   };
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
