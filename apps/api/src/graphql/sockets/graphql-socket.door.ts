@@ -13,6 +13,7 @@ import { SlowViewers } from '../../streams/slow-viewers.js';
 import { FrameBudget } from './frame-budget.js';
 import { onePong } from './one-pong.js';
 import { PendingSockets } from './pending-sockets.js';
+import { ReadPacing } from './read-pacing.js';
 import { ResultSlots } from './result-slots.js';
 import { SocketOutlet } from './socket-outlet.js';
 import { SocketProtocol } from './socket-protocol.js';
@@ -26,8 +27,6 @@ const pingMs = 15_000;
 const closeTimeoutMs = 2_000;
 const maxJitterMs = 1_000;
 const retryAfterSeconds = 1;
-/** Messages under way on one connection, in bytes; nothing more is read until there are less. */
-const maxUnderWay = 1024 * 1024;
 /** Maximum fragments of one message and chunks of one frame, because each uses extra memory. */
 const maxPieces = 2_048;
 /** An option of ws that its types do not have. */
@@ -183,19 +182,17 @@ export class GraphqlSocketDoor {
       socket.close(closeCodes.tooMany, 'Too many messages');
       return false;
     };
-    let underWay = 0;
+    const pacing = new ReadPacing(socket, systemClock);
     socket.on('message', (data: Buffer) => {
       if (!isWithinBudget()) return;
-      underWay += data.length;
-      if (underWay > maxUnderWay) socket.pause();
+      pacing.begin(data.length);
       handle(data.toString())
         .catch((error: unknown) => {
           this.logger.error({ err: error, connectionId: id }, 'handling a WebSocket message failed');
           socket.close(1011, 'Internal error');
         })
         .finally(() => {
-          underWay -= data.length;
-          if (underWay <= maxUnderWay && socket.isPaused) socket.resume();
+          pacing.end(data.length);
         });
     });
     // RFC 6455, section 5.5.3: a pong may answer the latest of several pings.
