@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import type { Attack } from './attack.js';
 import { sendMany } from './send.js';
@@ -62,12 +62,18 @@ const allowedSchemas: Attack = {
     })),
 };
 
-function flood(name: string, about: string, headers: () => Readonly<Record<string, string>>): Attack {
+interface Flood {
+  readonly about: string;
+  readonly width: number;
+  readonly headers: () => Readonly<Record<string, string>>;
+}
+
+function flood(name: string, { about, width, headers }: Flood): Attack {
   return {
     name,
-    about,
+    about: `${about}, ${width} at a time`,
     run: (target, bounds, outcomes) =>
-      sendMany({ target, bounds, outcomes }, { count: 1_000_000, width: 50 }, (i) => ({
+      sendMany({ target, bounds, outcomes }, { count: 1_000_000, width }, (i) => ({
         path: ['/api/jobs', '/v1/chat/completions', '/graphql', '/nowhere'][i % 4] ?? '/',
         body: '{}',
         isAuthenticated: false,
@@ -80,8 +86,12 @@ function flood(name: string, about: string, headers: () => Readonly<Record<strin
 export const requestAttacks: readonly Attack[] = [
   schemas,
   allowedSchemas,
-  flood('no-credential', 'requests without a credential, 50 at a time', () => ({})),
-  flood('wrong-key', 'requests with keys that do not exist, 50 at a time', () => ({
-    authorization: `Bearer nsk_${randomUUID().replaceAll('-', '')}_${'x'.repeat(43)}`,
-  })),
+  flood('no-credential', { about: 'requests without a credential', width: 50, headers: () => ({}) }),
+  flood('wrong-key', { about: 'requests with keys that do not exist', width: 50, headers: unknownKey }),
+  flood('wrong-key-wide', { about: 'requests with keys that do not exist', width: 2_000, headers: unknownKey }),
 ];
+
+/** A key of the right form, so that the server looks for it. */
+function unknownKey() {
+  return { authorization: `Bearer nsk_${randomBytes(6).toString('hex')}_${'x'.repeat(43)}` };
+}

@@ -1,3 +1,5 @@
+import DataLoader from 'dataloader';
+
 import { type Bus, type Clock, TimedCache } from '#platform';
 
 import type { IdentityRepository, KeyRecord, UserRecord } from './identity.repository.js';
@@ -6,6 +8,9 @@ import type { MemberPrincipal } from './principal.js';
 
 const TTL_MS = 1_000;
 const MOST = 10_000;
+/** Keys that one statement looks up. */
+const MOST_IN_BATCH = 200;
+const LONGEST_BATCH_MS = 1_000;
 /** So often a second memory that somebody is no member is checked; whoever asks for a wrong workspace over and over costs no more. */
 const LOOKS_ANEW = 5;
 
@@ -22,14 +27,22 @@ export class AccessCache {
   private readonly subjects: TimedCache<string>;
   private readonly principals: TimedCache<MemberPrincipal>;
   private readonly wayOut: (() => void)[];
+  /** A flood of unknown keys takes one connection of the pool: the next batch starts when the previous one has ended. */
+  private readonly keyBatches: DataLoader<string, KeyRecord | null>;
+  private lastBatch: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly identities: IdentityRepository,
     bus: Bus,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     const options = { clock, ttlMs: TTL_MS, max: MOST };
     this.keys = new TimedCache(options);
+    this.keyBatches = new DataLoader((prefixes) => this.lookUp(prefixes), {
+      cache: false,
+      maxBatchSize: MOST_IN_BATCH,
+      batchScheduleFn: (run) => void this.lastBatch.then(run),
+    });
     this.users = new TimedCache(options);
     this.looksLeft = new TimedCache(options);
     this.subjects = new TimedCache(options);
@@ -41,7 +54,7 @@ export class AccessCache {
   }
 
   keyByPrefix(prefix: string): Promise<KeyRecord | null> {
-    return this.keys.get(prefix, () => this.identities.keyByPrefix(prefix));
+    return this.keys.get(prefix, () => this.keyBatches.load(prefix));
   }
 
   user(id: string): Promise<UserRecord | null> {
@@ -74,5 +87,19 @@ export class AccessCache {
   close(): void {
     for (const leave of this.wayOut.splice(0)) leave();
     this.clear();
+  }
+
+  /** One statement. A connection that does not respond delays the next batch for a second. */
+  private lookUp(prefixes: readonly string[]): Promise<(KeyRecord | null)[]> {
+    const found = this.identities.keysByPrefix(prefixes);
+    this.lastBatch = new Promise<void>((resolve) => {
+      const timer = this.clock.after(LONGEST_BATCH_MS, resolve);
+      const end = () => {
+        timer.cancel();
+        resolve();
+      };
+      found.then(end, end);
+    });
+    return found;
   }
 }

@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { newId } from '#platform';
 
 import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.js';
 import { HintBus, openTestIdentities, type TestIdentities } from '../../../test/harness/identities.js';
+import { IdentityRepository } from './identity.repository.js';
 import type { KeyScope, MemberPrincipal, Role } from './principal.js';
 
 let database: TestDatabase;
@@ -94,6 +97,17 @@ describe('an API key', () => {
       ...{ scopes: ['read', 'write'], prefix: key.prefix, expiresAt: null },
     });
     expect(Object.isFrozen(principal)).toBe(true);
+  });
+
+  it('is found among many unknown keys, which together take few statements', async () => {
+    const lookUp = jest.spyOn(IdentityRepository.prototype, 'keysByPrefix');
+    const { text } = await newKey(world.owner);
+    const unknown = Array.from({ length: 150 }, () => `nsk_${randomBytes(6).toString('hex')}_${'x'.repeat(43)}`);
+    const ends = await Promise.allSettled([...unknown, text].map((key) => authenticate(`Bearer ${key}`)));
+    expect(ends.slice(0, -1).every(({ status }) => status === 'rejected')).toBe(true);
+    expect(ends.at(-1)).toMatchObject({ status: 'fulfilled', value: { userId: world.owner.userId } });
+    expect(lookUp.mock.calls.length).toBeLessThanOrEqual(2);
+    lookUp.mockRestore();
   });
 
   it('opens no other workspace, existing or not', async () => {

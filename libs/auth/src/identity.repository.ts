@@ -85,21 +85,13 @@ interface UserRow {
 export class IdentityRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  async keyByPrefix(prefix: string): Promise<KeyRecord | null> {
-    const [row] = await this.read<KeyRow>(Prisma.sql`
-      SELECT workspace_id, id, user_id, hash, scopes, expires_at, revoked_at, role FROM identity_key(${prefix})`);
-    if (row === undefined) return null;
-    return {
-      workspaceId: row.workspace_id,
-      id: row.id,
-      prefix,
-      userId: row.user_id,
-      hash: row.hash,
-      scopes: row.scopes.filter(isKeyScope),
-      expiresAt: row.expires_at?.getTime() ?? null,
-      revokedAt: row.revoked_at?.getTime() ?? null,
-      role: row.role !== null && isRole(row.role) ? row.role : null,
-    };
+  /** The keys with these prefixes, in their order; null: there is none. One statement. */
+  async keysByPrefix(prefixes: readonly string[]): Promise<(KeyRecord | null)[]> {
+    const rows = await this.read<KeyRow & { readonly prefix: string }>(Prisma.sql`
+      SELECT p.prefix, k.workspace_id, k.id, k.user_id, k.hash, k.scopes, k.expires_at, k.revoked_at, k.role
+      FROM unnest(${[...prefixes]}::text[]) AS p (prefix) CROSS JOIN LATERAL identity_key(p.prefix) AS k`);
+    const keys = new Map(rows.map((row) => [row.prefix, toKeyRecord(row.prefix, row)]));
+    return prefixes.map((prefix) => keys.get(prefix) ?? null);
   }
 
   async user(id: string): Promise<UserRecord | null> {
@@ -182,4 +174,18 @@ export class IdentityRepository {
   private read<Row>(sql: Prisma.Sql): Promise<Row[]> {
     return this.prisma.outsideWorkspaces((client) => client.$queryRaw<Row[]>(sql));
   }
+}
+
+function toKeyRecord(prefix: string, row: KeyRow): KeyRecord {
+  return {
+    workspaceId: row.workspace_id,
+    id: row.id,
+    prefix,
+    userId: row.user_id,
+    hash: row.hash,
+    scopes: row.scopes.filter(isKeyScope),
+    expiresAt: row.expires_at?.getTime() ?? null,
+    revokedAt: row.revoked_at?.getTime() ?? null,
+    role: row.role !== null && isRole(row.role) ? row.role : null,
+  };
 }

@@ -32,7 +32,7 @@ export interface NewApiKey extends Pick<ApiKey, 'id' | 'userId' | 'name' | 'scop
   readonly minted: Pick<MintedKey, 'prefix' | 'hash'>;
 }
 
-/** The keys of a workspace. The look-up by prefix is `IdentityRepository.keyByPrefix`. */
+/** The keys of a workspace. The look-up by prefix is `IdentityRepository.keysByPrefix`. */
 export class ApiKeysRepository {
   async insert(tx: PrismaTransaction, key: NewApiKey): Promise<ApiKey> {
     const { minted, scopes, expiresAt, ...rest } = key;

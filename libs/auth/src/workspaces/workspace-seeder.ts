@@ -40,7 +40,7 @@ export class WorkspaceSeeder {
   /** Whether the database has the key with the prefix of `text`, revoked. */
   async isRevoked(text: string): Promise<boolean> {
     const prefix = prefixOf(text);
-    const key = prefix === null ? null : await this.identities.keyByPrefix(prefix);
+    const [key = null] = prefix === null ? [] : await this.identities.keysByPrefix([prefix]);
     return key !== null && key.revokedAt !== null;
   }
 
