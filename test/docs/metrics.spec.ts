@@ -6,6 +6,7 @@ import { JobTelemetry } from '#jobs';
 import { createLogger, Metrics } from '#platform';
 
 import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
+import { refusalDelayCount } from '../../apps/api/src/refusals/refusal-delay.metrics.js';
 import { ChatTelemetry } from '../../libs/chat/src/chat.telemetry.js';
 import { JobGauges } from '../../libs/jobs/src/job.gauges.js';
 import { handledMessages } from '../../libs/platform/src/queue/queues.js';
@@ -21,6 +22,7 @@ async function metricsTable(): Promise<string> {
   handledMessages(metrics);
   new JobTelemetry(metrics, logger);
   refusalsMiddleware({ metrics, logger });
+  refusalDelayCount(metrics);
   new ChatTelemetry(metrics);
   new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) });
   new ToolQueueTelemetry(metrics, logger, { depths: () => Promise.resolve({ waiting: 0, oldestMs: 0, dead: 0 }) });

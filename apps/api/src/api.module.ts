@@ -18,6 +18,7 @@ import { CompletionsModule } from './openai/completions/completions.module.js';
 import { ExecuteModule } from './openai/execute/execute.module.js';
 import { OpenAiModelsModule } from './openai/models/openai-models.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
+import { RefusalsModule } from './refusals/refusals.module.js';
 import { ToolCallsApiModule } from './tool-calls/tool-calls-api.module.js';
 import { ToolQueueApiModule } from './tool-queue/tool-queue-api.module.js';
 import { WorkflowsApiModule } from './workflows/workflows-api.module.js';
@@ -53,6 +54,7 @@ export class ApiModule {
         NotificationsApiModule,
         OpenAiModelsModule,
         OpenApiModule,
+        RefusalsModule,
         ToolCallsApiModule,
         ToolQueueApiModule,
         WorkflowsApiModule,

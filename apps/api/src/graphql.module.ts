@@ -50,6 +50,7 @@ import { NotificationMutationsResolver } from './notifications/notification-muta
 import { NotificationsResolver } from './notifications/notifications.resolver.js';
 import { NotificationsApiModule } from './notifications/notifications-api.module.js';
 import { ModelProvidersResolver } from './providers/model-providers.resolver.js';
+import { RefusalsModule } from './refusals/refusals.module.js';
 import { StreamsModule } from './streams/streams.module.js';
 import { JobThreadResolver } from './threads/job-thread.resolver.js';
 import { MessageFieldsResolver, ThreadFieldsResolver } from './threads/thread-fields.resolver.js';
@@ -142,6 +143,7 @@ export const graphqlResolvers = [
     LimitsModule,
     ModelsModule,
     NotificationsApiModule,
+    RefusalsModule,
     StreamsModule,
     ToolQueueModule,
     ToolsModule,

@@ -3,11 +3,14 @@ import type { Request } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
+import { markAuthenticated } from '../refusals/authenticated-requests.js';
+
 const principals = new WeakMap<Request, MemberPrincipal>();
 
 /** Kept beside the request, not on it: nothing that copies or logs a request meets it. */
 export function rememberPrincipal(request: Request, principal: MemberPrincipal): void {
   principals.set(request, principal);
+  markAuthenticated(request);
 }
 
 /** Who asks, as `PrincipalGuard` found out. Only for routes behind it. */

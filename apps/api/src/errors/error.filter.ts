@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 
 import { Config, LOGGER, type Logger } from '#platform';
 
+import { RefusalDelay } from '../refusals/refusal-delay.js';
 import { requestIdOf } from './request-id.js';
 import { toErrorReply } from './to-error-reply.js';
 import { isOpenAiPath, toOpenAiReply } from './to-openai-reply.js';
@@ -12,6 +13,7 @@ import { isOpenAiPath, toOpenAiReply } from './to-openai-reply.js';
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly config: Config,
+    private readonly refusals: RefusalDelay,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -21,15 +23,18 @@ export class ErrorFilter implements ExceptionFilter {
     const response = http.getResponse<Response>();
     const requestId = requestIdOf(response);
     const context = { requestId, maxBodyBytes: this.config.values.MAX_BODY_BYTES };
-    const { path } = http.getRequest<Request>();
-    const reply = isOpenAiPath(path) ? toOpenAiReply(thrown, context) : toErrorReply(thrown, context);
+    const request = http.getRequest<Request>();
+    const reply = isOpenAiPath(request.path) ? toOpenAiReply(thrown, context) : toErrorReply(thrown, context);
     if (reply.unexpected !== undefined) this.logger.error({ err: reply.unexpected, requestId }, 'a request failed');
     if (response.headersSent) {
       // Half a reply cannot be taken back; a broken connection at least does not look like a whole one.
       response.destroy();
       return undefined;
     }
-    response.status(reply.status).set(reply.headers).json(reply.body);
+    const send = () => {
+      response.status(reply.status).set(reply.headers).json(reply.body);
+    };
+    this.refusals.respond({ request, response, status: reply.status, send });
     return undefined;
   }
 }

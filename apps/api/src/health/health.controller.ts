@@ -1,7 +1,7 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 
-import { Config, Metrics } from '#platform';
+import { AppError, Config, Metrics } from '#platform';
 
 import { isBearer } from './is-bearer.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
@@ -32,10 +32,8 @@ export class HealthController {
   /** Prometheus text. Numbers of all tenants together, so only with the operator's token: a tenant must not count another. */
   @Get('metrics')
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
-    if (!isBearer(request.headers, this.config.values.METRICS_TOKEN)) {
-      response.status(404).json({ error: 'Not found', code: 'not_found' });
-      return;
-    }
+    if (!isBearer(request.headers, this.config.values.METRICS_TOKEN))
+      throw new AppError({ code: 'not_found', message: 'Not found' });
     response.type(this.metrics.registry.contentType).send(await this.metrics.registry.metrics());
   }
 }

@@ -6,6 +6,10 @@ export const connectionSettings = {
     [500, 1, 100_000],
     'Maximum WebSockets of a process without an accepted connection_init. One more closes the oldest, at most this many times a second; others get 503.',
   ),
+  REFUSALS_PER_SECOND: whole(
+    [20, 1, 1_000_000],
+    'Refused requests without a valid credential that one address may send a second. Responses beyond it leave after a second; a process delays at most 500 and closes the other connections.',
+  ),
   GRAPHQL_INTROSPECTION: flag(true, 'Authenticated callers may introspect the GraphQL schema (`__schema`, `__type`).'),
   GRAPHQL_ALLOWED_OPERATIONS: text(
     'File of the only GraphQL operations that the API runs (docs/clients.md): GraphQL text, an Apollo manifest, or a JSON object of documents by id.',

@@ -7,6 +7,8 @@ import { AppError, LOGGER, type Logger } from '#platform';
 import { credentialsOf } from '../../auth/credentials-of.js';
 import { readBody } from '../../body/read-body.js';
 import { requestIdOf } from '../../errors/request-id.js';
+import { markAuthenticated } from '../../refusals/authenticated-requests.js';
+import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { statusOf, toPublicError, toRequestError } from '../to-public-error.js';
@@ -25,6 +27,7 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
   constructor(
     private readonly contexts: ContextFactory,
     private readonly executor: GraphqlExecutor,
+    private readonly refusals: RefusalDelay,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -49,6 +52,7 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
 
   private async open(request: Request, response: Response): Promise<HttpOperation> {
     const who = await this.contexts.enter(credentialsOf(request.headers));
+    markAuthenticated(request);
     const { userId, workspaceId } = who.identity;
     await readBody(request, userId);
     const requestId = requestIdOf(response);
@@ -67,10 +71,14 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
   private refuse(response: Response, error: GraphQLError): void {
     const shown = toPublicError(error, { requestId: requestIdOf(response), logger: this.logger });
     const text = JSON.stringify({ errors: [shown] });
-    response.statusCode = statusOf(error);
-    response.setHeader('Content-Type', `${isModern(response.req) ? modern : 'application/json'}; charset=utf-8`);
-    response.setHeader('Content-Length', Buffer.byteLength(text));
-    response.end(text);
+    const status = statusOf(error);
+    const send = () => {
+      response.statusCode = status;
+      response.setHeader('Content-Type', `${isModern(response.req) ? modern : 'application/json'}; charset=utf-8`);
+      response.setHeader('Content-Length', Buffer.byteLength(text));
+      response.end(text);
+    };
+    this.refusals.respond({ request: response.req, response, status, send });
   }
 }
 

@@ -2,6 +2,8 @@ import type { Duplex } from 'node:stream';
 
 import type { WebSocket } from 'ws';
 
+import { TokenBucket } from '../../refusals/token-bucket.js';
+
 /** Bytes that a connection may send before its `connection_init` is accepted: a long token fits several times. */
 const maxBytes = 32 * 1024;
 
@@ -11,11 +13,10 @@ const maxBytes = 32 * 1024;
  */
 export class PendingSockets {
   private readonly pending = new Map<WebSocket, () => void>();
-  private replacements: number;
-  private at = 0;
+  private readonly replacements: TokenBucket;
 
   constructor(private readonly most: number) {
-    this.replacements = most;
+    this.replacements = new TokenBucket(0, { perSecond: most, burst: most });
   }
 
   get size(): number {
@@ -27,12 +28,7 @@ export class PendingSockets {
    * handshake costs more than a refusal. `now` in ms, never falling.
    */
   admits(now: number): boolean {
-    this.replacements = Math.min(this.most, this.replacements + ((now - this.at) / 1_000) * this.most);
-    this.at = now;
-    if (this.pending.size < this.most) return true;
-    if (this.replacements < 1) return false;
-    this.replacements -= 1;
-    return true;
+    return this.pending.size < this.most || this.replacements.take(now);
   }
 
   /** `stream` is what `socket` reads from. */

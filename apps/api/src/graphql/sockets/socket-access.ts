@@ -2,8 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 
 import { BUS, type Bus, systemClock, type Timer } from '#platform';
 
+import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import type { CloseReason } from '../../streams/open-streams.js';
 import { ContextFactory, type Entrance } from '../context-factory.js';
+import type { SocketSession } from './socket-session.js';
 
 /** Interval of the check without a hint: the longest delay (ms) after a lost hint. */
 const recheckMs = 60_000;
@@ -22,6 +24,7 @@ export interface WatchedConnection {
 export class SocketAccess {
   constructor(
     private readonly contexts: ContextFactory,
+    private readonly refusals: RefusalDelay,
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
@@ -61,6 +64,11 @@ export class SocketAccess {
     ];
     schedule();
     return stop;
+  }
+
+  /** Resolves when a connection whose `connection_init` is rejected is to be closed; `false`: without a close frame. */
+  async waitBeforeRefusal({ who, request }: SocketSession): Promise<boolean> {
+    return who !== undefined || this.refusals.wait(request);
   }
 
   private async refresh(connection: WatchedConnection): Promise<CloseReason | null> {

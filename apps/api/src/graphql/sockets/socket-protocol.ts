@@ -101,6 +101,8 @@ export class SocketProtocol {
       return true;
     } catch (error) {
       const code = error instanceof AppError ? error.code : 'internal';
+      // Until the response the socket counts as pending, and the number of those is limited.
+      if (!(await this.access.waitBeforeRefusal(extra))) extra.socket.terminate();
       if (code === 'rate_limited') extra.socket.close(closeCodes.tooMany, 'Too many connections or attempts');
       else if (code === 'unauthenticated') extra.socket.close(closeCodes.unauthenticated, 'Unauthorized');
       else if (code === 'unavailable') extra.socket.close(1013, 'Try again later');

@@ -1,0 +1,13 @@
+import type { IncomingMessage } from 'node:http';
+
+const authenticated = new WeakSet<IncomingMessage>();
+
+/** Records that the credential of a request is valid. */
+export function markAuthenticated(request: IncomingMessage): void {
+  authenticated.add(request);
+}
+
+/** Whether the credential of a request was found valid. */
+export function isMarkedAuthenticated(request: IncomingMessage): boolean {
+  return authenticated.has(request);
+}

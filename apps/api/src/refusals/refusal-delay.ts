@@ -1,0 +1,115 @@
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Clock } from '#platform';
+
+import { addressKeyOf } from './address-key.js';
+import { isMarkedAuthenticated } from './authenticated-requests.js';
+import { TokenBucket } from './token-bucket.js';
+
+/** Holds a client with 50 connections to 50 refused requests a second. */
+const DELAY_MS = 1_000;
+/** Delayed responses of a process; one takes about 10 KB. */
+const MAX_DELAYED = 500;
+/** Addresses whose rate is remembered. The least recently refused one is dropped first. */
+const MAX_ADDRESSES = 10_000;
+
+/** A request that gets a status from 400 to 499. */
+export interface Refusal {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly status: number;
+  /** Writes the response. */
+  readonly send: () => void;
+}
+
+/** What a delay needs. */
+export interface RefusalDelayDependencies {
+  /** Refused requests of one address that are answered at once. */
+  readonly perSecond: number;
+  /** Whether the credential of a request is valid. Never rejects. */
+  readonly isValid: (authorization: string) => Promise<boolean>;
+  readonly clock: Clock;
+  /** Counts what happens to requests beyond the rate. */
+  readonly count: (outcome: 'delayed' | 'closed') => void;
+}
+
+/**
+ * Slows down clients that flood the API with requests that it refuses: beyond a rate per address, responses to requests without a valid
+ * credential leave after a second, and when too many wait, the connection is closed without a response. Requests with a valid
+ * credential are never delayed, because behind a proxy other clients share the address.
+ */
+export class RefusalDelay {
+  private readonly addresses = new Map<string, TokenBucket>();
+  private delayed = 0;
+
+  constructor(private readonly dependencies: RefusalDelayDependencies) {}
+
+  /** Delayed responses. */
+  get size(): number {
+    return this.delayed;
+  }
+
+  /** Sends the response now or later, or closes the connection. */
+  respond(refusal: Refusal): void {
+    const { request, status, send } = refusal;
+    const isClientError = status >= 400 && status < 500;
+    if (!isClientError || isMarkedAuthenticated(request) || this.isWithinRate(request)) send();
+    else void this.respondLater(refusal);
+  }
+
+  /** Resolves when a peer without a valid credential may get its refusal; false: its connection is to be closed without one. */
+  async wait(request: IncomingMessage): Promise<boolean> {
+    if (this.isWithinRate(request)) return true;
+    return this.waitForTurn(request.socket);
+  }
+
+  private async respondLater({ request, response, status, send }: Refusal): Promise<void> {
+    // 401 says that the credential is missing or invalid. Other statuses say nothing about it.
+    const { authorization } = request.headers;
+    if (status !== 401 && authorization !== undefined && (await this.dependencies.isValid(authorization))) {
+      send();
+      return;
+    }
+    if (await this.waitForTurn(response)) send();
+    else request.socket.destroy();
+  }
+
+  private isWithinRate({ socket }: IncomingMessage): boolean {
+    const key = addressKeyOf(socket.remoteAddress);
+    const now = this.dependencies.clock.monotonic();
+    const { perSecond } = this.dependencies;
+    const bucket = this.addresses.get(key) ?? new TokenBucket(now, { perSecond, burst: perSecond });
+    this.addresses.delete(key);
+    this.addresses.set(key, bucket);
+    if (this.addresses.size > MAX_ADDRESSES) this.dropOldest();
+    return bucket.take(now);
+  }
+
+  /** Resolves with true after the delay, or when `connection` closes; with false at once when too many wait. */
+  private async waitForTurn(connection: EventEmitter): Promise<boolean> {
+    const { clock, count } = this.dependencies;
+    const isFull = this.delayed >= MAX_DELAYED;
+    count(isFull ? 'closed' : 'delayed');
+    if (isFull) return false;
+    this.delayed += 1;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        timer.cancel();
+        connection.off('close', end);
+        resolve();
+      };
+      const timer = clock.after(DELAY_MS, end);
+      connection.once('close', end);
+    });
+    this.delayed -= 1;
+    return true;
+  }
+
+  private dropOldest(): void {
+    for (const key of this.addresses.keys()) {
+      this.addresses.delete(key);
+      return;
+    }
+  }
+}
