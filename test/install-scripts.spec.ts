@@ -12,7 +12,7 @@ const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
 }; // ours
 
 describe('install scripts of dependencies', () => {
-  it('are each allowed or refused by name', () => {
+  it('package.json allows or refuses each install script by name', () => {
     const withScripts = Object.entries(packages)
       .filter(([, { hasInstallScript }]) => hasInstallScript === true)
       .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
@@ -23,7 +23,7 @@ describe('install scripts of dependencies', () => {
     expect(allowScripts['@scarf/scarf']).toBe(false);
   });
 
-  it('run only if allowed, also with an npm that does not read allowScripts', () => {
+  it('npm runs only allowed scripts, also a version that ignores allowScripts', () => {
     const bootstrap = readFileSync('scripts/bootstrap.mjs', 'utf8');
     expect(bootstrap).toMatch(/'ci', '--ignore-scripts'/);
   });

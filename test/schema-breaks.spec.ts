@@ -36,14 +36,14 @@ function judgeChange(after: string, changelog = '## Unreleased\n'): Promise<Verd
   return judge(...texts.map(([name]) => join(folder, name)));
 }
 
-describe('the schema of the api', () => {
-  it('breaks no client of the last release in silence', async () => {
+describe('GraphQL schema', () => {
+  it('contains no unannounced breaking change since the last release', async () => {
     expect(await judge()).toMatchObject({ code: 0 });
   });
 });
 
-describe('the check of the schema', () => {
-  it('lets pass what is added', async () => {
+describe('check-schema-breaks', () => {
+  it('accepts additions', async () => {
     expect(await judgeChange(before.replace('}', ', more: Int }'))).toMatchObject({ code: 0 });
   });
 
@@ -59,12 +59,12 @@ describe('the check of the schema', () => {
       before.replace('jobs:', 'jobs(of: ID!):'),
       'A required arg of on Query.jobs was added.',
     ],
-  ])('fails when %s, unless the changelog says so', async (_, after, description) => {
+  ])('fails when %s, unless the changelog announces it', async (_, after, description) => {
     const refused = await judgeChange(after);
     expect(refused.code).toBe(1);
     expect(refused.output).toContain(`- ${description}\n`);
-    const told = `# Changelog\n\n## Unreleased\n\n### Breaking\n\n- ${description}\n\n## 0.1.0\n`;
-    expect(await judgeChange(after, told)).toMatchObject({ code: 0 });
-    expect(await judgeChange(after, told.replace('Unreleased', '0.2.0'))).toMatchObject({ code: 1 });
+    const changelog = `# Changelog\n\n## Unreleased\n\n### Breaking\n\n- ${description}\n\n## 0.1.0\n`;
+    expect(await judgeChange(after, changelog)).toMatchObject({ code: 0 });
+    expect(await judgeChange(after, changelog.replace('Unreleased', '0.2.0'))).toMatchObject({ code: 1 });
   });
 });

@@ -41,8 +41,8 @@ async function all<Entry>(entries: AsyncIterable<Entry>): Promise<readonly Entry
 const timeless = (events: readonly JobEvent[]) => events.map((event) => ({ ...event, at: null }));
 const numbers = (events: readonly JobEvent[]) => events.map(({ seq }) => seq);
 
-describe('a job', () => {
-  it('streams its events from the first to the last, or after any event number', async () => {
+describe('NightshiftClient jobs', () => {
+  it('streams the events of a job from the first to the last, or after any event number', async () => {
     model.enqueue(
       toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]),
       textReply(['It is ', '42', '.']),
@@ -55,7 +55,7 @@ describe('a job', () => {
       expect(timeless(await all(job.events({ after: seq })))).toEqual(timeless(events.slice(seq)));
   });
 
-  it('gives its text, its result and where it stands', async () => {
+  it('returns the text, the result and the status of a job', async () => {
     model.enqueue(textReply(['Good ', 'evening']));
     const job = await nightshift.startChat({ message: 'Hi', threadId: 'greetings' });
     expect(job.threadId).toBe('greetings');
@@ -66,7 +66,7 @@ describe('a job', () => {
     expect((await nightshift.jobs.list({}, { first: 1 })).nodes).toMatchObject([{ id: job.id }]);
   });
 
-  it('rejects a pending text() when it is cancelled', async () => {
+  it('rejects a pending text() when the job is cancelled', async () => {
     const gate = createGate();
     model.enqueue({ body: [deltaChunk({ role: 'assistant', content: '' }), textChunk('Well'), gate] });
     const job = await nightshift.startChat({ message: 'Hi' });
@@ -83,7 +83,7 @@ describe('a job', () => {
     gate.open();
   });
 
-  it('keeps running when a signal aborts a wait for its text', async () => {
+  it('keeps a job running when a signal aborts a wait for its text', async () => {
     const gate = createGate();
     model.enqueue({ ...textReply(['Late']), before: gate });
     const job = await nightshift.startChat({ message: 'Hi' });
@@ -112,7 +112,7 @@ describe('a job', () => {
     expect(await job.status()).toMatchObject({ kind: 'WORKFLOW', workflowId: id, workflowVersion: 1 });
   });
 
-  it('that is not there is not found', async () => {
+  it('rejects with NOT_FOUND for an unknown job', async () => {
     const absent = nightshift.job('00000000-0000-7000-8000-000000000000');
     const refusal = { name: 'NightshiftError', code: 'not_found', retryable: false };
     await expect(absent.status()).rejects.toMatchObject(refusal);
@@ -121,7 +121,7 @@ describe('a job', () => {
     await expect(absent.cancel()).rejects.toMatchObject(refusal);
   });
 
-  it('is not started when its input is wrong, and the field is named', async () => {
+  it('starts no job with invalid input and names the field', async () => {
     await expect(nightshift.startChat({ message: 'Hi', serverTools: ['no such tool'] })).rejects.toMatchObject({
       name: 'NightshiftError',
       code: 'bad_request',

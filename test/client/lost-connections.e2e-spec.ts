@@ -68,8 +68,8 @@ async function readAll(job: JobHandle): Promise<readonly JobEvent[]> {
 const textOf = (events: readonly JobEvent[]) =>
   events.map((event) => (event.__typename === 'TextDeltaEvent' ? event.text : '')).join('');
 
-describe('a client whose connection is lost', () => {
-  it(`${drops} times during a job of ${drops * chunksBetween} chunks has the same text as if it never was`, async () => {
+describe('NightshiftClient with lost connections', () => {
+  it(`reads the same text through ${drops} lost connections during a job of ${drops * chunksBetween} chunks`, async () => {
     const chunks = Array.from({ length: drops * chunksBetween }, (_, n) => `${n} Grüße 🌍 `);
     const groups = Array.from({ length: drops }, (_, n) => chunks.slice(n * chunksBetween, (n + 1) * chunksBetween));
     const gates = groups.map(createGate);
@@ -82,7 +82,7 @@ describe('a client whose connection is lost', () => {
     const kinds: readonly Cut[] = ['reset', 'torn', 'end'];
     let shown = '';
     let dropped = 0;
-    // The model goes on only when what it said is here: at each such instant the connection is cut, with more to come.
+    // The model continues only once the client has its text: the connection is cut at each such instant, with more to come.
     for await (const change of job.textStream()) {
       shown = shown.slice(0, change.keep) + change.append;
       expect(change.text).toBe(shown);
@@ -101,7 +101,7 @@ describe('a client whose connection is lost', () => {
     expect(textOf(await log)).toBe(spoken);
   });
 
-  it('sees text withdrawn that is said anew', async () => {
+  it('withdraws the text of a round that the model restarts', async () => {
     const gate = createGate();
     const torn = [deltaChunk({ role: 'assistant', content: '' }), textChunk('It is fou'), gate];
     model.enqueue({ body: torn, end: 'destroy' }, textReply(['It is ', 'five']));
@@ -118,7 +118,7 @@ describe('a client whose connection is lost', () => {
     expect(await job.text()).toBe('It is five');
   });
 
-  it('by a restart of the server goes on with the next one', async () => {
+  it('continues at the next server after a server restart', async () => {
     const gate = createGate();
     const reply = { body: [deltaChunk({ role: 'assistant', content: '' }), textChunk('Once upon'), gate] };
     model.enqueue(reply, textReply(['Once upon ', 'a time']));

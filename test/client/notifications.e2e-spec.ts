@@ -37,26 +37,26 @@ afterAll(async () => {
 
 async function enterWorld(): Promise<void> {
   worlds += 1;
-  const { owner } = await api.people.workspaceOf(`bell${worlds}`);
+  const { owner } = await api.people.workspaceOf(`inbox${worlds}`);
   const reconnect = { firstDelayMs: 5, maxDelayMs: 50 };
   client = createNightshift({ url: proxy.url, token: owner.key, reconnect });
 }
 
-/** A job that nobody watches, once its starter was told of its end. */
-async function told(reply = textReply(['Done.'])): Promise<Notification> {
+/** Runs a job without viewers; gives the notification of its end to its requester. */
+async function notified(reply = textReply(['Done.'])): Promise<Notification> {
   model.enqueue(reply);
-  const { id } = await client.startChat({ message: 'Go on' });
-  return eventually('its end was told', async () => {
+  const { id } = await client.startChat({ message: 'Continue' });
+  return eventually('the notification of its end is there', async () => {
     const { nodes } = await client.notifications.list({}, { first: 1 });
     return nodes.find(({ jobId }) => jobId === id);
   });
 }
 
-describe('the notifications of a client', () => {
-  it('are listed page by page, counted, and marked as read', async () => {
+describe('NightshiftClient notifications', () => {
+  it('lists notifications page by page, counts them and marks them as read', async () => {
     const { notifications } = client;
-    const [a, b, c] = [await told(), await told(errorReply(400)), await told()];
-    expect([a.type, b.type, a.title, a.read]).toEqual(['JOB_COMPLETED', 'JOB_FAILED', 'Go on', false]);
+    const [a, b, c] = [await notified(), await notified(errorReply(400)), await notified()];
+    expect([a.type, b.type, a.title, a.read]).toEqual(['JOB_COMPLETED', 'JOB_FAILED', 'Continue', false]);
     const first = await notifications.list({ read: false }, { first: 2 });
     expect(first).toMatchObject({ nodes: [c, b], hasNextPage: true });
     const rest = await notifications.list({ read: false }, { after: first.endCursor ?? '' });
@@ -74,39 +74,40 @@ describe('the notifications of a client', () => {
     await expect(notifications.markAllRead({ upTo: a.jobId })).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('are delivered live and exactly once across lost connections', async () => {
-    const before = await told();
+  it('delivers notifications live and exactly once across lost connections', async () => {
+    const before = await notified();
     const stop = new AbortController();
-    const heard: Notification[] = [];
+    const received: Notification[] = [];
     const watching = (async () => {
-      for await (const one of client.notifications.watch({}, { signal: stop.signal })) heard.push(one);
+      for await (const one of client.notifications.watch({}, { signal: stop.signal })) received.push(one);
     })();
-    const hears = (count: number) => eventually(`${count} were told`, () => (heard.length >= count ? true : undefined));
-    await hears(1);
+    const receives = (count: number) =>
+      eventually(`${count} notifications were received`, () => (received.length >= count ? true : undefined));
+    await receives(1);
     for (const cut of ['reset', 'torn', 'end'] as const) {
       const { cuts } = proxy;
       proxy.cut(cut);
       expect(proxy.cuts).toBeGreaterThan(cuts);
-      const count = heard.length;
-      await told();
-      await hears(count + 1);
+      const count = received.length;
+      await notified();
+      await receives(count + 1);
     }
     await client.notifications.markRead(before.id);
-    await hears(5);
-    const states = heard.map(({ id, read }) => `${id} ${String(read)}`);
+    await receives(5);
+    const states = received.map(({ id, read }) => `${id} ${String(read)}`);
     expect(states).toEqual([...new Set(states)]);
-    expect(heard[0]).toEqual(before);
-    expect(heard.at(-1)).toMatchObject({ id: before.id, read: true });
+    expect(received[0]).toEqual(before);
+    expect(received.at(-1)).toMatchObject({ id: before.id, read: true });
     stop.abort(new Error('enough'));
     await expect(watching).rejects.toThrow('enough');
   });
 
-  it('are filtered by type in the live stream', async () => {
+  it('filters the live stream by type', async () => {
     const stop = new AbortController();
     const failed = client.notifications.watch({ type: { eq: 'JOB_FAILED' } }, { signal: stop.signal });
     const next = failed.next();
-    await told();
-    const { id } = await told(errorReply(400));
+    await notified();
+    const { id } = await notified(errorReply(400));
     expect((await next).value).toMatchObject({ id, type: 'JOB_FAILED' });
     stop.abort();
     await expect(failed.next()).rejects.toThrow();

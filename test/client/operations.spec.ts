@@ -23,8 +23,8 @@ const [operation] = document.definitions;
 const [jobEvents] = operation?.kind === Kind.OPERATION_DEFINITION ? operation.selectionSet.selections : [];
 const selected = jobEvents?.kind === Kind.FIELD ? jobEvents.selectionSet : undefined;
 
-describe('the events of the client', () => {
-  it.each(members.map((type) => [type.name, type] as const))('have all that %s has', (name, type) => {
+describe('event operations of the client', () => {
+  it.each(members.map((type) => [type.name, type] as const))('selects every field of %s', (name, type) => {
     if (selected === undefined) throw new Error('job-events.graphql asks for jobEvents');
     const asked = fieldsOn(selected, name);
     expect(Object.keys(type.getFields()).filter((field) => !asked.includes(field))).toEqual([]);

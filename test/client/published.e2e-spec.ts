@@ -21,7 +21,7 @@ let database: TestDatabase;
 let model: ScriptedModel;
 let api: TestApi;
 let member: TestMember;
-/** A project of somebody else, with the package as it is published. */
+/** A project outside this repository, with the package as it is published. */
 let project: string;
 let published: string;
 
@@ -75,8 +75,8 @@ const inProject = async (node: string, script: string, { key } = member) => {
 
 const readme = (name: string) => documentExample(join(source, 'README.md'), name);
 
-describe('the published package', () => {
-  it('holds what its exports lead to, and no tests', () => {
+describe('published client package', () => {
+  it('contains every file of its exports and no tests', () => {
     const files = readdirSync(published, { recursive: true, encoding: 'utf8' });
     expect(files).toEqual(expect.arrayContaining(['README.md', 'dist/index.js', 'dist/index.d.ts', 'src/index.ts']));
     expect(files.filter((file) => /spec|tsbuildinfo/.test(file))).toEqual([]);
@@ -120,21 +120,21 @@ describe('the published package', () => {
   });
 
   it('runs the example of notifications', async () => {
-    // Somebody else: a job above whose client was slow to follow it has told its starter of its end.
-    const { owner } = await api.people.workspaceOf('told');
+    // Another user, because a job of an earlier test whose client followed late may have notified its requester.
+    const { owner } = await api.people.workspaceOf('notified');
     model.enqueue(textReply(['1024']));
     expect(await inProject(process.execPath, readme('notifications'), owner)).toBe(
       'JOB_COMPLETED: What is 2 ^ 10?\n0 are unread\n',
     );
   });
 
-  it('runs on the Node that npm runs on, with a WebSocket of the package ws', async () => {
+  it('runs on the Node version of npm, with a WebSocket of the package ws', async () => {
     model.enqueue(textReply(['Hello ', 'from afar']));
     const node = process.env['npm_node_execpath'] ?? 'node';
     expect(await inProject(node, readme('web-socket'))).toBe('Hello from afar\n');
   });
 
-  it('starts no job on a Node without WebSockets, for every example', async () => {
+  it('rejects every example without starting a job on a Node without WebSocket', async () => {
     const count = async () => {
       const { rows } = await database.postgres.engine.query<{ count: string }>('SELECT count(*) FROM job');
       return rows[0]?.count;
@@ -181,7 +181,7 @@ describe('the published package', () => {
         parameters: z.object({ count: z.number(), note: z.string().optional() }),
         run: ({ count, note }) => count.toFixed() + (note?.length ?? 0),
       });
-      // @ts-expect-error a number is no text
+      // @ts-expect-error a number is not a string
       clientTool({ parameters: z.object({ count: z.number() }), run: ({ count }) => count.trim() });
       // @ts-expect-error not in the schema
       clientTool({ parameters: { type: 'object', properties: { a: { type: 'string' } } }, run: ({ b }) => b });

@@ -15,7 +15,7 @@ import { TcpProxy } from '../harness/tcp-proxy.js';
 
 const run = promisify(execFile);
 /** Where nothing listens. */
-const nobody = 'http://127.0.0.1:1';
+const closedPort = 'http://127.0.0.1:1';
 
 let database: TestDatabase;
 let model: ScriptedModel;
@@ -45,29 +45,32 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('the recipe for', () => {
-  it.each(['graphql-ws', 'apollo', 'urql'])('%s has the exact text after lost connections', async (name) => {
-    const gates = [createGate(), createGate()];
-    const file = join(folder, `${name}.mts`);
-    writeFileSync(file, documentExample('docs/clients.md', `recipe-${name}`));
-    const role = deltaChunk({ role: 'assistant', content: '' });
-    // A round that is withdrawn, and a connection that is cut before each thing that is said.
-    model.enqueue({ body: [role, textChunk('It is fou'), ...gates.slice(0, 1)], end: 'destroy' });
-    const { body } = textReply([' five', ', my', ' friend']);
-    model.enqueue({ body: [role, textChunk('It is'), ...gates.slice(1), ...body] });
+describe('client recipes', () => {
+  it.each(['graphql-ws', 'apollo', 'urql'])(
+    'the %s recipe reads the exact text after lost connections',
+    async (name) => {
+      const gates = [createGate(), createGate()];
+      const file = join(folder, `${name}.mts`);
+      writeFileSync(file, documentExample('docs/clients.md', `recipe-${name}`));
+      const role = deltaChunk({ role: 'assistant', content: '' });
+      // One round is withdrawn, and the connection is cut before each piece of text.
+      model.enqueue({ body: [role, textChunk('It is fou'), ...gates.slice(0, 1)], end: 'destroy' });
+      const { body } = textReply([' five', ', my', ' friend']);
+      model.enqueue({ body: [role, textChunk('It is'), ...gates.slice(1), ...body] });
 
-    const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: proxy.url, NIGHTSHIFT_KEY: member.key };
-    const running = run(process.execPath, [file], { env });
-    for (const gate of gates) {
-      await viewers(1);
-      proxy.target = nobody; // none is back before it was seen gone
-      proxy.cut('reset');
-      await viewers(0);
-      gate.open();
-      proxy.target = api.url;
-    }
-    expect((await running).stdout).toBe('It is five, my friend\n');
-  });
+      const env = { PATH: process.env['PATH'], NIGHTSHIFT_URL: proxy.url, NIGHTSHIFT_KEY: member.key };
+      const running = run(process.execPath, [file], { env });
+      for (const gate of gates) {
+        await viewers(1);
+        proxy.target = closedPort; // no client reconnects before its loss was noticed
+        proxy.cut('reset');
+        await viewers(0);
+        gate.open();
+        proxy.target = api.url;
+      }
+      expect((await running).stdout).toBe('It is five, my friend\n');
+    },
+  );
 });
 
 /** Resolves when so many follow a job. */

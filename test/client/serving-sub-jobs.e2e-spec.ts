@@ -46,8 +46,8 @@ const start = (onQuestion?: OnQuestion) => {
 const yes = () =>
   jest.fn((request: Interrupt) => ({ action: 'APPROVE' as const, reason: `of ${request.rootJobId.slice(0, 1)}` }));
 
-describe('what a job below asks', () => {
-  it('is delivered to the client that serves the parent job', async () => {
+describe('NightshiftClient.serve for sub-jobs', () => {
+  it('delivers a question of a sub-job to the client that serves the parent job', async () => {
     const onQuestion = yes();
     const job = await start(onQuestion);
     expect(await job.text()).toBe('So.');
@@ -57,7 +57,7 @@ describe('what a job below asks', () => {
     expect(request?.jobId).not.toBe(job.id);
   });
 
-  it('reaches one who begins to serve when it is open already', async () => {
+  it('delivers a question that was open before the client began to serve', async () => {
     const job = await start();
     await eventually('the job below asks', async () => {
       const { nodes } = await client.interrupts.list({ status: { eq: 'OPEN' } });
@@ -69,7 +69,7 @@ describe('what a job below asks', () => {
     expect(onQuestion).toHaveBeenCalledTimes(1);
   });
 
-  it('stays open when no client serves questions, and ends with the parent job', async () => {
+  it('leaves a question open when no client serves questions, and ends it with the parent job', async () => {
     const onError = jest.fn();
     const onApproval = jest.fn(() => 'deny' as const);
     model.enqueue(toolCallReply([{ id: 'c', name: 'workflow.asks', arguments: '{"input":"Hello"}' }]));

@@ -48,8 +48,8 @@ const CLAIM = 'mutation($input: ClaimClientToolInput!) { claimClientTool(input: 
 const callOf = (id: string, name: string, args: object) =>
   toolCallReply([{ id, name, arguments: JSON.stringify(args) }]);
 
-/** What the model was told of its last call. */
-const told = () =>
+/** The result of the last call, as the model received it. */
+const lastResult = () =>
   (model.requests.at(-1)?.json['messages'] as { role: string; content: string }[]).findLast(
     ({ role }) => role === 'tool',
   )?.content;
@@ -60,8 +60,8 @@ const countWords = {
   effect: 'PURE' as const,
 };
 
-describe('a tool of the client', () => {
-  it('is declared with the start, run with its arguments, and its result read by the model', async () => {
+describe('NightshiftClient.serve: client tools', () => {
+  it('declares a tool at the start, runs it with its arguments and sends its result to the model', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'to be or not' }), textReply(['Four.']));
     let seen: ToolContext | undefined;
     const job = await client().startChat({
@@ -78,20 +78,20 @@ describe('a tool of the client', () => {
     });
     expect(await job.text()).toBe('Four.');
     expect(seen).toMatchObject({ jobId: job.id, callId: 'c1', name: 'count_words' });
-    expect(told()).toBe('{"words":4}');
+    expect(lastResult()).toBe('{"words":4}');
   });
 
-  it('that throws reports its error to the model and to the application', async () => {
+  it('reports the error of a throwing tool to the model and to the application', async () => {
     model.enqueue(callOf('c1', 'now', {}), textReply(['Never mind.']));
     const onError = jest.fn();
     const run = () => Promise.reject(new Error('the clock is broken'));
     const job = await client().startChat({ message: 'Time?', tools: { now: run }, onError });
     expect(await job.text()).toBe('Never mind.');
-    expect(told()).toContain('the clock is broken');
+    expect(lastResult()).toContain('the clock is broken');
     expect(onError).toHaveBeenCalledWith(new Error('the clock is broken'), expect.objectContaining({ callId: 'c1' }));
   });
 
-  it('is run by one of many clients', async () => {
+  it('runs a call in one of many clients', async () => {
     const rounds = 5;
     const ran: string[] = [];
     const toolsOf = (name: string) => ({
@@ -118,21 +118,21 @@ describe('a tool of the client', () => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it('goes to another client when the one that claimed it is lost', async () => {
+  it('moves a call to another client when the client that claimed it is lost', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'a b' }), textReply(['Two.']));
     const { data } = await ask(api, START, {
       key: member.key,
       variables: { input: { message: 'Count', clientTools: [{ name: 'count_words', ...countWords }] } },
     });
     const { jobId } = data?.['startChat'] as { jobId: string };
-    await eventually('somebody has claimed the call', async () => {
+    await eventually('a client has claimed the call', async () => {
       const input = { jobId, callId: 'c1', deviceId: 'lost' };
       const claimed = await ask(api, CLAIM, { key: member.key, variables: { input } });
       return (claimed.data?.['claimClientTool'] as { claim: object | null }).claim ?? undefined;
     });
     const setClaim = (until: string) =>
       database.postgres.engine.query(`UPDATE interrupt SET claim_until = ${until} WHERE job_id = $1`, [jobId]);
-    await setClaim(`clock_timestamp() + interval '1 h'`); // it lapses when the test says so
+    await setClaim(`clock_timestamp() + interval '1 h'`); // the test decides when it lapses
     const refused = Promise.withResolvers<undefined>();
     const one = client('another', async (...asked) => {
       const reply = await fetch(...asked);
@@ -149,7 +149,7 @@ describe('a tool of the client', () => {
     expect(run).toHaveBeenCalledTimes(1);
   });
 
-  it('is left alone by a client that has no such tool, and by one on another device', async () => {
+  it('ignores a call of an unknown tool and a call for another device', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'a b' }), textReply(['Two.']));
     const declared = {
       clientDeviceId: 'laptop',
@@ -166,10 +166,10 @@ describe('a tool of the client', () => {
     expect(await job.text()).toBe('Two.');
     await Promise.all([phone, idle]);
     expect(wrong).not.toHaveBeenCalled();
-    expect(told()).toBe('from the laptop');
+    expect(lastResult()).toBe('from the laptop');
   });
 
-  it('is aborted when the job is cancelled', async () => {
+  it('aborts the tool when the job is cancelled', async () => {
     model.enqueue(callOf('c1', 'count_words', { text: 'a' }));
     const stopped = Promise.withResolvers<string>();
     const cancelled = Promise.withResolvers<unknown>();
@@ -195,7 +195,7 @@ describe('a tool of the client', () => {
   });
 });
 
-describe('an approval', () => {
+describe('NightshiftClient.serve: approvals', () => {
   const needsApproval = {
     message: 'What is 6*7?',
     serverTools: ['calculate'],
@@ -208,7 +208,7 @@ describe('an approval', () => {
     ['edits', { edit: { expression: '6*8' } }, '48'],
     ['denies', 'deny' as const, 'rejected'],
     ['denies with a reason', { deny: 'not today' }, 'not today'],
-  ])('is asked of the application, which %s', async (_, approval, result) => {
+  ])('asks the application for an approval, which %s', async (_, approval, result) => {
     model.enqueue(calculate(), textReply(['So be it.']));
     const asked: Interrupt[] = [];
     const onApproval = (request: Interrupt) => {
@@ -218,10 +218,10 @@ describe('an approval', () => {
     const job = await client().startChat({ ...needsApproval, onApproval });
     expect(await job.text()).toBe('So be it.');
     expect(asked).toMatchObject([{ kind: 'TOOL_APPROVAL', tool: 'calculate', mayDecide: true }]);
-    expect(told()?.toLowerCase()).toContain(result);
+    expect(lastResult()?.toLowerCase()).toContain(result);
   });
 
-  it('that the application leaves open is listed, watched and answered by another', async () => {
+  it('lets another client list, watch and answer an approval that the application leaves open', async () => {
     model.enqueue(calculate(), textReply(['42']));
     const onError = jest.fn();
     const job = await client().startChat({ ...needsApproval, onApproval: () => undefined, onError });
@@ -248,7 +248,7 @@ describe('an approval', () => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it('of a question is answered', async () => {
+  it('answers a question', async () => {
     model.enqueue(callOf('c1', 'ask_person', { question: 'Which size?' }), textReply(['An M.']));
     const onQuestion = ({ request }: Interrupt) => ({
       action: 'SUBMIT' as const,
@@ -256,6 +256,6 @@ describe('an approval', () => {
     });
     const job = await client().startChat({ message: 'Order', serverTools: ['ask_person'], onQuestion });
     expect(await job.text()).toBe('An M.');
-    expect(told()).toContain('M');
+    expect(lastResult()).toContain('M');
   });
 });

@@ -43,8 +43,8 @@ class CountedSocket extends WebSocket {
   }
 }
 
-describe('a reader slower than its job', () => {
-  it('keeps a part of it only, and misses nothing', async () => {
+describe('NightshiftClient with a slow reader', () => {
+  it('buffers only a part of the events and misses none', async () => {
     const spoken = Array.from({ length: pieces }, (_, n) => `${n} `);
     const gates = spoken.map(createGate);
     model.enqueue({
@@ -61,7 +61,7 @@ describe('a reader slower than its job', () => {
     };
     await take();
     const other = createNightshift({ url: api.url, token: member.key });
-    // The next piece is said when this one is here: each is an event, and none comes in a heap.
+    // The model sends the next piece once this one has arrived, so each piece is an event of its own.
     gates[0]?.open();
     let heard = 0;
     for await (const { text } of other.job(job.id).textStream()) {

@@ -32,8 +32,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('a client with tokens that end', () => {
-  it('asks for another one when the server closes its socket, and loses no text', async () => {
+describe('NightshiftClient with expiring tokens', () => {
+  it('requests a new token when the server closes its socket, and loses no text', async () => {
     const tokens: string[] = [];
     const getToken = async () => {
       const token = await api.people.tokenOf('tokens-owner', tokens.length === 0 ? 2 : 3_600);
@@ -49,7 +49,7 @@ describe('a client with tokens that end', () => {
     const text = job.text();
     for await (const event of job.events())
       if (event.__typename === 'TextDeltaEvent' && event.text === 'Be') {
-        // The token of the socket ends while nothing is said.
+        // The token of the socket ends while no event is sent.
         void eventually('another token was asked for', () => (tokens.length > 1 ? true : undefined)).then(() => {
           gate.open();
         });
@@ -59,7 +59,7 @@ describe('a client with tokens that end', () => {
     nightshift.close();
   });
 
-  it('asks once for another one when many requests are refused', async () => {
+  it('requests one new token when the server refuses many requests', async () => {
     let asked = 0;
     const getToken = async () => {
       asked += 1;
@@ -73,7 +73,7 @@ describe('a client with tokens that end', () => {
     nightshift.close();
   });
 
-  it('gives up when the new one is refused as well', async () => {
+  it('rejects when the server refuses the new token too', async () => {
     let asked = 0;
     const nightshift = createNightshift({
       url: api.url,
@@ -89,7 +89,7 @@ describe('a client with tokens that end', () => {
     nightshift.close();
   });
 
-  it('says so when there is none to be had, and when its only one is refused', async () => {
+  it('rejects with UNAUTHENTICATED when it has no token and when the server refuses its only token', async () => {
     const without = createNightshift({ url: api.url, getToken: () => Promise.reject(new Error('signed out')) });
     const unavailable = { code: 'token_unavailable', cause: { message: 'signed out' } };
     await expect(without.jobs.list()).rejects.toMatchObject(unavailable);

@@ -51,7 +51,7 @@ async function waitingError(promise: Promise<unknown>): Promise<JobWaitingError>
   throw new Error(`no JobWaitingError: ${String(error)}`);
 }
 
-describe('the text of a job without a handler', () => {
+describe('NightshiftClient text() of a waiting job', () => {
   it('rejects with the open request and its deciders, and resolves once it is answered', async () => {
     calls('calculate', { expression: '6 * 7' });
     const job = await client.startChat(needsApproval);
@@ -90,7 +90,7 @@ describe('the text of a job without a handler', () => {
     await job.cancel();
   });
 
-  it('rejects with the request of a sub-job', async () => {
+  it('rejects with the open request of a sub-job', async () => {
     const document = sketch({ q: { type: 'approval', prompt: 'Well?' } }, ['start -> q'], { name: 'asks' });
     const { id } = await publish(api.api, owner.principal, document);
     await api.api.app.get(WorkflowsService).offerAsTool(owner.principal, id, true);

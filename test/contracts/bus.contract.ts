@@ -47,8 +47,8 @@ export function busContract(subject: BusContractSubject): void {
       });
     });
 
-  describe('delivery', () => {
-    it('reaches the subscribers of both sides, the publisher’s own included, once', async () => {
+  describe('Bus delivery', () => {
+    it('delivers a message once to the subscribers of both processes, including the publisher', async () => {
       const seen: string[] = [];
       here.subscribe('job-runnable', ({ jobId }) => seen.push(`here ${jobId}`));
       there.subscribe('job-runnable', ({ jobId }) => seen.push(`there ${jobId}`));
@@ -59,7 +59,7 @@ export function busContract(subject: BusContractSubject): void {
       expect(seen.sort()).toEqual([`here ${JOB}`, `there ${JOB}`]);
     });
 
-    it('carries every topic unchanged', async () => {
+    it('delivers every topic unchanged', async () => {
       const seen: unknown[] = [];
       there.subscribe('job-events', (message) => seen.push(message));
       there.subscribe('job-runnable', (message) => seen.push(message));
@@ -92,7 +92,7 @@ export function busContract(subject: BusContractSubject): void {
       ]);
     });
 
-    it('never delivers inside publish', async () => {
+    it('delivers after publish has returned', async () => {
       let seen = 0;
       const end = reached(here, JOB, 1);
       here.subscribe('job-events', () => (seen += 1));
@@ -115,7 +115,7 @@ export function busContract(subject: BusContractSubject): void {
       expect(ofJob.length).toBeLessThan(500);
     });
 
-    it('brings a burst of 2,000 jobs to the other side, each once', async () => {
+    it('delivers a burst of 2,000 jobs to the other process, each once', async () => {
       const ids = Array.from({ length: 2_000 }, (_, i) => `0190a0a0-0000-7000-8000-${String(i).padStart(12, '0')}`);
       const seen: string[] = [];
       there.subscribe('job-runnable', ({ jobId }) => seen.push(jobId));
@@ -127,8 +127,8 @@ export function busContract(subject: BusContractSubject): void {
     });
   });
 
-  describe('listeners', () => {
-    it('that throw do not disturb the others', async () => {
+  describe('Bus listeners', () => {
+    it('calls the other listeners when one throws', async () => {
       here.subscribe('job-events', () => {
         throw new Error('on purpose');
       });
@@ -137,7 +137,7 @@ export function busContract(subject: BusContractSubject): void {
       await expect(end).resolves.toMatchObject({ seq: 1 });
     });
 
-    it('that left hear nothing more, even of what is on its way', async () => {
+    it('delivers nothing to a listener that has left, not even messages in transit', async () => {
       let seen = 0;
       const leave = here.subscribe('job-events', () => (seen += 1));
       const end = reached(here, JOB, 1);
@@ -149,15 +149,15 @@ export function busContract(subject: BusContractSubject): void {
     });
   });
 
-  describe('stopping', () => {
-    it('sends what waits', async () => {
+  describe('Bus.stop', () => {
+    it('sends buffered messages before it stops', async () => {
       const end = reached(there, JOB, 3);
       here.publish('job-events', events(JOB, 3));
       await here.stop();
       await expect(end).resolves.toMatchObject({ seq: 3 });
     });
 
-    it('may be asked twice, and publishing afterwards does no harm', async () => {
+    it('accepts a second stop, and ignores a publish after it', async () => {
       await here.stop();
       await here.stop();
       expect(() => {
@@ -168,8 +168,8 @@ export function busContract(subject: BusContractSubject): void {
 
   const { breakConnection } = subject;
   if (breakConnection === undefined) return;
-  describe('a lost connection', () => {
-    it('comes back by itself, tells of the gap, and brings what follows', async () => {
+  describe('Bus with a lost connection', () => {
+    it('reconnects, reports the gap and delivers later messages', async () => {
       const gap = new Promise<void>((resolve) => {
         there.onGap(resolve);
       });

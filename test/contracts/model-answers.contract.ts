@@ -8,8 +8,8 @@ const tool = { type: 'function', function: { name: 'one', description: 'd', para
 
 /** What a model asks for, and what it makes of a good answer. */
 export function describeAnswers(given: ModelFixture): void {
-  describe('asks', () => {
-    it('for a stream with usage, with key, model and messages', async () => {
+  describe('Model requests', () => {
+    it('request a stream with usage, and send key, model and messages', async () => {
       given.server.enqueue(script.textReply(['Hi']));
       await given.run().done;
 
@@ -24,7 +24,7 @@ export function describeAnswers(given: ModelFixture): void {
       });
     });
 
-    it('with tools, their choice and all sampling fields, but never with ours replaced', async () => {
+    it('send tools, tool choice and all sampling fields without replacing ours', async () => {
       given.server.enqueue(script.textReply(['Hi']));
       const parameters = {
         temperature: 0,
@@ -50,7 +50,7 @@ export function describeAnswers(given: ModelFixture): void {
       expect(json).not.toHaveProperty('n');
     });
 
-    it('without any tool field when no tool is offered', async () => {
+    it('send no tool field when no tool is offered', async () => {
       given.server.enqueue(script.textReply(['Hi']));
       await given.run({ ...question, tools: [], toolChoice: 'required', parameters: { parallel_tool_calls: true } })
         .done;
@@ -63,7 +63,7 @@ export function describeAnswers(given: ModelFixture): void {
       ]);
     });
 
-    it('again without stream_options when a server refuses those', async () => {
+    it('repeat without stream_options when a server refuses them', async () => {
       given.server.enqueue(
         script.errorReply(400, { error: { message: 'Unrecognized argument: stream_options' } }),
         script.textReply(['Hi'], { usage: null }),
@@ -75,13 +75,13 @@ export function describeAnswers(given: ModelFixture): void {
     });
   });
 
-  describe('hears', () => {
-    it('text, then the finish with its usage', async () => {
+  describe('Model responses', () => {
+    it('yield text, then the finish with its usage', async () => {
       given.server.enqueue(script.textReply(['Hel', 'lo ', 'ä😀']));
       expect(await given.run().done).toEqual([{ type: 'text', text: 'Hello ä😀' }, finish]);
     });
 
-    it('text while it is still being written', async () => {
+    it('yield text while the server is still writing', async () => {
       const gate = script.createGate();
       given.server.enqueue({
         body: [script.textChunk('one'), gate, script.textChunk('two'), script.finishChunk('stop'), script.doneLine],
@@ -92,7 +92,7 @@ export function describeAnswers(given: ModelFixture): void {
       expect((await call.done)[0]).toEqual({ type: 'text', text: 'onetwo' });
     });
 
-    it('tool calls once, assembled, after text', async () => {
+    it('yield assembled tool calls once, after the text', async () => {
       const calls = [
         { id: 'a', name: 'one', arguments: '{"x":1}' },
         { id: 'b', name: 'two', arguments: '' },
@@ -105,14 +105,14 @@ export function describeAnswers(given: ModelFixture): void {
       ]); // prettier-ignore
     });
 
-    it('the same when every byte travels alone, with CRLF, comments and no last line end', async () => {
+    it('parse alike when every byte arrives alone, with CRLF, comments and no last line end', async () => {
       const reply = script.textReply(['Hel', 'lo ä😀', '"\\\n']);
       const wire = `\uFEFF: hello\n\n${reply.body.map(String).join(': again\n')}`.replaceAll('\n', '\r\n').trimEnd();
       given.server.enqueue({ body: [...Buffer.from(wire)].map((byte) => Buffer.of(byte)) });
       expect(await given.run().done).toEqual([{ type: 'text', text: 'Hello ä😀"\\\n' }, finish]);
     });
 
-    it('an answer whose [DONE] or usage is missing', async () => {
+    it('accept a response whose [DONE] or usage is missing', async () => {
       given.server.enqueue({ body: [script.textChunk('Hello'), script.finishChunk('stop')] });
       expect(await given.run().done).toEqual([
         { type: 'text', text: 'Hello' },
@@ -120,7 +120,7 @@ export function describeAnswers(given: ModelFixture): void {
       ]);
     });
 
-    it('an answer whose connection breaks or falls silent only after its finish reason', async () => {
+    it('accept a response whose connection breaks or stalls after its finish reason', async () => {
       const body = [script.textChunk('Hello'), script.finishChunk('stop')];
       given.server.enqueue({ body, end: 'destroy' }, { body, end: 'hang' });
       expect(await given.run().done).toHaveLength(2);
@@ -130,7 +130,7 @@ export function describeAnswers(given: ModelFixture): void {
       expect(await silent.done).toHaveLength(2);
     });
 
-    it('a server that does not stream', async () => {
+    it('accept a server that does not stream', async () => {
       const answer = {
         choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }],
         usage: script.defaultUsage,
@@ -142,7 +142,7 @@ export function describeAnswers(given: ModelFixture): void {
       expect(await given.run().done).toEqual([{ type: 'text', text: 'Hello' }, finish]);
     });
 
-    it('many answers at once without mixing them', async () => {
+    it('keep many concurrent responses apart', async () => {
       given.server.answer((request) =>
         script.textReply(Array.from({ length: 20 }, () => String(request.json['model']))),
       );
@@ -154,7 +154,7 @@ export function describeAnswers(given: ModelFixture): void {
       });
     });
 
-    it('one answer after another over the same connection', async () => {
+    it('reuse the connection for the next response', async () => {
       const connected = given.model();
       for (let round = 0; round < 3; round++) {
         given.server.enqueue(script.textReply(['Hi']));
@@ -165,7 +165,7 @@ export function describeAnswers(given: ModelFixture): void {
       expect(given.server.connections).toBe(1);
     });
 
-    it('no more than it can take: a slow consumer slows the server down', async () => {
+    it('apply backpressure: a slow consumer slows the server down', async () => {
       const text = 'x'.repeat(65_536);
       given.server.enqueue(script.textReply(Array.from({ length: 400 }, () => text)));
       let isSettled = false;

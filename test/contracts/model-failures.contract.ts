@@ -7,29 +7,29 @@ import { KEY, type ModelFixture, question } from './model-fixture.js';
 
 /** How a model fails, and when it asks again. */
 export function describeFailures(given: ModelFixture): void {
-  describe('fails', () => {
+  describe('Model failures', () => {
     it.each([
       [400, 'model_bad_request'],
       [401, 'model_unauthorized'],
       [404, 'model_bad_request'],
-    ])('at once on status %i', async (status, code) => {
+    ])('fail at once on status %i', async (status, code) => {
       given.server.enqueue(script.errorReply(status));
       expect(await given.run().failure()).toMatchObject({ code, status, retryable: false, afterFirstByte: false });
     });
 
-    it('without ever showing the key, in at most 200 characters of the provider', async () => {
+    it('never show the key and quote at most 200 characters of the provider', async () => {
       given.server.enqueue(script.errorReply(401, { error: { message: `Incorrect key ${KEY} ${'x'.repeat(5_000)}` } }));
       const error = await given.run().failure();
       expect(JSON.stringify([error, error.message, error.stack])).not.toContain(KEY);
       expect(String(error.details['providerText'])).toHaveLength(200);
     });
 
-    it('on an endless failure body', async () => {
+    it('fail on an endless error body', async () => {
       given.server.enqueue({ status: 400, body: Array.from({ length: 100 }, () => 'x'.repeat(10_000)), end: 'hang' });
       expect(await given.run().failure()).toMatchObject({ code: 'model_bad_request' });
     });
 
-    it('instead of following a redirect', async () => {
+    it('fail instead of following a redirect', async () => {
       given.server.enqueue({ status: 302, headers: { location: given.server.url }, body: [] });
       expect(await given.run().failure()).toMatchObject({ code: 'model_bad_request', status: 302 });
       expect(given.server.requests).toHaveLength(1);
@@ -41,7 +41,7 @@ export function describeFailures(given: ModelFixture): void {
       ['broken JSON', '{"a":', 'model_stream_broken'],
       ['a bare number', '17', 'model_stream_broken'],
     ])(
-      'on %s inside the stream, after the text that came before it, without asking again',
+      'fail on %s inside the stream, after the text that came before it, without asking again',
       async (_, payload, code) => {
         given.server.enqueue({
           body: [script.textChunk('Hel'), script.dataLine(payload), script.textChunk('lo'), script.doneLine],
@@ -56,7 +56,7 @@ export function describeFailures(given: ModelFixture): void {
     it.each([
       ['the socket breaks', 'destroy'],
       ['the body ends', 'clean'],
-    ] as const)('when %s in the middle, and never takes that for a whole answer', async (_, end) => {
+    ] as const)('fail when %s in the middle of the stream, and never report a complete response', async (_, end) => {
       given.server.enqueue({ body: [script.textChunk('Hel')], end });
       const call = given.run();
       expect(await call.failure()).toMatchObject({
@@ -68,7 +68,7 @@ export function describeFailures(given: ModelFixture): void {
       expect(given.server.requests).toHaveLength(1);
     });
 
-    it('on an encoding it did not ask for', async () => {
+    it('fail on an encoding that was not requested', async () => {
       given.server.enqueue({ headers: { 'content-encoding': 'gzip' }, body: ['\u001f'], end: 'hang' });
       expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({ code: 'model_stream_broken' });
     });
@@ -86,7 +86,7 @@ export function describeFailures(given: ModelFixture): void {
         { body: [script.callChunk({ id: 'a', function: { arguments: 'x'.repeat(101) } })], end: 'hang' },
       ],
       ['too many calls', { maxToolCalls: 1 }, { body: [script.callChunk({ id: 'a' }, { id: 'b' })], end: 'hang' }],
-    ] as const)('on %s over the cap, and hangs up', async (_, limits, reply) => {
+    ] as const)('fail on %s over the limit and close the connection', async (_, limits, reply) => {
       given.server.enqueue(reply);
       expect(await given.run(question, { limits }).failure()).toMatchObject({
         code: 'model_answer_too_large',
@@ -97,7 +97,7 @@ export function describeFailures(given: ModelFixture): void {
       ).settled;
     });
 
-    it('when no server listens on the port', async () => {
+    it('fail when no server listens on the port', async () => {
       const closed = await ScriptedModel.start();
       const { url } = closed;
       await closed.close();
@@ -106,7 +106,7 @@ export function describeFailures(given: ModelFixture): void {
     });
   });
 
-  describe('asks again', () => {
+  describe('Model retries', () => {
     /** The retry waits exactly so long: not a millisecond less. */
     async function passes(delayMs: number): Promise<void> {
       await until(`a retry waits for ${delayMs} ms`, () => given.clock.asked.at(-1) === delayMs);
@@ -123,14 +123,14 @@ export function describeFailures(given: ModelFixture): void {
       ['503', script.errorReply(503)],
       ['a connection that breaks before the first byte', { body: [], end: 'destroy' }],
       ['an empty answer', { body: [] }],
-    ])('once after %s, after the backoff', async (_, reply) => {
+    ])('retry once after %s, after the backoff', async (_, reply) => {
       given.server.enqueue(reply, script.textReply(['Hi']));
       const call = given.run();
       await passes(1_000);
       expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
     });
 
-    it('`retries` times, with twice the delay each time', async () => {
+    it('retry `retries` times and double the delay each time', async () => {
       given.server.answer(() => script.errorReply(500));
       const call = given.run(question, { retries: 2 });
       await passes(1_000);
@@ -144,7 +144,7 @@ export function describeFailures(given: ModelFixture): void {
       ['seconds', () => '2', 2_100],
       ['a date', (now: number) => new Date(now + 5_000).toUTCString(), 5_250],
       ['an absurd number, up to its cap', () => '99999', 21_000],
-    ])('after the delay in retry-after: %s', async (_, header, delayMs) => {
+    ])('wait for the delay in retry-after: %s', async (_, header, delayMs) => {
       given.server.enqueue(
         script.errorReply(429, undefined, { 'retry-after': header(given.clock.now()) }),
         script.textReply(['Hi']),
@@ -154,7 +154,7 @@ export function describeFailures(given: ModelFixture): void {
       expect((await call.done)[0]).toEqual({ type: 'text', text: 'Hi' });
     });
 
-    it('and passes retry-after to its caller without retries', async () => {
+    it('pass retry-after to the caller when retries are off', async () => {
       given.server.enqueue(script.errorReply(429, undefined, { 'retry-after': '7' }));
       expect(await given.run(question, { retries: 0 }).failure()).toMatchObject({
         code: 'model_rate_limited',

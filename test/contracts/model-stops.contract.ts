@@ -6,11 +6,11 @@ import { type ModelFixture, question } from './model-fixture.js';
 
 /** How long a model waits, and how it stops. */
 export function describeStops(given: ModelFixture): void {
-  describe('waits', () => {
+  describe('Model timeouts', () => {
     it.each([
       ['no header comes', { before: script.createGate() }],
       ['headers come and no byte', {}],
-    ])('for the first byte as long as told: %s', async (_, reply) => {
+    ])('limit the wait for the first byte: %s', async (_, reply) => {
       given.server.enqueue({ ...reply, body: [], end: 'hang' });
       const call = given.run(question, { retries: 0, firstByteTimeoutMs: 500 });
       const request = await given.server.request(1);
@@ -26,7 +26,7 @@ export function describeStops(given: ModelFixture): void {
       await request.settled;
     });
 
-    it('between two reads as long as told', async () => {
+    it('limit the wait between two reads', async () => {
       given.server.enqueue({ body: [script.textChunk('Hel')], end: 'hang' });
       const call = given.run(question, { idleTimeoutMs: 500 });
       await until('the text is there', () => call.seen.length === 1);
@@ -44,7 +44,7 @@ export function describeStops(given: ModelFixture): void {
       expect((await given.server.request(1)).aborted).toBe(true);
     });
 
-    it('without end for its own consumer', async () => {
+    it('do not count the time of a slow consumer', async () => {
       const gate = script.createGate();
       given.server.enqueue({
         body: [script.textChunk('Hel'), gate, script.textChunk('lo'), script.finishChunk('stop'), script.doneLine],
@@ -61,15 +61,15 @@ export function describeStops(given: ModelFixture): void {
     });
   });
 
-  describe('stops', () => {
+  describe('Model abort', () => {
     const reason = new Error('cancelled by a test');
 
-    it('before it asked', async () => {
+    it('sends no request when the signal is already aborted', async () => {
       expect(await given.run(question, {}, AbortSignal.abort(reason)).failure()).toBe(reason);
       expect(given.server.requests).toHaveLength(0);
     });
 
-    it('while it waits for the answer, and hangs up', async () => {
+    it('closes the connection while it waits for the response', async () => {
       const abort = new AbortController();
       given.server.enqueue({ body: [], end: 'hang' });
       const call = given.run(question, {}, abort.signal);
@@ -80,7 +80,7 @@ export function describeStops(given: ModelFixture): void {
       expect(request.aborted).toBe(true);
     });
 
-    it('in the middle of the answer, and hangs up', async () => {
+    it('closes the connection in the middle of the response', async () => {
       const abort = new AbortController();
       given.server.enqueue({ body: [script.textChunk('Hel')], end: 'hang' });
       const call = given.run(question, {}, abort.signal);
@@ -93,7 +93,7 @@ export function describeStops(given: ModelFixture): void {
       expect((await given.server.request(1)).aborted).toBe(true);
     });
 
-    it('while a retry waits', async () => {
+    it('ends a waiting retry', async () => {
       const abort = new AbortController();
       given.server.enqueue(script.errorReply(503));
       const call = given.run(question, {}, abort.signal);
@@ -106,7 +106,7 @@ export function describeStops(given: ModelFixture): void {
       expect(given.server.requests).toHaveLength(1);
     });
 
-    it('when the consumer leaves, and hangs up', async () => {
+    it('closes the connection when the consumer leaves', async () => {
       given.server.enqueue({ body: [script.textChunk('Hel')], end: 'hang' });
       for await (const parts of given.model().stream(question, new AbortController().signal)) {
         expect(parts).toEqual([{ type: 'text', text: 'Hel' }]);

@@ -19,7 +19,7 @@ const conditions = [...text.matchAll(/^\| `(.+?)`\s+\| (true|false|an error)\s+\
   ([, condition = '', gives = '']) => [condition, gives] as const,
 );
 
-/** True, false or an error, told apart by what becomes of a rule. */
+/** True, false or an error, distinguished by the effect of a rule. */
 function outcomeOf(when: string): string {
   const action = (rule: 'block' | 'auto_approve') =>
     judgeCall({
@@ -36,17 +36,17 @@ function outcomeOf(when: string): string {
 }
 
 describe('docs/approvals.md', () => {
-  it('shows policies that can be saved', () => {
+  it('shows only policies that can be saved', () => {
     const policies = blocks('json');
     expect(policies).toHaveLength(1);
     for (const policy of policies) expect(() => parseApprovalPolicy(JSON.parse(policy))).not.toThrow();
   });
 
-  it('has conditions to try', () => {
+  it('shows conditions that this test can evaluate', () => {
     expect(conditions.length).toBeGreaterThan(10);
   });
 
-  it.each(conditions)('says what a condition gives: %s is %s', (condition, gives) => {
+  it.each(conditions)('gives the correct value of each condition: %s is %s', (condition, gives) => {
     expect(outcomeOf(condition)).toBe(gives);
   });
 });

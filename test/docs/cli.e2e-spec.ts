@@ -16,8 +16,8 @@ const scriptOf = (name: string) => examples.find(([, found]) => found === name)?
 /** Two of them read JSON with jq, which a machine may not have. */
 const hasJq = spawnSync('jq', ['--version']).status === 0;
 
-/** The examples stand in a checkout with a running `npm start`, and set nothing. */
-describe('the examples of docs/cli.md', () => {
+/** The examples run in a checkout with a running `npm start`, and set nothing. */
+describe('docs/cli.md examples', () => {
   let folder: string;
   let server: NightshiftProcess;
 
@@ -49,12 +49,15 @@ describe('the examples of docs/cli.md', () => {
     ['json', /1024[^]*\n[\w-]{36}\n/],
     ['workflow', /can be saved|version 1 is published/],
   ];
-  it.each(cases.filter(([name]) => hasJq || !scriptOf(name).includes('jq')))('%s', async (name, wanted) => {
-    const { stdout } = await inShell(scriptOf(name));
-    expect(stdout).toMatch(wanted);
-  });
+  it.each(cases.filter(([name]) => hasJq || !scriptOf(name).includes('jq')))(
+    'example %s prints what the page shows',
+    async (name, wanted) => {
+      const { stdout } = await inShell(scriptOf(name));
+      expect(stdout).toMatch(wanted);
+    },
+  );
 
-  it('are all run', () => {
+  it('this test runs every example of the page', () => {
     expect(examples.map(([, name]) => name)).toEqual([
       'doctor',
       'pipe',

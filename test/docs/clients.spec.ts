@@ -62,7 +62,7 @@ describe('docs/clients.md', () => {
   );
   const ofOpenai = ['messages', 'model', 'tools', 'tool_choice'];
 
-  it('lists every member of a start, those that are required first', () => {
+  it('lists every field of a start, required fields first', () => {
     const names = members.map(([name]) => name);
     expect(names.toSorted()).toEqual([...controlFields, ...ofOpenai].toSorted());
     expect(names.slice(0, 3)).toEqual(required);
@@ -71,18 +71,21 @@ describe('docs/clients.md', () => {
     );
   });
 
-  it.each(members.filter(([name]) => name !== 'background'))('tells type and limits of %s', (name, type, limit) => {
-    const shape = shapes[name] ?? {};
-    expect(type).toBe(typeOf(shape));
-    for (const part of limitsOf(shape)) expect(limit).toContain(part);
-  });
+  it.each(members.filter(([name]) => name !== 'background'))(
+    'gives type and limits of the field %s',
+    (name, type, limit) => {
+      const shape = shapes[name] ?? {};
+      expect(type).toBe(typeOf(shape));
+      for (const part of limitsOf(shape)) expect(limit).toContain(part);
+    },
+  );
 
   it('names every sampling field', () => {
     const [, sentence = ''] = /Sampling fields go to the provider as they are: ([^.]+)\./.exec(text) ?? [];
     expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(parameterNames);
   });
 
-  it('gives the limits of the settings', () => {
+  it('gives the limits from the settings', () => {
     const fallback = (name: string) => Number(describeSettings().find((setting) => setting.name === name)?.fallback);
     expect(text).toContain(`${fallback('MAX_MESSAGES').toLocaleString('en')} (\`MAX_MESSAGES\`)`);
     expect(text).toContain(`${fallback('MAX_BODY_BYTES') / 1_048_576} MiB (\`MAX_BODY_BYTES\`)`);

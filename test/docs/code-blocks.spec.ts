@@ -25,7 +25,7 @@ async function typeCheck(compiler: string, modules: readonly CodeBlock[]): Promi
   return json(checker.stdout);
 }
 
-describe('code blocks of the documents', () => {
+describe('code blocks of the pages', () => {
   const text = "const count: number = 1;\ncount.trim();\nimport { nothing } from './neighbor.mts';";
   const broken = { file: 'docs/made-up.md', line: 7, language: 'ts', name: undefined, text };
   const neighbor = { ...broken, line: 20, name: 'neighbor', text: 'export const something = 1;' };
@@ -42,7 +42,7 @@ describe('code blocks of the documents', () => {
     },
   );
 
-  it('contain no TypeScript syntax when they are marked as JavaScript', () => {
+  it('contain no TypeScript syntax when marked as JavaScript', () => {
     expect(
       written('js')
         .filter(({ text }) => stripTypeScriptTypes(text) !== text)
@@ -50,7 +50,7 @@ describe('code blocks of the documents', () => {
     ).toEqual([]);
   });
 
-  it('are valid against the GraphQL schema', () => {
+  it('match the GraphQL schema', () => {
     const schema = buildSchema(readFileSync('apps/api/schema.gql', 'utf8'));
     const check = (text: string) => validate(schema, parse(text)).map(({ message }) => message);
     expect(written('graphql').length).toBeGreaterThan(10);
@@ -71,7 +71,7 @@ describe('code blocks of the documents', () => {
     expect(problemsIn(written('jsonc'), (text) => check(withoutComments(text)))).toEqual([]);
   });
 
-  it('are commands that bash can parse', () => {
+  it('parse as bash commands', () => {
     const check = (input: string) => {
       const { status, stderr } = spawnSync('bash', ['-n'], { input, encoding: 'utf8' });
       return status === 0 ? [] : [stderr];
@@ -79,12 +79,12 @@ describe('code blocks of the documents', () => {
     expect(problemsIn(written('sh'), check)).toEqual([]);
   });
 
-  it('have a language that is checked here', () => {
+  it('use only languages that this test checks', () => {
     const known = ['js', 'ts', 'graphql', 'json', 'jsonc', 'sh', ''];
     expect(blocks.filter(({ language }) => !known.includes(language)).map(placeOf)).toEqual([]);
   });
 
-  it('are examples that run, except for installation and deployment', () => {
+  it('run as examples, except for installation and deployment', () => {
     const unnamed = written('js', 'ts', 'graphql', 'sh').filter(({ name }) => name === undefined);
     expect(unnamed.map(({ file, text }) => `${file}: ${text.split('\n')[0] ?? ''}`)).toEqual([
       expect.stringMatching(/^README\.md: npm start /),

@@ -23,7 +23,7 @@ interface Asked {
   readonly request: { readonly reason: string; readonly argumentsPreview: string; readonly argumentsHash: string };
 }
 
-describe('the examples of the documents', () => {
+describe('examples of the pages', () => {
   let started: NightshiftProcess;
   let folder: string;
   let key: string;
@@ -99,14 +99,14 @@ describe('the examples of the documents', () => {
     expect(stdout).toContain('6 words');
   });
 
-  it('define an HTTP tool, try it out and keep it', async () => {
+  it('define, test and save an HTTP tool', async () => {
     const file = join(folder, 'http-tool.mts');
     writeFileSync(file, documentExample('docs/tools.md', 'http-tool'));
     const { stdout } = await run(process.execPath, [file], { cwd: root, env: surroundings() });
     expect(stdout).toMatch(/status: 200,[^]*result: '(queued|running|completed)'[^]*name: 'job_status',\s+version: 1/);
   });
 
-  it('make a workflow, publish it and run it, again and again', async () => {
+  it('create, publish and run a workflow repeatedly', async () => {
     const file = join(folder, 'workflow.mts');
     writeFileSync(file, documentExample('docs/workflows.md', 'workflow'));
     // The second time it is there already.
@@ -127,7 +127,7 @@ describe('the examples of the documents', () => {
     });
   });
 
-  it('run an ended workflow again from a node', async () => {
+  it('rerun an ended workflow from a node', async () => {
     const { data } = (await answerTo(
       '{ jobs(filter: { kind: { eq: WORKFLOW }, status: { eq: COMPLETED } }, first: 1) { nodes { id } } }',
     )) as { data: { jobs: { nodes: { id: string }[] } } }; // what was asked for
@@ -136,10 +136,10 @@ describe('the examples of the documents', () => {
       data: { rerunFromNode: { jobId: string } }; // what the example asks for
     };
     await eventually('the other answer', async () => {
-      const { data: told } = (await answerTo(`{ job(id: "${reply.data.rerunFromNode.jobId}") { content } }`)) as {
+      const { data: rerun } = (await answerTo(`{ job(id: "${reply.data.rerunFromNode.jobId}") { content } }`)) as {
         data: { job: { content: string } }; // what was asked for
       };
-      return told.job.content.includes('2048') || undefined;
+      return rerun.job.content.includes('2048') || undefined;
     });
   });
 
@@ -162,7 +162,7 @@ describe('the examples of the documents', () => {
     expect(stream).toContain('already_terminal');
   });
 
-  it('let a model ask a person, and answer it', async () => {
+  it('let a model ask a person and answer the question', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
       inShell(documentExample('docs/interrupts.md', name), env);
     const reply = JSON.parse(await example('ask')) as { data: { startChat: { jobId: string } } };
@@ -177,18 +177,18 @@ describe('the examples of the documents', () => {
     });
   });
 
-  it('tell what happened while nobody watched, until it is read', async () => {
+  it('list an unread notification of a job that ended without viewers, until it is read', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
       inShell(documentExample('docs/notifications.md', name), env);
     const reply = JSON.parse(await example('start')) as { data: { startChat: { jobId: string } } };
     const { jobId } = reply.data.startChat;
-    const told = async () => {
+    const unread = async () => {
       const page = JSON.parse(await example('list')) as {
         notifications: { id: string; jobId: string; type: string }[];
       };
       return page.notifications.find((notification) => notification.jobId === jobId);
     };
-    const { id: NOTIFICATION_ID, type } = await eventually('the end is told', told);
+    const { id: NOTIFICATION_ID, type } = await eventually('the notification is there', unread);
     expect(type).toBe('job_completed');
     const client = connect({ url: started.url ?? '' }, { authorization: `Bearer ${key}` });
     const subscription = client.iterate({ query: documentExample('docs/notifications.md', 'subscribe') });
@@ -197,10 +197,10 @@ describe('the examples of the documents', () => {
     });
     await client.dispose();
     expect(JSON.parse(await example('read', { NOTIFICATION_ID }))).toMatchObject({ jobId, read: true });
-    expect(await told()).toBeUndefined();
+    expect(await unread()).toBeUndefined();
   });
 
-  it('find a call that needs approval, and approve what is shown', async () => {
+  it('find a call that needs approval and approve it', async () => {
     const example = (name: string, env: Record<string, string> = {}) =>
       inShell(documentExample('docs/approvals.md', name), env);
     const reply = JSON.parse(await example('ask')) as { data: { startChat: { jobId: string } } };
@@ -265,7 +265,7 @@ describe('the examples of the documents', () => {
     });
   });
 
-  it('make an agent, and ask it', async () => {
+  it('create an agent and chat with it', async () => {
     expect(await answerTo(documentExample('docs/agents.md', 'create'))).toMatchObject({
       data: { createAgent: { agent: { slug: 'office-clerk', version: 1 }, userErrors: [] } },
     });
@@ -280,7 +280,7 @@ describe('the examples of the documents', () => {
     });
   });
 
-  it('look through the calls of all jobs', async () => {
+  it('list the calls of all jobs', async () => {
     for (const name of ['list', 'stats'])
       expect(await answerTo(documentExample('docs/tool-call-history.md', name))).not.toHaveProperty('errors');
     const script = documentExample('docs/tool-call-history.md', 'export').replaceAll(

@@ -44,7 +44,7 @@ function anchorsOf(file: string): readonly string[] {
   );
 }
 
-/** Whatever one comes to from `file`, folders by what lies in them. */
+/** Every file that `file` links to; a folder stands for the files in it. */
 function reachableFrom(file: string, seen = new Set<string>()): ReadonlySet<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -54,20 +54,20 @@ function reachableFrom(file: string, seen = new Set<string>()): ReadonlySet<stri
   return seen;
 }
 
-describe('the documents', () => {
-  it.each(files)('%s links to what there is', (file) => {
+describe('links of the pages', () => {
+  it.each(files)('%s links only to existing files and headings', (file) => {
     const links = linksOf(file);
     expect(links.filter(({ target }) => !existsSync(target))).toEqual([]);
     const lost = links.filter(({ target, anchor }) => anchor !== '' && !anchorsOf(target).includes(anchor));
     expect(lost).toEqual([]);
   });
 
-  it('are all found by somebody who begins with the README', () => {
+  it('the README leads to every page by links', () => {
     const reached = reachableFrom('README.md');
     expect(files.filter((file) => !reached.has(file))).toEqual([]);
   });
 
-  it('has each guide in the table of the README', () => {
+  it('the README table lists each guide', () => {
     const named = new Set(linksOf('README.md').map(({ target }) => target));
     expect(guides.filter((file) => dirname(file) === 'docs' && !named.has(file))).toEqual([]);
   });

@@ -13,8 +13,8 @@ const root = process.cwd();
 const file = join(root, 'docs', 'openai.md');
 const names = [...readFileSync(file, 'utf8').matchAll(/<!-- example: (\S+) -->/g)].map(([, name]) => name);
 
-/** One after the other, as somebody reads them. */
-describe('the examples of docs/openai.md', () => {
+/** In the order of the page. */
+describe('docs/openai.md examples', () => {
   let folder: string;
   let server: NightshiftProcess;
 
@@ -60,15 +60,15 @@ describe('the examples of docs/openai.md', () => {
     execute: { run: inShell, wanted: /^\{"tool_call_id":"call_[0-9a-f]{24}","result":.*391/ },
   };
 
-  it.each(Object.entries(examples))('%s', async (name, { run, wanted }) => {
+  it.each(Object.entries(examples))('example %s runs against the API', async (name, { run, wanted }) => {
     expect((await run(name)).trim()).toMatch(wanted);
   });
 
-  it('begin with the one of the README', async () => {
+  it('the README example runs against the API', async () => {
     expect(await inNode('openai', join(root, 'README.md'))).toContain('391');
   });
 
-  it('are all run', () => {
+  it('this test runs every example of the page', () => {
     expect(Object.keys(examples)).toEqual(names);
   });
 });

@@ -45,14 +45,14 @@ function withSections(text: string): string {
 }
 
 describe('PROTOCOL.md', () => {
-  it('has the sections that the code generates', () => {
+  it('contains the sections that the code generates', () => {
     const text = readFileSync(file, 'utf8');
     const generated = withSections(text);
     if (process.env['UPDATE_DOCS'] === '1') writeFileSync(file, generated);
     else expect(text).toBe(generated);
   });
 
-  it('has a place for every table', () => {
+  it('contains a place for every table', () => {
     const text = readFileSync(file, 'utf8');
     for (const name of Object.keys(sections)) expect(text).toContain(`<!-- generated: ${name} -->`);
   });

@@ -25,8 +25,8 @@ function listed(): readonly string[] {
   );
 }
 
-describe('the examples in docs/workflows.md', () => {
-  it('are those that there are', () => {
+describe('docs/workflows.md examples', () => {
+  it('match the files of the examples folder', () => {
     expect(listed().toSorted()).toEqual(
       readdirSync(folder)
         .map((file) => file.replace('.json', ''))
@@ -34,7 +34,7 @@ describe('the examples in docs/workflows.md', () => {
     );
   });
 
-  it('can be published in this order: each comes after those that it uses', () => {
+  it('publish in this order: each workflow comes after those that it uses', () => {
     const names = listed();
     const used = names.flatMap((name, at) => subflowsOf(name).map((subflow) => ({ name, subflow, at })));
     expect(used.length).toBeGreaterThan(0);

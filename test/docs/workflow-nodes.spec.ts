@@ -49,7 +49,7 @@ describe('docs/workflow-nodes.md', () => {
     else expect(text).toBe(generated);
   });
 
-  it('says what each answer does, in each mode and to each node that is a question', () => {
+  it('gives the effect of each answer for each mode and each asking node', () => {
     const [, answers = ''] = readFileSync(file, 'utf8').split('## What an answer does');
     const [modes = '', questions = ''] = answers.split('Nodes that are a question');
     const rows = (text: string) => text.split('\n').filter((line) => line.startsWith('| '));
@@ -62,12 +62,12 @@ describe('docs/workflow-nodes.md', () => {
     expect(named(['approval', 'input'], questions)).toEqual(['approval', 'input']);
   });
 
-  it('says of each field what it means', () => {
+  it('explains each field', () => {
     const all = sections.flatMap(([title, fields]) => fields.map((field) => ({ title, ...field })));
     expect(all.filter(({ meaning }) => meaning === '')).toEqual([]);
   });
 
-  it('calls required what a node cannot be saved without', () => {
+  it('marks a field as required when a node cannot be saved without it', () => {
     const required = types.flatMap(({ type, fields }) =>
       fields
         .filter(({ name, isRequired }) => isRequired && !/[.[]/.test(name))

@@ -15,7 +15,7 @@ const examples = [...text.matchAll(/<!-- example: (\S+) -->\s+```sh\n([^]*?)\n``
 const jwt = { JWT_SECRET: 'the secret that signs the tokens of the page', JWT_ISSUER: 'https://login.example.com' };
 
 /** A new user's path, by the real command line: a server with its own Postgres, and a folder that is not the checkout. */
-describe('the examples of docs/workspaces.md', () => {
+describe('docs/workspaces.md examples', () => {
   let folder: string;
   let server: NightshiftProcess;
 
@@ -45,7 +45,7 @@ describe('the examples of docs/workspaces.md', () => {
     return promisify(execFile)('bash', ['-ec', lines], { cwd: folder, env });
   };
 
-  it('take a person from an empty installation to a key of their own', async () => {
+  it('lead from an empty installation to a personal API key', async () => {
     const { stdout } = await inShell(examples.map(([, , script]) => script).join('\n'));
     for (const wanted of [
       /^signed with HS256, checked against JWT_SECRET/m,
@@ -60,7 +60,7 @@ describe('the examples of docs/workspaces.md', () => {
     expect(stdout.match(/^nsk_[a-z0-9]{12}_[\w-]{43}$/gm)).toHaveLength(2);
   });
 
-  it('log why a token was refused, and never the token', async () => {
+  it('log the reason for a refused token and never the token', async () => {
     const token = await tokenOf('eve', { iss: 'https://evil.example' });
     const failed = inShell(`NIGHTSHIFT_TOKEN=${token} nightshift workspaces list`);
     await expect(failed).rejects.toMatchObject({ code: 3 });
@@ -71,7 +71,7 @@ describe('the examples of docs/workspaces.md', () => {
     expect(server.output()).not.toContain(token.split('.')[2]);
   });
 
-  it('keep the operator from a database of another secret', async () => {
+  it('refuse to start on a database of another secret', async () => {
     const url = `${server.url ?? ''}/graphql`;
     expect(url).toMatch(/^http/);
     const secret = 'NIGHTSHIFT_SECRET=another-secret-of-at-least-32-characters';

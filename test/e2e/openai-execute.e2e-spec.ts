@@ -39,7 +39,7 @@ describe('a call that runs', () => {
 
   it('answers with JSON where the tool gave JSON', async () => {
     const { body } = await stage.execute({ agent: 'Clerk', tool_name: 'json', arguments: '{"text":"hi"}' });
-    expect(body).toMatchObject({ result: { said: 'hi', n: [1, 2] } });
+    expect(body).toMatchObject({ result: { echoed: 'hi', n: [1, 2] } });
   });
 
   it('is a job with one call, of which no model hears', async () => {

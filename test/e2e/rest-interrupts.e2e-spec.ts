@@ -120,7 +120,7 @@ describe('/api/interrupts', () => {
       callId: 'call_1',
       path: [],
       title: 'Go?',
-      request: { mode: 'approval', prompt: 'Go on?' },
+      request: { mode: 'approval', prompt: 'Continue?' },
       ...{ decidableBy: 'members', fourEyes: false, adminRequired: false },
       createdAt: expect.any(Number),
       expiresAt,

@@ -18,7 +18,7 @@ export const eventsOf = (events: readonly JobEvent[]): ViewedItem => ({ type: 'e
 /** One item for each event. */
 export const oneByOne = (events: readonly JobEvent[]): readonly ViewedItem[] =>
   events.map((event) => eventsOf([event]));
-/** What somebody is given who comes after these events. */
+/** The snapshot that a viewer receives who joins after these events. */
 export const snapshotOf = (events: readonly JobEvent[]): ViewedItem => {
   return { type: 'snapshot', snapshot: snapshotAfter(events), reset: false };
 };

@@ -1,6 +1,6 @@
 import { isTerminal, type JobEvent, type JobSnapshot, type NewJobEvent, statusAfter, type ToolCallItem } from '#jobs';
 
-/** A call of a story: the statuses it goes through, and what becomes of it. */
+/** A call of a story: the statuses it passes through, and its result or error. */
 export interface StoryCall {
   readonly id: string;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface StoryCall {
   readonly error?: string;
 }
 
-/** A round of a story: what it says, in pieces; each but the last attempt is withdrawn. */
+/** A round of a story: its text, in pieces; each attempt but the last is withdrawn. */
 export interface StoryRound {
   readonly attempts: readonly (readonly string[])[];
   readonly calls: readonly StoryCall[];
@@ -41,13 +41,13 @@ function itemOf({ id, name, args, result, error }: StoryCall, status: string): T
   };
 }
 
-/** What the log of a chat job says when it goes like this; calls of a round one after another. */
+/** The events that a chat job with these rounds writes; the calls of a round run one after another. */
 export function tellStory(rounds: readonly StoryRound[]): readonly NewJobEvent[] {
   let offset = 0;
   const events = rounds.flatMap(({ attempts, calls, finishReason }, index): readonly NewJobEvent[] => {
     const round = index + 1;
     const from = offset;
-    const said = attempts.flatMap((pieces, attempt): readonly NewJobEvent[] => {
+    const texts = attempts.flatMap((pieces, attempt): readonly NewJobEvent[] => {
       offset = from;
       const deltas = pieces.map((text): NewJobEvent => {
         offset += text.length;
@@ -68,7 +68,7 @@ export function tellStory(rounds: readonly StoryRound[]): readonly NewJobEvent[]
       return { type: 'tool-call', body: { round, internalStatus: status, call: itemOf(call, status) } };
     });
     const finished: NewJobEvent = { type: 'round-finished', body: { round, finishReason: reason, usage, toolCallIds } };
-    return [...said, finished, ...asked, ...steps];
+    return [...texts, finished, ...asked, ...steps];
   });
   return [{ type: 'job-started', body: { epoch: 1 } }, ...events];
 }
@@ -85,7 +85,7 @@ export function asLog(events: readonly NewJobEvent[], after = 0): readonly JobEv
   return events.map((event, i) => ({ ...event, seq: after + i + 1, jobId: 'j', at: 0, attempt: 0 }));
 }
 
-/** The job as it stands after these events of its log: what a snapshot of a chat says. */
+/** The snapshot of a chat job after these events of its log. */
 export function snapshotAfter(events: readonly JobEvent[]): JobSnapshot {
   const { rounds, open } = roundsOf(events);
   const interrupts = interruptsOf(events);
@@ -131,8 +131,8 @@ function roundsOf(events: readonly JobEvent[]) {
     if (event.type !== 'round-finished') continue;
     const { round: number, finishReason, usage: cost, usageEstimated: estimated = false } = event.body;
     const { promptTokens, completionTokens } = cost;
-    const told = { number, text: open, reasoning: '', finishReason };
-    rounds.push({ ...told, usage: { promptTokens, completionTokens, estimated } });
+    const closed = { number, text: open, reasoning: '', finishReason };
+    rounds.push({ ...closed, usage: { promptTokens, completionTokens, estimated } });
     open = '';
   }
   return { rounds, open };

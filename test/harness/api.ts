@@ -13,7 +13,11 @@ const SECRET = 'the secret of the test databases';
 const JWT_SECRET = 'the shared secret of the test tokens';
 const JWT_ISSUER = 'https://issuer.example';
 /** What a test holds waits for the test, and for nothing else, however slow the machine is. */
-const timeout = { TOOL_TIMEOUT_MS: '300000', MODEL_FIRST_BYTE_TIMEOUT_MS: '300000', MODEL_IDLE_TIMEOUT_MS: '300000' };
+const longTimeouts = {
+  TOOL_TIMEOUT_MS: '300000',
+  MODEL_FIRST_BYTE_TIMEOUT_MS: '300000',
+  MODEL_IDLE_TIMEOUT_MS: '300000',
+};
 
 export interface TestApiOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -21,7 +25,7 @@ export interface TestApiOptions {
   readonly takesJobs?: boolean;
 }
 
-/** Somebody of a workspace, with a bearer credential that can do all that the role can. */
+/** A member of a workspace, with a bearer credential that has every scope of the role. */
 export interface TestMember {
   readonly principal: MemberPrincipal;
   readonly key: string;
@@ -33,7 +37,7 @@ export interface TestMember {
 export interface TestPeople {
   /** A new workspace with one member of each role; caps are wide. */
   workspaceOf(name: string): Promise<Record<Role, TestMember>>;
-  /** Another key of somebody. */
+  /** Another key of a member. */
   keyOf(
     principal: MemberPrincipal,
     scopes: readonly KeyScope[],
@@ -41,7 +45,7 @@ export interface TestPeople {
   ): Promise<TestMember & { readonly keyId: string }>;
   /** Invites the subject into the inviter's workspace, accepts as the subject, and enters it. */
   join(inviter: MemberPrincipal, subject: string, role: Role): Promise<MemberPrincipal>;
-  /** A token of somebody who was made by `workspaceOf`: `<name>-<role>`. Lasts `lifeSeconds`, an hour by default. */
+  /** A token of a member that `workspaceOf` created: `<name>-<role>`. Lasts `lifeSeconds`, an hour by default. */
   tokenOf(subject: string, lifeSeconds?: number): Promise<string>;
 }
 
@@ -68,7 +72,7 @@ export interface CallOptions {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body, or its text when it is no JSON. */
+  /** The parsed body, or its text when it is not JSON. */
   readonly body: unknown;
 }
 
@@ -77,7 +81,7 @@ export async function startTestApi(database: TestDatabase, options: TestApiOptio
   const config = Config.from({
     MODEL_BASE_URL: 'http://127.0.0.1:9/v1',
     ...failAtOnce,
-    ...timeout,
+    ...longTimeouts,
     ...given,
     // Tests send more refused requests than a client does.
     REFUSALS_PER_SECOND: '100000',
@@ -100,7 +104,7 @@ export async function startTestApi(database: TestDatabase, options: TestApiOptio
     auth,
     modules: options.takesJobs === false ? [] : [WorkerModule],
   });
-  // A busy machine lets nobody in before it counts as a viewer.
+  // On a busy machine a viewer may need long before it counts as present.
   Reflect.set(api.app.get(Presence), 'timeoutMs', 100_000);
   let closing: Promise<void> | undefined;
   const close = async () => {

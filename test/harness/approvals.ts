@@ -21,7 +21,7 @@ export interface TestApprovals {
   readonly registry: ToolRegistry;
   /** One statement as the api's login, inside the workspace. */
   sql(workspaceId: string, text: string, values: readonly unknown[]): Promise<Record<string, unknown>[]>;
-  /** What the audit says about approvals, oldest first. */
+  /** The audit entries about approvals, oldest first. */
   auditOf(principal: { readonly workspaceId: string }): Promise<Record<string, unknown>[]>;
 }
 
@@ -55,7 +55,7 @@ export function openApprovals(database: TestDatabase, env: Readonly<Record<strin
   };
 }
 
-/** A key of that member with those scopes, which no row stands behind. */
+/** An API key principal of that member with those scopes, without a row in the database. */
 export function keyOf(member: MemberPrincipal, scopes: readonly KeyScope[]): MemberPrincipal {
   const { workspaceId, userId, role } = member;
   return { kind: 'key', id: `key:${newId()}`, prefix: 'p', workspaceId, userId, role, scopes, expiresAt: null };

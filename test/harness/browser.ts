@@ -13,7 +13,7 @@ export const chromiumPath = [
 
 /** A real browser without a window. The caller closes it. */
 export function openBrowser(): Promise<Browser> {
-  if (chromiumPath === undefined) throw new Error('There is no chromium here: `apt-get install chromium`.');
+  if (chromiumPath === undefined) throw new Error('Chromium was not found. Install it: `apt-get install chromium`.');
   // As root, as in containers, chromium has no sandbox; what it opens are our own pages on loopback.
   return chromium.launch({
     executablePath: chromiumPath,

@@ -26,7 +26,7 @@ export interface CliProcess {
   readonly exited: Promise<CliRun>;
   stdout(): string;
   stderr(): string;
-  /** Resolves when one of its streams has said this. */
+  /** Resolves once the output of one of its streams contains this. */
   waitForOutput(text: string | RegExp): Promise<void>;
   type(keys: string): void;
   kill(signal: NodeJS.Signals): void;
@@ -74,9 +74,9 @@ function watch(child: ChildProcess): CliProcess {
     stdout: () => text.stdout,
     stderr: () => text.stderr,
     waitForOutput: async (wanted) => {
-      await eventually(`it says ${String(wanted)}`, () => {
-        const said = text.stdout + text.stderr;
-        return (typeof wanted === 'string' ? said.includes(wanted) : wanted.test(said)) ? true : undefined;
+      await eventually(`its output contains ${String(wanted)}`, () => {
+        const output = text.stdout + text.stderr;
+        return (typeof wanted === 'string' ? output.includes(wanted) : wanted.test(output)) ? true : undefined;
       });
     },
     type: (keys) => child.stdin?.write(keys),

@@ -50,7 +50,7 @@ export interface TestClientCalls {
   jobStatus(jobId: string): Promise<string>;
   /** Statuses of the requests of a job, oldest first, each with its kind and outcome. */
   requests(jobId: string): Promise<readonly string[]>;
-  /** Statuses that the viewers of a job were told of its calls. */
+  /** The statuses of a job's calls in its `tool-call-updated` events, in order. */
   updates(jobId: string): Promise<readonly string[]>;
   /** Lets the claims on a job's calls lie in the past. */
   lapse(jobId: string): Promise<void>;
@@ -67,7 +67,7 @@ const definition = {
   function: { name: 'open_file', parameters: { type: 'object', properties: { path: { type: 'string' } } } },
 } as const;
 
-/** The refusal of a promise: its code, text and what it says of the call. */
+/** The error of a promise: its code, its message and the status of the call. */
 export async function refusal(asked: Promise<unknown>): Promise<unknown> {
   try {
     return await asked;
@@ -144,7 +144,7 @@ async function layOut(
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, jobId));
   const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
-  if (job === undefined) throw new Error('the job is not to be had');
+  if (job === undefined) throw new Error('the job cannot be claimed');
   const { count = 1, effect = 'once' } = options;
   const calls = Array.from({ length: count }, (_, i) => ({ ...call, ordinal: i + 1, callId: `call_${i + 1}`, effect }));
   const write = writeOf(job, 1, { rows: calls.map((one) => newCallRow(job, 1, one)) });

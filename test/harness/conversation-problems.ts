@@ -20,7 +20,7 @@ export function conversationProblems(messages: readonly ChatMessage[]): readonly
     if (message.role !== 'assistant') continue;
     const calls = message.tool_calls ?? [];
     if (message.tool_calls !== undefined && calls.length === 0) say('an empty list of calls');
-    if (calls.length === 0 && (message.content ?? '').length === 0) say('an assistant message that says nothing');
+    if (calls.length === 0 && (message.content ?? '').length === 0) say('an empty assistant message');
     for (const { id, function: asked } of calls) {
       if (id === '' || seen.has(id)) say(`call id "${id}" is empty or was used before`);
       if (!/^[A-Za-z0-9_.-]{1,64}$/.test(asked.name)) say(`call name "${asked.name}" is not acceptable`);

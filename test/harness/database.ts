@@ -50,7 +50,7 @@ export async function dropTestDatabase(name: string): Promise<void> {
   await asAdmin(await testServerUrl(), (admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
 }
 
-/** The superuser's url of the run's server (database `postgres`); starts it when nobody has asked before. */
+/** The superuser's url of the run's server (database `postgres`); the first call starts it. */
 export async function testServerUrl(): Promise<string> {
   const [port, token] = (process.env['NIGHTSHIFT_TEST_POSTGRES'] ?? '').split(':');
   if (port === undefined || token === undefined)

@@ -13,7 +13,7 @@ export interface FieldDescription {
   readonly meaning: string;
 }
 
-/** The fields of a schema, those of objects and lists inside of it after them. Those in `apart` are told without their own. */
+/** The fields of a schema, those of objects and lists inside of it after them. Those in `apart` are listed without their own fields. */
 export function describedFields(
   schema: z.ZodType,
   apart: ReadonlySet<string> = new Set(),
@@ -42,7 +42,7 @@ function fieldsOf(schema: unknown, prefix: string, apart: ReadonlySet<string>): 
   });
 }
 
-/** An empty one says nothing that its absence does not. */
+/** An empty one means the same as its absence. */
 function fallbackOf(field: unknown): string | null {
   const fallback = memberOf(field, 'default');
   const text = fallback === undefined ? '' : JSON.stringify(fallback);

@@ -11,7 +11,7 @@ import { openTestingModule } from './testing-module.js';
 
 const secret = 'the secret of the test databases';
 
-/** A worker and the services of a door in this process, over a test database: everything but HTTP. */
+/** A worker and the services of an API process in this process, over a test database: everything but HTTP. */
 export interface TestEngine {
   readonly platform: Platform;
   readonly app: INestApplicationContext;
@@ -36,22 +36,22 @@ export async function startTestEngine(
     imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule],
   });
   const worker = app.get(Worker);
-  const doorbell = app.get(Doorbell);
-  await doorbell.start();
+  const jobQueue = app.get(Doorbell);
+  await jobQueue.start();
   if (takesJobs) worker.start();
   return {
     platform,
     app,
     close: async () => {
       await worker.stop(100);
-      await doorbell.stop();
+      await jobQueue.stop();
       await app.close();
       await platform.close();
     },
   };
 }
 
-/** A workspace with one owner, made without going through the doors. Caps are wide. */
+/** A workspace with one owner, created without the API. Its limits are high. */
 export async function seedWorkspace(database: TestDatabase): Promise<{ workspaceId: string; userId: string }> {
   const workspaceId = newId();
   const userId = newId();

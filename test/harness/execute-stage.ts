@@ -84,7 +84,7 @@ function registerTools(stage: ExecuteStage): void {
   };
   const openFile = advertised('open_file').function;
   tool('echo', ({ text }) => text);
-  tool('json', ({ text }) => ({ said: text, n: [1, 2] }));
+  tool('json', ({ text }) => ({ echoed: text, n: [1, 2] }));
   tool('long', ({ text }) => ({ long: String(text).repeat(300_000) }));
   tool('fail', ({ text }) => {
     throw new Error(`no ${String(text)} here`);
@@ -112,7 +112,7 @@ export const echo = (change: object = {}) => ({
 
 export const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
 
-/** What a refusal says. */
+/** The error body of a refused request. */
 export function errorOf(reply: Reply): object {
   return (reply.body as { error: object }).error; // the contract's shape
 }

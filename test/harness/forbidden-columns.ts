@@ -2,7 +2,7 @@ import pg from 'pg';
 
 import type { TestDatabase } from './database.js';
 
-/** From here on the api may not look at these columns of a table: whatever reads them fails. */
+/** Revokes the api role's right to read these columns of a table: every later statement that reads them fails. */
 export async function forbidColumns(
   { urls }: Pick<TestDatabase, 'urls'>,
   table: string,

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A port of this machine that nobody has. None of those that the system gives to whoever asks for any: another test may be given it. */
+/** A free port of this machine, outside the ephemeral range, because the system may give an ephemeral port to another test. */
 export async function freePort(): Promise<string> {
   for (let tries = 1; ; tries++) {
     const [server, port] = [createServer(), randomInt(20_000, 30_000)];

@@ -12,7 +12,7 @@ export interface Started {
   readonly userErrors: readonly { readonly code: string; readonly field: string | null }[];
 }
 
-/** Somebody who works over GraphQL and makes no mistakes: every reply is expected to be without `errors`. */
+/** A member who uses GraphQL correctly: every response is expected to have no `errors`. */
 export interface GraphqlMember {
   query(text: string, variables?: object): Promise<Readonly<Record<string, unknown>>>;
   start(input: object): Promise<Started>;

@@ -14,7 +14,7 @@ export interface TargetRequest {
 /** Answers one request. */
 export type TargetHandler = (request: TargetRequest, response: ServerResponse) => void;
 
-/** A server on loopback that stands for somebody else's. */
+/** A server on loopback that stands for a third party's. */
 export interface HttpTarget {
   readonly url: string;
   readonly port: number;
@@ -36,7 +36,7 @@ export async function startHttpTarget(handler: TargetHandler): Promise<HttpTarge
       requests.push(request);
       handler(request, response);
     };
-    void read(incoming).then(received, () => undefined); // a client may go before it has said everything
+    void read(incoming).then(received, () => undefined); // a client may disconnect before it has sent its whole body
   });
   server.on('connection', (socket) => {
     connections++;

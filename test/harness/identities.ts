@@ -41,7 +41,7 @@ export function openTestIdentities(
   });
   const bearer = async (subject: string, claims: Readonly<Record<string, unknown>> = {}) => {
     const seconds = Math.floor(clock.now() / 1_000);
-    const said = {
+    const defaults = {
       iss: JWT_ISSUER,
       sub: subject,
       exp: seconds + 3_600,
@@ -49,7 +49,7 @@ export function openTestIdentities(
       email_verified: true,
       name: subject,
     };
-    const token = new SignJWT({ ...said, ...claims }).setProtectedHeader({ alg: 'HS256' });
+    const token = new SignJWT({ ...defaults, ...claims }).setProtectedHeader({ alg: 'HS256' });
     return `Bearer ${await token.sign(new TextEncoder().encode(JWT_SECRET))}`;
   };
   const enter = async (subject: string, workspaceId?: string) =>

@@ -31,7 +31,7 @@ export async function layOutWaitingJob(
   const jobId = newId();
   await app.get(JobStarter).start(startRequest(principal, { jobId, threadRef }));
   const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'a worker');
-  if (job?.threadId == null) throw new Error('the job is not to be had');
+  if (job?.threadId == null) throw new Error('the job cannot be claimed');
   const [written] = await app.get(EventLogRepository).commit([writeOf(job, 1, { rows: [newCallRow(job, 1, call)] })]);
   if (written instanceof Error) throw written;
   const { engine } = app.get(Postgres);
@@ -42,17 +42,17 @@ export async function layOutWaitingJob(
   return { workspaceId, jobId, threadId: job.threadId, threadRef, createdBy, toolCallId: rows[0]?.id ?? '' };
 }
 
-/** Opens a request of a waiting job, told to its viewers; a question of nobody's call unless `wishes` say otherwise. Gives its id. */
+/** Opens an interrupt of a waiting job and publishes it; a human input without a tool call unless `changes` differ. Gives its id. */
 export async function openInterrupt(
   app: INestApplicationContext,
   job: WaitingJob,
-  wishes: Partial<NewInterrupt> = {},
+  changes: Partial<NewInterrupt> = {},
 ): Promise<string> {
   const { workspaceId, jobId, threadId, createdBy: requester } = job;
   const asked: NewInterrupt = {
-    ...{ id: newId(), kind: 'human_input', title: 'Go on?', threadId, requester },
-    request: { mode: 'approval', prompt: 'Go on?' },
-    ...wishes,
+    ...{ id: newId(), kind: 'human_input', title: 'Continue?', threadId, requester },
+    request: { mode: 'approval', prompt: 'Continue?' },
+    ...changes,
   };
   await app.get(JobAmender).amend(workspaceId, jobId, async (held) => {
     await insertInterrupt(held.client, held, asked);
@@ -76,7 +76,7 @@ const call = {
   ordinal: 1,
   callId: 'call_1',
   name: 'ask_person',
-  arguments: '{"question":"Go on?"}',
+  arguments: '{"question":"Continue?"}',
   status: 'pending',
   effect: 'idempotent',
   runtime: 'server',

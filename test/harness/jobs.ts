@@ -31,11 +31,11 @@ export interface TestJobs {
   request(changes?: Partial<StartRequest>): StartRequest;
   /** Starts `count` jobs outside any thread. */
   start(count: number): Promise<readonly StartedJob[]>;
-  /** Claims one queued or expired job; throws when it is not to be had. */
+  /** Claims one queued or expired job; throws when it cannot be claimed. */
   claim(jobId: string, owner?: string): Promise<ClaimedJob>;
   /** Lets the lease of a running job lie in the past. */
   expire(jobId: string): Promise<void>;
-  /** Says what jobs of kind `chat` do. */
+  /** Sets the handler of jobs of kind `chat`. */
   handle(run: (run: JobRun) => Promise<JobOutcome>): void;
   /** Rows of `sql` as the engine's role. */
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -63,7 +63,7 @@ export async function openTestJobs(
   const platform = await openPlatform({ config, logger, redactor: new Redactor(), urls: database.urls, secret });
   const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule] });
   const { workspaceId, userId } = await seedWorkspace(database);
-  // A busy machine lets nobody in before it counts as a viewer.
+  // On a busy machine a viewer may need long before it counts as present.
   Reflect.set(app.get(Presence), 'timeoutMs', 100_000);
   await app.get(Doorbell).start();
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
@@ -79,7 +79,7 @@ export async function openTestJobs(
     start: (count) => Promise.all(Array.from({ length: count }, () => app.get(JobStarter).start(request()))),
     claim: async (jobId, owner = 'a worker') => {
       const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, owner);
-      if (job === undefined) throw new Error(`job ${jobId} is not to be had`);
+      if (job === undefined) throw new Error(`job ${jobId} cannot be claimed`);
       return job;
     },
     expire: async (jobId) => {

@@ -9,7 +9,7 @@ import { idAt, insertCalls, type PastCall } from './tool-call-history.js';
 export const FIRST_CALL_AT = Date.UTC(2026, 10, 20, 12);
 const HOUR_MS = 3_600_000;
 
-/** An API over a workspace in which six calls were made, and somebody of another one. */
+/** An API over a workspace in which six calls were made, and a member of another workspace. */
 export interface ManyCalls {
   readonly api: TestApi;
   readonly database: TestDatabase;
@@ -21,9 +21,9 @@ export interface ManyCalls {
   readonly threadId: string;
   /** The audit entries of an action, the newest first. */
   auditOf(action: string): Promise<readonly { actor: string; subject_id: string; details: unknown }[]>;
-  /** Gives a call the error of one that the policy blocked, and tells the true reason. */
+  /** Gives a call the error of one that the policy blocked, and returns the true reason. */
   block(n: number): Promise<string>;
-  /** Has somebody approve a call with other arguments than it was proposed with; gives its id. */
+  /** Lets a member approve a call with other arguments than it was proposed with; gives its id. */
   edit(n: number, args: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ function handsOn(
 ): Pick<ManyCalls, 'auditOf' | 'block' | 'edit'> {
   const callOf = (n: number) => {
     const call = calls[n - 1];
-    if (call === undefined) throw new Error(`there is no call ${n}`);
+    if (call === undefined) throw new Error(`call ${n} does not exist`);
     return call;
   };
   const change = async (sql: string, values: readonly unknown[]) => {

@@ -73,16 +73,16 @@ export class McpTestServer {
     return this.sessions.size;
   }
 
-  /** Gives a tool another text. `tells`: whether it says so. */
-  describe(tool: string, description: string, tells = true): void {
+  /** Changes the description of a tool. `notifies`: whether the server sends `tools/list_changed`. */
+  describe(tool: string, description: string, notifies = true): void {
     this.stage.descriptions.set(tool, description);
     if (this.options.era === '2026') {
-      if (tells) this.modern.notify.toolsChanged();
+      if (notifies) this.modern.notify.toolsChanged();
       return;
     }
     for (const { registered } of this.sessions.values()) {
       const known = registered.get(tool);
-      if (tells) known?.update({ description });
+      if (notifies) known?.update({ description });
       else if (known !== undefined) known.description = description;
     }
   }

@@ -15,7 +15,7 @@ export class McpStage {
   die: () => void = () => undefined;
   private readonly waiting = new Set<() => void>();
 
-  /** Lets every held call go on. */
+  /** Continues every waiting call. */
   release(): void {
     for (const go of this.waiting) go();
     this.waiting.clear();
@@ -53,14 +53,14 @@ interface TestTool {
   run(args: Readonly<Record<string, unknown>>, context: ServerContext, stage: McpStage): Promise<Result> | Result;
 }
 
-const text = (said: string): Result => ({ content: [{ type: 'text', text: said }] });
+const text = (content: string): Result => ({ content: [{ type: 'text', text: content }] });
 
 const TOOLS: Readonly<Record<string, TestTool>> = {
   echo: {
     description: 'Says what it is told.',
     input: z.object({ text: z.string() }),
     annotations: { readOnlyHint: true },
-    run: ({ text: said }) => text(String(said)),
+    run: (args) => text(String(args['text'])),
   },
   add: {
     description: 'Adds two numbers.',

@@ -26,7 +26,7 @@ export interface TestCall {
   readonly clock?: Clock;
 }
 
-/** The MCP servers of workspaces over a test database: everything but jobs and doors. */
+/** The MCP servers of workspaces over a test database: everything but jobs and the API. */
 export interface TestMcp {
   readonly servers: McpServersService;
   readonly secrets: WorkspaceSecrets;
@@ -38,7 +38,7 @@ export interface TestMcp {
   close(): Promise<void>;
 }
 
-/** Loopback is allowed, as are servers that are processes, unless `env` says otherwise. */
+/** Loopback is allowed, as are servers that are processes, unless `env` changes that. */
 export async function openTestMcp(
   database: TestDatabase,
   env: Readonly<Record<string, string>> = {},
@@ -52,7 +52,7 @@ export async function openTestMcp(
   const catalog = app.get(ToolCatalog);
   const find = async (workspaceId: string, name: string): Promise<Tool> => {
     const tool = (await catalog.of(workspaceId)).find(name);
-    if (tool === undefined) throw new Error(`there is no tool ${name}`);
+    if (tool === undefined) throw new Error(`tool ${name} does not exist`);
     return tool;
   };
   return {

@@ -11,7 +11,7 @@ import type { Reply } from './scripted-reply.js';
 /** What the nodes of a job do, once its conversations are open. */
 export type Play = (conversations: JobConversations, run: JobRun) => Promise<JobOutcome>;
 
-/** A stage whose workflow jobs do what the test says, with a model that answers each conversation by its own script. */
+/** A stage whose workflow jobs run a function of the test, with a model that answers each conversation by its own script. */
 export interface NodeStage extends ApprovalStage {
   /** What the next jobs do, each time their handler is entered. */
   plays(play: Play): void;
@@ -19,7 +19,7 @@ export interface NodeStage extends ApprovalStage {
   script(user: string, ...replies: readonly Reply[]): void;
   /** How often the model was asked in the conversation that begins with these words. */
   asked(user: string): number;
-  /** Throws about replies that nobody asked for. */
+  /** Throws when scripted replies were not requested. */
   assertPlayed(): void;
   start(): Promise<string>;
   roundsOf(jobId: string): Promise<readonly StoredRound[]>;
@@ -68,10 +68,10 @@ async function openNodeStage(): Promise<NodeStage> {
   const stage = await openApprovalStage({});
   const { app } = stage.engine;
   const scripts = new Map<string, Reply[]>();
-  let current: Play = () => Promise.reject(new Error('nobody said what to do'));
+  let current: Play = () => Promise.reject(new Error('the test did not call plays()'));
   const handler = app.get(JobHandlers).find('workflow');
-  if (handler === undefined) throw new Error('nobody runs workflows');
-  // The test stands in the place of a workflow's nodes.
+  if (handler === undefined) throw new Error('no handler for workflow jobs is registered');
+  // The test replaces the nodes of a workflow.
   handler.run = async (run) => current(await app.get(NodeConversations).open(run), run);
   stage.model.answer((request) => scripts.get(userOf(request.json))?.shift());
   return {
@@ -86,7 +86,7 @@ async function openNodeStage(): Promise<NodeStage> {
     assertPlayed: () => {
       stage.model.assertDone();
       const left = [...scripts].filter(([, replies]) => replies.length > 0).map(([user]) => user);
-      if (left.length > 0) throw new Error(`replies that nobody asked for: ${left.join(', ')}`);
+      if (left.length > 0) throw new Error(`scripted replies without a request: ${left.join(', ')}`);
     },
     start: async () => {
       const { workspaceId, userId, id } = stage.people.member;
@@ -128,8 +128,8 @@ function rowsOf(stage: ApprovalStage) {
 
 function userOf(json: Readonly<Record<string, unknown>>): string {
   const messages = json['messages'] as readonly ChatMessage[]; // the body of a model request
-  const said = messages.find(({ role }) => role === 'user')?.content;
-  return typeof said === 'string' ? said : '';
+  const content = messages.find(({ role }) => role === 'user')?.content;
+  return typeof content === 'string' ? content : '';
 }
 
 /** A run as the node `n<number>` sees it; `signal` stops that node alone. */
@@ -169,7 +169,7 @@ export function viewOf(
   };
 }
 
-/** What a node of the tests says to its model. */
+/** The conversation that a node of the tests opens with its model. */
 export function saying(user: string, more: object = {}) {
   return {
     ...{ isShown: true, model: null, tools: ['send', 'look_up'], maxIterations: 10 },

@@ -16,9 +16,9 @@ import { createNodeRegistry } from '../../libs/workflows/src/nodes/create-node-r
 
 type Reply = Conversed | Error | ((request: Conversing) => Promise<Conversed>);
 
-/** What the outside of a node says; what is not told is an error. */
+/** The scripted surroundings of a node; a call without a script fails. */
 export interface NodeScript {
-  /** By conversation; `''` is the one without a name. Each is said in turn, the last one again and again. */
+  /** By conversation; `''` is the one without a name. The replies are used in order, the last one repeatedly. */
   readonly models?: Readonly<Record<string, readonly (string | Reply)[]>>;
   /** By the question's key. */
   readonly people?: Readonly<Record<string, Omit<Extract<PersonAnswer, { type: 'answered' }>, 'type'> | 'waiting'>>;
@@ -69,15 +69,15 @@ export async function runNode(node: NodeCase): Promise<{ readonly outcome: NodeO
 }
 
 function toPorts(script: NodeScript, record: NodeRecord, clock: ManualClock): NodePorts {
-  const said = new Map<string, number>();
+  const counts = new Map<string, number>();
   const refuse = (name: string) => (): Promise<never> => Promise.reject(new Error(`unexpected ${name}`));
   return {
     converse: async (request) => {
       record.conversations.push(request);
       const branch = request.branch ?? '';
       const replies = script.models?.[branch] ?? [];
-      const at = said.get(branch) ?? 0;
-      said.set(branch, at + 1);
+      const at = counts.get(branch) ?? 0;
+      counts.set(branch, at + 1);
       const reply = replies[Math.min(at, replies.length - 1)];
       if (reply === undefined) throw new Error(`unexpected conversation "${branch}"`);
       if (typeof reply === 'string') return { type: 'answered', text: reply, captured: null };
@@ -147,12 +147,12 @@ function graphAround({ type, data, edges = [[null, 'next']], meta, nodes = [] }:
 }
 
 function toView({ earlier = [], outputs = {}, inputs = {}, session = [], attachments = [] }: NodeCase): ScopeView {
-  const said = earlier.map(({ nodeId, output }) => [nodeId, output] as const);
+  const earlierOutputs = earlier.map(({ nodeId, output }) => [nodeId, output] as const);
   return {
     workflowName: 'flow',
     sessionId: 'session-1',
     earlier,
-    outputs: new Map([...said, ...Object.entries(outputs)]),
+    outputs: new Map([...earlierOutputs, ...Object.entries(outputs)]),
     inputs: new Map(Object.entries(inputs)),
     session,
     attachments,

@@ -8,7 +8,7 @@ import { JobStarter } from '../../libs/jobs/src/start/job-starter.js';
 import type { StartRequest } from '../../libs/jobs/src/start/start-request.js';
 import { endOf, type TestJobs } from './jobs.js';
 
-/** Jobs that are started by somebody and ended by hand, and what their starters are told. */
+/** Jobs of a user that the test ends, and the notifications of their requesters. */
 export interface NotificationStage {
   /** Of a person with jobs in the workspace. */
   readonly scope: Scope;
@@ -19,7 +19,7 @@ export interface NotificationStage {
   end(job: ClaimedJob, number?: number): Promise<(Written | Error)[]>;
   /** Follows the job until it has been shown something, and then on until `signal` aborts. */
   watch(jobId: string, signal: AbortSignal): Promise<void>;
-  /** What was told of it, oldest first. */
+  /** The notifications about it, oldest first. */
   notificationsOf(jobId: string): Promise<{ type: string; user_id: string; interrupt_id: string | null }[]>;
 }
 

@@ -116,7 +116,7 @@ export function chunksOf(text: string): readonly Json[] {
   });
 }
 
-/** What a stream says. */
+/** The text of a stream. */
 export function contentOf(text: string): string {
   return chunksOf(text)
     .map((chunk) => (chunk['choices'] as { delta?: { content?: string } }[])[0]?.delta?.content ?? '')

@@ -22,7 +22,7 @@ export interface OpenAiStage {
   ): Promise<{ test: TestApi; client: CompletionsClient }>;
   /** Another workspace with an agent `helper`. */
   tenant(name: string): Promise<{ owner: TestMember; client: CompletionsClient }>;
-  /** After each test: the script was played, and nobody is left watching. */
+  /** After each test: every scripted reply was used, and no response is still open. */
   assertQuiet(): Promise<void>;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function openAiStage(env: Readonly<Record<string, string>> = {}): P
     },
     assertQuiet: async () => {
       model.assertDone();
-      await eventually('all answers are told', () => (test.api.app.get(OpenStreams).size === 0 ? true : undefined));
+      await eventually('all responses have ended', () => (test.api.app.get(OpenStreams).size === 0 ? true : undefined));
       await eventually('all tails are gone', () => (test.api.app.get(EventFeed).tails === 0 ? true : undefined));
     },
     close: async () => {

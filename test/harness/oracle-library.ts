@@ -117,7 +117,7 @@ function toReported(nodeId: string): string {
   return path.slice(path.length - 1 - depth).join('|');
 }
 
-/** What routers say there goes on after what the format says. */
+/** The library appends this to a router's prompt after the format instructions. */
 function toMessage(text: string): string {
   return text.replace(/(?<=failed to select a valid route\.) .*$/, '');
 }

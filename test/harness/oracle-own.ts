@@ -47,7 +47,7 @@ export async function runHere(document: object, world: World): Promise<Played> {
   return new OwnRun(plan, world).play();
 }
 
-/** What a run of ours says of itself, in the words of the library. */
+/** The result of our run, in the terms of the library. */
 class OwnRun {
   private readonly run: WorkflowRun;
   private readonly work: NodeWork;
@@ -85,10 +85,10 @@ class OwnRun {
       for (const event of this.events.splice(0)) this.obey(this.run.handle(event));
     }
     this.controller.abort(new Error('the run has ended'));
-    return this.told(this.result);
+    return this.toPlayed(this.result);
   }
 
-  private told({ success, finalOutput, nodeOutputs, executionOrder, sessionMessages, error }: RunResult): Played {
+  private toPlayed({ success, finalOutput, nodeOutputs, executionOrder, sessionMessages, error }: RunResult): Played {
     return {
       ...{ success, finalOutput, order: executionOrder, outputs: nodeOutputs },
       session: sessionMessages.map(toText),
@@ -173,7 +173,7 @@ class OwnRun {
           return { type: 'answered', text: last.text, captured: last.captured ?? null };
         if (step.value.type === 'stopped' && step.value.code === 'round_limit')
           return { type: 'limit', text: last.text };
-        throw step.value.type === 'stopped' ? ConversationFailed.of(step.value) : new Error('nobody waits here');
+        throw step.value.type === 'stopped' ? ConversationFailed.of(step.value) : new Error('no node may wait here');
       }
       if (step.value.type === 'round-finished') last = { text: step.value.text, captured: step.value.captured };
       step = await loop.next(step.value.type === 'run-calls' ? this.resultsOf(step.value) : undefined);

@@ -11,12 +11,12 @@ export interface Sides {
 
 type Reply = string | ModelReply | (() => ModelReply | Promise<ModelReply>);
 
-/** Answers by the prompt of whoever asks; agents of `definition` have their ids in brackets. Nobody else is known. */
+/** Answers by the prompt of the calling agent; agents of `definition` have their ids in brackets. An unknown agent is an error. */
 export function worldOf(replies: Readonly<Record<string, Reply>>, more: Partial<World> = {}): World {
   return {
     reply: (call) => {
       const reply = replies[whoAsks(call)];
-      if (reply === undefined) throw new Error(`nobody answers ${call.messages.join(', ')}`);
+      if (reply === undefined) throw new Error(`no reply is scripted for ${call.messages.join(', ')}`);
       return typeof reply === 'string' ? { text: reply } : typeof reply === 'function' ? reply() : reply;
     },
     ...more,
@@ -48,7 +48,7 @@ export async function onBothSides(document: object, world: World): Promise<Sides
   return { there: await runThere(document, world), here: await runHere(document, world) };
 }
 
-/** What an agent says to its model after its system text, the first time. */
+/** The first user message of an agent, after its system message. */
 export function readBy({ calls }: Played, agent: string): readonly string[] | undefined {
   return calls.find((call) => whoAsks(call) === agent)?.messages.slice(1);
 }

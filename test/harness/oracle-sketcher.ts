@@ -93,9 +93,9 @@ export class Sketcher {
   private add(type: string, data: object, from: readonly string[]): string {
     const id = `n${Object.keys(this.nodes).length - 1}`;
     const errorHandling = { mode: 'stop', retry: { maxRetries: 0, baseDelay: 1 } };
-    const told = { label: `<${id}>`, description: `<about ${id}>` };
+    const texts = { label: `<${id}>`, description: `<about ${id}>` };
     const smallest = type === 'parallel' ? { prompt: '' } : {};
-    this.nodes[id] = [type, { ...smallest, ...told, errorHandling, ...data }];
+    this.nodes[id] = [type, { ...smallest, ...texts, errorHandling, ...data }];
     for (const end of from) this.edges.push(`${end} > ${id}`);
     return id;
   }
@@ -107,7 +107,7 @@ export const tools: World['tools'] = {
   count: (args) => textAbout('count', args),
 };
 
-/** A model whose answers depend on nothing but what it is asked. Agents that are told `<weak>` now and then fail at once. */
+/** A model whose answers depend only on the request. Requests that contain `<weak>` sometimes fail at once. */
 export function modelOf(salt: number): World['reply'] {
   return (call) => {
     const pick = (of: number, what: string) => chance(of, salt, call, what);
@@ -125,11 +125,11 @@ export function modelOf(salt: number): World['reply'] {
       }));
       return { text: '', calls: asked };
     }
-    return { text: pick(6, 'json') === 0 ? JSON.stringify({ said: text }) : text };
+    return { text: pick(6, 'json') === 0 ? JSON.stringify({ answer: text }) : text };
   };
 }
 
-/** A retry begins a conversation anew there, and here goes on with it. */
+/** In the library a retry restarts the conversation; here it continues it. */
 function isFirst({ messages }: ModelCall): boolean {
   return !messages.some((message) => message.startsWith('tool:'));
 }

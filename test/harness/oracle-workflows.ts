@@ -118,7 +118,7 @@ function loops(where: Where): fc.Arbitrary<Piece> {
       },
       { requiredKeys: ['conditionPrompt', 'maxIterations', 'onMaxIterations'] },
     )
-    // A count that is always reached is no error here.
+    // A count that is always reached is not an error here.
     .map((loop) => (loop.loopMode === 'fixed' ? { ...loop, onMaxIterations: 'warning' } : loop));
   const place = where.place === 'subflow' ? ('subflow' as const) : ('body' as const);
   const body = chains({ ...where, depth: where.depth - 1, place: 'body', fails: where.fails && place === 'body' });
@@ -126,9 +126,9 @@ function loops(where: Where): fc.Arbitrary<Piece> {
 }
 
 function subflowPieces(where: Where): fc.Arbitrary<Piece> {
-  const mapped = fc.constantFrom('{{input}}', '{{output}}', '{{start}}', '{{outputs.start}}', '<said>');
+  const mapped = fc.constantFrom('{{input}}', '{{output}}', '{{start}}', '{{outputs.start}}', '<text>');
   const mappings = fc.record(
-    { topic: mapped, tone: fc.oneof(mapped, fc.constant('{{outputs.nobody}}')) },
+    { topic: mapped, tone: fc.oneof(mapped, fc.constant('{{outputs.unknown}}')) },
     { requiredKeys: ['topic'] },
   );
   const inside = chains({ depth: where.depth - 1, place: 'subflow', fails: false });
@@ -137,7 +137,7 @@ function subflowPieces(where: Where): fc.Arbitrary<Piece> {
 }
 
 function endings(fails: boolean): fc.Arbitrary<Ending> {
-  const sources = fc.constantFrom(['start', 'n0'], ['n1', 'nobody', 'n0'], ['n0:b0', 'n1:b1', 'n2:b0'], ['nobody']);
+  const sources = fc.constantFrom(['start', 'n0'], ['n1', 'unknown', 'n0'], ['n0:b0', 'n1:b1', 'n2:b0'], ['unknown']);
   const output = fc.record(
     {
       format: fc.constantFrom('text', 'json', 'markdown'),
@@ -149,7 +149,7 @@ function endings(fails: boolean): fc.Arbitrary<Ending> {
       includeMetadata: fails ? fc.constant(false) : fc.boolean(),
       template: fails
         ? fc.constant('<{{start}}>')
-        : fc.constantFrom('{{n0}} {{n0}}', '{{start}}{{nobody}}', 'plain', ''),
+        : fc.constantFrom('{{n0}} {{n0}}', '{{start}}{{unknown}}', 'plain', ''),
       useRawTemplate: fc.boolean(),
     },
     { requiredKeys: ['format', 'synthesis'] },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A call of a model, as either side makes it. What a document says is written in angle brackets; the words around it in calls of
+ * A call of a model, as either side makes it. The texts of a document are written in angle brackets; the words around it in calls of
  * routers, loops and merges are each side's own, and only what is in brackets is kept of them.
  */
 export interface ModelCall {
@@ -37,9 +37,9 @@ export interface World {
   /** `raw`: as it was made. */
   readonly reply: (call: ModelCall, raw: RawCall) => ModelReply | Promise<ModelReply>;
   readonly tools?: Readonly<Record<string, (args: unknown) => string>> | undefined;
-  /** What a person says to a node's request; each is asked with the output that is to be reviewed. */
+  /** The answer of a person to a node's request; each is asked with the output that is to be reviewed. */
   readonly person?: (nodeId: string, output: string | undefined) => PersonReply;
-  /** Told what counts as the workflow's own output there. */
+  /** Called with what the library takes as the workflow's output. */
   readonly heard?: (text: string) => void;
   /** By id; a definition may name these. */
   readonly subflows?: Readonly<Record<string, object>>;
@@ -67,20 +67,20 @@ export function toCall({ messages, tools, ...rest }: RawCall): ModelCall {
   const [system = '', ...others] = messages.map(({ content }) => (typeof content === 'string' ? content : ''));
   const routes = tools.find(({ function: { name } }) => name === 'select_route');
   if (routes !== undefined) {
-    const said = [`system: ${bracketed(system).toSorted().join('')}`, `user: ${others.join('')}`];
-    return { kind: 'route', messages: said, tools: routeIds(routes.function.parameters), ...rest };
+    const texts = [`system: ${bracketed(system).toSorted().join('')}`, `user: ${others.join('')}`];
+    return { kind: 'route', messages: texts, tools: routeIds(routes.function.parameters), ...rest };
   }
   if (rest.maxTokens === 10) {
     const [text = ''] = others;
     const state = /current iteration: *\d+|initial input|last output/gi;
-    const said = [...(text.match(state) ?? []), ...bracketed(text)].map((word) => word.toLowerCase());
-    return { kind: 'condition', messages: said, tools: [], ...rest };
+    const states = [...(text.match(state) ?? []), ...bracketed(text)].map((word) => word.toLowerCase());
+    return { kind: 'condition', messages: states, tools: [], ...rest };
   }
   if (system.startsWith('<merge')) {
     return { kind: 'merge', messages: [system, ...bracketed(others.join(''))], tools: [], ...rest };
   }
   const names = tools.map(({ function: { name } }) => name).toSorted();
-  return { kind: 'text', messages: messages.map(toSaid), tools: names, ...rest };
+  return { kind: 'text', messages: messages.map(toText), tools: names, ...rest };
 }
 
 function bracketed(text: string): readonly string[] {
@@ -93,7 +93,7 @@ function routeIds(parameters: unknown): readonly string[] {
 }
 
 /** Results of tools come as texts of the system there, and the calls before them as a text of the assistant. */
-function toSaid(message: RawCall['messages'][number], index: number): string {
+function toText(message: RawCall['messages'][number], index: number): string {
   const text = toText(message);
   const result = index === 0 ? null : /^system: \[Tool Result: [^\]]*\]\n(.*)$/s.exec(text);
   if (result !== null) return `tool: ${result[1] ?? ''}`;

@@ -6,9 +6,9 @@ import { GuardedFetch, type GuardedFetchOptions, type OutboundAnswer, type Outbo
 
 import { type HttpTarget, startHttpTarget, type TargetHandler } from './http-target.js';
 
-/** A server that stands for somebody else's and clients that ask it, new for each test. */
+/** A server that stands for a third party's, and its clients, new for each test. */
 export class OutboundFixture {
-  /** How the server answers; says hello unless a test says otherwise. */
+  /** How the server responds; with `hello` unless a test changes it. */
   handler: TargetHandler = () => undefined;
   private current: HttpTarget | undefined;
   private readonly clients: GuardedFetch[] = [];
@@ -50,7 +50,7 @@ export class OutboundFixture {
   }
 }
 
-/** A resolver: names lead where the list says, one entry per question; the last one stays. */
+/** A resolver: names resolve to the addresses of the list, one entry per question; the last one stays. */
 export function leading(...answers: readonly (readonly string[])[]): typeof systemLookup {
   let asked = 0;
   return ((_host: string, _options: object, done: (error: Error | null, found: object[]) => void) => {

@@ -117,7 +117,7 @@ async function clearDeadRuns(): Promise<void> {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
     if (Number.isNaN(pid) || isAlive(pid)) continue;
     const folder = join(tmpdir(), name);
-    await stopOrphan(join(folder, 'data')).catch(() => undefined); // somebody else may be at it
+    await stopOrphan(join(folder, 'data')).catch(() => undefined); // another run may be stopping it
     await rm(folder, { recursive: true, force: true });
   }
 }

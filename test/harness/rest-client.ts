@@ -54,7 +54,7 @@ export function tokenOf({ status, body }: Reply): string {
   return (body as { claimToken: string }).claimToken; // the shape of the contract
 }
 
-/** Resolves once the job waits for somebody. */
+/** Resolves once the job waits for a person. */
 export async function waits(jobs: RestJobs, jobId: string): Promise<void> {
   await eventually('the job waits', async () => {
     const { job_status: status, completedAt } = await jobs.status(jobId);

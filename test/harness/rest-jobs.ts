@@ -16,7 +16,7 @@ export interface WatchOptions {
 
 type Status = Readonly<Record<string, unknown>>;
 
-/** A client of the REST doors with one credential. */
+/** A client of the REST endpoints with one credential. */
 export interface RestJobs {
   readonly start: (body: unknown, options?: CallOptions) => Promise<Reply>;
   readonly status: (jobId: string, query?: string) => Promise<Status>;
@@ -54,7 +54,7 @@ export function restJobs(test: TestApi, key: string): RestJobs {
   };
 }
 
-/** Starts a job that says `before`, waits for the gate, and says `after`; resolves once `before` is shown. */
+/** Starts a job that streams `before`, waits for the gate and streams `after`; resolves once `before` is shown. */
 export type GatedStart = (
   before: readonly string[],
   after: readonly string[],

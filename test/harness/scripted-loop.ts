@@ -51,7 +51,7 @@ export interface Played {
   readonly requests: readonly ModelRequest[];
 }
 
-/** Runs the loop against scripted answers; calls complete with "done <ordinal>" unless `settle` says otherwise. */
+/** Runs the loop against scripted answers; calls complete with "done <ordinal>" unless `settle` decides otherwise. */
 export async function play(
   script: readonly Script[],
   input: Partial<LoopInput> = {},

@@ -1,6 +1,6 @@
 /**
  * The scripted model as a process of its own, for benchmarks and process tests. Every conversation gets the same script: a
- * request whose last message is no tool result is answered by one tool call (unless `--tool none`), any other by text.
+ * request whose last message is not a tool result is answered by one tool call (unless `--tool none`), any other by text.
  * `--chunks N --delay-ms N --chunk-text T --tool NAME --arguments JSON --port N`. Prints {"port","url"} as one line on stdout.
  */
 import { parseArgs } from 'node:util';

@@ -18,9 +18,9 @@ export interface RecordedRequest extends WireRequest {
 export type Answerer = (request: RecordedRequest) => Reply | undefined;
 
 /**
- * A model server that plays a script: first what was queued with `enqueue`, in order, then whatever an `answer` function
+ * A model server that plays a script: first what was queued with `enqueue`, in order, then the reply of an `answer` function
  * knows. A request neither expects is answered with 500 and remembered; `assertDone` throws about it, and about replies
- * that nobody asked for. Time is the test's: gates instead of sleeps.
+ * that was not requested. Time is the test's: gates instead of sleeps.
  */
 export class ScriptedModel {
   readonly requests: RecordedRequest[] = [];
@@ -162,7 +162,7 @@ class Recorded implements RecordedRequest {
     this.settled = settled.then(() => undefined);
   }
 
-  /** Parsed when asked for: under load nobody asks. */
+  /** Parsed on demand, because load tests never read it. */
   get json(): Readonly<Record<string, unknown>> {
     return JSON.parse(this.body) as Readonly<Record<string, unknown>>; // model requests are objects
   }

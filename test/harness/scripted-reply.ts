@@ -117,7 +117,7 @@ export function toolCallReply(
   };
 }
 
-/** An answer that is no stream: a status, headers, and OpenAI's error envelope or any other body. */
+/** A response that is not a stream: a status, headers, and OpenAI's error envelope or any other body. */
 export function errorReply(
   status: number,
   body: unknown = { error: { message: 'scripted failure' } },

@@ -7,7 +7,7 @@ import type { SketchedNode } from './workflows.js';
 
 type Definition = readonly [nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object];
 
-/** A job as its row says. */
+/** A job as stored in its row. */
 export interface JobLine {
   readonly id: string;
   readonly status: string;
@@ -30,7 +30,7 @@ export interface SubJobStage extends WorkflowStage {
 
 const lineSql = `SELECT id, status, depth, parent_job_id AS parent, root_job_id AS root, reason FROM job`;
 
-/** `hints` false: nobody hears of sub-jobs until `sweep` is called. */
+/** `hints` false: hints about sub-jobs are dropped until `sweep` is called. */
 export async function openSubJobStage({ hints = true, env = {} } = {}): Promise<SubJobStage> {
   const stage = await openWorkflowStage(env);
   const { app } = stage.engine;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** How a connection ends: in good order, with a reset, or in the middle of what was being sent. */
 export type Cut = 'end' | 'reset' | 'torn';
 
-/** A network that fails when it is told to: what connects to it reaches `target`, until it is cut. */
+/** A network that fails on command: connections reach `target` until the test cuts them. */
 export class TcpProxy {
   private readonly pairs = new Set<Pair>();
   /** Connections that were cut so far. */

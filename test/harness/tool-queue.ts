@@ -51,7 +51,7 @@ export interface CallState {
   readonly taken: boolean;
 }
 
-/** The isolated tool queue over a test database: nothing runs by itself, calls are sent by hand, tools do what the test says. */
+/** The isolated tool queue over a test database: nothing runs without a command of the test, which sends the calls and decides their results. */
 export interface TestToolQueue {
   readonly app: INestApplicationContext;
   readonly platform: Platform;
@@ -189,7 +189,7 @@ export function progressOf(sent: SentCall, seq: number, epoch = 1): ToolProgress
 export function watchedTool(effect: ToolEffect, handled: Handling[]): Tool {
   return defineTool({
     name: effect,
-    description: `does what the test says, ${effect}`,
+    description: `is controlled by the test, ${effect}`,
     effect,
     isolation: 'queue',
     timeoutMs: 30_000,
@@ -210,7 +210,7 @@ export async function sendCalls(
 ): Promise<readonly SentCall[]> {
   const { jobId } = await app.get(JobStarter).start(requestOf(workspaceId));
   const job = await claimOne(app.get(LeaseRepository), { workspaceId, jobId }, 'the test');
-  if (job === undefined) throw new Error('the job is not to be had');
+  if (job === undefined) throw new Error('the job cannot be claimed');
   const calls = names.map((name, i) => ({
     id: newId(),
     ordinal: i + 1,

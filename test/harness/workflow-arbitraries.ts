@@ -19,7 +19,7 @@ interface Seed {
 /** A random workflow and how the world treats it, which depends on nothing but the node run. */
 export interface RandomRun {
   readonly plan: RunPlan;
-  /** Always the same one, with nobody asked so far. */
+  /** Always the same one, with no request so far. */
   readonly world: () => World;
 }
 

@@ -22,7 +22,7 @@ export interface World {
 
 type Work = Extract<RunCommand, { type: 'run' | 'decide' | 'list' }>;
 
-/** One life of a run in memory: what it was told to do, what it wrote, and who was at work when it stopped. */
+/** One life of a run in memory: its commands, its writes, and the nodes that were at work when it stopped. */
 export class Simulation {
   readonly run: WorkflowRun;
   /** Every write of a row, in order. */
@@ -47,7 +47,7 @@ export class Simulation {
     return this;
   }
 
-  /** Until it ends, or nobody is at work and none of those who waited is asked again. */
+  /** Until it ends, or no node is at work and no waiting node is resumed. */
   finish({ answering = false } = {}): this {
     while (this.result === null && this.atWork.length > 0) {
       this.step();

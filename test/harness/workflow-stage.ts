@@ -21,7 +21,7 @@ export interface StoredEvent {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What differs from a workflow of no thread that is told `Hello`. */
+/** What differs from a workflow without a thread whose prompt is `Hello`. */
 export interface RunOptions {
   readonly prompt?: string;
   readonly meta?: object;
@@ -31,12 +31,12 @@ export interface RunOptions {
 
 /** A stage whose jobs are workflows of the member, who also answers, with a model that answers each node by its own script. */
 export interface WorkflowStage extends ApprovalStage {
-  /** The replies for whoever has this text as a line of its own in what it says to the model first: its prompt. */
+  /** Scripts the replies for requests whose first messages contain this line: the prompt of a node. */
   script(line: string, ...replies: readonly Reply[]): void;
-  /** What the model was asked by whoever has this line; each request's messages. */
+  /** The messages of each model request with this line. */
   asked(line: string): readonly (readonly AskedMessage[])[];
   requests(line: string): readonly RecordedRequest[];
-  /** Throws about requests nobody expected, and replies nobody asked for. */
+  /** Throws when a request was not scripted or a scripted reply was not used. */
   assertPlayed(): void;
   /** Publishes a workflow and starts it; gives its job. */
   run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], options?: RunOptions): Promise<string>;
@@ -55,8 +55,8 @@ export interface WorkflowStage extends ApprovalStage {
   waitsAt(jobId: string): Promise<ReadonlyMap<string, Interrupt>>;
   answer(interrupt: Interrupt | undefined, answer: object): Promise<void>;
   /**
-   * What the job waits for once its model was asked by whoever has this line. A budget of time may be used up before that, for all a
-   * machine can do: then more is granted.
+   * What the job waits for once its model received a request with this line. On a slow machine a time budget may run out before that:
+   * then the test grants more.
    */
   waitsAfter(line: string, jobId: string): Promise<Interrupt | undefined>;
   /** Lets the time of a job's requests be over. */
@@ -106,7 +106,7 @@ function scriptsOf({ model }: ApprovalStage) {
       model.assertDone();
       const left = [...scripts].filter(([, replies]) => replies.length > 0).map(([line]) => line);
       scripts.clear();
-      if (left.length > 0) throw new Error(`replies that nobody asked for: ${left.join(', ')}`);
+      if (left.length > 0) throw new Error(`scripted replies without a request: ${left.join(', ')}`);
     },
   };
 }
@@ -117,8 +117,8 @@ function messagesOf({ json }: RecordedRequest): readonly AskedMessage[] {
 
 /** Of the system message and the first one after it. */
 function linesOf(request: RecordedRequest): readonly string[] {
-  const told = messagesOf(request).slice(0, 2);
-  return told.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));
+  const first = messagesOf(request).slice(0, 2);
+  return first.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));
 }
 
 function startsOf({ engine, people: { owner, member } }: ApprovalStage) {
@@ -171,7 +171,7 @@ function actsOf(stage: ApprovalStage) {
       }),
     waitsAt: async (jobId: string) => new Map((await stage.waits(jobId)).map((one) => [one.nodeId ?? '', one])),
     answer: async (interrupt: Interrupt | undefined, answer: object) => {
-      if (interrupt === undefined) throw new Error('nobody asked that');
+      if (interrupt === undefined) throw new Error('the interrupt does not exist');
       await stage.decide(member, interrupt, answer);
     },
     expire: async (jobId: string) => {

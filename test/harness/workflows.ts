@@ -52,8 +52,8 @@ export async function republish(
   await app.get(WorkflowsService).publish(owner, next.id);
 }
 
-/** What is told to a workflow. */
-export interface WorkflowWish {
+/** The input of a workflow start. */
+export interface WorkflowInput {
   readonly workflow: Workflow;
   readonly prompt: string;
   /** The client's id of a thread, which is created; default: the job belongs to none. */
@@ -66,7 +66,7 @@ export interface WorkflowWish {
 export async function startWorkflow(
   { app }: Serving,
   principal: MemberPrincipal,
-  { workflow, prompt, thread, history = [] }: WorkflowWish,
+  { workflow, prompt, thread, history = [] }: WorkflowInput,
 ): Promise<string> {
   const { jobId } = await app.get(StartWorkflowService).start(principal, {
     ...{

@@ -38,7 +38,7 @@ export class WorkspaceFixture {
     });
   }
 
-  /** The proof of somebody who may read everything; `canRead: false`: nothing. */
+  /** The scope of a member who may read everything; with `canRead: false`, nothing. */
   scope(workspaceId = this.workspaceId, canRead = true): Scope {
     const where = () => (canRead ? { workspaceId } : { id: { in: [] } });
     return { workspaceId, principal: 'user:test', userId: null, where };
