@@ -12,7 +12,7 @@ const choice = (id: string) =>
     { id: 'r', name: 'select_route', arguments: JSON.stringify({ route_id: id, reasoning: 'It fits.' }) },
   ]);
 
-describe('when a worker is killed while an agent is chosen', () => {
+describe('agent routing with killed workers', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe('when a worker is killed while an agent is chosen', () => {
     await stage.close();
   });
 
-  /** Asks anybody; the first worker dies at `point`, and another goes on. */
+  /** Starts a chat without an agent; the first worker dies at `point`, and another continues. */
   const orphan = async (point: string): Promise<Viewer> => {
     const worker = await stage.startWorker({ CRASH_POINT: `${point}:kill` });
     const asked = { ...chat('Soup?', []), agent: { type: 'auto' } } as const;
@@ -47,7 +47,7 @@ describe('when a worker is killed while an agent is chosen', () => {
   const chosen = ({ events }: Viewer) =>
     events.flatMap((event) => (event.type === 'agent-selected' ? [event.body.slug] : []));
 
-  it('after the choice was committed, nobody chooses again', async () => {
+  it('keeps a committed choice when its worker is killed', async () => {
     stage.model.enqueue(choice('cook'), textReply(['Soup.']));
     const viewer = await orphan('after-routing-commit');
     expect(prompts()).toEqual([routing, 'Be a cook.']);
@@ -55,7 +55,7 @@ describe('when a worker is killed while an agent is chosen', () => {
     expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed', content: 'Soup.' });
   });
 
-  it('before it was committed, the next worker asks again, and its choice is the only one', async () => {
+  it('chooses once more on the next worker when the choice was not committed', async () => {
     stage.model.enqueue(choice('clerk'), choice('cook'), textReply(['Soup.']));
     const viewer = await orphan('after-routing-answer');
     expect(prompts()).toEqual([routing, routing, 'Be a cook.']);
@@ -63,7 +63,7 @@ describe('when a worker is killed while an agent is chosen', () => {
     expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed', content: 'Soup.' });
   });
 
-  it('nothing is wrong with any job', async () => {
+  it('leaves every job valid for all checkers', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

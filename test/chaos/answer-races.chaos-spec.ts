@@ -29,7 +29,7 @@ function isDone(call: unknown, tool: string): boolean {
   return name === tool && status === 'complete';
 }
 
-describe('answers race', () => {
+describe('racing answers', () => {
   let stage: Stage;
   let api: NightshiftProcess;
   let workers: readonly NightshiftProcess[];
@@ -56,7 +56,7 @@ describe('answers race', () => {
   ): Promise<readonly StreamFrame[]> => {
     const url = `${api.url ?? ''}/api/jobs/${job.jobId}/stream?after=0`;
     const stream = await openEventStream(url, { authorization: `Bearer ${key}` });
-    // A machine that is too busy for now says so after seconds: ask again, as any client does.
+    // A busy machine responds with 503 after some seconds: repeat the request, as any client does.
     if (stream.status === 503) return shown(job, holds);
     await stream.until(() => holds(stream.frames));
     stream.leave();
@@ -108,7 +108,7 @@ describe('answers race', () => {
     stage.ledger.calls.filter(({ tool, key: of }) => tool === 'send_letter' && of.startsWith(jobId)).length;
   const waits = ({ events }: Viewer) => events.filter(({ type }) => type === 'job-waiting').length;
 
-  it('with a job that goes to wait at this moment, and none is ever lost', async () => {
+  it('resume a job that begins to wait at the same moment, and none is lost', async () => {
     // What runs beside the requests keeps the job from waiting, until it is answered.
     const held = stage.ledger.holdEach();
     const isCharged = (frames: readonly StreamFrame[]) =>
@@ -160,7 +160,7 @@ describe('answers race', () => {
     expect(jobs.map(letters)).toEqual(jobs.map(() => 1));
   });
 
-  it('with a stop, and whoever comes second is told so', async () => {
+  it('decide once against a concurrent stop, and the later request gets a conflict', async () => {
     const stopOf = ({ jobId }: Viewer) => decider.call(`/api/jobs/${jobId}/abort`, {});
     type Race = (job: Viewer, one: Asked) => Promise<readonly [answer: DecisionReply, stop: DecisionReply]>;
     const answerFirst: Race = async (job, one) => {
@@ -195,8 +195,8 @@ describe('answers race', () => {
     });
   });
 
-  it('with the end of the time that a job may work, and each request is settled once', async () => {
-    // Each has asked long before, and whoever answers right away is in time.
+  it('settle each request once against the end of the time budget of the job', async () => {
+    // Each request was opened long before, so an answer at once is in time.
     const limitMs = 15_000;
     for (const worker of workers) worker.kill('SIGKILL');
     await Promise.all(workers.map(({ exited }) => exited));
@@ -223,7 +223,7 @@ describe('answers race', () => {
     expect(Math.min(won.answer, won.end)).toBeGreaterThan(0);
   });
 
-  it('every viewer has seen 1 to N, and nobody was asked or answered twice', async () => {
+  it('show every viewer the events 1 to N, and open and settle each request once', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

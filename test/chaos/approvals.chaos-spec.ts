@@ -12,7 +12,7 @@ import type { Viewer } from './viewer.js';
 const letter = (to: string) => ({ tool: 'send_letter', to });
 const people = ['ada', 'bob', 'carl', 'dora', 'eve'];
 
-describe('approvals through two apis for jobs of two workers', () => {
+describe('approvals through two API processes and two workers', () => {
   let stage: Stage;
   let key: string;
   /** The same person at both. */
@@ -55,10 +55,10 @@ describe('approvals through two apis for jobs of two workers', () => {
   const toAll = [...people].map((to) => JSON.stringify({ to }));
   const outcome = ({ status, body }: DecisionReply) => `${status} ${String(body['outcome'])}`;
 
-  it('fifty of them in any order, each clicked three times: each counts once, and each letter is sent once', async () => {
+  it('count once when each of fifty is sent three times in any order, and each letter is sent once', async () => {
     const { jobs, asked } = await fiftyRequests();
     const clicks = asked.flatMap((one, i) =>
-      [0, 1, 0].map((door) => deciders[(door + i) % 2 === 0 ? 0 : 1].approve(one)),
+      [0, 1, 0].map((start) => deciders[(start + i) % 2 === 0 ? 0 : 1].approve(one)),
     );
     expect(new Set((await Promise.all(clicks)).map(outcome))).toEqual(new Set(['200 approved']));
     await Promise.all(jobs.map(({ ended }) => ended));
@@ -66,7 +66,7 @@ describe('approvals through two apis for jobs of two workers', () => {
     for (const { jobId } of jobs) expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('fifty of them while fifty are denied: one decision stands, and the call runs if it is the approval', async () => {
+  it('keep one decision when fifty approvals race with fifty denials, and run the call only if it was approved', async () => {
     const { jobs, asked } = await fiftyRequests();
     const answers = await Promise.all(
       asked.map(async (one, i) => {
@@ -75,7 +75,7 @@ describe('approvals through two apis for jobs of two workers', () => {
           i % 2 === 0 ? [red.approve(one), blue.deny(one)] : [blue.approve(one), red.deny(one)],
         );
         const outcomes = [approval, denial].map(outcome);
-        // Whoever was second is told what stands.
+        // The later request gets the decision that was stored.
         expect([
           ['200 approved', '409 approved'],
           ['409 denied', '200 denied'],
@@ -91,7 +91,7 @@ describe('approvals through two apis for jobs of two workers', () => {
     expect(new Set(answers.map(({ isApproved }) => isApproved)).size).toBe(2);
   });
 
-  it('that kill their api in the middle change nothing: the request is open, and is answered elsewhere', async () => {
+  it('leave the request open when the API process dies before the commit, and another process accepts the answer', async () => {
     const { job, asked } = await oneRequest();
     const victim = await stage.startApi({ CRASH_POINT: 'in-decision:kill' });
     await expect(new Decider(victim, key).approve(asked)).rejects.toThrow('fetch failed');
@@ -102,7 +102,7 @@ describe('approvals through two apis for jobs of two workers', () => {
     expect(lettersOf(job)).toEqual(['{"to":"ada"}']);
   });
 
-  it('that kill their api before it can reply stand: the job goes on, and the same answer gets the same reply', async () => {
+  it('stay valid when the API process dies before it can respond: the job continues, and a repeated answer gets the same response', async () => {
     const { job, asked } = await oneRequest();
     const victim = await stage.startApi({ CRASH_POINT: 'after-decision:kill' });
     await expect(new Decider(victim, key).approve(asked)).rejects.toThrow('fetch failed');
@@ -113,7 +113,7 @@ describe('approvals through two apis for jobs of two workers', () => {
     expect(lettersOf(job)).toEqual(['{"to":"ada"}']);
   });
 
-  it('are shown live once each, and all that are open to whoever comes back', async () => {
+  it('appear live once each, and a returning viewer gets all open ones', async () => {
     const job = await stage.order([letter('ada'), letter('bob'), { tool: 'charge', to: 'carl' }]);
     const asked = await stage.waits(job.jobId, 2);
     const stream = (query: string) =>
@@ -141,7 +141,7 @@ describe('approvals through two apis for jobs of two workers', () => {
     expect(ids('interrupt-resolved')).toEqual(asked.map(({ id }) => id));
   });
 
-  it('leave logs that every viewer has seen from 1 to N, and nobody was asked or answered twice', async () => {
+  it('show every viewer the events 1 to N, and open and settle each request once', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * A process as `npm start` starts it in any role, with the tools of `remote-tools.ts` more. Each asks the tool
- * server at CHAOS_TOOLS_URL to do it, with key and epoch, and gives back what that says; one asks it what became of a lost call.
+ * server at CHAOS_TOOLS_URL to do it, with key and epoch, and returns its response; one asks it for the outcome of a lost call.
  */
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -25,9 +25,9 @@ async function ask(path: string, { idempotencyKey, epoch, signal }: ToolContext,
 }
 
 async function verify(context: ToolContext): Promise<Verification> {
-  const said = await ask('verify', context);
-  if (said === 'unknown') return { outcome: 'unknown', note: 'The tool server does not say.' };
-  return said === '' ? { outcome: 'did_not_happen' } : { outcome: 'happened', result: said };
+  const outcome = await ask('verify', context);
+  if (outcome === 'unknown') return { outcome: 'unknown', note: 'The tool server does not say.' };
+  return outcome === '' ? { outcome: 'did_not_happen' } : { outcome: 'happened', result: outcome };
 }
 
 function toTool([name, { effect, onUnknown = 'ask', isolation = 'worker' }]: [string, RemoteTool]): Tool {

@@ -14,7 +14,7 @@ import { type Viewer, watch } from './viewer.js';
 
 const nothing: Seen = { viewers: [], ledger: { calls: [], effects: [] } };
 
-describe('the checkers', () => {
+describe('chaos checkers', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let jobId: string;
@@ -30,7 +30,7 @@ describe('the checkers', () => {
     await database.close();
   });
 
-  /** A job that said "Hello world" in two pieces, after it had withdrawn a first try. */
+  /** A job that streamed "Hello world" in two pieces after a withdrawn attempt. */
   const speak = async () => {
     const [started] = await jobs.start(1);
     const job = await jobs.claim(started?.jobId ?? '');
@@ -72,7 +72,7 @@ describe('the checkers', () => {
   const kindsOf = async (seen: Seen = nothing) =>
     [...new Set((await problemsOf(database, seen)).map((problem) => problem.split(':')[0]))].toSorted();
 
-  it('find nothing wrong where nothing is', async () => {
+  it('find nothing in a valid database', async () => {
     const entry = { tool: 'charge', key: 'k', epoch: 1 };
     const seen = { viewers: [await watchAll()], ledger: { calls: [entry, entry], effects: [entry] } };
     expect(await problemsOf(database, seen)).toEqual([]);
@@ -94,7 +94,7 @@ describe('the checkers', () => {
           WHERE type = 'job-finished'`,
       ],
     ],
-    ['an end of a job that goes on', [`UPDATE job SET status = 'waiting', finished_at = NULL`]],
+    ['an end event of a job that still waits', [`UPDATE job SET status = 'waiting', finished_at = NULL`]],
   ])('find %s in the log', async (_what, statements) => {
     await damage(...statements);
     expect(await kindsOf()).toContain('log');
@@ -116,13 +116,13 @@ describe('the checkers', () => {
 
   it.each([
     ['an older epoch after a newer one', 'UPDATE job_event SET epoch = 0 WHERE seq = 4'],
-    ['an epoch nobody was given', 'UPDATE job_event SET epoch = 9 WHERE seq = 8'],
+    ['an epoch that no worker has had', 'UPDATE job_event SET epoch = 9 WHERE seq = 8'],
   ])('find %s', async (_what, statement) => {
     await damage(statement);
     expect(await kindsOf()).toEqual(['fence']);
   });
 
-  it('find an effect that happened twice, a second letter, and a result from nowhere', async () => {
+  it('find a repeated effect, a second letter and a result without an effect', async () => {
     const charge = { tool: 'charge', key: 'a', epoch: 1 };
     const letter = { tool: 'send_letter', key: 'b', epoch: 1 };
     const ledgers: (readonly [calls: LedgerEntry[], effects: LedgerEntry[]])[] = [
@@ -141,7 +141,7 @@ describe('the checkers', () => {
     expect(await kindsOf()).toEqual(['effects']);
   });
 
-  it('find a viewer that missed something, saw it twice, or saw it in another order', async () => {
+  it('find a viewer that missed an event, received it twice or in another order', async () => {
     const viewer = await watchAll();
     const [first, second, ...rest] = viewer.events;
     if (first === undefined || second === undefined) throw new Error('there is more to see');

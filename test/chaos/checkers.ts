@@ -39,7 +39,7 @@ export const checkLiveness: Check = async (database) => {
   });
 };
 
-/** Numbers 1, 2, 3 … as far as the job row says, and one end, which is last. */
+/** Numbers 1, 2, 3 … up to the number in the job row, and one end, which is last. */
 export const checkLog: Check = async (database) => {
   const wrong = await rows<{ id: string; found: string }>(
     database,
@@ -76,7 +76,7 @@ export const checkText: Check = async (database) => {
        FROM job j WHERE j.finished_at IS NOT NULL AND NOT j.deltas_trimmed`,
   );
   return jobs.flatMap(({ id, events, text, reasoning, length }) => {
-    const shown = replay((events ?? []) as JobEvent[]); // as they stand in the log
+    const shown = replay((events ?? []) as JobEvent[]); // in the order of the log
     return [
       ...shown.problems.map((problem) => `text: job ${id}: ${problem}`),
       ...(shown.text === text ? [] : [`text: job ${id} showed ${quote(shown.text)} and stored ${quote(text)}`]),

@@ -1,4 +1,4 @@
-/** A request as the REST door shows it, as far as tests look at it. */
+/** The fields of a REST interrupt that the tests read. */
 export interface ShownRequest {
   readonly id: string;
   readonly jobId: string;
@@ -51,7 +51,7 @@ export class Decider {
     const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(new URL(path, this.url), { headers, ...sent });
-    // A machine that is too busy for now has done nothing of it, and says so after seconds: ask again, as any client does.
+    // A busy machine responds with 503 after some seconds and has done nothing: repeat the request, as any client does.
     if (response.status === 503 && tries > 1) {
       await response.body?.cancel();
       return this.call(path, body, tries - 1);

@@ -21,7 +21,7 @@ const gives = (result: string) => [200, { tool_call_id: expect.any(String), resu
 const fails = (reason: string) => [500, failure(reason)] as const;
 const unknown = fails('outcome unknown');
 
-describe('when processes are killed while a tool runs that a client asked for by itself', () => {
+describe('POST /v1/tools/execute with killed processes', () => {
   let stage: Stage;
   let key: string;
   let api: NightshiftProcess;
@@ -33,9 +33,9 @@ describe('when processes are killed while a tool runs that a client asked for by
     asked: ['send_letter', 'ada', unknown],
     reported: ['post_note', 'ada', unknown],
     failed: ['wire_money', 'ada', unknown],
-    verified: ['book_seat', 'ada', gives('book_seat was done')],
-    verifiedNot: ['book_seat', unreachable, fails('it was started and did not happen')],
-    unsure: ['book_seat', secretive, unknown],
+    verified: ['book_table', 'ada', gives('book_table was done')],
+    verifiedNot: ['book_table', unreachable, fails('it was started and did not happen')],
+    unsure: ['book_table', secretive, unknown],
   } as const satisfies Record<string, readonly [tool: RemoteToolName, to: string, end: readonly [number, object]]>;
   type Story = keyof typeof stories;
   const names = Object.keys(stories) as Story[]; // of the table above
@@ -56,7 +56,7 @@ describe('when processes are killed while a tool runs that a client asked for by
     return clientOf(at).open({ agent: 'clerk', tool_name: tool, arguments: { to } }, headers);
   };
   const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
-  /** What each says of its end, by its story. */
+  /** The outcome of each call, by its story. */
   const endsOf = async (open: readonly OpenCompletion[]) => {
     const replies = await Promise.all(open.map(({ over }) => over));
     for (const [i, { status, json }] of replies.entries())
@@ -83,7 +83,7 @@ describe('when processes are killed while a tool runs that a client asked for by
     return { open, gate };
   };
 
-  it('a lost worker: what may be repeated is, and of the rest nobody knows', async () => {
+  it('repeats safe calls of a killed worker and reports the others as unknown', async () => {
     const { open, gate } = await allBegun('worker');
     worker.kill('SIGKILL');
     await worker.exited;
@@ -96,16 +96,16 @@ describe('when processes are killed while a tool runs that a client asked for by
     assertEffects(again);
   });
 
-  it('a lost worker: what a person knows of the call is what its key gives from then on', async () => {
+  it('returns the decision of a person about an unknown outcome under the same idempotency key', async () => {
     const { over } = begin(api, 'asked', 'worker');
     const [interrupt] = await stage.waits(jobOf(await over));
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     await stage.answer(interrupt, { decision: 'happened', result: 'It is in the box.' });
     await stage.watch(jobOf(await over)).ended;
     expect((await begin(api, 'asked', 'worker').over).json).toMatchObject({ result: 'It is in the box.' });
   });
 
-  it('a lost api: the call goes on, and its key gives the result at another one', async () => {
+  it('continues the call of a killed API process, and another process returns its result by the key', async () => {
     const before = stage.ledger.calls.length;
     const gate = stage.ledger.holdNext();
     const other = await stage.startApiWithTools();
@@ -121,7 +121,7 @@ describe('when processes are killed while a tool runs that a client asked for by
     expect(stage.ledger.calls).toHaveLength(before + 1);
   });
 
-  it('everybody is lost: the keys give the same, though nobody was there to be told', async () => {
+  it('returns the results by their keys after all processes were killed', async () => {
     const { open, gate } = await allBegun('all');
     await stage.killAll();
     await Promise.all(open.map(({ begun }) => expect(begun).rejects.toThrow()));

@@ -8,12 +8,12 @@ import { obey } from './obedient-model.js';
 import { sleeper, Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
-const toldTheModel = 'The tool was started but its outcome is unknown. It was not repeated.';
+const unknownOutcomeText = 'The tool was started but its outcome is unknown. It was not repeated.';
 
 /** Looks for lost calls about every second. It may lose its own leases: its jobs are asked the same again, and wait meanwhile. */
 const attentive = { LEASE_MS: '1500' };
 
-describe('when a process dies while an isolated tool runs', () => {
+describe('isolated tools with killed processes', () => {
   let stage: Stage;
   let worker: NightshiftProcess;
   /** Frozen while a victim takes the call, so that it is known who dies; idle, so it holds nothing. */
@@ -52,13 +52,13 @@ describe('when a process dies while an isolated tool runs', () => {
   };
   const killInFlight = async (victim: NightshiftProcess, viewer: Viewer, before: number) => {
     await stage.ledger.called(before + 1);
-    // Told by one process, applied by another, shown by a third.
+    // One process sends the response, another applies it, a third streams it.
     await viewer.saw('tool-progress');
     victim.kill('SIGKILL');
   };
 
   it.each(['survey', 'refund'])(
-    '%s is called again by another, with the same key, and done at most once',
+    'another process repeats %s with the same key, and its effect happens at most once',
     async (tool) => {
       const gate = stage.ledger.holdNext();
       const viewer = await orphan(tool, {}, killInFlight);
@@ -77,20 +77,20 @@ describe('when a process dies while an isolated tool runs', () => {
     },
   );
 
-  it('ring_bell is never called again, and the model is told that nobody knows', async () => {
+  it('send_alert is not repeated, and the model reads that the outcome is unknown', async () => {
     const gate = stage.ledger.holdNext();
-    const viewer = await orphan('ring_bell', {}, killInFlight);
+    const viewer = await orphan('send_alert', {}, killInFlight);
     await viewer.ended;
     gate.open();
     expect(callsOf(viewer)).toHaveLength(1);
     expect(await stateOf(viewer)).toEqual({
       status: 'completed',
-      content: `${toldTheModel}\n`,
-      calls: [['ring_bell', 'interrupted']],
+      content: `${unknownOutcomeText}\n`,
+      calls: [['send_alert', 'interrupted']],
     });
   });
 
-  it('print_page is never called again before a person says so, and then with its old key', async () => {
+  it('print_page is repeated only after a decision by a person, and with its old key', async () => {
     const api = await stage.startApi();
     const decider = new Decider(api, await stage.createKey(['read', 'approve']));
     const gate = stage.ledger.holdNext();
@@ -109,15 +109,15 @@ describe('when a process dies while an isolated tool runs', () => {
   it.each([
     ['survey', 2, 'completed'],
     ['refund', 2, 'completed'],
-    ['ring_bell', 1, 'interrupted'],
-  ])('between the result of %s and its response, the tool is called %i times in all', async (tool, times, status) => {
+    ['send_alert', 1, 'interrupted'],
+  ])('a kill between the result of %s and its response leads to %i calls in all', async (tool, times, status) => {
     const viewer = await orphan(tool, { CRASH_POINT: 'before-tool-commit:kill' }, () => Promise.resolve());
     await viewer.ended;
     expect(callsOf(viewer)).toHaveLength(times);
     expect((await stateOf(viewer)).calls).toEqual([[tool, status]]);
   });
 
-  it('a worker that dies while it applies a response leaves it to another, which applies it once', async () => {
+  it('another worker applies a response once when the first one dies while applying it', async () => {
     worker.kill('SIGSTOP');
     const victim = await stage.startWorker({ CRASH_POINT: 'in-tool-result:kill' });
     const viewer = await stage.order([{ tool: 'print_page', to: 'ada' }]);
@@ -130,21 +130,21 @@ describe('when a process dies while an isolated tool runs', () => {
     expect(moves.map(({ body }) => (body as { internalStatus: string }).internalStatus)).toEqual(['completed']);
   });
 
-  it('all of them die, and the call goes on by its effect once there are others', async () => {
+  it('new tool workers continue or report a call by its effect after all others died', async () => {
     const gate = stage.ledger.holdAll();
     const before = stage.ledger.calls.length;
-    const viewers = await Promise.all(['refund', 'ring_bell'].map((tool) => stage.order([{ tool, to: 'ada' }])));
+    const viewers = await Promise.all(['refund', 'send_alert'].map((tool) => stage.order([{ tool, to: 'ada' }])));
     await stage.ledger.called(before + 2);
     await stage.killAll();
     gate.open();
     [worker, successor] = await Promise.all([stage.startWorker(attentive), stage.startTools()]);
     await Promise.all(viewers.map(({ ended }) => ended));
-    const [refund, bell] = await Promise.all(viewers.map(stateOf));
+    const [refund, alert] = await Promise.all(viewers.map(stateOf));
     expect(refund).toMatchObject({ status: 'completed', calls: [['refund', 'completed']] });
-    expect(bell).toMatchObject({ status: 'completed', calls: [['ring_bell', 'interrupted']] });
+    expect(alert).toMatchObject({ status: 'completed', calls: [['send_alert', 'interrupted']] });
   });
 
-  it('a process that is told to stop gives its call to another at once', async () => {
+  it('a stopping process hands its call to another one at once', async () => {
     const gate = stage.ledger.holdAll();
     const victim = await stage.startTools();
     successor.kill('SIGSTOP');
@@ -160,7 +160,7 @@ describe('when a process dies while an isolated tool runs', () => {
     expect(await stateOf(viewer)).toMatchObject({ status: 'completed', calls: [['refund', 'completed']] });
   });
 
-  it('a process that slept beyond its claim answers in vain', async () => {
+  it('the response of a process that was paused beyond its claim is ignored', async () => {
     const asleep = await stage.startTools(sleeper);
     successor.kill('SIGSTOP');
     const [first, second] = [stage.ledger.holdNext(), stage.ledger.holdNext()];
@@ -174,7 +174,7 @@ describe('when a process dies while an isolated tool runs', () => {
     asleep.kill('SIGCONT');
     const answers = async () =>
       (await stage.database.postgres.engine.query(`SELECT 1 FROM pgboss.job WHERE name = 'tool-results'`)).rowCount;
-    await eventually('what the sleeper said is dealt with', async () => ((await answers()) === 0 ? true : undefined));
+    await eventually('the late response is processed', async () => ((await answers()) === 0 ? true : undefined));
     expect(await stateOf(viewer)).toMatchObject({ status: 'waiting', calls: [['refund', 'running']] });
     second.open();
     await viewer.ended;
@@ -183,7 +183,7 @@ describe('when a process dies while an isolated tool runs', () => {
     await asleep.stop();
   });
 
-  it('twenty isolated calls hold no place of a worker that has two: a chat starts at once', async () => {
+  it('twenty isolated calls take no worker slot: a chat starts at once on a worker with two slots', async () => {
     worker.kill('SIGSTOP');
     const gate = stage.ledger.holdAll();
     const small = await stage.startWorker({ WORKER_SLOTS: '2' });
@@ -203,7 +203,7 @@ describe('when a process dies while an isolated tool runs', () => {
     await Promise.all([small.stop(), more.stop()]);
   });
 
-  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+  it('every viewer receives the events 1 to N from any cursor, and no side effect is repeated', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

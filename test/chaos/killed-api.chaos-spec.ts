@@ -16,7 +16,7 @@ import { Stage } from './stage.js';
 
 const pieces = Array.from({ length: 25 }, (_, n) => `piece ${n}, `);
 
-describe('when an api process is killed while jobs are watched through it', () => {
+describe('jobs with a killed API process', () => {
   let stage: Stage;
   let apis: NightshiftProcess[];
   let urls: string[];
@@ -51,7 +51,7 @@ describe('when an api process is killed while jobs are watched through it', () =
   };
   const jobIdOf = async (response: Response) => String(Reflect.get(Object(await response.json()), 'jobId'));
 
-  it('its viewers go on at another, and those of the other notice nothing', async () => {
+  it('continue for its viewers at another process, and deliver without a gap to the viewers of that one', async () => {
     // The model falls silent in the middle until those who lost their server are back.
     const gate = createGate();
     const [before, after] = [pieces.slice(0, 12), pieces.slice(12)].map((part) => part.map(textChunk));
@@ -77,7 +77,7 @@ describe('when an api process is killed while jobs are watched through it', () =
     expect(numbers).toEqual(numbers.map((seqs) => seqs.map((_, i) => i + 1)));
   });
 
-  it('jobs that were accepted through it end, and can be seen from any number on', async () => {
+  it('end when it had accepted them, and are readable from any event number', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'after-listen:kill' });
     const response = await post(api, 'seen');
     expect(response.status).toBe(202);
@@ -94,7 +94,7 @@ describe('when an api process is killed while jobs are watched through it', () =
     expect(viewer.events.map(({ seq }) => seq)).toEqual(viewer.events.map((_, i) => i + 1));
   });
 
-  it('in the middle of accepting a job, no half of it stays, and the same request is accepted once elsewhere', async () => {
+  it('are accepted once elsewhere by the same request when it died while accepting, and leave no partial rows', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
     await expect(post(api, 'half')).rejects.toThrow('fetch failed');
     expect((await api.exited).signal).toBe('SIGKILL');
@@ -107,7 +107,7 @@ describe('when an api process is killed while jobs are watched through it', () =
     expect(rows).toEqual([{ id: ids[0] }]);
   });
 
-  it('every viewer, from whatever number on, has seen 1 to N', async () => {
+  it('show every viewer the events 1 to N from any cursor', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

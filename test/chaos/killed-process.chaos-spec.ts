@@ -16,7 +16,7 @@ import { ToolLedger } from './tool-ledger.js';
 const LEASE_MS = '3600000';
 
 /** Api, worker, tools and Postgres in one process on one folder, as `npm start` makes it. */
-describe('when all of an installation is killed and started again', () => {
+describe('an installation that is killed and started again', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nightshift-chaos-'));
   let model: ScriptedModel;
   let ledger: ToolLedger;
@@ -65,11 +65,11 @@ describe('when all of an installation is killed and started again', () => {
     });
   const keysOf = (jobId: string) => ledger.calls.map(({ key }) => key).filter((key) => key.startsWith(jobId));
   const effectsOf = (jobId: string) => ledger.effects.filter(({ key }) => key.startsWith(jobId));
-  const calling = (tool: string, said: string) => {
-    model.enqueue(toolCallReply([{ id: 'call_1', name: tool, arguments: '{}' }]), textReply([said]));
+  const calling = (tool: string, reply: string) => {
+    model.enqueue(toolCallReply([{ id: 'call_1', name: tool, arguments: '{}' }]), textReply([reply]));
   };
 
-  it('in the middle of an answer, it is asked for again, and holds no half round', async () => {
+  it('requests a response again that was interrupted, and keeps no part of the lost round', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('Half a'), gate] }, textReply(['A whole sentence.']));
     const jobId = await ask('speak');
@@ -81,16 +81,16 @@ describe('when all of an installation is killed and started again', () => {
     expect(await ended(jobId)).toMatchObject({ status: 'complete', content: 'A whole sentence.' });
   });
 
-  it('between the acceptance of a job and its beginning, the same request gives the job, and it is done', async () => {
+  it('runs a job that was accepted and not begun, and the same request returns that job', async () => {
     await killAndStart({ CRASH_POINT: 'after-own-start:kill' });
     await expect(ask('speak again')).rejects.toThrow('fetch failed');
-    model.enqueue(textReply(['Said once.']));
+    model.enqueue(textReply(['Sent once.']));
     await killAndStart();
-    expect(await ended(await ask('speak again'))).toMatchObject({ status: 'complete', content: 'Said once.' });
+    expect(await ended(await ask('speak again'))).toMatchObject({ status: 'complete', content: 'Sent once.' });
     expect(model.requests.filter(({ body }) => body.includes('speak again'))).toHaveLength(1);
   });
 
-  it.each(['charge', 'refund'])('in the middle of %s, it is called with the same key and done once', async (tool) => {
+  it.each(['charge', 'refund'])('repeats %s with the same key, and its effect happens once', async (tool) => {
     const gate = ledger.holdNext();
     calling(tool, 'Paid.');
     const before = ledger.calls.length;
@@ -103,19 +103,16 @@ describe('when all of an installation is killed and started again', () => {
     expect(effectsOf(jobId)).toHaveLength(1);
   });
 
-  it.each(['post_note', 'ring_bell'])(
-    'in the middle of %s, which may run once, it is not called again',
-    async (tool) => {
-      const gate = ledger.holdNext();
-      calling(tool, 'I do not know.');
-      const before = ledger.calls.length;
-      const jobId = await ask(`do ${tool}`, tool);
-      await ledger.called(before + 1);
-      await killAndStart();
-      expect(await ended(jobId)).toMatchObject({ status: 'complete', content: 'I do not know.' });
-      gate.open();
-      expect(keysOf(jobId)).toHaveLength(1);
-      expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('its outcome is unknown');
-    },
-  );
+  it.each(['post_note', 'send_alert'])('does not repeat %s, which may run once', async (tool) => {
+    const gate = ledger.holdNext();
+    calling(tool, 'I do not know.');
+    const before = ledger.calls.length;
+    const jobId = await ask(`do ${tool}`, tool);
+    await ledger.called(before + 1);
+    await killAndStart();
+    expect(await ended(jobId)).toMatchObject({ status: 'complete', content: 'I do not know.' });
+    gate.open();
+    expect(keysOf(jobId)).toHaveLength(1);
+    expect(JSON.stringify(model.requests.at(-1)?.json['messages'])).toContain('its outcome is unknown');
+  });
 });

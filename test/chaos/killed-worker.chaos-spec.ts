@@ -7,7 +7,7 @@ import type { Viewer } from './viewer.js';
 
 const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '{}' }]);
 
-describe('when a worker is killed', () => {
+describe('jobs of a killed worker', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('when a worker is killed', () => {
     return JSON.stringify(Array.isArray(messages) ? messages.at(-1) : null);
   };
 
-  it('in the middle of a text, what it showed is withdrawn and the text holds no half round', async () => {
+  it('withdraw the text of the interrupted round and stream it again', async () => {
     const gate = createGate();
     stage.model.enqueue(
       { body: [textChunk('Half a'), textChunk(' sent'), gate] },
@@ -57,7 +57,7 @@ describe('when a worker is killed', () => {
     expect(await stage.snapshot(viewer.jobId)).toMatchObject({ status: 'completed', content: 'A whole sentence.' });
   });
 
-  it('in the middle of an idempotent tool, it is called again with the same key and done once', async () => {
+  it('repeat an idempotent tool call with the same key, and its effect happens once', async () => {
     const gate = stage.ledger.holdNext();
     stage.model.enqueue(call('charge'), textReply(['Paid.']));
     const { jobId } = await orphan({}, async (worker) => {
@@ -75,7 +75,7 @@ describe('when a worker is killed', () => {
     expect(await toolStates(jobId)).toEqual([['charge', 'completed']]);
   });
 
-  it('during a `once` tool call, the call is not repeated and the model gets its unknown outcome', async () => {
+  it('do not repeat a `once` tool call, and the model reads that its outcome is unknown', async () => {
     const gate = stage.ledger.holdNext();
     stage.model.enqueue(call('post_note'), textReply(['I do not know.']));
     const { jobId } = await orphan({}, async (worker) => {
@@ -95,7 +95,7 @@ describe('when a worker is killed', () => {
     ['look_up', 2, 'completed'],
     ['charge', 2, 'completed'],
     ['post_note', 1, 'interrupted'],
-  ])('between the result of %s and its commit, the tool is called %i times in all', async (name, times, status) => {
+  ])('call %s, killed between result and commit, %i times in all', async (name, times, status) => {
     // A round of pure calls is written with its results: the worker dies with all of it, and the model is asked again.
     const asked = name === 'look_up' ? [call(name), call(name)] : [call(name)];
     stage.model.enqueue(...asked, textReply(['Done.']));
@@ -104,20 +104,20 @@ describe('when a worker is killed', () => {
     expect(await toolStates(jobId)).toEqual([[name, status]]);
   });
 
-  it('between an answer and its commit, the model is asked again and both answers are not mixed', async () => {
+  it('request an uncommitted model response again and mix no text of the two', async () => {
     stage.model.enqueue(textReply(['Unheard.']), textReply(['Heard.']));
     const { jobId } = await orphan({ CRASH_POINT: 'after-response:kill' }, () => stage.ask('speak'));
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Heard.' });
   });
 
-  it('after the commit of a round, the round is not asked again and its calls run once', async () => {
+  it('keep a committed round, and run its calls once', async () => {
     stage.model.enqueue(call('charge'), textReply(['Paid.']));
     const { jobId } = await orphan({ CRASH_POINT: 'after-round-commit:kill' }, () => stage.ask('pay', ['charge']));
     expect(callsOf(jobId)).toHaveLength(1);
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Paid.' });
   });
 
-  it('after the commit of a round, an unsent `once` call runs without a decision by a person', async () => {
+  it('run an unsent `once` call of a committed round without asking a person', async () => {
     stage.model.enqueue(call('post_note'), textReply(['Posted.']));
     const { jobId } = await orphan({ CRASH_POINT: 'after-round-commit:kill' }, () => stage.ask('post', ['post_note']));
     expect(callsOf(jobId)).toHaveLength(1);
@@ -125,13 +125,13 @@ describe('when a worker is killed', () => {
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Posted.' });
   });
 
-  it('before it could write the end, the job ends all the same, once', async () => {
+  it('end once when the worker dies before it writes the end', async () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const { jobId } = await orphan({ CRASH_POINT: 'before-finish:kill' }, () => stage.ask('end'));
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'The end.' });
   });
 
-  it('repeatedly by the same job, that job is parked as a dead letter', async () => {
+  it('become dead letters when they kill their workers repeatedly', async () => {
     const gate = createGate();
     const replies = Array.from({ length: 2 }, () => ({ body: [textChunk('Boom'), gate] }));
     stage.model.enqueue(...replies);
@@ -149,7 +149,7 @@ describe('when a worker is killed', () => {
     expect((await last.stop()).code).toBe(0);
   });
 
-  it('every viewer has received each event number once, and no side effect happened twice', async () => {
+  it('deliver each event number once to every viewer, and repeat no side effect', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

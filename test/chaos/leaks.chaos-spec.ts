@@ -33,10 +33,10 @@ const waitingMeasures = 8;
 const mostPerJob = 1_024;
 /** Pools keep a connection for half of this after its last use. */
 const idleConnectionMs = 60_000;
-/** Many hundreds of jobs, one after the other, on whatever machine. */
-const timeoutMs = 600_000;
+/** Hundreds of jobs, one after the other, also on a slow machine. */
+const testTimeoutMs = 600_000;
 
-describe('after a hundred jobs with viewers', () => {
+describe('resources after a hundred jobs with viewers', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let engine: TestEngine;
@@ -106,7 +106,7 @@ describe('after a hundred jobs with viewers', () => {
   const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
   it(
-    'nothing is left of them: no lease, no viewer, no tail, no timer, no heap',
+    'leave no lease, viewer, tail, timer or heap behind',
     async () => {
       const idle = sizes();
       const idleTimers = await eventually('the worker looks for jobs', () => timers.count || undefined);
@@ -126,11 +126,11 @@ describe('after a hundred jobs with viewers', () => {
       await eventually('all sockets are gone', noMore, idleConnectionMs);
       expect(growth(heaps) / (2 * jobsAtOnce)).toBeLessThan(mostPerJob);
     },
-    timeoutMs,
+    testTimeoutMs,
   );
 
   it(
-    'nothing of a job is held while it waits for a person: no lease, no timer, no heap',
+    'leave no lease, timer or heap of a job that waits for a person',
     async () => {
       const policy = { rules: [{ match: 'get_current_time', action: 'require_approval' }] };
       await engine.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
@@ -153,7 +153,7 @@ describe('after a hundred jobs with viewers', () => {
       await eventually('all timers are gone', () => (timers.count <= timersBefore ? true : undefined));
       expect(growth(heaps) / jobsAtOnce).toBeLessThan(mostPerJob);
     },
-    timeoutMs,
+    testTimeoutMs,
   );
 });
 
@@ -184,7 +184,7 @@ const collect: unknown = runInNewContext('gc');
 
 /** Twice, because finalisers free more. */
 function heapAfterGc(): number {
-  if (typeof collect !== 'function') throw new Error('there is no gc to call');
+  if (typeof collect !== 'function') throw new Error('start Node with --expose-gc');
   for (let n = 0; n < 2; n++) Reflect.apply(collect, undefined, []);
   return process.memoryUsage().heapUsed;
 }

@@ -30,9 +30,9 @@ export interface Ends {
   readonly asked: Readonly<Record<string, number>>;
 }
 
-type Told = readonly (readonly [Loss, Viewer, name: string])[];
+type Begun = readonly (readonly [Loss, Viewer, name: string])[];
 
-/** Tells each story twice: in peace, and with one worker that dies in the midst of all of them at once. */
+/** Plays each story twice: undisturbed, and with one worker that dies in the middle of all of them at once. */
 export class LostStories {
   private victim: NightshiftProcess | undefined;
 
@@ -62,19 +62,19 @@ export class LostStories {
     const unheard = Object.values(this.losses).flatMap((loss) => loss.unheard ?? []);
     const gates = unheard.map((round) => this.scripts.holdNext(round));
     if (hold !== undefined) gates.push(hold());
-    const told = await this.toTheWorst(gates);
+    const begun = await this.toTheWorst(gates);
     victim.kill('SIGKILL');
     await victim.exited;
     for (const gate of gates) gate.open();
-    await Promise.all(told.map(async ([{ people }, viewer]) => people?.(viewer)));
+    await Promise.all(begun.map(async ([{ people }, viewer]) => people?.(viewer)));
     await this.endLeases();
     await this.stage.startWorker(env);
-    await Promise.all(told.map(async ([{ afterwards }, viewer]) => afterwards?.(viewer)));
-    return this.end(first, told);
+    await Promise.all(begun.map(async ([{ afterwards }, viewer]) => afterwards?.(viewer)));
+    return this.end(first, begun);
   }
 
-  /** All are in the midst of what they are to be lost in. Held tools come last: nobody else is to wait for them. */
-  private async toTheWorst(gates: Gate[]): Promise<Told> {
+  /** Brings each story to the step at which its worker dies. Blocked tools come last, so that no other story waits for them. */
+  private async toTheWorst(gates: Gate[]): Promise<Begun> {
     const others = await this.begin(({ calls }) => calls === undefined, false);
     await Promise.all(others.flatMap(([{ unheard = [] }]) => unheard.map((round) => this.scripts.isHeld(round))));
     await Promise.all(others.map(async ([{ before }, viewer]) => before?.(viewer)));
@@ -94,7 +94,7 @@ export class LostStories {
     );
   }
 
-  private async begin(wanted: (loss: Loss) => boolean, withPeople: boolean): Promise<Told> {
+  private async begin(wanted: (loss: Loss) => boolean, withPeople: boolean): Promise<Begun> {
     const chosen = Object.entries(this.losses).filter(([, loss]) => wanted(loss));
     return Promise.all(
       chosen.map(async ([name, loss]) => {
@@ -105,13 +105,13 @@ export class LostStories {
     );
   }
 
-  private async end(first: number, told: Told): Promise<Ends> {
+  private async end(first: number, begun: Begun): Promise<Ends> {
     const left = await Promise.all(
-      told.map(async ([, viewer, name]) => [name, await leftOf(this.stage, viewer)] as const),
+      begun.map(async ([, viewer, name]) => [name, await leftOf(this.stage, viewer)] as const),
     );
     return {
       left: Object.fromEntries(left),
-      viewers: Object.fromEntries(told.map(([, viewer, name]) => [name, viewer])),
+      viewers: Object.fromEntries(begun.map(([, viewer, name]) => [name, viewer])),
       asked: this.scripts.asked(first),
     };
   }

@@ -9,7 +9,7 @@ import { problemsOf } from './checkers.js';
 let stage: WorkflowStage;
 /** A job that went through a loop, a subflow, and past a node that was skipped. */
 let ended: string;
-/** A job that waits for somebody. */
+/** A job that waits for a person. */
 let waiting: string;
 
 const output = { type: 'output', format: 'text' };
@@ -74,14 +74,14 @@ function swapped(one: string, other: string): string {
     WHERE e.job_id = $ended AND o.job_id = $ended
       AND ((e.seq = seqs.one AND o.seq = seqs.other) OR (e.seq = seqs.other AND o.seq = seqs.one))`;
 }
-const told = (type: string, node: string, pass = '') =>
+const seqOf = (type: string, node: string, pass = '') =>
   `SELECT seq FROM job_event WHERE job_id = $ended AND type = '${type}' AND body->>'nodeId' = '${node}'
       AND coalesce(body->>'iteration', '') = '${pass}'`;
 const nodeRun = (node: string, pass = '{}') =>
   `job_id = $ended AND node_id = '${node}' AND coalesce(iteration, '{}') = '${pass}'`;
 
-describe('the checkers of node runs', () => {
-  it('find nothing wrong where nothing is', async () => {
+describe('chaos checkers of node runs', () => {
+  it('find nothing in a valid database', async () => {
     expect(await problemsOf(stage.database, { viewers: [], ledger: { calls: [], effects: [] } })).toEqual([]);
     expect((await stage.runsOf(ended)).map(({ node, status }) => `${node} ${status}`)).toEqual([
       ...['start completed', 'writer completed', 'loop completed', 'step@1 completed', 'mark@1 completed'],
@@ -99,42 +99,42 @@ describe('the checkers of node runs', () => {
       'sub is completed and gave',
     ],
     [
-      'an end that was told otherwise',
+      'an end event with another status',
       `UPDATE node_run SET status = 'error' WHERE ${nodeRun('check')}`,
-      'check was told to be completed and is error',
+      'check was reported as completed and is error',
     ],
     [
-      'an end that was not told',
-      `DELETE FROM job_event WHERE seq IN (${told('node-finished', 'check')}) AND job_id = $ended`,
-      'check was told 0 times to end',
+      'a missing end event',
+      `DELETE FROM job_event WHERE seq IN (${seqOf('node-finished', 'check')}) AND job_id = $ended`,
+      'check has 0 end events',
     ],
     [
-      'an end that was told twice',
+      'a duplicate end event',
       `INSERT INTO job_event SELECT workspace_id, job_id, seq + 1000, epoch, attempt, type, body FROM job_event
-        WHERE job_id = $ended AND seq IN (${told('node-finished', 'mark', '2')})`,
-      'mark@2 was told 2 times to end',
+        WHERE job_id = $ended AND seq IN (${seqOf('node-finished', 'mark', '2')})`,
+      'mark@2 has 2 end events',
     ],
     [
-      'a beginning that was told twice',
+      'a duplicate start event',
       `INSERT INTO job_event SELECT workspace_id, job_id, seq + 1000, epoch, attempt, type, body FROM job_event
-        WHERE job_id = $ended AND seq IN (${told('node-started', 'writer')})`,
-      'writer was told 2 times to begin',
+        WHERE job_id = $ended AND seq IN (${seqOf('node-started', 'writer')})`,
+      'writer has 2 start events',
     ],
     [
       'a skipped node that began',
       `UPDATE node_run SET status = 'skipped' WHERE ${nodeRun('bad')}`,
-      'bad was told 1 times to begin',
+      'bad has 1 start events',
     ],
     [
       'a beginning after the end',
-      swapped(told('node-started', 'writer'), told('node-finished', 'writer')),
-      'writer was told to begin after its end',
+      swapped(seqOf('node-started', 'writer'), seqOf('node-finished', 'writer')),
+      'writer was started after its end',
     ],
     [
       'a model that was asked after the end',
       swapped(
         `SELECT seq FROM job_event WHERE job_id = $ended AND type = 'round-started' AND body->>'nodeId' = 'writer'`,
-        told('node-finished', 'writer'),
+        seqOf('node-finished', 'writer'),
       ),
       'writer asked a model after its end',
     ],
@@ -145,32 +145,32 @@ describe('the checkers of node runs', () => {
     ],
     [
       'a wave that did not wait for the one before',
-      swapped(told('node-finished', 'check'), told('node-started', 'bad')),
+      swapped(seqOf('node-finished', 'check'), seqOf('node-started', 'bad')),
       'bad began before check had ended',
     ],
     [
       'a wave inside of a subflow that did not wait',
-      swapped(told('node-finished', 'sf:sub|a'), told('node-started', 'sf:sub|b')),
+      swapped(seqOf('node-finished', 'sf:sub|a'), seqOf('node-started', 'sf:sub|b')),
       'sf:sub|b began before sf:sub|a had ended',
     ],
     [
       'a wave inside of a loop that did not wait',
-      swapped(told('node-finished', 'step', '1'), told('node-started', 'mark', '1')),
+      swapped(seqOf('node-finished', 'step', '1'), seqOf('node-started', 'mark', '1')),
       'mark@1 began before step@1 had ended',
     ],
     [
       'a pass that did not wait for the one before',
-      swapped(told('node-finished', 'mark', '1'), told('node-started', 'step', '2')),
+      swapped(seqOf('node-finished', 'mark', '1'), seqOf('node-started', 'step', '2')),
       'step@2 began before mark@1 had ended',
     ],
     [
       'a node that began before what it is inside of',
-      swapped(told('node-started', 'loop'), told('node-started', 'step', '1')),
+      swapped(seqOf('node-started', 'loop'), seqOf('node-started', 'step', '1')),
       'step@1 began before loop',
     ],
     [
       'a node that ended after what it is inside of',
-      swapped(told('node-finished', 'sub'), told('node-finished', 'sf:sub|b')),
+      swapped(seqOf('node-finished', 'sub'), seqOf('node-finished', 'sf:sub|b')),
       'sf:sub|b ended after sub',
     ],
     ['a node inside of nothing', `DELETE FROM node_run WHERE ${nodeRun('sub')}`, 'sf:sub|a ran inside of sub, which'],

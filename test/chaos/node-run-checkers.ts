@@ -2,7 +2,7 @@ import type { TestDatabase } from '../harness/database.js';
 import { everyEvent } from '../harness/every-event.js';
 import { type Check, rows } from './check.js';
 
-/** A node run, what was told of it, and the rounds that were held for it. */
+/** A node run, its events and its rounds. */
 interface Run {
   readonly jobId: string;
   readonly ordinal: number;
@@ -16,11 +16,11 @@ interface Run {
   readonly tokens: number;
   /** Of its rounds. */
   readonly used: number;
-  /** Numbers of the events that told of it. */
+  /** Numbers of its start events. */
   readonly started: readonly number[];
   readonly finished: readonly number[];
-  /** The statuses that it was told to have ended with. */
-  readonly told: readonly string[];
+  /** The statuses in its end events. */
+  readonly reported: readonly string[];
   /** When the last of its rounds was begun. */
   readonly lastRound: number | null;
 }
@@ -31,7 +31,7 @@ const runsSql = `SELECT n.job_id AS "jobId", n.ordinal, n.node_id AS "nodeId", c
   FROM node_run n,
     LATERAL (SELECT coalesce(array_agg(seq ORDER BY seq) FILTER (WHERE type = 'node-started'), '{}') AS started,
         coalesce(array_agg(seq ORDER BY seq) FILTER (WHERE type = 'node-finished'), '{}') AS finished,
-        coalesce(array_agg(body->>'status' ORDER BY seq) FILTER (WHERE type = 'node-finished'), '{}') AS told
+        coalesce(array_agg(body->>'status' ORDER BY seq) FILTER (WHERE type = 'node-finished'), '{}') AS reported
        FROM ${everyEvent} x WHERE workspace_id = n.workspace_id AND job_id = n.job_id AND type IN ('node-started', 'node-finished')
         AND body->>'nodeRunId' = n.job_id || ':' || n.ordinal) e,
     LATERAL (SELECT coalesce(sum(r.prompt_tokens + r.completion_tokens), 0)::int AS used, max(b.seq) AS last
@@ -42,12 +42,12 @@ const runsSql = `SELECT n.job_id AS "jobId", n.ordinal, n.node_id AS "nodeId", c
 
 const final: ReadonlySet<string> = new Set(['completed', 'error', 'skipped', 'cancelled']);
 const isFinal = ({ status }: Run): boolean => final.has(status);
-/** Whatever is skipped, or taken over from another job, never begins. */
+/** A node that is skipped or reused from another job never starts. */
 const begins = ({ status, isReused }: Run): boolean => status !== 'skipped' && !isReused;
 
 /**
- * The node runs of a job are numbered 1, 2, 3 …, each once for its node and pass, and end with it; each was told to begin once, before
- * it was told to end once, as it is stored; nothing was begun for it afterwards, and it counts what its rounds have used.
+ * The node runs of a job are numbered 1, 2, 3 …, each once for its node and pass, and end with it; each has one start event, before
+ * its one end event, which has the stored status; none of its rounds began later, and its usage is the sum of theirs.
  */
 export const checkNodeRuns: Check = async (database) => {
   const byJob = Map.groupBy(await rows<Run>(database, runsSql), ({ jobId }) => jobId);
@@ -79,15 +79,15 @@ function checkNumbers(runs: readonly Run[]): string[] {
 }
 
 function checkRun(run: Run, { isOver }: Job): string[] {
-  const { status, isReused, started, finished, told, lastRound } = run;
+  const { status, isReused, started, finished, reported, lastRound } = run;
   const [end] = finished;
   return [
     ...(isOver && !isFinal(run) ? [`is ${status} and its job is over`] : []),
     ...(status === 'completed' && !run.hasOutput ? ['is completed and gave nothing'] : []),
-    ...(started.length === (begins(run) ? 1 : 0) ? [] : [`was told ${started.length} times to begin`]),
-    ...(finished.length === (isFinal(run) && !isReused ? 1 : 0) ? [] : [`was told ${finished.length} times to end`]),
-    ...told.filter((one) => one !== status).map((one) => `was told to be ${one} and is ${status}`),
-    ...((started.at(-1) ?? 0) < (end ?? Infinity) ? [] : ['was told to begin after its end']),
+    ...(started.length === (begins(run) ? 1 : 0) ? [] : [`has ${started.length} start events`]),
+    ...(finished.length === (isFinal(run) && !isReused ? 1 : 0) ? [] : [`has ${finished.length} end events`]),
+    ...reported.filter((one) => one !== status).map((one) => `was reported as ${one} and is ${status}`),
+    ...((started.at(-1) ?? 0) < (end ?? Infinity) ? [] : ['was started after its end']),
     ...((lastRound ?? 0) < (end ?? Infinity) ? [] : ['asked a model after its end']),
     ...(isFinal(run) && run.tokens !== run.used ? [`counts ${run.tokens} tokens and has used ${run.used}`] : []),
   ];

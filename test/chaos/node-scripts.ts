@@ -17,7 +17,7 @@ interface Held {
 }
 
 /**
- * What the model says to whom: to whoever has `line` as a line of its own in its prompt. Each round has its reply, which it
+ * The replies of the model by prompt: for a request whose prompt contains `line` as a line. Each round has its reply, which it
  * gets as often as it is asked for, so that a crash changes no answer.
  */
 export class NodeScripts {
@@ -72,8 +72,8 @@ export class NodeScripts {
   }
 
   private lineOf(request: RecordedRequest): string | undefined {
-    const told = messagesOf(request).slice(0, 2);
-    const lines = told.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));
+    const first = messagesOf(request).slice(0, 2);
+    const lines = first.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));
     return lines.find((line) => this.replies.has(line));
   }
 }

@@ -9,7 +9,7 @@ import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { chat } from './chat.js';
 import { Stage } from './stage.js';
 
-describe('what nobody watched is told once', () => {
+describe('notifications of jobs without viewers', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -41,24 +41,24 @@ describe('what nobody watched is told once', () => {
     );
   const ended = (jobId: string) =>
     eventually('the job has ended', async () => ((await stage.snapshot(jobId)).ended ? true : undefined));
-  const told = async (jobId: string) => {
+  const notificationsOf = async (jobId: string) => {
     const { workspaceId, userId } = stage.owner;
     const repository = stage.engine.app.get(NotificationsRepository);
     const all = await repository.listMine(scopeOfUser(workspaceId, userId), {}, { limit: 100 });
     return all.filter((notification) => notification.jobId === jobId).map(({ type }) => type);
   };
 
-  it('when its worker is killed before it could write the end', async () => {
+  it('are sent once when the worker is killed before it writes the end', async () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const jobId = await kill('before-finish:kill');
-    expect(await told(jobId)).toEqual([]);
+    expect(await notificationsOf(jobId)).toEqual([]);
     const successor = await stage.startWorker();
     await ended(jobId);
-    expect(await told(jobId)).toEqual(['job_completed']);
+    expect(await notificationsOf(jobId)).toEqual(['job_completed']);
     await successor.stop();
   });
 
-  it('when a worker that was given up wakes and writes the end, too', async () => {
+  it('are sent once when a paused worker wakes up and writes the end too', async () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const before = stage.model.requests.length;
     const { jobId, victim } = await orphan('before-finish:stop');
@@ -71,11 +71,11 @@ describe('what nobody watched is told once', () => {
       return victim.logs().some(({ msg }) => msg === 'run stopped without ending its job') ? true : undefined;
     });
     victim.kill('SIGKILL');
-    expect(await told(jobId)).toEqual(['job_completed']);
+    expect(await notificationsOf(jobId)).toEqual(['job_completed']);
     await successor.stop();
   });
 
-  it('when its worker is killed before and after it opened a request', async () => {
+  it('are sent once when the worker is killed before and after it opens a request', async () => {
     const question = { id: 'q', name: 'ask_person', arguments: '{"question":"Which size?"}' };
     // The request is committed before the other call of its round starts.
     const asks = toolCallReply([question, { id: 'c', name: 'charge', arguments: '{}' }]);
@@ -87,7 +87,7 @@ describe('what nobody watched is told once', () => {
       const jobId = await kill(crashPoint, ['ask_person', 'charge']);
       const successor = await stage.startWorker();
       await stage.waits(jobId);
-      expect(await told(jobId)).toEqual(['input_needed']);
+      expect(await notificationsOf(jobId)).toEqual(['input_needed']);
       await successor.stop();
     }
   });

@@ -1,7 +1,7 @@
 import type { Answerer } from '../harness/scripted-model.js';
 import { textReply, toolCallReply } from '../harness/scripted-reply.js';
 
-/** A call that the model is told to make. `to` is its only argument. */
+/** A call that the prompt orders. `to` is its only argument. */
 export interface Order {
   readonly tool: string;
   readonly to: string;
@@ -18,7 +18,7 @@ interface Message {
   readonly tool_calls?: readonly unknown[];
 }
 
-/** Asks for what the question orders, and in the end says what it has read since, line by line: results, then receipts. */
+/** Requests the calls that the prompt orders, and finally returns the tool results that it received, one per line, then the receipts. */
 export const obey: Answerer = ({ json }) => {
   const messages = json['messages'] as readonly Message[]; // as the model client writes them
   const asked = messages.findLastIndex(({ role }) => role === 'user');

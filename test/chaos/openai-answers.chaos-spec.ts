@@ -8,7 +8,7 @@ import type { NightshiftProcess } from '../harness/processes.js';
 import { createGate, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { Stage } from './stage.js';
 
-describe('when processes are killed while OpenAI clients are served', () => {
+describe('POST /v1/chat/completions with killed processes', () => {
   let stage: Stage;
   let key: string;
   let safe: CompletionsClient;
@@ -24,7 +24,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
 
   const clientOf = ({ url }: NightshiftProcess) => completionsClient(url ?? '', key);
 
-  it('a stream that lost its server is the same answer at another, without asking the model again', async () => {
+  it('returns the same response at another process after a lost stream, without another model request', async () => {
     const gate = createGate();
     const { body } = textReply(['One, ', 'two.']);
     stage.model.enqueue({ body: [...body.slice(0, 2), gate, ...body.slice(2)] });
@@ -44,7 +44,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
     expect(stage.model.requests).toHaveLength(1);
   });
 
-  it('a paused run goes on though everybody who knew of it is gone', async () => {
+  it('continues a paused run after every process was killed', async () => {
     const asked = stage.model.requests.length;
     stage.model.enqueue(toolCallReply([ask('a', 'Rome'), ask('b', 'Oslo')]));
     const api = await stage.startApi();
@@ -61,7 +61,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
     expect(stage.model.requests).toHaveLength(asked + 2);
   });
 
-  it('a continuation that was half applied has changed nothing', async () => {
+  it('changes nothing when the process dies in the middle of a continuation', async () => {
     stage.model.enqueue(toolCallReply([ask('c', 'Rome'), ask('d', 'Oslo')]));
     await safe.ask(withTools([user('weather?')]));
     const api = await stage.startApi({ CRASH_POINT: 'in-decision:kill:2' });
@@ -78,7 +78,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
     expect(messages.flatMap(({ tool_call_id: id }) => (id === undefined ? [] : [id]))).toEqual(['c', 'd']);
   });
 
-  it('a request that was half accepted is accepted once', async () => {
+  it('accepts a request once when the process dies while accepting it', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
     const headers = { 'idempotency-key': 'accepted', 'x-session-id': 'accepted' };
     const half = clientOf(api).open(plain('hi'), headers);
@@ -89,7 +89,7 @@ describe('when processes are killed while OpenAI clients are served', () => {
     expect(replies[0]?.json).toMatchObject({ choices: [{ message: { content: 'once' } }] });
   });
 
-  it('every job is whole', async () => {
+  it('leaves every job valid for all checkers', async () => {
     stage.model.assertDone();
     expect(await stage.problems()).toEqual([]);
   });

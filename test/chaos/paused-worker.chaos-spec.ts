@@ -8,7 +8,7 @@ import type { Viewer } from './viewer.js';
 
 const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '{}' }]);
 
-describe('when a worker is paused beyond its lease and wakes up', () => {
+describe('a worker that wakes up after its lease has expired', () => {
   let stage: Stage;
   let paused: NightshiftProcess;
   let successor: NightshiftProcess;
@@ -51,7 +51,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect(after).toEqual({ ...before, requests: before.requests + 1 });
     return viewer;
   };
-  /** Wakes the sleeper, whenever it fell asleep, until it says that it has lost this job. */
+  /** Wakes the paused worker until it logs that it has lost this job. */
   const wake = ({ jobId }: Viewer) =>
     eventually('the sleeper notices', () => {
       paused.kill('SIGCONT');
@@ -80,7 +80,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
       jobId,
     );
 
-  it('in the middle of a text, it writes nothing and the text is that of its successor', async () => {
+  it('writes no text, and the job has the text of its successor', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('Half'), gate, ...textReply([' and more.']).body] }, textReply(['Whole.']));
     const { jobId } = await oversleep(
@@ -92,7 +92,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect(await stage.snapshot(jobId)).toMatchObject({ status: 'completed', content: 'Whole.' });
   });
 
-  it('when its model is about to ask for a tool, it does not call it', async () => {
+  it('does not run a tool that its model requests late', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('Let me'), gate, ...call('post_note').body] }, textReply(['No letter.']));
     const { jobId } = await oversleep(
@@ -103,7 +103,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect(stage.ledger.calls.filter(({ key }) => key.startsWith(jobId))).toEqual([]);
   });
 
-  it('in the middle of an idempotent tool, its result is dropped and the model is not asked by it', async () => {
+  it('drops the result of an idempotent tool and sends no model request', async () => {
     const gate = stage.ledger.holdNext();
     const before = stage.ledger.calls.length;
     stage.model.enqueue(call('charge'), textReply(['Paid.']));
@@ -116,7 +116,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect(stage.ledger.calls.filter(({ key }) => key.startsWith(jobId)).map(({ epoch }) => epoch)).toEqual([1, 2]);
   });
 
-  it('in the middle of a pure tool, it does not ask the model either', async () => {
+  it('sends no model request after a pure tool', async () => {
     const gate = stage.ledger.holdNext();
     const before = stage.ledger.calls.length;
     stage.model.enqueue(call('look_up'), textReply(['Found.']));
@@ -127,7 +127,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     );
   });
 
-  it('in the middle of a tool that may run once, the call stays interrupted although its result came', async () => {
+  it('leaves a `once` call interrupted although its result arrived', async () => {
     const gate = stage.ledger.holdNext();
     const before = stage.ledger.calls.length;
     stage.model.enqueue(call('post_note'), textReply(['I do not know.']));
@@ -140,7 +140,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     expect((await stage.snapshot(jobId)).calls).toMatchObject([{ name: 'post_note', status: 'interrupted' }]);
   });
 
-  it('right after the commit of a round, only the next worker sends the call, once', async () => {
+  it('sends no call of a committed round, which the next worker sends once', async () => {
     // The process stops itself there: its timers are late, and its next step would be the call, over an open connection.
     await paused.stop();
     paused = await stage.startWorker({ ...sleeper, CRASH_POINT: 'after-round-commit:stop:2' });
@@ -160,7 +160,7 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     ]);
   });
 
-  it('while its successor is at the same tool, its own result is refused', async () => {
+  it('cannot commit a result while its successor runs the same tool', async () => {
     await paused.stop();
     paused = await stage.startWorker({ ...sleeper, CRASH_POINT: 'before-tool-commit:stop' });
     const before = stage.ledger.calls.length;
@@ -175,12 +175,12 @@ describe('when a worker is paused beyond its lease and wakes up', () => {
     gate.open();
     await viewer.ended;
     expect(await oldRows(viewer.jobId)).toEqual([]);
-    // The successor was not disturbed: nobody had to take over from it.
+    // The successor was not disturbed: no other worker took over from it.
     expect(viewer.events.filter(({ type }) => type === 'job-started')).toHaveLength(2);
     expect((await stage.snapshot(viewer.jobId)).calls).toMatchObject([{ name: 'charge', status: 'completed' }]);
   });
 
-  it('every viewer has received each event number once, and no side effect happened twice', async () => {
+  it('delivers each event number once to every viewer and repeats no side effect', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ const settings = {
   ...{ MODEL_FIRST_BYTE_TIMEOUT_MS: '1000', WORKER_SLOTS: '20', LEASE_MS: '30000', ALLOW_PRIVATE_MODEL_URLS: 'true' },
 };
 
-describe('200 jobs whose model provider goes down, falls silent, flaps and limits its rate', () => {
+describe('jobs during provider outages', () => {
   let database: TestDatabase;
   let failing: ScriptedModel;
   let healthy: ScriptedModel;
@@ -101,7 +101,7 @@ describe('200 jobs whose model provider goes down, falls silent, flaps and limit
       Array.from({ length: n }, (_, i) => engine.app.get(ChatService).start(who, chat(`job ${i}`, ['calculate']))),
     );
 
-  it('all complete with each round committed once, and jobs of another provider are not delayed', async () => {
+  it('complete 200 jobs with each round committed once, and do not delay jobs of another provider', async () => {
     phase = 'down';
     await start(affected, jobs);
     const isPaused = `interrupt WHERE kind = 'provider_unavailable' AND status = 'open'`;

@@ -70,8 +70,8 @@ const letter = (ordinal: number, args: object): LedgerEntry => ({
   args: JSON.stringify(args),
 });
 
-describe('the checkers of requests', () => {
-  it('find nothing wrong where nothing is', async () => {
+describe('chaos checkers of requests', () => {
+  it('find nothing in a valid database', async () => {
     expect(await kindsOf([letter(1, { to: 'ada' }), letter(2, { to: 'bobby' })])).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe('the checkers of requests', () => {
     expect(await kindsOf()).toEqual(kinds);
   });
 
-  it.each(['queue', 'client'])('let a job wait for a call that runs at a %s', async (executor) => {
+  it.each(['queue', 'client'])('accept a job that waits for a call at a %s', async (executor) => {
     await damage(
       `DELETE FROM interrupt WHERE job_id = $waiting`,
       `DELETE FROM job_event WHERE job_id = $waiting AND type = 'interrupt-opened'`,
@@ -109,8 +109,8 @@ describe('the checkers of requests', () => {
   });
 
   it.each([
-    ['was told twice to be settled', again('interrupt-resolved', '$ended'), 'requests'],
-    ['was told twice to open', again('interrupt-opened', '$waiting'), 'requests'],
+    ['has two settled events', again('interrupt-resolved', '$ended'), 'requests'],
+    ['has two opened events', again('interrupt-opened', '$waiting'), 'requests'],
     [
       'was settled in silence',
       `DELETE FROM job_event WHERE job_id = $ended AND type = 'interrupt-resolved'`,
@@ -123,12 +123,12 @@ describe('the checkers of requests', () => {
       'requests',
     ],
     [
-      'was told to be settled otherwise',
+      'has a settled event with another outcome',
       `UPDATE job_event SET body = jsonb_set(body, '{outcome}', '"denied"') WHERE job_id = $ended AND type = 'interrupt-resolved'`,
       'requests',
     ],
     [
-      'was told to be settled and is open',
+      'has a settled event and is open',
       `UPDATE job_event SET type = 'interrupt-resolved', body = jsonb_build_object(
         'interruptId', body->'interruptIds'->0, 'outcome', 'approved') WHERE job_id = $waiting
         AND type = 'job-waiting'`,
@@ -141,7 +141,7 @@ describe('the checkers of requests', () => {
          FROM audit_entry WHERE action = 'tool_approval.denied'`,
       'decisions',
     ],
-    ['was decided by nobody', `DELETE FROM audit_entry WHERE action = 'tool_approval.denied'`, 'decisions'],
+    ['was decided by no user', `DELETE FROM audit_entry WHERE action = 'tool_approval.denied'`, 'decisions'],
   ])('find a request that %s', async (_what, statement, kind) => {
     await damage(statement);
     expect(await kindsOf()).toContain(kind);
@@ -173,7 +173,7 @@ describe('the checkers of requests', () => {
     expect(await kindsOf()).toContain(kind);
   });
 
-  it('find what the far side was asked to do otherwise than was approved', async () => {
+  it('find a call that ran with other arguments than approved', async () => {
     expect(await kindsOf([letter(2, { to: 'bob' })])).toEqual(['decisions']);
     expect(await kindsOf([letter(3, { to: 'eve' })])).toEqual(['decisions']);
   });

@@ -2,13 +2,13 @@ import type { TestDatabase } from '../harness/database.js';
 import { type Check, rows } from './check.js';
 
 /**
- * Each request is told once when it opens and once more when it is settled, by somebody, by its time or because it falls away
+ * Each request has one opened event and one settled event, whether a person, its deadline or the end of its job settled it
  * with its job, with the outcome that is stored. With its job nothing stays open: no request, no call.
  */
 export const checkRequests: Check = async (database) => {
-  const told = await rows<{ id: string; status: string; found: string }>(
+  const wrong = await rows<{ id: string; status: string; found: string }>(
     database,
-    `SELECT i.id, i.status, format('told to open %s times and settled as [%s]', e.opened, e.outcomes) AS found FROM interrupt i,
+    `SELECT i.id, i.status, format('opened %s times and settled as [%s]', e.opened, e.outcomes) AS found FROM interrupt i,
        LATERAL (SELECT count(*) FILTER (WHERE type = 'interrupt-opened') AS opened,
                        coalesce(string_agg(body->>'outcome', ' ' ORDER BY seq) FILTER (WHERE type = 'interrupt-resolved'), '')
                          AS outcomes
@@ -27,7 +27,7 @@ export const checkRequests: Check = async (database) => {
         AND c.status IN ('pending', 'awaiting_approval', 'awaiting_client', 'running')`,
   );
   return [
-    ...told.map(({ id, status, found }) => `requests: ${id} is ${status} and was ${found}`),
+    ...wrong.map(({ id, status, found }) => `requests: ${id} is ${status} and was ${found}`),
     ...leftOver.map(({ id, what }) => `requests: job ${id} has ended with an open ${what}`),
   ];
 };
@@ -39,7 +39,7 @@ interface AskedCall {
 }
 
 /**
- * A call that somebody was asked about ran only if that was approved, and with the arguments that were; every decision of a
+ * A call that needed an approval ran only if it was approved, and with the approved arguments; every decision of a
  * person was made once.
  */
 export const checkDecisions: Check = async (database, { ledger }) => {
@@ -72,7 +72,7 @@ export const checkDecisions: Check = async (database, { ledger }) => {
   ];
 };
 
-/** Of the requests that a person settled, those whose audit says otherwise. */
+/** The requests settled by a person whose audit entry differs. */
 async function countedDecisions({ postgres }: TestDatabase): Promise<string[]> {
   const { rows: workspaces } = await postgres.engine.query<{ id: string }>(
     'SELECT DISTINCT workspace_id AS id FROM interrupt',
@@ -81,7 +81,7 @@ async function countedDecisions({ postgres }: TestDatabase): Promise<string[]> {
     workspaces.map(({ id }) =>
       postgres.withWorkspaceSql(id, (client) =>
         client.query<{ found: string }>(
-          `SELECT format('%s is %s by %s and was decided %s times', i.id, i.status, coalesce(i.decided_by, 'nobody'), count(a.id))
+          `SELECT format('%s is %s by %s and was decided %s times', i.id, i.status, coalesce(i.decided_by, 'no user'), count(a.id))
                     AS found
              FROM interrupt i LEFT JOIN audit_entry a ON a.workspace_id = i.workspace_id AND a.subject_id = i.id::text
               AND a.action IN (i.kind || '.' || (i.outcome->>'outcome'))

@@ -16,7 +16,7 @@ import { TEST_SECRET, type TestDatabase } from '../harness/database.js';
 /** A Postgres of its own with one migrated database, which a test may crash and bring back at the same address. */
 export interface RestartablePostgres {
   readonly database: TestDatabase;
-  /** As `pg_ctl stop -m immediate`, which is a crash: whatever was not committed is gone. Recovers after `whileDown`. */
+  /** As `pg_ctl stop -m immediate`, which is a crash: uncommitted changes are lost. Recovers after `whileDown`. */
   crash(whileDown?: () => Promise<unknown>): Promise<void>;
 }
 

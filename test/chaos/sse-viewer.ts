@@ -24,7 +24,7 @@ export class SseViewer {
     readonly after = 0,
   ) {
     this.ended = this.watch();
-    this.ended.catch(() => undefined); // whoever waits for the end learns of it
+    this.ended.catch(() => undefined); // the caller that awaits the end gets the error
   }
 
   private async watch(): Promise<void> {
@@ -43,7 +43,7 @@ export class SseViewer {
     const cursor = this.events.at(-1)?.seq ?? this.after;
     const headers = { authorization: `Bearer ${this.key}`, 'last-event-id': String(cursor) };
     const response = await fetch(new URL(`/api/jobs/${this.jobId}/stream`, api), { headers });
-    // A machine that is too busy for now has shown nothing, and is no server that was lost: ask the same one again.
+    // A busy machine that sent nothing is not a lost server: repeat the request at the same one.
     if (response.status === 503) {
       await response.body?.cancel();
       return this.attach(api);

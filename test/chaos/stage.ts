@@ -17,8 +17,8 @@ import { ToolLedger } from './tool-ledger.js';
 import { type Viewer, watch } from './viewer.js';
 
 /**
- * Nobody dies by accident: a machine that stands still for a while takes no lease from the living, and those of the killed are over
- * with the first look of whoever starts after their death.
+ * Leases are long, so that a stalled machine takes none from a living worker; those of killed workers end
+ * with the first sweep of the next worker.
  */
 const LEASE_MS = '60000';
 
@@ -104,7 +104,7 @@ export class Stage {
     return api;
   }
 
-  /** A key of the owner, for doors. */
+  /** An API key of the owner. */
   async createKey(scopes: readonly KeyScope[] = ['read', 'write']): Promise<string> {
     const { auth } = openTestIdentities(this.database);
     const { text } = await auth.apiKeys.create(this.owner, { name: 'chaos', scopes });
@@ -155,7 +155,7 @@ export class Stage {
 
   async snapshot(jobId: string): Promise<JobSnapshot> {
     const snapshot = await this.engine.app.get(SnapshotRepository).read(this.owner.workspaceId, jobId);
-    if (snapshot === null) throw new Error(`there is no job ${jobId}`);
+    if (snapshot === null) throw new Error(`job ${jobId} does not exist`);
     return snapshot;
   }
 

@@ -6,7 +6,7 @@ import { Stage } from './stage.js';
 
 const task = 'What is to be done below';
 
-describe('a worker that is killed while a call starts a job,', () => {
+describe('calls that start a job, with killed workers', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('a worker that is killed while a call starts a job,', () => {
   it.each([
     ['before it is accepted', 'before-doorbell'],
     ['before its handle is written', 'before-tool-commit'],
-  ])('%s, has it started once by another, and the handle is that of it', async (_, point) => {
+  ])('start the job once when the worker dies %s, and return its handle', async (_, point) => {
     const worker = await stage.startWorker({ FEATURE_SUB_JOBS: 'true', CRASH_POINT: `${point}:kill` });
     const viewer = await stage.ask('begin', ['start_job']);
     expect((await worker.exited).signal).toBe('SIGKILL');
@@ -48,7 +48,7 @@ describe('a worker that is killed while a call starts a job,', () => {
     await successor.stop();
   });
 
-  it('every viewer, from whatever number on, has seen 1 to N, and nothing was done twice', async () => {
+  it('show every viewer the events 1 to N from any cursor, and repeat no side effect', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

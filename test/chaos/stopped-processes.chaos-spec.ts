@@ -4,7 +4,7 @@ import { eventually } from '../harness/eventually.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { Stage } from './stage.js';
 
-describe('when a worker is stopped', () => {
+describe('a stopping worker', () => {
   let stage: Stage;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('when a worker is stopped', () => {
       )
     ).rows;
 
-  it('it gives five live jobs back, exits with 0, and they end elsewhere', async () => {
+  it('releases five running jobs and exits with 0, and another worker ends them', async () => {
     const gate = createGate();
     const worker = await stage.startWorker();
     stage.model.enqueue(...Array.from({ length: 5 }, () => ({ body: [textChunk('Half'), gate] })));
@@ -45,7 +45,7 @@ describe('when a worker is stopped', () => {
     expect(await successor.stop()).toEqual({ code: 0, signal: null });
   });
 
-  it('it drains a round that can still commit, and the next worker continues after it', async () => {
+  it('drains a round that can still commit, and the next worker continues after it', async () => {
     const worker = await stage.startWorker({ WORKER_DRAIN_MS: '20000' });
     const gate = createGate();
     const [opening, ...rest] = toolCallReply([{ id: 'call_1', name: 'charge', arguments: '{}' }]).body;
@@ -54,7 +54,7 @@ describe('when a worker is stopped', () => {
     await viewer.saw('text-delta');
     worker.kill('SIGTERM');
     await eventually('it has heard of it', () => (worker.output().includes('Stopping') ? true : undefined));
-    // Nothing is claimed any more: what is accepted now waits for somebody else.
+    // The worker claims nothing now: a job accepted from here on waits for another worker.
     const late = await stage.ask('late');
     gate.open();
     expect(await worker.exited).toEqual({ code: 0, signal: null });
@@ -69,11 +69,11 @@ describe('when a worker is stopped', () => {
     await successor.stop();
   });
 
-  it('by an unexpected error, it exits with a non-zero code, and another worker ends its job', async () => {
+  it('exits with a non-zero code after an unexpected error, and another worker ends its job', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
     const viewer = await stage.ask('speak');
-    // Its first look at the doorbell takes the job, one of many later ones throws.
+    // Its first poll of the job queue takes the job, and one of the later polls throws.
     const worker = await stage.startWorker({ CRASH_POINT: 'throw-async:throw:8' });
     await viewer.saw('text-delta');
     expect(await worker.exited).toMatchObject({ code: 1 });
@@ -85,7 +85,7 @@ describe('when a worker is stopped', () => {
     await successor.stop();
   });
 
-  it('it releases a job whose model sends nothing long before the drain timeout', async () => {
+  it('releases a job whose model sends nothing long before the drain timeout', async () => {
     const gate = createGate();
     const worker = await stage.startWorker({ WORKER_DRAIN_MS: '600000' });
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
@@ -102,7 +102,7 @@ describe('when a worker is stopped', () => {
     await successor.stop();
   });
 
-  it('it exits at once on a second SIGTERM', async () => {
+  it('exits at once on a second SIGTERM', async () => {
     const gate = createGate();
     const worker = await stage.startWorker({ WORKER_DRAIN_MS: '600000' });
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
@@ -120,7 +120,7 @@ describe('when a worker is stopped', () => {
     await successor.stop();
   });
 
-  it('while its job is cancelled, the cancel wins wherever it arrives', async () => {
+  it('loses to a concurrent cancel of its job at every point', async () => {
     const gate = createGate();
     const worker = await stage.startWorker();
     stage.model.enqueue({ body: [textChunk('Half'), gate] });
@@ -139,7 +139,7 @@ describe('when a worker is stopped', () => {
     await viewer.ended;
   });
 
-  it('every viewer has received each event number once, and no side effect happened twice', async () => {
+  it('delivers each event number once to every viewer and repeats no side effect', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

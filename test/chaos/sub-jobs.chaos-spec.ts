@@ -17,7 +17,7 @@ interface Below {
   readonly status: string;
 }
 
-describe('a worker that is killed while a call is a job of its own,', () => {
+describe('sub-jobs with killed workers:', () => {
   let stage: Stage;
   let scripts: NodeScripts;
   let tool: string;
@@ -28,7 +28,7 @@ describe('a worker that is killed while a call is a job of its own,', () => {
     const { id } = await publishStory(stage, { nodes: { a: agent('below') }, edges: ['start -> a'] });
     const { name } = await stage.engine.app.get(WorkflowsService).offerAsTool(stage.owner, id, true);
     tool = `workflow.${name.replaceAll(' ', '-')}`;
-    scripts.script('below', textReply(['said ', 'below']));
+    scripts.script('below', textReply(['text ', 'below']));
     // What is compiled first is not a test's time.
     const first = await stage.startWorker();
     first.kill('SIGKILL');
@@ -41,7 +41,7 @@ describe('a worker that is killed while a call is a job of its own,', () => {
 
   const callsBelow = (line: string) => {
     const calls = [{ id: 'call_1', name: tool, arguments: '{"input":"Hello"}' }];
-    scripts.script(line, toolCallReply(calls), textReply(['said above']));
+    scripts.script(line, toolCallReply(calls), textReply(['text above']));
   };
   const asks = {
     chat: (line: string) => stage.ask(line, [tool]),
@@ -73,28 +73,28 @@ describe('a worker that is killed while a call is a job of its own,', () => {
   };
   const expectOnce = async (viewer: Viewer) => {
     expect(await stage.snapshot(viewer.jobId)).toMatchObject({
-      ...{ status: 'completed', content: 'said above' },
-      calls: [{ name: tool, status: 'completed', result: 'said below' }],
+      ...{ status: 'completed', content: 'text above' },
+      calls: [{ name: tool, status: 'completed', result: 'text below' }],
     });
     expect(await below(viewer)).toMatchObject([{ status: 'completed' }]);
     const ends = viewer.events.filter((event) => event.type === 'tool-call-updated');
     expect(ends).toHaveLength(1);
   };
 
-  describe.each(Object.entries(asks))('a call of a %s,', (_, ask) => {
-    it('before the job is started, has it started once by another', async () => {
+  describe.each(Object.entries(asks))('a call of a %s', (_, ask) => {
+    it('starts its job once on another worker after a kill before the start', async () => {
       const { viewer, asked, line } = await survive(ask, { CRASH_POINT: 'before-sub-job:kill' });
       await expectOnce(viewer);
       expect(asked).toMatchObject({ [`${line} 1`]: 1, 'below 1': 1, [`${line} 2`]: 1 });
     });
 
-    it('while the job is being accepted, has it started once by another', async () => {
+    it('starts its job once on another worker after a kill during the start', async () => {
       const { viewer, asked } = await survive(ask, { CRASH_POINT: 'before-doorbell:kill' });
       await expectOnce(viewer);
       expect(asked).toMatchObject({ 'below 1': 1 });
     });
 
-    it('while the job runs, has that go on and its answer arrive', async () => {
+    it('continues its job and delivers the result after a kill while the job runs', async () => {
       const gate = scripts.holdNext('below 1');
       const { viewer, asked } = await survive(ask, {}, async (_viewer, worker) => {
         await scripts.isHeld('below 1');
@@ -105,14 +105,14 @@ describe('a worker that is killed while a call is a job of its own,', () => {
       expect(asked).toMatchObject({ 'below 1': 2 });
     });
 
-    it('between the end of the job and that of its call, has the call end once', async () => {
+    it('ends once after a kill between the end of its job and its own end', async () => {
       const { viewer, asked } = await survive(ask, { CRASH_POINT: 'in-sub-job-result:kill' });
       await expectOnce(viewer);
       expect(asked).toMatchObject({ 'below 1': 1 });
     });
   });
 
-  it('and its job stopped before another comes, ends with all below it', async () => {
+  it('ends with all descendants when the job is stopped before another worker starts', async () => {
     const line = `above ${newId()}`;
     callsBelow(line);
     const gate = scripts.holdNext('below 1');
@@ -135,7 +135,7 @@ describe('a worker that is killed while a call is a job of its own,', () => {
     gate.open();
   });
 
-  it('leaves nothing that any checker has a word about', async () => {
+  it('leave every job valid for all checkers', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

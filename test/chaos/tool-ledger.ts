@@ -31,7 +31,7 @@ export class ToolLedger {
 
   private constructor(private readonly server: Server) {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      // Whoever died while it asked has asked nothing.
+      // A process that died during its request has requested nothing.
       this.serve(request, response).catch(() => response.destroy());
     });
   }
@@ -100,7 +100,7 @@ export class ToolLedger {
       args,
     };
     if (entry.tool === 'verify') {
-      response.end(this.said(entry.key));
+      response.end(this.outcomeOf(entry.key));
       return;
     }
     this.calls.push(entry);
@@ -114,7 +114,7 @@ export class ToolLedger {
   }
 
   /** What became of a call; empty: nothing did. */
-  private said(key: string): string {
+  private outcomeOf(key: string): string {
     const done = this.effects.find((effect) => effect.key === key);
     if (done?.args?.includes(secretive) === true) return 'unknown';
     return done === undefined ? '' : `${done.tool} was done`;

@@ -10,9 +10,9 @@ import { Stage } from './stage.js';
 import { secretive, unreachable } from './tool-ledger.js';
 import type { Viewer } from './viewer.js';
 
-const toldTheModel = 'The tool was started but its outcome is unknown. It was not repeated.';
+const unknownOutcomeText = 'The tool was started but its outcome is unknown. It was not repeated.';
 
-describe('when a worker is killed while tools run that may run once', () => {
+describe('`once` tool calls of a killed worker', () => {
   let stage: Stage;
   let decider: Decider;
   /** One job for each story; all lost their worker in the same instant, in the middle of their only call. */
@@ -26,9 +26,9 @@ describe('when a worker is killed while tools run that may run once', () => {
     reported: ['send_letter', 'dora'],
     expired: ['send_letter', 'eve'],
     beside: ['send_letter', 'fay'],
-    verified: ['book_seat', 'ada'],
-    verifiedNot: ['book_seat', unreachable],
-    unsure: ['book_seat', secretive],
+    verified: ['book_table', 'ada'],
+    verifiedNot: ['book_table', unreachable],
+    unsure: ['book_table', secretive],
     report: ['post_note', 'ada'],
     fail: ['wire_money', 'ada'],
   } as const satisfies Record<string, readonly [tool: RemoteToolName, to: string]>;
@@ -41,7 +41,7 @@ describe('when a worker is killed while tools run that may run once', () => {
     decider = new Decider(api, await stage.createKey(['read', 'approve']));
     const gate = stage.ledger.holdAll();
     const entries = Object.entries(stories).map(async ([story, [tool, to]]) => {
-      // One of them has a second call in its round that harms nobody.
+      // One of them has a second, harmless call in its round.
       const calls =
         story === 'beside'
           ? [
@@ -74,7 +74,7 @@ describe('when a worker is killed while tools run that may run once', () => {
   };
   const askedAbout = async ({ jobId }: Viewer): Promise<Interrupt> => {
     const [interrupt] = await stage.waits(jobId);
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     return interrupt;
   };
   /** The job's end, once the request about its call was answered. */
@@ -86,14 +86,14 @@ describe('when a worker is killed while tools run that may run once', () => {
     return { interrupt, ...(await stage.snapshot(job.jobId)) };
   };
 
-  it('a person says that it happened: the call is completed, and the model reads that result', async () => {
+  it('complete with the result of the person when the person confirms the effect', async () => {
     const { content, calls } = await decided(jobs.happened, { decision: 'happened', result: 'It is in the box.' });
     expect(calls).toMatchObject([{ status: 'completed', result: 'It is in the box.' }]);
     expect(content).toContain('It is in the box.');
     expect(callsOf(jobs.happened)).toHaveLength(1);
   });
 
-  it('a person says that it did not: the call is an error, and the model reads why', async () => {
+  it('fail with the reason of the person when the person denies the effect', async () => {
     const answer = { decision: 'did_not_happen', reason: 'there was no stamp' };
     const { content, calls, status } = await decided(jobs.didNotHappen, answer);
     expect([status, calls[0]?.status]).toEqual(['completed', 'error']);
@@ -101,7 +101,7 @@ describe('when a worker is killed while tools run that may run once', () => {
     expect(callsOf(jobs.didNotHappen)).toHaveLength(1);
   });
 
-  it('a person has it repeated: it is called again with its old key, and the decision stands on its row', async () => {
+  it('run again with the old key when a person decides to repeat them, and store the decision', async () => {
     const { content, interrupt } = await decided(jobs.repeated, { decision: 'repeat' });
     const key = `${jobs.repeated.jobId}:1:1`;
     expect(callsOf(jobs.repeated).map((call) => [call.key, call.args])).toEqual([
@@ -112,14 +112,14 @@ describe('when a worker is killed while tools run that may run once', () => {
     expect(await rowOf(jobs.repeated)).toMatchObject({ status: 'completed', idem_key: key, decision_id: interrupt.id });
   });
 
-  it('a person leaves it to the model, which reads that the outcome is unknown', async () => {
+  it('report an unknown outcome to the model when a person leaves the decision to it', async () => {
     const { content, calls } = await decided(jobs.reported, { decision: 'report' });
     expect(calls).toMatchObject([{ status: 'interrupted' }]);
-    expect(content).toContain(toldTheModel);
+    expect(content).toContain(unknownOutcomeText);
     expect(callsOf(jobs.reported)).toHaveLength(1);
   });
 
-  it('nobody decides until the request expires, and the model reads that the outcome is unknown', async () => {
+  it('report an unknown outcome to the model when the request expires', async () => {
     const interrupt = await askedAbout(jobs.expired);
     await stage.database.postgres.engine.query(
       `UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`,
@@ -127,14 +127,14 @@ describe('when a worker is killed while tools run that may run once', () => {
     );
     await jobs.expired.ended;
     const { content, calls } = await stage.snapshot(jobs.expired.jobId);
-    expect([calls[0]?.status, content]).toEqual(['interrupted', expect.stringContaining(toldTheModel)]);
+    expect([calls[0]?.status, content]).toEqual(['interrupted', expect.stringContaining(unknownOutcomeText)]);
     expect(await decider.decide(interrupt, { decision: 'repeat' })).toMatchObject({
       status: 410,
       body: { code: 'expired', error: 'Request expired' },
     });
   });
 
-  it('what harms nobody beside it is called again without asking', async () => {
+  it('repeat a harmless call of the same round without asking a person', async () => {
     const interrupt = await askedAbout(jobs.beside);
     expect((await stage.snapshot(jobs.beside.jobId)).calls.map(({ name, status }) => [name, status])).toEqual([
       ['send_letter', 'interrupted'],
@@ -146,9 +146,9 @@ describe('when a worker is killed while tools run that may run once', () => {
   });
 
   it.each([
-    { what: 'it happened', story: 'verified', status: 'completed', text: 'book_seat was done' },
+    { what: 'it happened', story: 'verified', status: 'completed', text: 'book_table was done' },
     { what: 'it did not', story: 'verifiedNot', status: 'error', text: 'did not happen' },
-  ] as const)('the far side is certain that $what: nobody is asked', async ({ story, status, text }) => {
+  ] as const)('ask no person when verification shows that $what', async ({ story, status, text }) => {
     const job = jobs[story];
     await job.ended;
     expect(await callOf(job)).toMatchObject({ status });
@@ -157,21 +157,21 @@ describe('when a worker is killed while tools run that may run once', () => {
     expect(callsOf(job)).toHaveLength(1);
   });
 
-  it('the far side does not know: a person is asked, and told what it said', async () => {
+  it('ask a person and show the verification note when verification cannot decide', async () => {
     const interrupt = await askedAbout(jobs.unsure);
-    expect(interrupt.request).toMatchObject({ verification: 'The tool server does not say.', tool: 'book_seat' });
+    expect(interrupt.request).toMatchObject({ verification: 'The tool server does not say.', tool: 'book_table' });
     expect(await decider.decide(interrupt, { decision: 'report' })).toMatchObject({ status: 200 });
     await jobs.unsure.ended;
   });
 
-  it('a tool that asks for it leaves the decision to the model', async () => {
+  it('report an unknown outcome to the model with onUnknown "report"', async () => {
     await jobs.report.ended;
     expect(await callOf(jobs.report)).toMatchObject({ status: 'interrupted' });
-    expect((await stage.snapshot(jobs.report.jobId)).content).toContain(toldTheModel);
+    expect((await stage.snapshot(jobs.report.jobId)).content).toContain(unknownOutcomeText);
     expect(callsOf(jobs.report)).toHaveLength(1);
   });
 
-  it('a tool that asks for it fails its job', async () => {
+  it('fail the job with onUnknown "fail"', async () => {
     await jobs.fail.ended;
     expect(await stage.snapshot(jobs.fail.jobId)).toMatchObject({
       status: 'failed',
@@ -181,7 +181,7 @@ describe('when a worker is killed while tools run that may run once', () => {
     expect(callsOf(jobs.fail)).toHaveLength(1);
   });
 
-  it('the worker that asked is killed too: the question stands, and the answer finds its way', async () => {
+  it('keep the open request when the worker that opened it is killed too', async () => {
     const gate = stage.ledger.holdNext();
     const before = stage.ledger.calls.length;
     const job = await stage.order([{ tool: 'send_letter', to: 'gus' }]);
@@ -200,7 +200,7 @@ describe('when a worker is killed while tools run that may run once', () => {
     expect(callsOf(job)).toHaveLength(2);
   });
 
-  it('every viewer has seen 1 to N, and nothing was done more often than somebody decided', async () => {
+  it('deliver the events 1 to N to every viewer, and repeat an effect only by decision', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

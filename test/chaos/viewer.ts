@@ -5,9 +5,9 @@ import { AppError } from '#platform';
 
 import { eventually } from '../harness/eventually.js';
 
-const timeoutMs = 240_000;
+const watchTimeoutMs = 240_000;
 
-/** Somebody who watches a job and remembers everything that was shown. */
+/** A subscriber of a job that records every item it received. */
 export interface Viewer {
   readonly jobId: string;
   readonly after: number;
@@ -29,7 +29,7 @@ export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string
   const late = new Error(`job ${job.jobId} did not end in time`);
   const timeout = globalThis.setTimeout(() => {
     leaving.abort(late);
-  }, timeoutMs);
+  }, watchTimeoutMs);
   const attach = async (cursor: number) => {
     for await (const item of feed.follow({ ...job, after: cursor, signal })) {
       if (item.type === 'events') events.push(...item.events);
@@ -53,7 +53,7 @@ export function watch(feed: EventFeed, job: { workspaceId: string; jobId: string
   const ended = follow().finally(() => {
     clearTimeout(timeout);
   });
-  // Whoever waits for the end learns of a failure; nobody else has to.
+  // Only a caller that awaits the end gets its error.
   ended.catch(() => undefined);
   return {
     jobId: job.jobId,

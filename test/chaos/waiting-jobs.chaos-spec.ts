@@ -31,7 +31,7 @@ describe('jobs that wait for people', () => {
   const rowsOf = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
     (await stage.database.postgres.engine.query<Row>(sql, [...values])).rows;
 
-  it('outlive every process: another client answers later, and exactly the approved call is made, once', async () => {
+  it('survive the end of every process, and run exactly the approved call once after a later answer', async () => {
     const started = await decider.call('/api/jobs', {
       ...{
         threadId: 'a thread',
@@ -58,7 +58,7 @@ describe('jobs that wait for people', () => {
     });
   });
 
-  it('hold no slot and no lease: another job runs on the only slot while twenty of them wait', async () => {
+  it('hold no slot and no lease: another job runs in the only slot while twenty of them wait', async () => {
     const waiting = await Promise.all(Array.from({ length: 20 }, (_, n) => stage.order([letter(`person ${n}`)])));
     for (const { jobId } of waiting) await stage.waits(jobId);
     const other = await stage.order([{ tool: 'look_up', to: 'ada' }]);
@@ -72,7 +72,7 @@ describe('jobs that wait for people', () => {
     await Promise.all(waiting.map(({ ended }) => ended));
   });
 
-  it('may go to wait twenty times in one round, and are not taken for poison', async () => {
+  it('may wait twenty times in one round without becoming dead letters', async () => {
     const people = Array.from({ length: 20 }, (_, n) => `person ${n}`);
     const job = await stage.order(people.map(letter));
     const answered: unknown[] = [];
@@ -88,7 +88,7 @@ describe('jobs that wait for people', () => {
     expect(job.events.filter(({ type }) => type === 'job-waiting')).toHaveLength(20);
   });
 
-  it('every viewer has seen 1 to N, and nobody was asked or answered twice', async () => {
+  it('deliver the events 1 to N to every viewer, and open and settle each request once', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ const losses: Losses = {
   },
 };
 
-describe('a worker that is killed inside of what runs other nodes', () => {
+describe('workflow containers with a killed worker', () => {
   let stage: Stage;
   let calm: Ends;
   let lost: Ends;
@@ -77,20 +77,20 @@ describe('a worker that is killed inside of what runs other nodes', () => {
     await stage.close();
   });
 
-  it.each(Object.entries(losses))('in %s leaves a job that ends as without that', (name, loss) => {
+  it.each(Object.entries(losses))('end like an undisturbed run after a kill in %s', (name, loss) => {
     expect(lost.left[name]).toEqual(leftWithLoss(loss, calm.left[name]));
   });
 
-  it('has models be asked again for nothing but what it did not hear', () => {
+  it('repeat only model requests without a committed response', () => {
     expect(lost.asked).toEqual(askedWithLosses(losses, calm));
   });
 
-  it('makes no call twice', () => {
+  it('repeat no tool call', () => {
     const keys = stage.ledger.calls.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('leaves logs that every viewer has seen from 1 to N', async () => {
+  it('deliver the events 1 to N to every viewer', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

@@ -59,7 +59,7 @@ const toStory = (url: string): Story => ({
   ],
 });
 
-describe('a workflow whose worker dies', () => {
+describe('workflows whose worker dies at a crash point', () => {
   let stage: Stage;
   let target: HttpTarget;
   let calm: Left;
@@ -92,8 +92,8 @@ describe('a workflow whose worker dies', () => {
   });
 
   /**
-   * One after the other, the others frozen. None takes what another one leaves: their leases are over when the test says so. For that
-   * the dead count as processes of other machines, which nobody can prove to have ended.
+   * One after the other, the others frozen. No worker takes over the jobs of another, because the test decides when the leases expire. For that
+   * the dead count as processes of other machines, whose end cannot be proven.
    */
   const loseAll = async (points: readonly string[], story: Story) => {
     const env = { ...privateHosts, LEASE_MS: '600000' };
@@ -106,28 +106,28 @@ describe('a workflow whose worker dies', () => {
     );
     for (const { point, worker } of workers) {
       worker.kill('SIGCONT');
-      const told = await Promise.all([1, 2, 3, 4].map(() => start(stage, story)));
-      jobs.set(point, told);
-      const { signal } = await Promise.race([worker.exited, survived(point, told)]);
+      const started = await Promise.all([1, 2, 3, 4].map(() => start(stage, story)));
+      jobs.set(point, started);
+      const { signal } = await Promise.race([worker.exited, survived(point, started)]);
       expect(signal).toBe('SIGKILL');
       await stage.database.postgres.engine.query(`UPDATE job SET lease_owner = 'elsewhere' WHERE status = 'running'`);
     }
   };
-  const survived = async (point: string, told: readonly string[]): Promise<never> => {
+  const survived = async (point: string, started: readonly string[]): Promise<never> => {
     await eventually('all have ended', async () => {
-      const seen = await Promise.all(told.map((jobId) => stage.snapshot(jobId)));
+      const seen = await Promise.all(started.map((jobId) => stage.snapshot(jobId)));
       return seen.every(({ ended }) => ended) ? true : undefined;
     });
     throw new Error(`${point} was not reached`);
   };
 
-  it.each(victims)('at %s leaves the same', async (point) => {
-    const told = jobs.get(point) ?? [];
-    expect(told).toHaveLength(4);
-    for (const jobId of told) expect(await leftBy(stage, jobId)).toEqual(calm);
+  it.each(victims)('end like an undisturbed run at %s', async (point) => {
+    const started = jobs.get(point) ?? [];
+    expect(started).toHaveLength(4);
+    for (const jobId of started) expect(await leftBy(stage, jobId)).toEqual(calm);
   });
 
-  it('has done nothing twice, and told every viewer all that it did', async () => {
+  it('repeat no side effect and deliver all events to every viewer', async () => {
     expect(await problemsOf(stage.database, stage)).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { askedAt, type Left, output } from './workflow-stories.js';
 
 const privateHosts = { ALLOW_PRIVATE_TOOL_URLS: 'true' };
 
-describe('a worker that is killed while nodes do something outside', () => {
+describe('workflow side effects with a killed worker', () => {
   let stage: Stage;
   let target: HttpTarget;
   let gate: Gate | undefined;
@@ -40,7 +40,7 @@ describe('a worker that is killed while nodes do something outside', () => {
     ({
       look_up: { ...only(tool('look_up')), calls: 1 },
       charge: { ...only(tool('charge')), calls: 1 },
-      'send_letter, of which a person says that it was sent,': {
+      'send_letter, which a person confirms as sent,': {
         ...{ ...only(tool('send_letter')), calls: 1, but: withRequest('happened') },
         afterwards: (viewer) => decides(viewer, { decision: 'happened', result: 'send_letter done' }),
       },
@@ -48,10 +48,10 @@ describe('a worker that is killed while nodes do something outside', () => {
         ...{ ...only(tool('send_letter')), calls: 1, but: withRequest('repeat') },
         afterwards: (viewer) => decides(viewer, { decision: 'repeat' }),
       },
-      book_seat: {
-        ...{ ...only(tool('book_seat')), calls: 1 },
+      book_table: {
+        ...{ ...only(tool('book_table')), calls: 1 },
         but: (left) =>
-          JSON.parse(JSON.stringify(left).replaceAll('book_seat done', 'book_seat was done')) as typeof left, // a copy
+          JSON.parse(JSON.stringify(left).replaceAll('book_table done', 'book_table was done')) as typeof left, // a copy
       },
       refund: { ...only(tool('refund')), calls: 1 },
       post_note: {
@@ -75,7 +75,7 @@ describe('a worker that is killed while nodes do something outside', () => {
         nodes: {
           keep: { type: 'memory', operation: 'store', text: 'Noted: {{input}}' },
           a: agent('beside memory'),
-          find: { type: 'memory', operation: 'query', filter: { nodeId: 'nobody' } },
+          find: { type: 'memory', operation: 'query', filter: { nodeId: 'unknown' } },
           out: output,
         },
         edges: ['start -> keep', 'start -> a', 'keep -> find', 'a -> find', 'find -> out'],
@@ -109,30 +109,30 @@ describe('a worker that is killed while nodes do something outside', () => {
   const keyOf = (name: string) => `${lost.viewers[name]?.jobId ?? ''}:1:1`;
 
   it.each([
-    ...['look_up', 'charge', 'send_letter, of which a person says that it was sent,'],
-    ...['send_letter, which a person has repeated,', 'book_seat', 'refund', 'get', 'post', 'memory beside an agent'],
-  ])('in %s leaves a job that ends as without that', (name) => {
+    ...['look_up', 'charge', 'send_letter, which a person confirms as sent,'],
+    ...['send_letter, which a person has repeated,', 'book_table', 'refund', 'get', 'post', 'memory beside an agent'],
+  ])('end like an undisturbed run after a kill in %s', (name) => {
     expect(lost.left[name]).toEqual(leftWithLoss(losses[name] ?? { nodes: {}, edges: [] }, calm.left[name]));
   });
 
   // Neither call is known when the second one begins, so that has a key of its own.
-  it('in look_up has it called twice in all, for it has no effect', () => {
+  it('call look_up twice in all, because it has no effect', () => {
     expect(callsOf('look_up')).toHaveLength(2);
   });
 
   it.each([
     ['charge', 2],
-    ['send_letter, of which a person says that it was sent,', 1],
+    ['send_letter, which a person confirms as sent,', 1],
     ['send_letter, which a person has repeated,', 2],
-    ['book_seat', 1],
+    ['book_table', 1],
     ['refund', 1],
     ['post_note', 1],
     ['wire_money', 1],
-  ])('in %s has it called %i times in all, with one key', (name, times) => {
+  ])('call %s %i times in all, with one key', (name, times) => {
     expect(callsOf(name)).toEqual(Array.from({ length: times }, () => keyOf(name)));
   });
 
-  it('leaves a call that nobody can vouch for as an error of its node, which leads on', () => {
+  it('fail the node of a call with an unknown outcome, and continue at its error edge', () => {
     expect(lost.left['post_note']).toMatchObject({
       status: 'completed',
       calls: [{ status: 'interrupted' }],
@@ -145,11 +145,11 @@ describe('a worker that is killed while nodes do something outside', () => {
     });
   });
 
-  it('leaves a job that failed, where the tool says so', () => {
+  it('fail the job when the tool requires it', () => {
     expect(lost.left['wire_money']).toMatchObject({ status: 'failed', calls: [{ status: 'interrupted' }] });
   });
 
-  it('has the far side recognise a request that comes again', () => {
+  it('repeat an HTTP request with the same idempotency key', () => {
     const keys = target.requests
       .filter(({ path }) => path === '/post')
       .map(({ headers }) => headers['idempotency-key']);
@@ -159,7 +159,7 @@ describe('a worker that is killed while nodes do something outside', () => {
     expect(before).toBe(`${calm.viewers['post']?.jobId ?? ''}:2`);
   });
 
-  it('leaves logs that every viewer has seen from 1 to N', async () => {
+  it('deliver the events 1 to N to every viewer', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

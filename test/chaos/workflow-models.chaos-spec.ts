@@ -22,7 +22,7 @@ const losses: Losses = {
     nodes: { a: agent('note', { tools: ['post_note'] }), out: { ...output, template: 'Noted: {{input}}' } },
     edges: ['start -> a', 'a -> out'],
     calls: 1,
-    // Nobody knows, and the model is told so.
+    // The outcome is unknown, and the model reads that.
     but: (left) => ({ ...left, calls: [{ name: 'post_note', node: 'a', status: 'interrupted', result: null }] }),
   },
   'a choice of a router': {
@@ -76,7 +76,7 @@ const losses: Losses = {
   },
 };
 
-describe('a worker that is killed while models answer it', () => {
+describe('workflow model calls with a killed worker', () => {
   let stage: Stage;
   let calm: Ends;
   let lost: Ends;
@@ -98,22 +98,22 @@ describe('a worker that is killed while models answer it', () => {
     await stage.close();
   });
 
-  it.each(Object.entries(losses))('in %s leaves a job that ends as without that', (name, loss) => {
+  it.each(Object.entries(losses))('end like an undisturbed run after a kill in %s', (name, loss) => {
     expect(lost.left[name]).toEqual(leftWithLoss(loss, calm.left[name]));
   });
 
-  it('has models be asked again for nothing but what it did not hear', () => {
+  it('repeat only model requests without a committed response', () => {
     expect(lost.asked).toEqual(askedWithLosses(losses, calm));
   });
 
-  it('makes no call twice', () => {
+  it('repeat no tool call', () => {
     const callsOf = (name: string) =>
       stage.ledger.calls.filter(({ key }) => key.startsWith(lost.viewers[name]?.jobId ?? '')).map(({ tool }) => tool);
     expect(callsOf('the second round of an agent')).toEqual(['charge']);
     expect(callsOf('a call of an agent that may run once')).toEqual(['post_note']);
   });
 
-  it('leaves logs that every viewer has seen from 1 to N', async () => {
+  it('deliver the events 1 to N to every viewer', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

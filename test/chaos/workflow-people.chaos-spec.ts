@@ -7,18 +7,18 @@ import { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 import { askedAt, hasEnded, output } from './workflow-stories.js';
 
-describe('a worker that is killed while people are awaited', () => {
+describe('workflow requests to people with a killed worker', () => {
   let stage: Stage;
   let decider: Decider;
   let stories: LostStories;
   let calm: Ends;
   let lost: Ends;
 
-  /** Through an api, which is neither the process that asked nor the one that goes on. */
+  /** Through an api, a process that neither opened the request nor continues the job. */
   const answer = async (viewer: Viewer, nodeId: string, answered: object) => {
     expect(await decider.decide(await askedAt(stage, viewer, nodeId), answered)).toMatchObject({ status: 200 });
   };
-  const says: Readonly<Record<string, object>> = {
+  const answers: Readonly<Record<string, object>> = {
     boss: { action: 'approve', data: 'The boss agrees.' },
     clerk: { action: 'submit', data: { size: 42 } },
   };
@@ -26,7 +26,7 @@ describe('a worker that is killed while people are awaited', () => {
   const inTurn =
     (...nodeIds: readonly string[]) =>
     async (viewer: Viewer) => {
-      for (const nodeId of nodeIds) await answer(viewer, nodeId, says[nodeId] ?? {});
+      for (const nodeId of nodeIds) await answer(viewer, nodeId, answers[nodeId] ?? {});
     };
   const timeIsOver = async ({ jobId }: Viewer) => {
     await stage.waits(jobId);
@@ -68,7 +68,7 @@ describe('a worker that is killed while people are awaited', () => {
     'a wait for two, of whom one had answered': {
       ...two,
       before: async (viewer) => {
-        await answer(viewer, 'boss', says['boss'] ?? {});
+        await answer(viewer, 'boss', answers['boss'] ?? {});
         await hasEnded(viewer, 'boss');
         await stage.waits(viewer.jobId);
       },
@@ -83,7 +83,7 @@ describe('a worker that is killed while people are awaited', () => {
       before: async (viewer) => Promise.all([askedAt(stage, viewer, 'boss'), askedAt(stage, viewer, 'clerk')]),
       people: inTurn('clerk', 'boss'),
     },
-    'a review of what an agent said': {
+    'a review of the output of an agent': {
       ...reviewed('write'),
       before: waits(1),
       people: (viewer) => answer(viewer, 'a', { action: 'approve' }),
@@ -137,7 +137,7 @@ describe('a worker that is killed while people are awaited', () => {
     decider = new Decider(await stage.startApi(), await stage.createKey(['read', 'write', 'approve']));
     stories = new LostStories(stage, scripts, losses);
   });
-  // Each has the patience of a test of its own.
+  // Each waits as long as a single test.
   beforeAll(async () => {
     calm = await stories.tellCalm();
   });
@@ -149,22 +149,22 @@ describe('a worker that is killed while people are awaited', () => {
     await stage.close();
   });
 
-  it.each(Object.entries(losses))('in %s leaves a job that ends as without that', (name, loss) => {
+  it.each(Object.entries(losses))('end like an undisturbed run after a kill in %s', (name, loss) => {
     expect(lost.left[name]?.status).toBe('completed');
     expect(lost.left[name]).toEqual(leftWithLoss(loss, calm.left[name]));
   });
 
-  it('has models be asked again for nothing but what it did not hear', () => {
+  it('repeat only model requests without a committed response', () => {
     expect(lost.asked).toEqual(askedWithLosses(losses, calm));
   });
 
-  it('makes no call twice', () => {
+  it('repeat no tool call', () => {
     const keys = stage.ledger.calls.map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
     expect(keys).toHaveLength(2);
   });
 
-  it('leaves logs that every viewer has seen from 1 to N, and nobody was asked or answered twice', async () => {
+  it('deliver the events 1 to N to every viewer, and open and settle each request once', async () => {
     expect(await stage.problems()).toEqual([]);
   });
 });

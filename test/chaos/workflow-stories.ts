@@ -9,7 +9,7 @@ import { publish, sketch, type SketchedNode, startWorkflow } from '../harness/wo
 import type { Stage } from './stage.js';
 import type { Viewer } from './viewer.js';
 
-/** A workflow that a test tells. */
+/** A workflow of a test. */
 export interface Story {
   readonly nodes: Readonly<Record<string, SketchedNode>>;
   readonly edges: readonly string[];
@@ -27,7 +27,7 @@ export interface Left {
   readonly requests: readonly object[];
   readonly rounds: readonly object[];
   readonly memories: readonly object[];
-  /** By node run: how often its end was told. */
+  /** By node run: the number of its end events. */
   readonly ends: Readonly<Record<string, number>>;
 }
 
@@ -90,7 +90,7 @@ export async function leftBy(stage: Stage, jobId: string): Promise<Left> {
 
 /** What is asked about this node, once it is. */
 export function askedAt(stage: Stage, { jobId }: Viewer, nodeId: string): Promise<Interrupt> {
-  return eventually(`somebody is asked about ${nodeId}`, async () => {
+  return eventually(`a person is asked about ${nodeId}`, async () => {
     const open = await stage.engine.app
       .get(InterruptsService)
       .list(stage.owner, { jobId, statuses: ['open'], kinds: interruptKinds }, { limit: 100 });

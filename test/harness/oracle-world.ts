@@ -80,7 +80,7 @@ export function toCall({ messages, tools, ...rest }: RawCall): ModelCall {
     return { kind: 'merge', messages: [system, ...bracketed(others.join(''))], tools: [], ...rest };
   }
   const names = tools.map(({ function: { name } }) => name).toSorted();
-  return { kind: 'text', messages: messages.map(toText), tools: names, ...rest };
+  return { kind: 'text', messages: messages.map(toShownText), tools: names, ...rest };
 }
 
 function bracketed(text: string): readonly string[] {
@@ -93,7 +93,7 @@ function routeIds(parameters: unknown): readonly string[] {
 }
 
 /** Results of tools come as texts of the system there, and the calls before them as a text of the assistant. */
-function toText(message: RawCall['messages'][number], index: number): string {
+function toShownText(message: RawCall['messages'][number], index: number): string {
   const text = toText(message);
   const result = index === 0 ? null : /^system: \[Tool Result: [^\]]*\]\n(.*)$/s.exec(text);
   if (result !== null) return `tool: ${result[1] ?? ''}`;
