@@ -32,7 +32,7 @@ let tool: Tool;
 beforeAll(async () => {
   database = await createTestDatabase();
   jobs = await openTestJobs(database);
-  outputs = new ToolOutputsRepository(database.postgres);
+  outputs = new ToolOutputsRepository(database.prisma);
   tool = new ReadToolOutput(outputs).tool;
 });
 afterAll(async () => {
@@ -161,7 +161,7 @@ describe('a result that is too large for the ledger', () => {
     const job = await settled(threadId);
     await jobs.app.get(EventLogRepository).commit([endOf(job, 3)]);
     await crowd();
-    const asked = jest.spyOn(database.postgres, 'readInWorkspace');
+    const asked = jest.spyOn(database.prisma, 'queryInWorkspace');
     const answers = [
       await outputs.read({ ...job, threadId }, 'call_1', { offset: 100, length: 50 }),
       await outputs.read({ ...job, jobId: newId(), threadId }, 'call_1', { offset: 100, length: 50 }),

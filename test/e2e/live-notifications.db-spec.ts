@@ -107,8 +107,8 @@ describe('a look', () => {
     );
     const now = rows[0]?.now ?? '';
     await tell(newId(), 2);
-    const asked = jest.spyOn(database.postgres, 'readInWorkspace');
-    const { changed } = await new NotificationsRepository(database.postgres).changedFrom(jobs.workspaceId, now, 100);
+    const asked = jest.spyOn(database.prisma, 'queryInWorkspace');
+    const { changed } = await new NotificationsRepository(database.prisma).changedFrom(jobs.workspaceId, now, 100);
     const [, statement] = asked.mock.calls[0] ?? [];
     asked.mockRestore();
     expect(changed).toHaveLength(2);

@@ -1,21 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, Postgres } from '#platform';
+import { isId, PrismaService } from '#platform';
 
 /** Rows with an id of their own that routes name. */
 export type RowKind = 'job' | 'interrupt' | 'notification';
 
-/** One statement for each kind: a table cannot be a parameter. */
-const statements: Readonly<Record<RowKind, { readonly name: string; readonly text: string }>> = {
-  job: statementOf('job'),
-  interrupt: statementOf('interrupt'),
-  notification: statementOf('notification'),
-};
-
 /** In which workspace a row is, for a route that a user of several workspaces calls without naming one. */
 @Injectable()
 export class RowWorkspacesRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /**
    * One query for any number of workspaces. Null: none of them has such a row. Checks no rights: the caller passes only workspaces that
@@ -23,15 +16,17 @@ export class RowWorkspacesRepository {
    */
   async find(kind: RowKind, id: string, workspaceIds: readonly string[]): Promise<string | null> {
     if (!isId(id)) return null;
-    const statement = { ...statements[kind], values: [id, workspaceIds] };
-    const [rows] = await this.postgres.allAsEngine<{ workspaceId: string }>([statement]);
-    return rows?.[0]?.workspaceId ?? null;
+    const query = { where: { id, workspaceId: { in: [...workspaceIds] } }, select: { workspaceId: true as const } };
+    const row = await this.prisma.asEngine(async (client) => {
+      switch (kind) {
+        case 'job':
+          return client.job.findFirst(query);
+        case 'interrupt':
+          return client.interrupt.findFirst(query);
+        case 'notification':
+          return client.notification.findFirst(query);
+      }
+    });
+    return row?.workspaceId ?? null;
   }
-}
-
-function statementOf(table: RowKind): { readonly name: string; readonly text: string } {
-  return {
-    name: `workspace-of-${table}`,
-    text: `SELECT workspace_id AS "workspaceId" FROM ${table} WHERE id = $1 AND workspace_id = ANY($2::uuid[]) LIMIT 1`,
-  };
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
 import { isTerminal } from '#jobs';
-import { Postgres, type SqlClient } from '#platform';
+import { Prisma, PrismaService, type SqlClient } from '#platform';
 
 import type { ToolEventFormat } from '../agent.js';
 import type { Answer, AnsweredSessionCall, AnswerState, ContinuationDigests, KnownAnswers } from './answer.js';
@@ -40,73 +40,70 @@ export interface AnswerLookup {
 const mostAnswers = 500;
 
 /** Nothing but calls of the client is open: no other request, and no call that runs elsewhere. */
-const isPaused = `j.status = 'waiting' AND j.cancel_requested_at IS NULL
+const isPaused = Prisma.sql`j.status = 'waiting' AND j.cancel_requested_at IS NULL
     AND EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open')
     AND NOT EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = j.workspace_id AND i.job_id = j.id AND i.status = 'open'
                        AND i.kind <> 'client_tool')
     AND NOT EXISTS (SELECT 1 FROM tool_call c WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id
                        AND c.status = 'running' AND c.executor IN ('queue', 'job'))`;
 
-const selected = `a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.principal, a.session_id AS "sessionId", a.model,
+const selected = Prisma.sql`a.workspace_id AS "workspaceId", a.id, a.job_id AS "jobId", a.principal, a.session_id AS "sessionId", a.model,
   a.format, a.after_seq AS "afterSeq", a.after_round AS "afterRound", encode(a.request_hash, 'hex') AS "requestHash",
   j.kind, j.status, j.last_seq AS "lastSeq",
   j.created_by AS "createdBy", ${isPaused} AS "isPaused",
   CASE WHEN a.model = 'auto' THEN (SELECT e.body->>'slug' FROM job_event e WHERE e.workspace_id = a.workspace_id
      AND e.job_id = a.job_id AND e.type = 'agent-selected' LIMIT 1) END AS agent`;
 
-const newest = `ORDER BY x.after_round DESC, x.id DESC LIMIT 1`;
+const newest = Prisma.sql`ORDER BY x.after_round DESC, x.id DESC LIMIT 1`;
 
-const knownSql = `WITH found AS (
+const known = ({ workspaceId, id }: Asker, { sessionId, callIds, digests, model }: AnswerLookup) => {
+  const { results = null, request = null } = digests ?? {};
+  return Prisma.sql`WITH found AS (
   SELECT 'session' AS why, s.latest_answer AS id, s.thread_id, NULL::boolean AS mark FROM openai_session s
-   WHERE s.workspace_id = $1 AND s.principal = $2 AND s.session_id = $3
+   WHERE s.workspace_id = ${workspaceId}::uuid AND s.principal = ${id} AND s.session_id = ${sessionId}::text
   UNION ALL
-  (SELECT 'pending', (SELECT x.id FROM openai_answer x WHERE x.workspace_id = $1 AND x.job_id = i.job_id ${newest}), NULL,
-      EXISTS (SELECT 1 FROM openai_call_id o WHERE o.workspace_id = $1 AND o.principal = $2 AND o.call_id = i.call_id AND o.reused)
-     FROM interrupt i WHERE i.workspace_id = $1 AND i.principal = $2 AND i.call_id = ANY($4::text[]) AND i.status = 'open'
+  (SELECT 'pending', (SELECT x.id FROM openai_answer x WHERE x.workspace_id = ${workspaceId}::uuid AND x.job_id = i.job_id ${newest}), NULL,
+      EXISTS (SELECT 1 FROM openai_call_id o WHERE o.workspace_id = ${workspaceId}::uuid AND o.principal = ${id} AND o.call_id = i.call_id AND o.reused)
+     FROM interrupt i WHERE i.workspace_id = ${workspaceId}::uuid AND i.principal = ${id} AND i.call_id = ANY(${[...callIds]}::text[]) AND i.status = 'open'
       AND i.kind = 'client_tool' ORDER BY i.id DESC LIMIT 1)
   UNION ALL
-  (SELECT 'applied', x.id, NULL, x.request_digest IS NOT DISTINCT FROM decode($6, 'hex')
-          AND ('auto' IN ($7, x.model) OR x.model = $7) AS mark FROM openai_answer x
-    WHERE x.workspace_id = $1 AND x.principal = $2 AND x.results_digest = decode($5, 'hex')
-      AND ($3::text IS NULL OR x.session_id = $3) ORDER BY mark DESC, x.id DESC LIMIT 1))
+  (SELECT 'applied', x.id, NULL, x.request_digest IS NOT DISTINCT FROM decode(${request}, 'hex')
+          AND ('auto' IN (${model}, x.model) OR x.model = ${model}) AS mark FROM openai_answer x
+    WHERE x.workspace_id = ${workspaceId}::uuid AND x.principal = ${id} AND x.results_digest = decode(${results}, 'hex')
+      AND (${sessionId}::text IS NULL OR x.session_id = ${sessionId}::text) ORDER BY mark DESC, x.id DESC LIMIT 1))
 SELECT found.why, found.thread_id AS "threadId", found.id AS "latestId", found.mark, ${selected}
-  FROM found LEFT JOIN openai_answer a ON a.workspace_id = $1 AND a.id = found.id
+  FROM found LEFT JOIN openai_answer a ON a.workspace_id = ${workspaceId}::uuid AND a.id = found.id
   LEFT JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id`;
+};
 
 /** Answers of OpenAI clients, each seen by the principal whose request it was, and by nobody else. */
 @Injectable()
 export class AnswersRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** The answer that this key stands for; null: none. */
   async findByKey({ workspaceId, id }: Asker, key: string): Promise<Answer | null> {
-    const rows = await this.postgres.readInWorkspace<AnswerRow>(workspaceId, {
-      name: 'answer-by-key',
-      text: `SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
-              WHERE a.workspace_id = $1 AND a.principal = $2 AND a.idempotency_key = $3`,
-      values: [workspaceId, id, key],
-    });
+    const rows = await this.prisma.queryInWorkspace<AnswerRow>(
+      { workspaceId },
+      Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+              WHERE a.workspace_id = ${workspaceId}::uuid AND a.principal = ${id} AND a.idempotency_key = ${key}`,
+    );
     return rows[0] === undefined ? null : toAnswer(rows[0]);
   }
 
   /** By our id. */
   async find({ workspaceId, id: principal }: Asker, id: string): Promise<Answer | null> {
-    const rows = await this.postgres.readInWorkspace<AnswerRow>(workspaceId, {
-      name: 'answer-by-id',
-      text: `SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
-              WHERE a.workspace_id = $1 AND a.principal = $2 AND a.id = $3`,
-      values: [workspaceId, principal, id],
-    });
+    const rows = await this.prisma.queryInWorkspace<AnswerRow>(
+      { workspaceId },
+      Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+              WHERE a.workspace_id = ${workspaceId}::uuid AND a.principal = ${principal} AND a.id = ${id}::uuid`,
+    );
     return rows[0] === undefined ? null : toAnswer(rows[0]);
   }
 
-  /** What a request may go on with, or repeat. */
-  async known({ workspaceId, id }: Asker, { sessionId, callIds, digests, model }: AnswerLookup): Promise<KnownAnswers> {
-    const rows = await this.postgres.readInWorkspace<KnownRow>(workspaceId, {
-      name: 'answers-known',
-      text: knownSql,
-      values: [workspaceId, id, sessionId, callIds, digests?.results ?? null, digests?.request ?? null, model],
-    });
+  /** The answers that a request may continue, or repeat. */
+  async known(asker: Asker, lookup: AnswerLookup): Promise<KnownAnswers> {
+    const rows = await this.prisma.queryInWorkspace<KnownRow>(asker, known(asker, lookup));
     const of = (why: KnownRow['why']) => rows.find((row) => row.why === why);
     const session = of('session');
     const answerOf = (row: KnownRow | undefined) => (isWhole(row) ? toAnswer(row) : null);
@@ -126,16 +123,15 @@ export class AnswersRepository {
   async callsOf(asker: Asker, sessionId: string, ids: readonly string[]): Promise<AnsweredSessionCall[]> {
     const { workspaceId, id } = asker;
     if (ids.length === 0) return [];
-    return this.postgres.readInWorkspace<AnsweredSessionCall & Record<string, unknown>>(workspaceId, {
-      name: 'answer-calls',
-      text: `SELECT DISTINCT ON (c.call_id) c.call_id AS id, c.name, c.arguments,
+    return this.prisma.queryInWorkspace<AnsweredSessionCall>(
+      { workspaceId },
+      Prisma.sql`SELECT DISTINCT ON (c.call_id) c.call_id AS id, c.name, c.arguments,
                     coalesce(c.result, c.error->>'message', '') AS result
                FROM (SELECT DISTINCT n.job_id FROM (SELECT job_id FROM openai_answer
-                       WHERE workspace_id = $1 AND principal = $2 AND session_id = $3 ORDER BY id DESC LIMIT $5) n) a
-               JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = a.job_id
-              WHERE c.call_id = ANY($4::text[]) AND c.finished_at IS NOT NULL ORDER BY c.call_id, c.id DESC`,
-      values: [workspaceId, id, sessionId, ids, mostAnswers],
-    });
+                       WHERE workspace_id = ${workspaceId}::uuid AND principal = ${id} AND session_id = ${sessionId} ORDER BY id DESC LIMIT ${mostAnswers}) n) a
+               JOIN tool_call c ON c.workspace_id = ${workspaceId}::uuid AND c.job_id = a.job_id
+              WHERE c.call_id = ANY(${[...ids]}::text[]) AND c.finished_at IS NOT NULL ORDER BY c.call_id, c.id DESC`,
+    );
   }
 
   /**
@@ -146,58 +142,57 @@ export class AnswersRepository {
     { workspaceId, id: principal }: Asker,
     { threadId, callId, limit }: { readonly threadId: string; readonly callId: string; readonly limit: number },
   ): Promise<readonly unknown[]> {
-    const rows = await this.postgres.readInWorkspace<{ content: unknown }>(workspaceId, {
-      name: 'answer-said-since',
-      text: `SELECT m.content FROM (SELECT c.job_id, c.round FROM tool_call c
-                       JOIN job j ON j.workspace_id = $1 AND j.id = c.job_id AND j.principal = $2
-                      WHERE c.workspace_id = $1 AND c.thread_id = $3 AND c.call_id = $4 ORDER BY c.id DESC LIMIT 1) o
-               JOIN message a ON a.workspace_id = $1 AND a.job_id = o.job_id AND a.thread_id = $3
-               JOIN message m ON m.workspace_id = $1 AND m.thread_id = $3 AND m.position > a.position AND m.role = 'user'
-                AND (m.said_to_job_id IS DISTINCT FROM o.job_id OR m.after_round >= o.round) ORDER BY m.position LIMIT $5`,
-      values: [workspaceId, principal, threadId, callId, limit],
-    });
+    const rows = await this.prisma.queryInWorkspace<{ content: unknown }>(
+      { workspaceId },
+      Prisma.sql`SELECT m.content FROM (SELECT c.job_id, c.round FROM tool_call c
+                       JOIN job j ON j.workspace_id = ${workspaceId}::uuid AND j.id = c.job_id AND j.principal = ${principal}
+                      WHERE c.workspace_id = ${workspaceId}::uuid AND c.thread_id = ${threadId}::uuid AND c.call_id = ${callId} ORDER BY c.id DESC LIMIT 1) o
+               JOIN message a ON a.workspace_id = ${workspaceId}::uuid AND a.job_id = o.job_id AND a.thread_id = ${threadId}::uuid
+               JOIN message m ON m.workspace_id = ${workspaceId}::uuid AND m.thread_id = ${threadId}::uuid AND m.position > a.position AND m.role = 'user'
+                AND (m.said_to_job_id IS DISTINCT FROM o.job_id OR m.after_round >= o.round) ORDER BY m.position LIMIT ${limit}`,
+    );
     return rows.map(({ content }) => content);
   }
 
   /** The round after which the job's next answer begins; null: this is its last one. */
   async endOfWindow({ workspaceId, jobId, afterRound }: Answer): Promise<number | null> {
-    const rows = await this.postgres.readInWorkspace<{ round: number | null }>(workspaceId, {
-      name: 'answer-window-end',
-      text: `SELECT min(after_round) AS round FROM openai_answer WHERE workspace_id = $1 AND job_id = $2 AND after_round > $3`,
-      values: [workspaceId, jobId, afterRound],
-    });
-    return rows[0]?.round ?? null;
+    const { _min: next } = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.openaiAnswer.aggregate({
+        where: { workspaceId, jobId, afterRound: { gt: afterRound } },
+        _min: { afterRound: true },
+      }),
+    );
+    return next.afterRound;
   }
 
   /** The `toolEventFormat` of the agent that the job of an answer chose; null: not set, or not chosen yet. */
   async formatOfChosen({ workspaceId, jobId }: Answer): Promise<ToolEventFormat | null> {
-    const rows = await this.postgres.readInWorkspace<{ format: ToolEventFormat | null }>(workspaceId, {
-      name: 'answer-chosen-format',
-      text: `SELECT v.tool_event_format AS format FROM job_event e JOIN agent_version v ON v.workspace_id = $1
+    const rows = await this.prisma.queryInWorkspace<{ format: ToolEventFormat | null }>(
+      { workspaceId },
+      Prisma.sql`SELECT v.tool_event_format AS format FROM job_event e JOIN agent_version v ON v.workspace_id = ${workspaceId}::uuid
                 AND v.agent_id = (e.body->>'agent')::uuid AND v.number = (e.body->>'version')::int
-              WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = 'agent-selected' LIMIT 1`,
-      values: [workspaceId, jobId],
-    });
+              WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type = 'agent-selected' LIMIT 1`,
+    );
     return rows[0]?.format ?? null;
   }
 
   /** Whether the server has begun to run a `once` tool for the job: asking for all of it again may repeat that. */
   async hasRunOnce({ workspaceId, jobId }: Pick<Answer, 'workspaceId' | 'jobId'>): Promise<boolean> {
-    const rows = await this.postgres.readInWorkspace<{ found: boolean }>(workspaceId, {
-      name: 'answer-ran-once',
-      text: `SELECT EXISTS (SELECT 1 FROM tool_call WHERE workspace_id = $1 AND job_id = $2 AND effect = 'once'
-                AND executor <> 'client' AND (started_at IS NOT NULL OR (status = 'running' AND executor = 'queue'))) AS found`,
-      values: [workspaceId, jobId],
-    });
-    return rows[0]?.found === true;
+    const begun = [{ startedAt: { not: null } }, { status: 'running', executor: 'queue' }];
+    const call = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.toolCall.findFirst({
+        where: { workspaceId, jobId, effect: 'once', executor: { not: 'client' }, OR: begun },
+        select: { id: true },
+      }),
+    );
+    return call !== null;
   }
 
   /** The newest answer of a job, inside the transaction that holds the job; null: its starter was no OpenAI client. */
   async latestOf(client: SqlClient, workspaceId: string, jobId: string): Promise<Answer | null> {
     const { rows } = await client.query<AnswerRow>(
-      `SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
-        WHERE a.workspace_id = $1 AND a.job_id = $2 ORDER BY a.after_round DESC, a.id DESC LIMIT 1`,
-      [workspaceId, jobId],
+      Prisma.sql`SELECT ${selected} FROM openai_answer a JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id
+        WHERE a.workspace_id = ${workspaceId}::uuid AND a.job_id = ${jobId}::uuid ORDER BY a.after_round DESC, a.id DESC LIMIT 1`,
     );
     return rows[0] === undefined ? null : toAnswer(rows[0]);
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 import type { LedgerCall } from '#tools';
 
 import { callJson } from '../history/conversation.repository.js';
@@ -44,51 +44,41 @@ interface ResumedRow extends Row {
   readonly lastRound: number | null;
 }
 
-const nodeOf = `SELECT n.node_id, n.status FROM node_run n WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.ordinal = r.node_run`;
-
 /** Committed rounds `said`, with their calls. */
-const saidSql = (where: string) => `WITH said AS (
-  SELECT r.*, n.node_id FROM round r LEFT JOIN LATERAL (${nodeOf}) n ON true
-   WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.node_run IS NOT NULL AND NOT r.partial AND ${where})
+const saidIn = ({ workspaceId, jobId }: JobRef, where: Prisma.Sql) => Prisma.sql`WITH said AS (
+  SELECT r.*, n.node_id FROM round r LEFT JOIN LATERAL (SELECT n.node_id, n.status FROM node_run n WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.ordinal = r.node_run) n ON true
+   WHERE r.workspace_id = ${workspaceId}::uuid AND r.job_id = ${jobId}::uuid AND r.node_run IS NOT NULL AND NOT r.partial AND ${where})
 SELECT (SELECT json_agg(json_build_object('number', number, 'text', text, 'reasoning', reasoning, 'finishReason', finish_reason,
       'captured', captured, 'nodeRun', node_run, 'nodeId', node_id, 'branch', branch)) FROM said) AS rounds,
-  (SELECT json_agg(${callJson}) FROM tool_call c
-    WHERE c.workspace_id = $1 AND c.job_id = $2 AND c.round IN (SELECT number FROM said)) AS calls`;
+  (SELECT json_agg(${Prisma.raw(callJson)}) FROM tool_call c
+    WHERE c.workspace_id = ${workspaceId}::uuid AND c.job_id = ${jobId}::uuid AND c.round IN (SELECT number FROM said)) AS calls`;
 
-/** What finished nodes have said is not needed any more. */
-const resumeSql = `${saidSql(`coalesce(n.status NOT IN ('completed', 'error', 'skipped', 'cancelled'), true)`)},
-  (SELECT json_agg(call_id) FROM tool_call WHERE workspace_id = $1 AND job_id = $2) AS "callIds",
-  greatest((SELECT max(number) FROM round WHERE workspace_id = $1 AND job_id = $2),
-    (SELECT max((body->>'round')::int) FROM job_event
-      WHERE workspace_id = $1 AND job_id = $2 AND type = 'round-started')) AS "lastRound"`;
-
-const oneSql = saidSql('r.node_run = $3 AND r.branch IS NOT DISTINCT FROM $4');
+/** The rounds of finished nodes are not needed any more. */
+const isUnfinished = Prisma.sql`coalesce(n.status NOT IN ('completed', 'error', 'skipped', 'cancelled'), true)`;
 
 /** Reads what conversations of nodes have committed, as the API's role inside the workspace. */
 @Injectable()
 export class NodeConversationsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Those of all nodes of a job that are not finished. */
-  async resume({ workspaceId, jobId }: JobRef): Promise<ResumedConversations> {
-    const [row] = await this.postgres.readInWorkspace<ResumedRow>(workspaceId, {
-      name: 'resumed-conversations',
-      text: resumeSql,
-      values: [workspaceId, jobId],
-    });
+  async resume(job: JobRef): Promise<ResumedConversations> {
+    const { workspaceId, jobId } = job;
+    const [row] = await this.prisma.queryInWorkspace<ResumedRow>(
+      job,
+      Prisma.sql`${saidIn(job, isUnfinished)},
+  (SELECT json_agg(call_id) FROM tool_call WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid) AS "callIds",
+  greatest((SELECT max(number) FROM round WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid),
+    (SELECT max((body->>'round')::int) FROM job_event
+      WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid AND type = 'round-started')) AS "lastRound"`,
+    );
     return { ...toStored(row), callIds: row?.callIds ?? [], lastRound: row?.lastRound ?? 0 };
   }
 
   /** One of them. */
-  async read(
-    { workspaceId, jobId }: JobRef,
-    { nodeRun, branch }: Pick<NodeRound, 'nodeRun' | 'branch'>,
-  ): Promise<StoredConversations> {
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, {
-      name: 'node-conversation',
-      text: oneSql,
-      values: [workspaceId, jobId, nodeRun, branch],
-    });
+  async read(job: JobRef, { nodeRun, branch }: Pick<NodeRound, 'nodeRun' | 'branch'>): Promise<StoredConversations> {
+    const isOf = Prisma.sql`r.node_run = ${nodeRun} AND r.branch IS NOT DISTINCT FROM ${branch}`;
+    const [row] = await this.prisma.queryInWorkspace<Row>(job, saidIn(job, isOf));
     return toStored(row);
   }
 }

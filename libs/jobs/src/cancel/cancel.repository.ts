@@ -7,8 +7,8 @@ import { type JobEnd, jobFinished } from '../events/job-finished.js';
 import type { JobKind } from '../job.js';
 import type { JobRef } from '../job.js';
 import { isTerminal, type JobStatus } from '../job.lifecycle.js';
-import { showingTypes, type ShownTexts, shownTexts } from '../text/shown-texts.js';
-import { showsSql } from '../text/shown-texts.repository.js';
+import { type ShownTexts, shownTexts } from '../text/shown-texts.js';
+import { showsOf } from '../text/shown-texts.repository.js';
 import { closeSql } from './close-statement.js';
 
 /** What a cancel did. */
@@ -212,8 +212,9 @@ export class CancelRepository {
   }
 
   /** Rounds of a workflow belong to its nodes: what was shown as its content is kept as one of no node. */
-  private async keepContent(client: SqlClient, { workspaceId, jobId }: LockedJob): Promise<number> {
-    const { rows } = await client.query(showsSql, [workspaceId, jobId, showingTypes]);
+  private async keepContent(client: SqlClient, job: LockedJob): Promise<number> {
+    const { workspaceId, jobId } = job;
+    const { rows } = await client.query(showsOf(job));
     const shown = shownTexts(rows as NewJobEvent[]); // the log is written from nothing else
     const textOf = (pieces: ShownTexts['text']) => pieces.map((piece) => piece.text).join('');
     const [text, reasoning] = [textOf(shown.text), textOf(shown.reasoning)];

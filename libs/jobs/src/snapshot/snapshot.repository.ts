@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobKind } from '../job.js';
@@ -90,7 +90,10 @@ interface SnapshotRow extends Omit<JobSnapshot, 'content' | 'reasoning' | 'ended
  * say. Rounds of a workflow take turns, and most of their text is no content: there the log itself is read, until the final
  * output stands as a round of no node, or its texts are trimmed.
  */
-const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
+const snapshotOf = (
+  workspaceId: string,
+  jobId: string,
+) => Prisma.sql`SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq, j.restarts AS attempt,
   coalesce(t.client_id, j.thread_id::text) AS "threadId", coalesce(j.message_client_id, j.message_id::text) AS "messageId",
   j.model, (extract(epoch FROM j.created_at) * 1000)::float8 AS "startedAt",
   (extract(epoch FROM j.finished_at) * 1000)::float8 AS "completedAt", CASE WHEN j.status = 'failed' THEN j.error END AS error, j.reason,
@@ -119,21 +122,16 @@ const snapshotSql = `SELECT j.id AS "jobId", j.kind, j.status, j.last_seq AS seq
         AND e.seq > coalesce((SELECT max(b.seq) FROM job_event b WHERE b.workspace_id = j.workspace_id AND b.job_id = j.id
                                  AND b.type IN ('round-finished', 'round-restarted')), 0)) END AS open
   FROM job j LEFT JOIN thread t ON t.workspace_id = j.workspace_id AND t.id = j.thread_id
- WHERE j.workspace_id = $1 AND j.id = $2`;
+ WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid`;
 
-/** Reads jobs whole, for viewers that come late and for the status door. */
+/** Reads whole jobs, for viewers that connect late and for the status endpoint. */
 @Injectable()
 export class SnapshotRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** The caller has checked the right to read. Null: no such job in the workspace. */
   async read(workspaceId: string, jobId: string): Promise<JobSnapshot | null> {
-    const values = [workspaceId, jobId];
-    const [row] = await this.postgres.readInWorkspace<SnapshotRow>(workspaceId, {
-      name: 'snapshot',
-      text: snapshotSql,
-      values,
-    });
+    const [row] = await this.prisma.queryInWorkspace<SnapshotRow>({ workspaceId }, snapshotOf(workspaceId, jobId));
     if (row === undefined) return null;
     const { open, shown, ...rest } = row;
     const rounds = row.rounds ?? [];

@@ -1,30 +1,43 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 import type { Delta, NewJobEvent } from '../events/job-event.js';
 import { showingTypes, type ShownTexts, shownTexts } from './shown-texts.js';
 
+interface JobRef {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
+const showing = [...showingTypes];
+
 /** What of an event says what is shown; text that is not content only says that its round is open. */
-export const showsSql = `SELECT e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body
-  FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = ANY($3) ORDER BY e.seq`;
+export const showsOf = ({
+  workspaceId,
+  jobId,
+}: JobRef) => Prisma.sql`SELECT e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body
+  FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type = ANY(${showing}) ORDER BY e.seq`;
 
 /**
  * What was shown since the job last came to rest, and the last event before that which says how much reasoning there was: if no round
  * has any, nobody looks for it.
  */
-const tailSql = `WITH rest AS MATERIALIZED (SELECT coalesce((SELECT seq FROM job_event WHERE workspace_id = $1 AND job_id = $2
+const tailOf = ({
+  workspaceId,
+  jobId,
+}: JobRef) => Prisma.sql`WITH rest AS MATERIALIZED (SELECT coalesce((SELECT seq FROM job_event WHERE workspace_id = ${workspaceId}::uuid AND job_id = ${jobId}::uuid
     AND type = 'job-waiting' ORDER BY seq DESC LIMIT 1), 0) AS seq)
 SELECT (SELECT json_agg(json_build_object('type', s.type, 'body', s.body) ORDER BY s.seq) FROM (
     SELECT e.seq, e.type, CASE WHEN e.body ? 'offset' THEN e.body ELSE e.body || '{"text":""}' END AS body FROM job_event e
-     WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type = ANY($3) AND e.seq > (SELECT seq FROM rest)) s) AS events,
+     WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type = ANY(${showing}) AND e.seq > (SELECT seq FROM rest)) s) AS events,
   (SELECT json_build_object('type', e.type, 'body', e.body) FROM job_event e
-    WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.seq <= (SELECT seq FROM rest)
+    WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.seq <= (SELECT seq FROM rest)
       AND (e.type = 'round-restarted' OR e.type = 'reasoning-delta' AND e.body ? 'offset')
-      AND EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.reasoning <> '')
+      AND EXISTS (SELECT 1 FROM round r WHERE r.workspace_id = ${workspaceId}::uuid AND r.job_id = ${jobId}::uuid AND r.reasoning <> '')
     ORDER BY e.seq DESC LIMIT 1) AS thought`;
 
-interface Tail extends Record<string, unknown> {
+interface Tail {
   readonly events: readonly NewJobEvent[] | null;
   readonly thought: NewJobEvent | null;
 }
@@ -32,22 +45,14 @@ interface Tail extends Record<string, unknown> {
 /** Reads what the log of an unfinished job shows. */
 @Injectable()
 export class ShownTextsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /**
    * For `JobRun.resumeText`, when a job whose rounds may be open at once goes on: what was shown since it last came to rest, when no
    * round was open. `contentLength`: of the rounds that are finished by now.
    */
-  async sinceRest(job: {
-    readonly workspaceId: string;
-    readonly jobId: string;
-    readonly contentLength: number;
-  }): Promise<ShownTexts> {
-    const [tail] = await this.postgres.readInWorkspace<Tail>(job.workspaceId, {
-      name: 'shown-since-rest',
-      text: tailSql,
-      values: [job.workspaceId, job.jobId, showingTypes],
-    });
+  async sinceRest(job: JobRef & { readonly contentLength: number }): Promise<ShownTexts> {
+    const [tail] = await this.prisma.queryInWorkspace<Tail>(job, tailOf(job));
     const events = tail?.events ?? [];
     const before = {
       text: firstOffset(events, 'text-delta') ?? job.contentLength,
@@ -57,12 +62,8 @@ export class ShownTextsRepository {
   }
 
   /** All of it. */
-  async read({ workspaceId, jobId }: { readonly workspaceId: string; readonly jobId: string }): Promise<ShownTexts> {
-    const rows = await this.postgres.readInWorkspace<{ type: string; body: unknown }>(workspaceId, {
-      name: 'shown-texts',
-      text: showsSql,
-      values: [workspaceId, jobId, showingTypes],
-    });
+  async read(job: JobRef): Promise<ShownTexts> {
+    const rows = await this.prisma.queryInWorkspace<{ type: string; body: unknown }>(job, showsOf(job));
     // The log is written from NewJobEvent only, so type and body belong together.
     return shownTexts(rows as NewJobEvent[]);
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 /** All that is kept of a call, of its result a part. */
 export interface ToolCallContent {
@@ -30,18 +30,10 @@ interface Row extends Omit<ToolCallContent, 'result'> {
   readonly total: number | null;
 }
 
-const contentSql = `SELECT t.created_by AS "createdBy", t.arguments AS "proposedArguments", t.approved_arguments AS "approvedArguments",
-    coalesce(t.executed_arguments, CASE WHEN t.started_at IS NOT NULL THEN coalesce(t.approved_arguments, t.arguments) END)
-      AS "executedArguments",
-    substr(r.text, $3::int + 1, $4::int) AS text, char_length(substr(r.text, $3::int + 1, $4::int)) AS length, char_length(r.text) AS total
-  FROM tool_call t LEFT JOIN tool_output o ON o.workspace_id = t.workspace_id AND o.tool_call_id = t.id
- CROSS JOIN LATERAL (SELECT coalesce(o.text, t.result) AS text) r
- WHERE t.workspace_id = $1 AND t.id = $2`;
-
 /** Single calls, whole. The caller has asked who may see them. */
 @Injectable()
 export class ToolCallContentRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** `part`: of the result, in characters. Null: there is no such call. */
   async find(
@@ -49,12 +41,16 @@ export class ToolCallContentRepository {
     id: string,
     part: { readonly offset: number; readonly length: number },
   ): Promise<ToolCallContent | null> {
-    const statement = {
-      name: 'tool-call-content',
-      text: contentSql,
-      values: [workspaceId, id, part.offset, part.length],
-    };
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
+    const [row] = await this.prisma.queryInWorkspace<Row>(
+      { workspaceId },
+      Prisma.sql`SELECT t.created_by AS "createdBy", t.arguments AS "proposedArguments", t.approved_arguments AS "approvedArguments",
+    coalesce(t.executed_arguments, CASE WHEN t.started_at IS NOT NULL THEN coalesce(t.approved_arguments, t.arguments) END)
+      AS "executedArguments",
+    substr(r.text, ${part.offset}::int + 1, ${part.length}::int) AS text, char_length(substr(r.text, ${part.offset}::int + 1, ${part.length}::int)) AS length, char_length(r.text) AS total
+  FROM tool_call t LEFT JOIN tool_output o ON o.workspace_id = t.workspace_id AND o.tool_call_id = t.id
+ CROSS JOIN LATERAL (SELECT coalesce(o.text, t.result) AS text) r
+ WHERE t.workspace_id = ${workspaceId}::uuid AND t.id = ${id}::uuid`,
+    );
     if (row === undefined) return null;
     const { text, length, total, ...rest } = row;
     if (text === null || length === null || total === null) return { ...rest, result: null };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { isId, Postgres, systemClock, toStorableText, WorkspaceBatches } from '#platform';
+import { isId, Prisma, PrismaService, systemClock, toStorableText, WorkspaceBatches } from '#platform';
 
 /** A definition as it is stored: JSON text. */
 export interface StoredDefinition {
@@ -32,36 +32,19 @@ interface StartRef {
   readonly version: number | null;
 }
 
-const millis = (column: string) => `round(extract(epoch FROM ${column}) * 1000)::float8`;
+const millis = (column: Prisma.Sql) => Prisma.sql`round(extract(epoch FROM ${column}) * 1000)::float8`;
 
-const startableSql = `SELECT w.i, f.id, f.draft_hash AS "draftHash", ${millis('f.updated_at')} AS "updatedAt",
-       coalesce(w.version, f.published_version) AS version, v.hash, ${millis('v.created_at')} AS "createdAt"
-  FROM json_to_recordset($2::json) AS w(i int, ref text, id uuid, version int)
- CROSS JOIN LATERAL (SELECT * FROM workflow f WHERE f.workspace_id = $1 AND f.deleted_at IS NULL
-    AND (f.id = w.id OR f.client_id = w.ref) ORDER BY f.id = w.id DESC NULLS LAST LIMIT 1) f
-  LEFT JOIN workflow_version v ON v.workspace_id = $1 AND v.workflow_id = f.id
-   AND v.number = coalesce(w.version, f.published_version)`;
-
-const pinnedSql = `SELECT v.workflow_id AS id, v.number AS version, v.definition, v.hash
-  FROM unnest($2::uuid[], $3::int[]) AS w(id, version)
-  JOIN workflow_version v ON v.workspace_id = $1 AND v.workflow_id = w.id AND v.number = w.version`;
-
-// Our own id wins: of two rows for a name the last one counts.
-const publishedSql = `SELECT w.ref, f.id, v.number AS version, v.definition, v.hash
-  FROM json_to_recordset($2::json) AS w(ref text, id uuid)
-  JOIN workflow f ON f.workspace_id = $1 AND f.deleted_at IS NULL AND (f.id = w.id OR f.client_id = w.ref)
-  JOIN workflow_version v ON v.workspace_id = $1 AND v.workflow_id = f.id AND v.number = f.published_version
- ORDER BY f.id = w.id NULLS FIRST`;
+const stored = { workflowId: true, number: true, definition: true, hash: true } as const;
 
 /**
  * Published definitions, for starts and for jobs at work, whose right to use them is the workspace's. Versions are found also
- * when their workflow was deleted: what was accepted goes on.
+ * when their workflow was deleted: accepted jobs continue.
  */
 @Injectable()
 export class DefinitionsRepository {
   private readonly starts: WorkspaceBatches<StartRef, Startable | null>;
 
-  constructor(private readonly postgres: Postgres) {
+  constructor(private readonly prisma: PrismaService) {
     this.starts = new WorkspaceBatches((workspaceId, refs) => this.findStartable(workspaceId, refs), systemClock, {
       tickMs: 0,
       maxBatch: 200,
@@ -73,40 +56,50 @@ export class DefinitionsRepository {
     return this.starts.submit(workspaceId, ref);
   }
 
-  /** What these versions hold, those that do not exist left out. */
+  /** The definitions of these versions; those that do not exist are left out. */
   async pinned(
     workspaceId: string,
     pins: readonly { readonly id: string; readonly version: number }[],
   ): Promise<readonly StoredDefinition[]> {
     if (pins.length === 0) return [];
-    const values = [workspaceId, pins.map(({ id }) => id), pins.map(({ version }) => version)];
-    return this.postgres.readInWorkspace(workspaceId, { name: 'pinned-workflows', text: pinnedSql, values });
+    const OR = pins.map(({ id, version }) => ({ workflowId: id, number: version }));
+    const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.workflowVersion.findMany({ where: { workspaceId, OR }, select: stored }),
+    );
+    return rows.map(({ workflowId: id, number: version, definition, hash }) => ({ id, version, definition, hash }));
   }
 
-  /** What is published under these names (our ids, or clients' own), by name; what there is not is left out. */
+  /** What is published under these names (our ids, or clients' own), by name; names without a workflow are left out. */
   async published(workspaceId: string, refs: readonly string[]): Promise<ReadonlyMap<string, StoredDefinition>> {
     if (refs.length === 0) return new Map();
-    const wanted = refs.map((ref) => ({ ref, id: isId(ref) ? ref : null }));
-    const rows = await this.postgres.readInWorkspace<StoredDefinition & { readonly ref: string }>(workspaceId, {
-      name: 'published-workflows',
-      text: publishedSql,
-      values: [workspaceId, JSON.stringify(wanted)],
-    });
+    const wanted = JSON.stringify(refs.map((ref) => ({ ref, id: isId(ref) ? ref : null })));
+    // Our own id wins: of two rows for a name the last one counts.
+    const rows = await this.prisma.queryInWorkspace<StoredDefinition & { readonly ref: string }>(
+      { workspaceId },
+      Prisma.sql`SELECT w.ref, f.id, v.number AS version, v.definition, v.hash
+        FROM json_to_recordset(${wanted}::json) AS w(ref text, id uuid)
+        JOIN workflow f ON f.workspace_id = ${workspaceId}::uuid AND f.deleted_at IS NULL
+         AND (f.id = w.id OR f.client_id = w.ref)
+        JOIN workflow_version v ON v.workspace_id = f.workspace_id AND v.workflow_id = f.id AND v.number = f.published_version
+       ORDER BY f.id = w.id NULLS FIRST`,
+    );
     return new Map(rows.map(({ ref, ...definition }) => [ref, definition]));
   }
 
   private async findStartable(workspaceId: string, refs: readonly StartRef[]): Promise<(Startable | null)[]> {
-    const wanted = refs.map(({ ref, version }, i) => ({
-      i,
-      ref: toStorableText(ref),
-      id: isId(ref) ? ref : null,
-      version,
-    }));
-    const rows = await this.postgres.readInWorkspace<Startable & { readonly i: number }>(workspaceId, {
-      name: 'startable-workflows',
-      text: startableSql,
-      values: [workspaceId, JSON.stringify(wanted)],
-    });
+    const wanted = JSON.stringify(
+      refs.map(({ ref, version }, i) => ({ i, ref: toStorableText(ref), id: isId(ref) ? ref : null, version })),
+    );
+    const rows = await this.prisma.queryInWorkspace<Startable & { readonly i: number }>(
+      { workspaceId },
+      Prisma.sql`SELECT w.i, f.id, f.draft_hash AS "draftHash", ${millis(Prisma.sql`f.updated_at`)} AS "updatedAt",
+       coalesce(w.version, f.published_version) AS version, v.hash, ${millis(Prisma.sql`v.created_at`)} AS "createdAt"
+  FROM json_to_recordset(${wanted}::json) AS w(i int, ref text, id uuid, version int)
+ CROSS JOIN LATERAL (SELECT * FROM workflow f WHERE f.workspace_id = ${workspaceId}::uuid AND f.deleted_at IS NULL
+    AND (f.id = w.id OR f.client_id = w.ref) ORDER BY f.id = w.id DESC NULLS LAST LIMIT 1) f
+  LEFT JOIN workflow_version v ON v.workspace_id = ${workspaceId}::uuid AND v.workflow_id = f.id
+   AND v.number = coalesce(w.version, f.published_version)`,
+    );
     const found = new Map(rows.map(({ i, ...startable }) => [i, startable]));
     return refs.map((_, i) => found.get(i) ?? null);
   }

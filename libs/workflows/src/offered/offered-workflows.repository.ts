@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 import type { ApprovalPolicy } from '#tools';
 
 import type { VersionRef } from '../definitions/versions-in-use.js';
@@ -30,47 +30,49 @@ export interface CallingJob {
   readonly workflowIds: readonly string[];
 }
 
-const offeredSql = `SELECT id, published_version AS version, coalesce(tool_slug, slug) AS "toolSlug" FROM workflow
- WHERE workspace_id = $1 AND deleted_at IS NULL AND offered_as_tool AND published_version IS NOT NULL ORDER BY id LIMIT $2`;
-
-/** Of a call with the id $3. A job that was to choose its agent says in its round 0 which one it is. */
-const agentSql = `coalesce(nullif(j.input->'agent', 'null'), CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
+/** A job that was to choose its agent has it in its round 0. */
+const agent = Prisma.sql`coalesce(nullif(j.input->'agent', 'null'), CASE WHEN j.input ? 'routing' THEN (SELECT r.captured::jsonb FROM round r
     WHERE r.workspace_id = j.workspace_id AND r.job_id = j.id AND r.number = 0) END)`;
-const nodeSql = `(SELECT jsonb_build_object('id', n.node_id, 'agents', coalesce(j.input->'agents', '{}'),
+const nodeOf = (
+  callId: string,
+) => Prisma.sql`(SELECT jsonb_build_object('id', n.node_id, 'agents', coalesce(j.input->'agents', '{}'),
       'definitions', jsonb_build_array(jsonb_build_object('id', j.workflow_id, 'version', j.workflow_version))
         || coalesce((SELECT jsonb_agg(s.value) FROM jsonb_each(j.input->'subflows') s), '[]'))
     FROM tool_call c JOIN round r ON r.workspace_id = c.workspace_id AND r.job_id = c.job_id AND r.number = c.round
     JOIN node_run n ON n.workspace_id = r.workspace_id AND n.job_id = r.job_id AND n.ordinal = r.node_run
-   WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id AND c.id = $3)`;
-
-/** Two levels are all there are above a call. */
-const callingSql = `SELECT j.key_cipher AS "keyCipher", j.input->'toolApproval' AS "toolApproval",
-       j.input->'callerPolicies' AS "callerPolicies", ${agentSql} AS agent, ${nodeSql} AS node,
-       ARRAY(SELECT a.workflow_id FROM job a WHERE a.workspace_id = j.workspace_id
-           AND a.id IN (j.id, j.parent_job_id, j.root_job_id) AND a.workflow_id IS NOT NULL) AS "workflowIds"
-  FROM job j WHERE j.workspace_id = $1 AND j.id = $2`;
+   WHERE c.workspace_id = j.workspace_id AND c.job_id = j.id AND c.id = ${callId}::uuid)`;
 
 /** Workflows as tools, for jobs at work: their right to them is the workspace's. */
 @Injectable()
 export class OfferedWorkflowsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** Those that are offered and published, oldest first. */
-  offered(workspaceId: string, limit: number): Promise<(VersionRef & { readonly toolSlug: string })[]> {
-    return this.postgres.readInWorkspace(workspaceId, {
-      name: 'offered-workflows',
-      text: offeredSql,
-      values: [workspaceId, limit],
-    });
+  async offered(workspaceId: string, limit: number): Promise<(VersionRef & { readonly toolSlug: string })[]> {
+    const isOffered = { deletedAt: null, offeredAsTool: true, publishedVersion: { not: null } };
+    const rows = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
+      tx.workflow.findMany({
+        where: { workspaceId, ...isOffered },
+        orderBy: { id: 'asc' },
+        take: limit,
+        select: { id: true, publishedVersion: true, toolSlug: true, slug: true },
+      }),
+    );
+    return rows.flatMap(({ id, publishedVersion: version, toolSlug, slug }) =>
+      version === null ? [] : [{ id, version, toolSlug: toolSlug ?? slug }],
+    );
   }
 
-  /** Null: there is no such job. */
+  /** Null: there is no such job. A call has at most two levels of jobs above it. */
   async callingJob(workspaceId: string, jobId: string, callId: string): Promise<CallingJob | null> {
-    const [row] = await this.postgres.readInWorkspace<CallingJob>(workspaceId, {
-      name: 'calling-job',
-      text: callingSql,
-      values: [workspaceId, jobId, callId],
-    });
+    const [row] = await this.prisma.queryInWorkspace<CallingJob>(
+      { workspaceId },
+      Prisma.sql`SELECT j.key_cipher AS "keyCipher", j.input->'toolApproval' AS "toolApproval",
+       j.input->'callerPolicies' AS "callerPolicies", ${agent} AS agent, ${nodeOf(callId)} AS node,
+       ARRAY(SELECT a.workflow_id FROM job a WHERE a.workspace_id = j.workspace_id
+           AND a.id IN (j.id, j.parent_job_id, j.root_job_id) AND a.workflow_id IS NOT NULL) AS "workflowIds"
+  FROM job j WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid`,
+    );
     return row ?? null;
   }
 }

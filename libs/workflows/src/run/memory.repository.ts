@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { type CommitPart, type Forgetter, type PartRow, partRow } from '#jobs';
-import { Config, firstIdAt, newId, Postgres } from '#platform';
+import { Config, firstIdAt, newId, Prisma, PrismaService } from '#platform';
 
 import type { MemoryEntry } from '../engine/node-executor.js';
 
@@ -60,49 +60,47 @@ export interface MemoryQuery {
 const searched = 2_000;
 
 /** The newest memories of the session, best first: by how many of the words of the text they have, then by age. */
-const recallSql = `SELECT m.text, coalesce(m.metadata->>'nodeId', '') AS "nodeId",
+const recalled = ({ workspaceId, sessionId, text, limit, ...query }: MemoryQuery) => {
+  const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, mostWords);
+  const filter = JSON.stringify(query.filter);
+  return Prisma.sql`SELECT m.text, coalesce(m.metadata->>'nodeId', '') AS "nodeId",
     coalesce(m.metadata->>'timestamp', to_char(m.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) AS at
-  FROM (SELECT * FROM workflow_memory WHERE workspace_id = $1 AND session_id = $2 AND metadata @> $3::jsonb
+  FROM (SELECT * FROM workflow_memory WHERE workspace_id = ${workspaceId}::uuid AND session_id = ${sessionId} AND metadata @> ${filter}::jsonb
          ORDER BY id DESC LIMIT ${searched}) AS m,
-    LATERAL (SELECT count(*) AS hits FROM unnest($4::text[]) AS w(word) WHERE position(word IN lower(m.text)) > 0) AS found
- WHERE found.hits > 0 OR cardinality($4::text[]) = 0
- ORDER BY found.hits DESC, m.id DESC LIMIT $5`;
+    LATERAL (SELECT count(*) AS hits FROM unnest(${words}::text[]) AS w(word) WHERE position(word IN lower(m.text)) > 0) AS found
+ WHERE found.hits > 0 OR cardinality(${words}::text[]) = 0
+ ORDER BY found.hits DESC, m.id DESC LIMIT ${limit}`;
+};
 
 const mostWords = 50;
 
 const forgottenAtOnce = 1_000;
 
 /** What is older than an id of that time, and of each session all but its newest. */
-const forgetSql = `DELETE FROM workflow_memory WHERE workspace_id = $1 AND id IN (
-  (SELECT id FROM workflow_memory WHERE workspace_id = $1 AND id < $2::uuid ORDER BY id LIMIT ${forgottenAtOnce})
-  UNION ALL
-  (SELECT m.id FROM (SELECT session_id FROM workflow_memory WHERE workspace_id = $1 GROUP BY 1 HAVING count(*) > $3) s
-    CROSS JOIN LATERAL (SELECT id FROM workflow_memory WHERE workspace_id = $1 AND session_id = s.session_id
-                         ORDER BY id DESC OFFSET $3) m LIMIT ${forgottenAtOnce}))`;
 
 /** What workflows remember, by session. */
 @Injectable()
 export class MemoryRepository implements Forgetter {
   constructor(
-    private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly config: Config,
   ) {}
 
-  recall({ workspaceId, sessionId, text, limit, filter }: MemoryQuery): Promise<readonly MemoryEntry[]> {
-    const words = [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].slice(0, mostWords);
-    return this.postgres.readInWorkspace<MemoryEntry & Record<string, unknown>>(workspaceId, {
-      name: 'recalled-memories',
-      text: recallSql,
-      values: [workspaceId, sessionId, JSON.stringify(filter), words, limit],
-    });
+  recall(query: MemoryQuery): Promise<readonly MemoryEntry[]> {
+    return this.prisma.queryInWorkspace<MemoryEntry>(query, recalled(query));
   }
 
   forget(workspaceId: string): Promise<number> {
-    const { MEMORY_RETENTION_MS: retentionMs, MEMORIES_PER_SESSION } = this.config.values;
+    const { MEMORY_RETENTION_MS: retentionMs, MEMORIES_PER_SESSION: kept } = this.config.values;
     const since = firstIdAt(retentionMs === 0 ? 0 : Date.now() - retentionMs);
-    return this.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      const { rowCount } = await client.query(forgetSql, [workspaceId, since, MEMORIES_PER_SESSION]);
-      return rowCount ?? 0;
-    });
+    return this.prisma.withWorkspace(
+      { workspaceId },
+      (tx) => tx.$executeRaw`DELETE FROM workflow_memory WHERE workspace_id = ${workspaceId}::uuid AND id IN (
+  (SELECT id FROM workflow_memory WHERE workspace_id = ${workspaceId}::uuid AND id < ${since}::uuid ORDER BY id LIMIT ${forgottenAtOnce})
+  UNION ALL
+  (SELECT m.id FROM (SELECT session_id FROM workflow_memory WHERE workspace_id = ${workspaceId}::uuid GROUP BY 1 HAVING count(*) > ${kept}) s
+    CROSS JOIN LATERAL (SELECT id FROM workflow_memory WHERE workspace_id = ${workspaceId}::uuid AND session_id = s.session_id
+                         ORDER BY id DESC OFFSET ${kept}) m LIMIT ${forgottenAtOnce}))`,
+    );
   }
 }

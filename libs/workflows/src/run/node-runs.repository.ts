@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { ShownTextsRepository } from '#jobs';
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 import type { NodeRunRow } from '../engine/node-run.js';
 import { usualColumns } from './node-run-columns.js';
@@ -53,58 +53,55 @@ interface AnswersRow {
   readonly calls: readonly string[] | null;
 }
 
-const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
-
-const requestSql = `json_build_object('id', i.id, 'nodeRun', (i.request->>'nodeRun')::int, 'key', i.request->>'key',
-      'status', i.status, 'outcome', i.outcome)`;
-
-const questionsSql = `(SELECT json_agg(${requestSql})
-     FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.request ? 'nodeRun')`;
-
-const answersSql = `SELECT (SELECT json_agg(${requestSql}) FROM interrupt i
-    WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.id = ANY($3::uuid[]) AND i.status <> 'open') AS requests,
-  (SELECT json_agg(c.round || ':' || c.ordinal) FROM unnest($4::int[], $5::int[]) AS a (round, ordinal)
-    JOIN tool_call c ON c.workspace_id = $1 AND c.job_id = $2 AND c.round = a.round AND c.ordinal = a.ordinal
-    WHERE c.status <> 'running') AS calls`;
-
-/** The row of a node run that is at work was written before its rounds: what it has used so far is on them. */
-const tokens = (
-  column: string,
-) => `CASE WHEN n.finished_at IS NOT NULL THEN n.${column} ELSE (SELECT coalesce(sum(r.${column}), 0)
-      FROM round r WHERE r.workspace_id = n.workspace_id AND r.job_id = n.job_id AND r.node_run = n.ordinal) END`;
-
-/** One statement, so that nothing in it disagrees. */
-const storedSql = `SELECT (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', ${usualColumns.path},
-      'iteration', ${usualColumns.iteration}, 'type', n.type, 'label', n.label, 'status', n.status, 'input', n.input, 'output', n.output,
-      'handles', ${usualColumns.handles}, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', ${tokens('prompt_tokens')},
-      'completionTokens', ${tokens('completion_tokens')}, 'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')})
-      ORDER BY n.ordinal) FROM node_run n WHERE n.workspace_id = $1 AND n.job_id = $2) AS runs,
-  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'what', t.what)) FROM node_run n CROSS JOIN LATERAL (
-    SELECT (e.body->>'branchId') || CASE e.type WHEN 'branch-started' THEN ' started' ELSE ' finished' END AS what
-      FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('branch-started', 'branch-finished')
-       AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal) t
-    WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.type = 'parallel' AND n.finished_at IS NULL) AS told,
-  ${questionsSql} AS questions`;
-
 interface JobRef {
   readonly workspaceId: string;
   readonly jobId: string;
 }
 
+const millis = (column: string) => Prisma.raw(`(extract(epoch FROM ${column}) * 1000)::float8`);
+const [path, iteration, handles] = [
+  Prisma.raw(usualColumns.path),
+  Prisma.raw(usualColumns.iteration),
+  Prisma.raw(usualColumns.handles),
+];
+
+const request = Prisma.sql`json_build_object('id', i.id, 'nodeRun', (i.request->>'nodeRun')::int, 'key', i.request->>'key',
+      'status', i.status, 'outcome', i.outcome)`;
+
+/** The row of a node run that is at work was written before its rounds: what it has used so far is on them. */
+const tokens = (column: 'prompt_tokens' | 'completion_tokens') =>
+  Prisma.raw(
+    `CASE WHEN n.finished_at IS NOT NULL THEN n.${column} ELSE (SELECT coalesce(sum(r.${column}), 0)
+      FROM round r WHERE r.workspace_id = n.workspace_id AND r.job_id = n.job_id AND r.node_run = n.ordinal) END`,
+  );
+
+/** One statement, so that nothing in it disagrees. */
+const storedRun = ({
+  workspaceId,
+  jobId,
+}: JobRef) => Prisma.sql`SELECT (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', ${path},
+      'iteration', ${iteration}, 'type', n.type, 'label', n.label, 'status', n.status, 'input', n.input, 'output', n.output,
+      'handles', ${handles}, 'handOn', n.hand_on, 'extra', n.extra, 'error', n.error, 'promptTokens', ${tokens('prompt_tokens')},
+      'completionTokens', ${tokens('completion_tokens')}, 'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')})
+      ORDER BY n.ordinal) FROM node_run n WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid) AS runs,
+  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'what', t.what)) FROM node_run n CROSS JOIN LATERAL (
+    SELECT (e.body->>'branchId') || CASE e.type WHEN 'branch-started' THEN ' started' ELSE ' finished' END AS what
+      FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type IN ('branch-started', 'branch-finished')
+       AND e.body->>'nodeRunId' = n.job_id || ':' || n.ordinal) t
+    WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.type = 'parallel' AND n.finished_at IS NULL) AS told,
+  (SELECT json_agg(${request})
+     FROM interrupt i WHERE i.workspace_id = ${workspaceId}::uuid AND i.job_id = ${jobId}::uuid AND i.request ? 'nodeRun') AS questions`;
+
 /** Reads what a workflow job has done so far, as the API's role inside its workspace. */
 @Injectable()
 export class NodeRunsRepository {
   constructor(
-    private readonly postgres: Postgres,
+    private readonly prisma: PrismaService,
     private readonly shown: ShownTextsRepository,
   ) {}
 
-  async load({ workspaceId, jobId }: JobRef): Promise<StoredRun> {
-    const [row] = await this.postgres.readInWorkspace<Row & Record<string, unknown>>(workspaceId, {
-      name: 'stored-workflow-run',
-      text: storedSql,
-      values: [workspaceId, jobId],
-    });
+  async load(job: JobRef): Promise<StoredRun> {
+    const [row] = await this.prisma.queryInWorkspace<Row>(job, storedRun(job));
     return { nodeRuns: row?.runs ?? [], questions: row?.questions ?? [], told: row?.told ?? [] };
   }
 
@@ -117,11 +114,15 @@ export class NodeRunsRepository {
   /** What of what its nodes wait for has come. */
   async answersTo({ workspaceId, jobId }: JobRef, { requests, calls }: Awaited): Promise<Answers> {
     const at = calls.map((call) => call.split(':').map(Number));
-    const [row] = await this.postgres.readInWorkspace<AnswersRow & Record<string, unknown>>(workspaceId, {
-      name: 'answers-to-nodes',
-      text: answersSql,
-      values: [workspaceId, jobId, requests, at.map(([round]) => round), at.map(([, ordinal]) => ordinal)],
-    });
+    const [rounds, ordinals] = [at.map(([round]) => round), at.map(([, ordinal]) => ordinal)];
+    const [row] = await this.prisma.queryInWorkspace<AnswersRow>(
+      { workspaceId },
+      Prisma.sql`SELECT (SELECT json_agg(${request}) FROM interrupt i
+    WHERE i.workspace_id = ${workspaceId}::uuid AND i.job_id = ${jobId}::uuid AND i.id = ANY(${requests}::uuid[]) AND i.status <> 'open') AS requests,
+  (SELECT json_agg(c.round || ':' || c.ordinal) FROM unnest(${rounds}::int[], ${ordinals}::int[]) AS a (round, ordinal)
+    JOIN tool_call c ON c.workspace_id = ${workspaceId}::uuid AND c.job_id = ${jobId}::uuid AND c.round = a.round AND c.ordinal = a.ordinal
+    WHERE c.status <> 'running') AS calls`,
+    );
     const come = row?.requests ?? [];
     return {
       requests: come.map(({ id }) => id),

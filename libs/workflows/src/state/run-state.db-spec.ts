@@ -43,7 +43,7 @@ async function stateWith(...log: readonly Fact[]): Promise<RunState> {
       [workspaceId, jobId, seq, type, JSON.stringify(body), events],
     );
   }
-  const state = await new RunStateRepository(jobs.platform.postgres).read(workspaceId, jobId);
+  const state = await new RunStateRepository(jobs.platform.prisma).read(workspaceId, jobId);
   if (state === null) throw new Error('there is no such job');
   return state;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { JobStatus, SnapshotCall } from '#jobs';
 import type { ChatMessage } from '#models';
-import { Postgres } from '#platform';
+import { Prisma, PrismaService } from '#platform';
 
 import type { NodeError, NodeExtra, NodeRunStatus } from '../engine/node-run.js';
 import { usualColumns } from '../run/node-run-columns.js';
@@ -111,7 +111,12 @@ type Listed = 'runs' | 'questions' | 'calls' | 'told' | 'streamed' | 'spoken';
 /** An empty list comes as null. */
 type Row = Omit<RunState, Listed> & { readonly [K in Listed]: RunState[K] | null };
 
-const millis = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`;
+const millis = (column: string) => Prisma.raw(`(extract(epoch FROM ${column}) * 1000)::float8`);
+const [path, iteration, handles] = [
+  Prisma.raw(usualColumns.path),
+  Prisma.raw(usualColumns.iteration),
+  Prisma.raw(usualColumns.handles),
+];
 
 /** All texts together; what is more is cut evenly. */
 const shownCharacters = 8_388_608;
@@ -123,66 +128,66 @@ const mostSpoken = 200;
  * What nodes at work have said is in the log only, behind where they were begun (the newest event first, by the index of such
  * events: it may be one of many in a row): text of rounds that were not withdrawn. What runs inside of others is shown by itself.
  */
-const liveSql = `begun AS (
-  SELECT n.node_id, coalesce((SELECT e.seq FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2
+const live = (workspaceId: string, jobId: string) => Prisma.sql`begun AS (
+  SELECT n.node_id, coalesce((SELECT e.seq FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid
       AND e.type IN ('node-started', 'packed') AND (e.body->>'nodeId' = n.node_id
         OR e.body @> jsonb_build_array(jsonb_build_array('node-started', jsonb_build_object('nodeId', n.node_id))))
       ORDER BY e.seq DESC LIMIT 1), 0) AS since
-    FROM latest n JOIN job j ON j.workspace_id = $1 AND j.id = $2
+    FROM latest n JOIN job j ON j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid
    WHERE n.status IN ('active', 'waiting') AND n.type NOT IN ('whileLoop', 'map', 'subflow')
      AND j.status IN ('queued', 'running', 'waiting')),
 at_work AS (
-  SELECT b.*, (SELECT e.body->>'model' FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.seq > b.since
+  SELECT b.*, (SELECT e.body->>'model' FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.seq > b.since
       AND e.type = 'round-started' AND e.body->>'nodeId' = b.node_id ORDER BY e.seq DESC LIMIT 1) AS model FROM begun b),
 withdrawn AS (
-  SELECT e.body->>'round' AS round, max(e.seq) AS seq FROM job_event e WHERE e.workspace_id = $1 AND e.job_id = $2
+  SELECT e.body->>'round' AS round, max(e.seq) AS seq FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid
      AND e.seq > (SELECT min(since) FROM begun) AND e.type = 'round-restarted' GROUP BY 1),
 streamed AS (
   SELECT w.node_id, e.body->>'branchId' AS branch, max((e.body->>'round')::int) AS round,
       string_agg(e.body->>'text', '' ORDER BY (e.body->>'round')::int, e.seq) AS text
-    FROM begun w JOIN job_event e ON e.workspace_id = $1 AND e.job_id = $2 AND e.seq > w.since AND e.body->>'nodeId' = w.node_id
+    FROM begun w JOIN job_event e ON e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.seq > w.since AND e.body->>'nodeId' = w.node_id
     LEFT JOIN withdrawn x ON x.round = e.body->>'round'
    WHERE e.type = 'text-delta' AND (x.seq IS NULL OR e.seq > x.seq) GROUP BY 1, 2),
 told AS (
   SELECT DISTINCT ON (e.body->>'nodeId', e.body->>'branchId') e.body, n.most,
       min(e.seq) OVER (PARTITION BY e.body->>'nodeId', e.body->>'branchId') AS first
     FROM job_event e JOIN sized n ON n.node_id = e.body->>'nodeId' LEFT JOIN begun w ON w.node_id = n.node_id
-   WHERE e.workspace_id = $1 AND e.job_id = $2 AND e.type IN ('branch-started', 'branch-finished')
+   WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid AND e.type IN ('branch-started', 'branch-finished')
      AND n.type = 'parallel' AND e.seq > coalesce(w.since, 0)
    ORDER BY e.body->>'nodeId', e.body->>'branchId', e.seq DESC)`;
 
-const stateSql = `WITH latest AS (
+const stateOf = (workspaceId: string, jobId: string) => Prisma.sql`WITH latest AS (
   SELECT DISTINCT ON (n.node_id) n.*, min(n.ordinal) OVER (PARTITION BY n.node_id) AS first FROM node_run n
-   WHERE n.workspace_id = $1 AND n.job_id = $2 ORDER BY n.node_id, n.ordinal DESC),
+   WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid ORDER BY n.node_id, n.ordinal DESC),
 sized AS (SELECT *, greatest(256, least(${longestShown}, ${shownCharacters} / count(*) OVER ()))::int AS most FROM latest),
 calls AS (
   SELECT c.*, r.node_run, r.branch FROM round r JOIN tool_call c
       ON c.workspace_id = r.workspace_id AND c.job_id = r.job_id AND c.round = r.number
-   WHERE r.workspace_id = $1 AND r.job_id = $2 AND r.node_run IS NOT NULL
+   WHERE r.workspace_id = ${workspaceId}::uuid AND r.job_id = ${jobId}::uuid AND r.node_run IS NOT NULL
    ORDER BY c.round DESC, c.ordinal DESC LIMIT ${mostCalls}),
-${liveSql},
+${live(workspaceId, jobId)},
 spoken AS (
-  SELECT n.ordinal, n.node_id, ${usualColumns.path} AS path, n.output, n.extra FROM node_run n
-   WHERE n.workspace_id = $1 AND n.job_id = $2 AND n.type = 'agent' AND n.status = 'completed' AND n.output <> ''
+  SELECT n.ordinal, n.node_id, ${path} AS path, n.output, n.extra FROM node_run n
+   WHERE n.workspace_id = ${workspaceId}::uuid AND n.job_id = ${jobId}::uuid AND n.type = 'agent' AND n.status = 'completed' AND n.output <> ''
      AND NOT n.extra ? 'note' AND n.node_id NOT LIKE 'sf:%' ORDER BY n.ordinal DESC LIMIT ${mostSpoken})
 SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "workflowName",
   CASE WHEN j.status = 'failed' THEN j.error END AS error, ${millis('j.created_at')} AS "createdAt",
   ${millis('j.finished_at')} AS "finishedAt", j.prompt_tokens AS "promptTokens", j.completion_tokens AS "completionTokens",
   j.workflow_version AS "workflowVersion", j.input - 'resumeFrom' AS input, j.input #> '{resumeFrom,session}' AS session,
-  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', ${usualColumns.path}, 'iteration', ${usualColumns.iteration},
+  (SELECT json_agg(json_build_object('ordinal', n.ordinal, 'nodeId', n.node_id, 'path', ${path}, 'iteration', ${iteration},
       'type', n.type, 'label', n.label, 'status', n.status, 'output', left(n.output, n.most),
-      'outputBytes', octet_length(n.output), 'handles', ${usualColumns.handles}, 'extra', n.extra - 'outputs', 'error', n.error,
+      'outputBytes', octet_length(n.output), 'handles', ${handles}, 'extra', n.extra - 'outputs', 'error', n.error,
       'input', CASE WHEN j.status IN ('failed', 'cancelled') THEN left(n.input, n.most) END, 'inputBytes', octet_length(n.input),
       'outputs', CASE WHEN n.type = 'parallel' THEN (SELECT json_object_agg(o.key, json_build_object('text', left(o.value, n.most),
           'bytes', octet_length(o.value))) FROM jsonb_each_text(n.extra->'outputs') o) END,
-      'tokens', n.prompt_tokens + n.completion_tokens, 'model', coalesce((SELECT r.model FROM round r WHERE r.workspace_id = $1
-          AND r.job_id = $2 AND r.node_run = n.ordinal ORDER BY r.number DESC LIMIT 1),
+      'tokens', n.prompt_tokens + n.completion_tokens, 'model', coalesce((SELECT r.model FROM round r WHERE r.workspace_id = ${workspaceId}::uuid
+          AND r.job_id = ${jobId}::uuid AND r.node_run = n.ordinal ORDER BY r.number DESC LIMIT 1),
           (SELECT w.model FROM at_work w WHERE w.node_id = n.node_id)),
       'startedAt', ${millis('n.started_at')}, 'finishedAt', ${millis('n.finished_at')}) ORDER BY n.first) FROM sized n) AS runs,
   (SELECT json_agg(json_build_object('id', i.id, 'nodeId', i.node_id, 'status', i.status, 'request', i.request,
       'outcome', i.outcome, 'decidedBy', i.decided_by, 'decidedAt', ${millis('i.decided_at')},
       'createdAt', ${millis('i.created_at')}, 'expiresAt', ${millis('i.expires_at')}) ORDER BY i.id)
-     FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.kind = 'human_input') AS questions,
+     FROM interrupt i WHERE i.workspace_id = ${workspaceId}::uuid AND i.job_id = ${jobId}::uuid AND i.kind = 'human_input') AS questions,
   (SELECT json_agg(json_build_object('round', c.round, 'ordinal', c.ordinal, 'callId', c.call_id, 'name', c.name,
       'arguments', c.arguments, 'approvedArguments', nullif(coalesce(c.executed_arguments, c.approved_arguments), c.arguments),
       'status', c.status, 'result', left(c.result, ${longestShown}), 'error', c.error,
@@ -195,20 +200,19 @@ SELECT j.status, j.last_seq AS seq, j.workflow_id AS "workflowId", f.name AS "wo
   (SELECT json_agg(json_build_object('ordinal', s.ordinal, 'nodeId', s.node_id, 'path', s.path,
       'isReused', coalesce((s.extra->>'isReused')::boolean, false), 'text', left(s.output, ${longestShown}),
       'bytes', octet_length(s.output)) ORDER BY s.ordinal) FROM spoken s) AS spoken,
-  EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = $1 AND i.job_id = $2 AND i.status = 'open'
+  EXISTS (SELECT 1 FROM interrupt i WHERE i.workspace_id = ${workspaceId}::uuid AND i.job_id = ${jobId}::uuid AND i.status = 'open'
              AND i.kind = 'unknown_outcome') AS "isInterrupted"
   FROM job j LEFT JOIN workflow f ON f.workspace_id = j.workspace_id AND f.id = j.workflow_id
- WHERE j.workspace_id = $1 AND j.id = $2 AND j.kind = 'workflow'`;
+ WHERE j.workspace_id = ${workspaceId}::uuid AND j.id = ${jobId}::uuid AND j.kind = 'workflow'`;
 
 /** Reads workflow jobs whole, texts at the size of a screen. */
 @Injectable()
 export class RunStateRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** The caller has checked the right to read. Null: no such workflow job. */
   async read(workspaceId: string, jobId: string): Promise<RunState | null> {
-    const statement = { name: 'workflow-state', text: stateSql, values: [workspaceId, jobId] };
-    const [row] = await this.postgres.readInWorkspace<Row>(workspaceId, statement);
+    const [row] = await this.prisma.queryInWorkspace<Row>({ workspaceId }, stateOf(workspaceId, jobId));
     if (row === undefined) return null;
     return {
       ...row,
