@@ -19,6 +19,8 @@ import { ClientToolsResolver } from './client-tools/client-tools.resolver.js';
 import { ContextFactory } from './graphql/context-factory.js';
 import { GraphqlExecutor } from './graphql/documents/graphql-executor.js';
 import { apolloOptions } from './graphql/http/apollo-options.js';
+import { ExplorerController } from './graphql/http/explorer.controller.js';
+import { ExplorerPlugin } from './graphql/http/explorer.plugin.js';
 import { GraphqlHttpMiddleware } from './graphql/http/graphql-http.middleware.js';
 import { OperationPlugin } from './graphql/http/operation.plugin.js';
 import { LoadersFactory } from './graphql/loaders.js';
@@ -149,9 +151,11 @@ export const graphqlResolvers = [
     ToolsModule,
     WorkflowsModule,
   ],
+  controllers: [ExplorerController],
   providers: [
     ClientToolSwitch,
     ContextFactory,
+    ExplorerPlugin,
     GraphqlExecutor,
     GraphqlHttpMiddleware,
     GraphqlSocketDoor,

@@ -11,6 +11,10 @@ export const connectionSettings = {
     'Refused requests without a valid credential that one address may send a second. Responses beyond it leave after a second; a process delays at most 500 and closes the other connections.',
   ),
   GRAPHQL_INTROSPECTION: flag(true, 'Authenticated callers may introspect the GraphQL schema (`__schema`, `__type`).'),
+  GRAPHQL_EXPLORER: flag(
+    true,
+    'Browsers that open /graphql get an explorer (GraphiQL). Its requests need a credential.',
+  ),
   GRAPHQL_ALLOWED_OPERATIONS: text(
     'File of the only GraphQL operations that the API runs (docs/clients.md): GraphQL text, an Apollo manifest, or a JSON object of documents by id.',
   ),

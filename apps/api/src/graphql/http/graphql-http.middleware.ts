@@ -2,7 +2,7 @@ import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import type { GraphQLError } from 'graphql';
 
-import { AppError, LOGGER, type Logger } from '#platform';
+import { AppError, Config, LOGGER, type Logger } from '#platform';
 
 import { credentialsOf } from '../../auth/credentials-of.js';
 import { readBody } from '../../body/read-body.js';
@@ -12,6 +12,7 @@ import { RefusalDelay } from '../../refusals/refusal-delay.js';
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { statusOf, toPublicError, toRequestError } from '../to-public-error.js';
+import { allowExplorer, wantsExplorer } from './explorer.plugin.js';
 import { type HttpOperation, runOperation } from './http-operation.js';
 
 const modern = 'application/graphql-response+json';
@@ -20,7 +21,7 @@ const nothingToClose = () => undefined;
 
 /**
  * Runs before Apollo Server on `/graphql`: authenticates the request, then reads its body within the limits of every body, and
- * creates the context of the operation. Apollo Server has no body parser of its own.
+ * creates the context of the operation. Apollo Server has no body parser of its own. Browsers get the explorer without a credential.
  */
 @Injectable()
 export class GraphqlHttpMiddleware implements NestMiddleware {
@@ -28,6 +29,7 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
     private readonly contexts: ContextFactory,
     private readonly executor: GraphqlExecutor,
     private readonly refusals: RefusalDelay,
+    private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -35,6 +37,11 @@ export class GraphqlHttpMiddleware implements NestMiddleware {
     // Express gives this, and would give Apollo, everything below the path, too.
     if (request.path !== '/') {
       next(new AppError({ code: 'not_found', message: 'Not found' }));
+      return;
+    }
+    if (this.config.values.GRAPHQL_EXPLORER && wantsExplorer(request)) {
+      allowExplorer(response);
+      next();
       return;
     }
     try {

@@ -37,6 +37,10 @@ export const operationRoutes: RouteGroup = {
       summary: 'This document as a page',
       replies: [{ status: 200, description: 'The page.', media: { 'text/html': 'The page.' } }],
     }),
+    open('/explorer/{file}', 'getExplorerFile', {
+      summary: 'Get a file of the GraphQL explorer, which browsers get at /graphql',
+      replies: [{ status: 200, description: 'The file.', media: { '*/*': 'Scripts and styles.' } }],
+    }),
     open('/docs/{file}', 'getDocsFile', {
       summary: 'Get a file of the page',
       replies: [{ status: 200, description: 'The file.', media: { '*/*': 'Scripts and styles.' } }],
