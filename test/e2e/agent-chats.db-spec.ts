@@ -40,7 +40,7 @@ const asked = () =>
     })),
     tools: ((json['tools'] ?? []) as { function: { name: string } }[]).map((tool) => tool.function.name),
   }));
-const said = (...texts: string[]) => {
+const scriptReplies = (...texts: string[]) => {
   stage.model.enqueue(...texts.map((text) => textReply([text])));
 };
 const picks = (routeId: string) => {
@@ -57,14 +57,14 @@ const eventsOf = async (jobId: string, type: string) =>
     [jobId, type],
   );
 
-describe('a chat with an agent', () => {
-  it('is asked with its model, its words first, and its parameters', async () => {
+describe('chats with an agent', () => {
+  it('send its model, its instructions first and its parameters', async () => {
     await made({
       model: 'clever',
       instructions: 'You are the clerk.',
       parameters: { temperature: 0.1, max_tokens: 9 },
     });
-    said('Filed.');
+    scriptReplies('Filed.');
     const { jobId } = await stage.ask([], {
       ...asClerk,
       model: 'other',
@@ -86,7 +86,7 @@ describe('a chat with an agent', () => {
     ]);
   });
 
-  it('keeps the version that it was accepted with', async () => {
+  it('use the agent version of their start', async () => {
     await made({ instructions: 'One.' });
     stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
     const { jobId } = await stage.ask([], asClerk);
@@ -97,22 +97,22 @@ describe('a chat with an agent', () => {
       expectedVersion: null,
     });
     await agents().archive(stage.people.owner, 'clerk');
-    said('Done.');
+    scriptReplies('Done.');
     const again = await stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
     expect(await stage.ended(again.jobId)).toMatchObject({ status: 'completed' });
     expect(asked().at(-1)?.messages[0]).toEqual({ role: 'system', content: 'One.' });
   });
 
-  it('offers what it was granted, and runs nothing else of the server', async () => {
+  it('offer the granted tools and run no other tool of the server', async () => {
     await made({ tools: ['look*'] });
     calls('look_up', 'send');
-    said('Done.');
+    scriptReplies('Done.');
     const send = { type: 'function', function: { name: 'send', parameters: { type: 'object' } } } as const;
     const { jobId } = await stage.ask([], { ...asClerk, tools: [send] });
     const ended = await stage.ended(jobId);
     expect(asked()[0]?.tools).toEqual(['look_up', 'send']);
     expect(stage.ran).toEqual([['look_up', { to: 'a' }]]);
-    // `send` is a function of the request, whatever the server has under that name; nobody is there to run it.
+    // `send` is a function of the request, even if the server has a tool of that name; no client can run it.
     expect(ended.calls).toMatchObject([
       { name: 'look_up', status: 'completed' },
       { name: 'send', status: 'skipped', error: { message: 'Tool "send" is client-only.' } },
@@ -120,41 +120,41 @@ describe('a chat with an agent', () => {
     await expect(stage.ask(['send'], asClerk)).rejects.toMatchObject({ code: 'bad_request', field: 'tools' });
   });
 
-  it('leaves its external tools to clients, as the server describes them', async () => {
+  it('leave its external tools to clients, with the description of the server', async () => {
     await made({ tools: ['*'], externalTools: ['send'] });
     calls('send');
     const { jobId } = await stage.ask([], { ...asClerk, client: { deviceId: null, tools: {} } });
     expect(await stage.waits(jobId)).toMatchObject([{ kind: 'client_tool', tool: 'send' }]);
     expect(asked()[0]?.tools).toEqual(expect.arrayContaining(['look_up', 'send']));
     expect(stage.ran).toEqual([]);
-    // Without a client nobody could answer: then it is not even offered.
-    said('No.');
+    // Without a client no result is possible, so the tool is not offered.
+    scriptReplies('No.');
     const { jobId: alone } = await stage.ask([], asClerk);
     await stage.ended(alone);
     expect(asked()[1]?.tools).not.toContain('send');
   });
 
-  it('has limits of its own within those of the instance', async () => {
+  it('apply its limits within those of the instance', async () => {
     await made({
       tools: ['look_up'],
       limits: { maxRounds: 2, maxToolCallsPerRound: 1, maxOutputBytes: 1_000_000_000 },
     });
     calls('look_up', 'look_up');
-    said('Enough.');
+    scriptReplies('Enough.');
     const { jobId } = await stage.ask([], asClerk);
     const ended = await stage.ended(jobId);
     expect(ended.calls.map(({ status }) => status)).toEqual(['completed', 'skipped']);
     expect(asked()[1]?.tools).toEqual([]);
   });
 
-  it('asks for approval where the agent says so, by its name', async () => {
+  it('require an approval when the agent does, and name the agent', async () => {
     await made({ tools: ['*'], toolApproval: { rules: [{ match: 'send', action: 'require_approval' }] } });
     await stage.policy({ rules: [{ match: 'look_up', when: 'agent == "Clerk"', action: 'block' }] });
     calls('send', 'look_up');
-    said('Sent.');
+    scriptReplies('Sent.');
     const { jobId } = await stage.ask([], asClerk);
     const [request] = await stage.waits(jobId);
-    if (request === undefined) throw new Error('nobody was asked');
+    if (request === undefined) throw new Error('no approval was requested');
     expect(request).toMatchObject({ kind: 'tool_approval', tool: 'send', request: { agent: 'Clerk' } });
     await stage.decide(stage.people.member, request, {
       decision: 'approve',
@@ -164,35 +164,35 @@ describe('a chat with an agent', () => {
     await stage.policy({});
   });
 
-  it('is not accepted where there is no such agent, unless the key has its job already', async () => {
+  it('are rejected for an unknown agent unless the key already has a job', async () => {
     await expect(stage.ask([], asClerk)).rejects.toMatchObject({ code: 'not_found', field: 'agent' });
     await made();
-    said('Hello.');
-    const wish = { ...asClerk, idempotency: { key: 'k', requestHash: 'ab' } };
-    const { jobId } = await stage.ask([], wish);
+    scriptReplies('Hello.');
+    const request = { ...asClerk, idempotency: { key: 'k', requestHash: 'ab' } };
+    const { jobId } = await stage.ask([], request);
     await stage.ended(jobId);
     await agents().archive(stage.people.owner, 'clerk');
-    expect(await stage.ask([], wish)).toMatchObject({ jobId });
+    expect(await stage.ask([], request)).toMatchObject({ jobId });
   });
 });
 
-describe('a chat with any agent', () => {
-  it('is not accepted where there is none', async () => {
+describe('chats with agent "auto"', () => {
+  it('are rejected without any agent', async () => {
     await expect(stage.ask([], auto)).rejects.toMatchObject({
       ...{ code: 'no_agents', message: 'No agents configured for auto-routing' },
     });
   });
 
-  it('asks nobody which, where there is one', async () => {
+  it('skip the choice when there is one agent', async () => {
     await made({ instructions: 'You are the clerk.' });
-    said('Hello.');
+    scriptReplies('Hello.');
     const { jobId } = await stage.ask([], auto);
     await stage.ended(jobId);
     expect(asked()).toMatchObject([{ messages: [{ content: 'You are the clerk.' }, {}] }]);
     expect(await eventsOf(jobId, 'agent-selected')).toEqual([]);
   });
 
-  it('has a model choose by what is said of them, which is no part of the answer', async () => {
+  it('let a model choose by the descriptions, outside the response', async () => {
     await made({ description: 'Files things.' });
     const cook = await made({
       name: 'Cook',
@@ -202,7 +202,7 @@ describe('a chat with any agent', () => {
       tools: ['look_up'],
     });
     picks('cook');
-    said('Soup.');
+    scriptReplies('Soup.');
     const { jobId } = await stage.ask([], auto);
     const ended = await stage.ended(jobId);
     const [routing, answer] = asked();
@@ -223,44 +223,44 @@ describe('a chat with any agent', () => {
 
   it.each([
     [
-      'names nobody',
+      'names an unknown agent',
       () => {
-        picks('nobody');
+        picks('unknown');
       },
     ],
     [
-      'says nothing of use',
+      'names no agent',
       () => {
-        said('Whoever.');
+        scriptReplies('Any.');
       },
     ],
-  ])('takes the default agent when the model %s', async (_, routing) => {
+  ])('use the default agent when the model %s', async (_, routing) => {
     await made();
     await made({ name: 'Cook', instructions: 'Cook.' });
     await agents().setDefault(stage.people.owner, 'cook');
     routing();
-    said('Soup.');
+    scriptReplies('Soup.');
     const { jobId } = await stage.ask([], auto);
     await stage.ended(jobId);
     expect(asked()[1]?.messages[0]?.content).toBe('Cook.');
     expect(await eventsOf(jobId, 'agent-selected')).toMatchObject([{ body: { slug: 'cook', fallback: true } }]);
   });
 
-  it('keeps whom it has chosen when it is tried again', async () => {
+  it('keep the chosen agent when they are retried', async () => {
     await made();
     await made({ name: 'Cook', instructions: 'Cook.' });
     picks('cook');
     stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
     const { jobId } = await stage.ask([], auto);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
-    said('Soup.');
+    scriptReplies('Soup.');
     const again = await stage.engine.app.get(ChatService).retry(stage.people.member, jobId);
     expect(await stage.ended(again.jobId)).toMatchObject({ status: 'completed', content: 'Soup.' });
     expect(asked().at(-1)?.messages[0]?.content).toBe('Cook.');
     expect(asked()).toHaveLength(3);
   });
 
-  it('does not choose again when it goes on after a wait', async () => {
+  it('choose no agent again after a wait', async () => {
     await made();
     await made({
       name: 'Cook',
@@ -271,8 +271,8 @@ describe('a chat with any agent', () => {
     calls('send');
     const { jobId } = await stage.ask([], auto);
     const [request] = await stage.waits(jobId);
-    if (request === undefined) throw new Error('nobody was asked');
-    said('Sent.');
+    if (request === undefined) throw new Error('no approval was requested');
+    scriptReplies('Sent.');
     await stage.decide(stage.people.member, request, {
       decision: 'approve',
       argumentsHash: request.request['argumentsHash'],
@@ -282,11 +282,11 @@ describe('a chat with any agent', () => {
     expect(await eventually('one event', () => eventsOf(jobId, 'agent-selected'))).toHaveLength(1);
   });
 
-  it('reads in the thread later what was said, and nothing of the choice', async () => {
+  it('read the earlier messages of the thread without the choice', async () => {
     await made();
     await made({ name: 'Cook' });
     picks('cook');
-    said('Soup.', 'More soup.');
+    scriptReplies('Soup.', 'More soup.');
     const { jobId, threadId } = await stage.ask([], auto);
     await stage.ended(jobId);
     const { jobId: next } = await stage.ask([], { threadRef: threadId });

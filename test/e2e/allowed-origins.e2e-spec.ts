@@ -27,7 +27,7 @@ afterAll(async () => {
   foreign.server.close();
 });
 
-describe('a browser page on another origin', () => {
+describe('CORS for pages of other origins', () => {
   const inBrowser = chromiumPath === undefined ? it.skip : it;
 
   inBrowser('uses REST, /v1, GraphQL and WebSockets from an allowed origin, and nothing from another', async () => {
@@ -54,7 +54,7 @@ describe('a browser page on another origin', () => {
   });
 });
 
-describe('a request for another host', () => {
+describe('Host header check', () => {
   it.each([
     ['evil.example', '/api/notifications', 421],
     ['evil.example:4000', '/graphql', 421],
@@ -63,7 +63,7 @@ describe('a request for another host', () => {
     ['app.localhost', '/openapi.json', 200],
     ['127.0.0.1', '/openapi.json', 200],
     ['[::1]:4000', '/openapi.json', 200],
-  ])('named %s at %s gets %d from an API on loopback', async (host, path, status) => {
+  ])('responds to host %s at %s with %d on loopback', async (host, path, status) => {
     const answered = await new Promise((resolve, reject) => {
       const sent = request(new URL(path, test.url), { headers: { host } }, (response) => {
         response.resume();

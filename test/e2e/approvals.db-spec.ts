@@ -42,8 +42,8 @@ const one = async (call = send('ada')) => {
   return { jobId, threadId, interrupt };
 };
 
-describe('a call that needs approval', () => {
-  it('waits without a lease, runs once approved with exactly what was shown, and the model gets a receipt', async () => {
+describe('approval of a tool call', () => {
+  it('holds no lease while it waits, then runs the call with exactly the shown arguments and sends the model a receipt', async () => {
     const { jobId, interrupt } = await one();
     expect(interrupt).toMatchObject({
       ...{
@@ -70,7 +70,7 @@ describe('a call that needs approval', () => {
     ]);
   });
 
-  it('is not run when it is denied, and the model reads why', async () => {
+  it('runs no denied call, and the model reads the reason', async () => {
     const { jobId, interrupt } = await one();
     await stage.decide(stage.people.member, interrupt, { decision: 'deny', reason: 'not on\na Sunday' });
     const job = await stage.ended(jobId);
@@ -82,7 +82,7 @@ describe('a call that needs approval', () => {
     ]);
   });
 
-  it('runs with the edited arguments, and keeps proposed, approved and executed ones apart', async () => {
+  it('runs the call with edited arguments, and stores proposed, approved and executed arguments', async () => {
     const { jobId, interrupt } = await one();
     await expect(
       stage.decide(stage.people.member, interrupt, approve(interrupt.request, { arguments: {} })),
@@ -108,7 +108,7 @@ describe('a call that needs approval', () => {
     );
   });
 
-  it('takes the same answer twice and no other one, also in parallel', async () => {
+  it('accepts a repeated decision and rejects another one, also in parallel', async () => {
     const { jobId, interrupt } = await one();
     const yes = approve(interrupt.request);
     const answers = await Promise.allSettled([
@@ -127,7 +127,7 @@ describe('a call that needs approval', () => {
     expect(stage.ran.length).toBeLessThanOrEqual(1);
   });
 
-  it('is decided only by those who may, with one answer for everybody else', async () => {
+  it('accepts decisions only from permitted approvers, and returns one error to all others', async () => {
     const { jobId, interrupt } = await one();
     for (const other of [stage.people.viewer, stage.people.admin])
       await expect(stage.decide(other, interrupt, approve(interrupt.request))).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('a call that needs approval', () => {
     await stage.ended(jobId);
   });
 
-  it('is refused when what was shown is not what would run', async () => {
+  it('rejects a decision when the call has changed since it was shown', async () => {
     const { jobId, interrupt } = await one();
     await expect(
       stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash: '0'.repeat(64) }),
@@ -152,8 +152,8 @@ describe('a call that needs approval', () => {
   });
 });
 
-describe('a round with several calls', () => {
-  it('asks for all that need it at once, and runs meanwhile what needs nobody', async () => {
+describe('approvals in a round with several calls', () => {
+  it('open together, while calls without approval run', async () => {
     const { jobId, interrupts } = await asked(
       send('ada', 'a'),
       { id: 'b', name: 'look_up', arguments: '{"to":"x"}' },
@@ -174,7 +174,7 @@ describe('a round with several calls', () => {
     );
   });
 
-  it('goes on with an approved call while another is still open, and asks the model once all are settled', async () => {
+  it('run an approved call while another waits, and continue the model once all are settled', async () => {
     const { jobId, interrupts } = await asked(send('ada', 'a'), send('bob', 'b'));
     const [first, second] = interrupts;
     if (first === undefined || second === undefined) throw new Error('two are asked');
@@ -188,8 +188,8 @@ describe('a round with several calls', () => {
   });
 });
 
-describe('a request that nobody answers', () => {
-  it('is denied at its expiry, and the job goes on', async () => {
+describe('expired approval', () => {
+  it('denies the call, and the job continues', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8 }] });
     const { jobId, interrupt } = await one();
     await stage.timers();
@@ -207,7 +207,7 @@ describe('a request that nobody answers', () => {
     });
   });
 
-  it('fails its job when the policy says so', async () => {
+  it('fails its job when the policy requires it', async () => {
     await stage.policy({
       rules: [{ match: 'send', action: 'require_approval', timeoutDays: 1e-8, expireAction: 'fail_job' }],
     });
@@ -218,7 +218,7 @@ describe('a request that nobody answers', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'approval_expired' } });
   });
 
-  it('is cancelled with its job, and takes no answer afterwards', async () => {
+  it('rejects a decision after its job was cancelled', async () => {
     stage.model.enqueue(toolCallReply([send('ada')]));
     const { jobId } = await stage.ask(['send']);
     const [interrupt] = await stage.waits(jobId);
@@ -232,8 +232,8 @@ describe('a request that nobody answers', () => {
   });
 });
 
-describe('the policy at the moment of running', () => {
-  it('keeps an approved call from running when it has come to block it', async () => {
+describe('policy check before a call runs', () => {
+  it('blocks an approved call that the policy denies now', async () => {
     const { jobId, interrupt } = await one();
     await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
     await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
@@ -244,7 +244,7 @@ describe('the policy at the moment of running', () => {
     );
   });
 
-  it('blocks a call that it never lets run', async () => {
+  it('blocks a call that the policy denies', async () => {
     await stage.policy({ rules: [{ match: 'se*', action: 'block' }] });
     stage.model.enqueue(toolCallReply([send('ada')]), textReply(['No.']));
     const { jobId } = await stage.ask(['send']);
@@ -253,8 +253,8 @@ describe('the policy at the moment of running', () => {
   });
 });
 
-describe('the tool at the moment of running', () => {
-  it('is the one that was shown, or the approved call is not run', async () => {
+describe('tool check before a call runs', () => {
+  it('runs no approved call whose tool has changed', async () => {
     const { jobId, interrupt } = await one();
     const shown = stage.engine.app.get(ToolRegistry).find('send')?.version;
     const version = 'SELECT tool_version FROM tool_call WHERE job_id = $1';
@@ -274,8 +274,8 @@ describe('the tool at the moment of running', () => {
   });
 });
 
-describe('a timed grant', () => {
-  it('lets later calls of the same operation in the same thread run, until it is revoked', async () => {
+describe('timed grant', () => {
+  it('allows later calls of the same operation in the same thread until it is revoked', async () => {
     const { jobId, threadId, interrupt } = await one();
     await stage.decide(stage.people.member, interrupt, approve(interrupt.request, { grantMinutes: 5 }));
     await stage.ended(jobId);

@@ -20,8 +20,8 @@ afterAll(async () => {
 const send = (to: string, id = 'call_a') => ({ id, name: 'send', arguments: JSON.stringify({ to }) });
 const lastMessages = () => stage.model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
 
-describe('rules of a request', () => {
-  it('tighten the policy of the workspace, and cannot widen it', async () => {
+describe('approval rules of a start request', () => {
+  it('tighten the policy of the workspace and cannot relax it', async () => {
     await stage.policy({ rules: [] });
     const strict = parseApprovalPolicy({ rules: [{ match: 'send', action: 'require_approval' }] });
     stage.model.enqueue(toolCallReply([send('ada')]), textReply(['Done.']));
@@ -37,8 +37,8 @@ describe('rules of a request', () => {
   });
 });
 
-describe('a question to a person', () => {
-  it('waits as a form, refuses what does not fit it, and gives the model what was filled in', async () => {
+describe('ask_person', () => {
+  it('opens a form, rejects invalid input and gives the model the submitted values', async () => {
     const fields = { type: 'object', properties: { size: { enum: ['s', 'm'] } }, required: ['size'] };
     const args = JSON.stringify({ question: 'Which size?', fields });
     stage.model.enqueue(toolCallReply([{ id: 'q', name: 'ask_person', arguments: args }]), textReply(['Ordered.']));
@@ -54,8 +54,8 @@ describe('a question to a person', () => {
   });
 });
 
-describe('a call that could not be run anyway', () => {
-  it('is an error that the model reads, and troubles nobody', async () => {
+describe('approval of an invalid call', () => {
+  it('returns an error to the model and opens no request', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     stage.model.enqueue(toolCallReply([{ id: 'x', name: 'send', arguments: '{}' }]), textReply(['Sorry.']));
     const { jobId } = await stage.ask(['send']);
@@ -65,8 +65,8 @@ describe('a call that could not be run anyway', () => {
   });
 });
 
-describe('a result that is too large for the ledger', () => {
-  it('is kept whole, shown as a preview, and paged by the model, which is offered the tool for it only now', async () => {
+describe('tool result larger than a ledger row', () => {
+  it('keeps the whole result, shows a preview and then offers the model a tool that reads its pages', async () => {
     const whole = `${'x'.repeat(300_000)}the end`;
     stage.engine.app
       .get(ToolRegistry)
@@ -92,8 +92,8 @@ describe('a result that is too large for the ledger', () => {
   });
 });
 
-describe('a job that fails while requests are open', () => {
-  it('does not wait for the others when one of them ends it', async () => {
+describe('failing job with open requests', () => {
+  it('ends at once when one request fails it', async () => {
     await stage.policy({
       rules: [
         { match: 'send', action: 'require_approval', timeoutDays: 1e-8, expireAction: 'fail_job' },
@@ -109,7 +109,7 @@ describe('a job that fails while requests are open', () => {
     expect(await openOf(jobId)).toEqual([]);
   });
 
-  it('closes them when it fails before it can go on', async () => {
+  it('closes its requests when it fails before it continues', async () => {
     await stage.policy({ rules: [{ match: '*', action: 'require_approval' }] });
     stage.model.enqueue(toolCallReply([send('ada', 'a'), send('bob', 'b')]));
     const { jobId } = await stage.ask(['send']);

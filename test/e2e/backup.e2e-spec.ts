@@ -130,7 +130,7 @@ describe('nightshift backup', () => {
     await after.stop();
   });
 
-  it('is complete and restorable with a login without superuser rights', async () => {
+  it('creates a complete, restorable backup with a login without superuser rights', async () => {
     const login = `backup_${process.pid}`;
     const [source, target] = [`backup_source_${process.pid}`, `backup_target_${process.pid}`];
     names.push(source, target);

@@ -47,7 +47,7 @@ describe('nightshift apply', () => {
     ).data;
   }
 
-  it('changes nothing with --dry-run, and without --yes where there is no terminal', async () => {
+  it('changes nothing with --dry-run, and without --yes without a terminal', async () => {
     const before = await versions();
     const dry = await apply('--dry-run');
     expect(dry).toMatchObject({ code: 0, stderr: 'Nothing was applied.\n' });
@@ -131,7 +131,7 @@ describe('nightshift apply', () => {
     expect(await versions()).toEqual(before);
   });
 
-  it('refuses files that it would not read, that are no JSON, or that define the same thing', async () => {
+  it('refuses files that are unreadable, not JSON, or define the same name', async () => {
     writeFileSync(fileOf('tools', 'broken.json'), '{');
     expect(await apply()).toMatchObject({ code: 2, stderr: expect.stringMatching(/^tools\/broken\.json: not JSON: /) });
     cpSync(fileOf('tools', 'get_order.json'), fileOf('tools', 'broken.json'));

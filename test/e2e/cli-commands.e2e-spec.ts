@@ -9,7 +9,7 @@ import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 
 const absent = '01a20000-0000-7000-8000-000000000000';
 
-describe('nightshift', () => {
+describe('nightshift commands', () => {
   let server: NightshiftProcess;
   let folder: string;
 
@@ -37,17 +37,17 @@ describe('nightshift', () => {
     [['approve', absent], 4, 'not_found'],
     [['logs', absent], 4, 'not_found'],
     [['cancel', absent], 4, 'not_found'],
-    [['workflows', 'graph', 'nobody'], 4, 'not_found'],
+    [['workflows', 'graph', 'unknown'], 4, 'not_found'],
     [['jobs', '--token', 'nsk_wrong'], 3, 'unauthenticated'],
     [['jobs', '--url', 'http://127.0.0.1:1'], 5, 'connection_lost'],
     [['jobs', '--url', 'https://there.invalid'], 3, 'unauthenticated'],
-  ])('%j ends with %i, and says why', async (words, exitCode, code) => {
+  ])('%j exits with %i and prints the reason', async (words, exitCode, code) => {
     const asJson = await nightshift([...words, '--json'], words[0] === 'run' ? { input: ' ' } : {});
     expect(asJson).toMatchObject({ code: exitCode, stdout: '' });
     expect(errorOf(asJson.stderr)).toMatchObject({ error: { code }, exitCode });
   });
 
-  it('says what to do about an unknown word', async () => {
+  it('suggests a fix for an unknown command', async () => {
     expect(await nightshift(['job'])).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean jobs?') });
     expect(await nightshift(['jobs', '--limt', '2'])).toMatchObject({
       code: 2,
@@ -71,7 +71,7 @@ describe('nightshift', () => {
     expect(await nightshift(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes:') });
   });
 
-  it('says everything in JSON that is asked for in JSON', async () => {
+  it('prints every output and error as JSON with --json', async () => {
     expect(errorOf((await nightshift(['jobs', '--limt', '2', '--json'])).stderr)).toEqual({
       error: { code: 'usage', message: "unknown option '--limt'", remedy: 'Did you mean --limit?' },
       exitCode: 2,
@@ -88,7 +88,7 @@ describe('nightshift', () => {
     });
   });
 
-  it('checks the setup, down to a job', async () => {
+  it('checks the setup with doctor, including a job', async () => {
     const { code, stdout } = await nightshift(['doctor', '--job', '--json']);
     const checks = stdout
       .trim()
@@ -112,7 +112,7 @@ describe('nightshift', () => {
     });
   });
 
-  it('says what to do about a server or a key that is not there', async () => {
+  it('suggests a fix for an unreachable server and for a missing key', async () => {
     expect(await nightshift(['doctor', '--url', 'http://127.0.0.1:65533'])).toMatchObject({
       ...{ code: 5, stdout: expect.stringMatching(/✗ server .*ECONNREFUSED.*\n.*npm start/) },
     });
@@ -121,7 +121,7 @@ describe('nightshift', () => {
     });
   });
 
-  it('checks, keeps, draws and runs a workflow', async () => {
+  it('validates, saves, draws and runs a workflow', async () => {
     const file = join(process.cwd(), 'examples', 'workflows', 'refine-until-good.json');
     expect(await nightshift(['workflows', 'validate', file])).toMatchObject({ code: 0 });
     expect(await nightshift(['workflows', 'push', file])).toMatchObject({
@@ -139,10 +139,10 @@ describe('nightshift', () => {
     const byName = await nightshift(['workflows', 'run', 'Refine until good', 'a draft', '--detach']);
     expect(byName).toMatchObject({ code: 0 });
     expect((await nightshift(['jobs', '--kind', 'workflow'])).stdout).toMatch(/^completed .* Refine until good$/m);
-    expect(await nightshift(['jobs', '--workflow', 'nobody'])).toMatchObject({ code: 4 });
+    expect(await nightshift(['jobs', '--workflow', 'unknown'])).toMatchObject({ code: 4 });
   });
 
-  it('publishes what was saved, and says yes for a person', async () => {
+  it('publishes a saved workflow and answers its approval with --approve', async () => {
     const file = join(folder, 'careful.json');
     const node = (id: string, data: object = {}) => ({ id, type: id, position: { x: 0, y: 0 }, data });
     const nodes = [node('start', { label: 'Start' }), node('approval', { label: 'Sure', prompt: 'Sure?' })];
@@ -154,12 +154,12 @@ describe('nightshift', () => {
     expect(await nightshift(['workflows', 'publish', 'careful'])).toMatchObject({
       ...{ code: 0, stdout: expect.stringContaining('careful: version 1 is published.') },
     });
-    const run = await nightshift(['workflows', 'run', 'careful', 'go on?']);
+    const run = await nightshift(['workflows', 'run', 'careful', 'continue?']);
     expect(run).toMatchObject({ code: 6, stderr: expect.stringMatching(/approve \S+ --action reject/) });
     const [, request = ''] = /approve (\S+) --action approve/.exec(run.stderr) ?? [];
     const wrong = await nightshift(['approve', request, '--decision', 'report']);
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--action approve') });
-    expect(run.stderr).toContain('\n    │ go on?\n');
+    expect(run.stderr).toContain('\n    │ continue?\n');
     expect(await nightshift(['approve', '--yes'])).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining('List the open ones: npx nightshift approve\n') },
     });
@@ -170,7 +170,7 @@ describe('nightshift', () => {
     expect((await nightshift(['approve', request])).stdout).toMatch(/^approve by you, .+: /);
   });
 
-  it('shows names that others gave without what could move the cursor', async () => {
+  it('removes terminal control characters from names', async () => {
     const file = join(folder, 'painted.json');
     const draft = async (id: string, data: object) => {
       const meta = { version: '2.0.0', name: 'Painted', id: 'paint\u001b[2Jed' };
@@ -185,7 +185,7 @@ describe('nightshift', () => {
     await draft('asks', { prompt: 'Sure?' });
     const published = await nightshift(['workflows', 'publish', 'painted']);
     const listed = await nightshift(['workflows', 'list']);
-    const run = await nightshift(['workflows', 'run', 'paint\u001b[2Jed', 'go on?']);
+    const run = await nightshift(['workflows', 'run', 'paint\u001b[2Jed', 'continue?']);
     const [, request = ''] = /approve (\S+) --action approve/.exec(run.stderr) ?? [];
     const answered = await nightshift(['approve', request, '--yes']);
     expect([pushed, wrong, published, listed, run, answered].map(({ code }) => code)).toEqual([0, 1, 0, 0, 6, 0]);
@@ -196,7 +196,7 @@ describe('nightshift', () => {
       expect(stdout + stderr).not.toContain('\u001b');
   });
 
-  it('tells with what an edited call was run, and what had been proposed', async () => {
+  it('shows the executed and the proposed arguments of an edited call', async () => {
     const run = await nightshift(['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask', '--json']);
     const last = JSON.parse(run.stdout.trim().split('\n').at(-1) ?? '') as { jobId: string; requests: string[] };
     const request = last.requests[0] ?? '';
@@ -208,7 +208,7 @@ describe('nightshift', () => {
     expect((await nightshift(['logs', last.jobId])).stdout).toMatch(new RegExp(`${call} · completed`));
   });
 
-  it('says where a document is wrong', async () => {
+  it('prints the path of each fault in a document', async () => {
     const file = join(folder, 'wrong.json');
     const meta = { version: '2.0.0', name: 'Wrong', id: 'wrong' };
     const nodes = [{ id: 'writer', type: 'agent', position: { x: 0, y: 0 }, data: { label: 'Writer', model: 7 } }];
@@ -241,7 +241,7 @@ describe('nightshift', () => {
     expect(await nightshift(['tools', 'call', 'nothing'])).toMatchObject({ code: 4 });
   });
 
-  it('lists agents, asks one, and calls a tool of one', async () => {
+  it('lists agents, chats with one and calls a tool of one', async () => {
     const key = readFileSync(join(folder, '.nightshift', 'demo-api-key'), 'utf8').trim();
     const make = async (input: object) => {
       const query = 'mutation($input: CreateAgentInput!) { createAgent(input: $input) { userErrors { message } } }';
@@ -257,11 +257,11 @@ describe('nightshift', () => {
     expect((await nightshift(['agents'])).stdout).toMatch(/^clerk +1 +calculate +Does sums$/m);
     const run = await nightshift(['run', 'What is 17 * 23?', '--agent', 'clerk']);
     expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
-    expect(await nightshift(['run', 'What is 17 * 23?', '--agent', 'nobody'])).toMatchObject({ code: 4 });
+    expect(await nightshift(['run', 'What is 17 * 23?', '--agent', 'unknown'])).toMatchObject({ code: 4 });
 
     const call = ['tools', 'call', 'calculate', '{"expression": "2 ^ 10"}', '--agent'];
     expect(await nightshift([...call, 'clerk'])).toMatchObject({ code: 0, stdout: '1024\n' });
     expect(await nightshift([...call, 'careful'])).toMatchObject({ code: 6 });
-    expect(await nightshift([...call, 'nobody'])).toMatchObject({ code: 4 });
+    expect(await nightshift([...call, 'unknown'])).toMatchObject({ code: 4 });
   });
 });

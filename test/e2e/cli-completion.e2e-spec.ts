@@ -30,23 +30,23 @@ const scripts = {
     end`,
 };
 
-function said(shell: keyof typeof scripts): string[] {
+function completions(shell: keyof typeof scripts): string[] {
   const bare = { bash: ['--noprofile', '--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
   const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}`, HOME: process.env['HOME'] };
   const text = execFileSync(shell, [...bare, '-c', scripts[shell]], { env }).toString();
   return text.split('\n').filter((line) => line !== '');
 }
 
-describe('completion', () => {
+describe('nightshift completion', () => {
   const shells = ['bash', 'zsh', 'fish'] as const;
   it.each(shells.filter((shell) => spawnSync(shell, ['-c', 'true']).error === undefined))(
-    'gives the words of the program in %s',
+    'completes the commands in %s',
     (shell) => {
-      expect(said(shell)).toEqual(['waiting', '.', 'workflows', '.', 'publish', '.', 'read', '.']);
+      expect(completions(shell)).toEqual(['waiting', '.', 'workflows', '.', 'publish', '.', 'read', '.']);
     },
   );
 
-  it.each(shells)('asks the program for its words, in the script for %s', (shell) => {
+  it.each(shells)('calls the program for its commands in the script for %s', (shell) => {
     const script = execFileSync(join(bin, 'nightshift'), ['completion', shell]).toString();
     expect(script).toMatch(new RegExp(`^#.*\\b(nightshift completion ${shell}|compdef nightshift)\\b`));
     expect(script).toContain('nightshift complete-words -- ');

@@ -31,13 +31,15 @@ describe('nightshift notifications', () => {
 
   const nightshift = (...words: string[]) => runCli(words, { env });
   const unread = async () => linesOf((await nightshift('notifications', '--unread', '--json')).stdout);
-  /** Starts a job that nobody watches; gives what is told of it. */
+  /** Starts a job without viewers; gives its notification. */
   async function miss(...words: string[]): Promise<Line> {
     const { stdout } = await nightshift('run', ...words, '--detach');
-    return eventually('it was told', async () => (await unread()).find(({ jobId }) => jobId === stdout.trim()));
+    return eventually('the notification is there', async () =>
+      (await unread()).find(({ jobId }) => jobId === stdout.trim()),
+    );
   }
 
-  it('lists what was missed, with what to do now, and marks it as read', async () => {
+  it('lists unread notifications with the next command, and marks them as read', async () => {
     expect(await nightshift('notifications')).toMatchObject({
       code: 0,
       stdout: '',
@@ -76,11 +78,11 @@ describe('nightshift notifications', () => {
     [['notifications', 'read', '01a20000-0000-7000-8000-000000000000'], 4],
     [['notifications', '--type', 'odd'], 2],
     [['notifications', '--follow', '--token', 'nsk_wrong'], 3],
-  ])('%j ends with %i', async (words, code) => {
+  ])('%j exits with %i', async (words, code) => {
     expect(await nightshift(...words)).toMatchObject({ code, stdout: '' });
   });
 
-  it('follows: each one once as it comes, with --json also what was read, until Ctrl-C', async () => {
+  it('prints each new notification once with --follow, and with --json also read ones, until Ctrl-C', async () => {
     const before = await miss('What is 1 + 1?', '--tools', 'calculate');
     const people = startCli(['notifications', '--follow'], { env });
     const program = startCli(['notifications', '--follow', '--json'], { env });

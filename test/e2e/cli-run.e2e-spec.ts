@@ -27,7 +27,7 @@ describe('nightshift run', () => {
 
   const nightshift = (words: readonly string[], init: CliInit = {}) => runCli(words, { env, ...init });
 
-  /** Starts a job whose call of a tool nobody has approved, and gives its id. */
+  /** Starts a job that waits for the approval of a tool call, and gives its id. */
   const waitingJob = async () => {
     const { code, stdout } = await nightshift(['run', question, '--tools', 'calculate', '--ask', '--json']);
     expect(code).toBe(6);
@@ -42,7 +42,7 @@ describe('nightshift run', () => {
     expect(run.stdout + run.stderr).not.toContain('\u001b');
   });
 
-  it('gives every event as a line of JSON, and at the end what it came to', async () => {
+  it('prints every event as a line of JSON, and the result at the end', async () => {
     const { code, stdout, stderr } = await nightshift(['run', question, '--tools', 'calculate', '--json']);
     const lines = linesOf(stdout);
     const events = lines.slice(0, -1);
@@ -57,7 +57,7 @@ describe('nightshift run', () => {
     });
   });
 
-  it('takes what comes on standard input for the prompt, and goes on in a thread', async () => {
+  it('adds standard input to the prompt and continues a thread', async () => {
     const first = await nightshift(['run', '--json'], { input: 'My name is Ann.\n' });
     const { threadId } = linesOf(first.stdout).at(-1) ?? {};
     const next = await nightshift(['run', 'Again:', '--file', '-', '--thread', String(threadId), '--json'], {
@@ -66,7 +66,7 @@ describe('nightshift run', () => {
     expect(linesOf(next.stdout).at(-1)).toMatchObject({ threadId, text: expect.stringContaining('Again:') });
   });
 
-  it('leaves a job that waits for somebody, says how to answer, and comes back to it', async () => {
+  it('exits when the job waits for a person, prints the command to answer, and attaches again', async () => {
     const asked = await nightshift(['run', question, '--tools', 'calculate', '--ask']);
     expect(asked).toMatchObject({ code: 6, stdout: '' });
     const [, requestId = ''] = /nightshift approve (\S+) --yes/.exec(asked.stderr) ?? [];
@@ -87,7 +87,7 @@ describe('nightshift run', () => {
     expect(await nightshift(['attach', jobId])).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
   });
 
-  it('can be left: the job goes on', async () => {
+  it('keeps the job running after Ctrl-C', async () => {
     const run = startCli(['run', question, '--tools', 'calculate', '--ask', '--wait'], { env });
     await run.waitForOutput('job ');
     run.kill('SIGINT');
@@ -129,7 +129,7 @@ describe('nightshift run', () => {
     expect(stderr).toMatch(/\ncancelled/);
   });
 
-  it('ends with 1 when the job is stopped by somebody else', async () => {
+  it('exits with 1 when another user stops the job', async () => {
     const { jobId } = await waitingJob();
     const attached = startCli(['attach', jobId, '--wait'], { env });
     const logs = startCli(['logs', jobId, '--follow', '--json'], { env });
@@ -141,7 +141,7 @@ describe('nightshift run', () => {
     expect(await nightshift(['cancel', jobId])).toMatchObject({ code: 0, stdout: 'The job is cancelled.\n' });
   });
 
-  it('shows the log after any number', async () => {
+  it('prints the log after any event number', async () => {
     const { jobId, after } = await waitingJob();
     const all = linesOf((await nightshift(['logs', jobId, '--json'])).stdout);
     const rest = linesOf((await nightshift(['logs', jobId, '--after', '2', '--json'])).stdout);
@@ -151,7 +151,7 @@ describe('nightshift run', () => {
     await nightshift(['cancel', jobId]);
   });
 
-  it('starts without staying', async () => {
+  it('exits after the start with --detach', async () => {
     const { code, stdout } = await nightshift(['run', question, '--detach']);
     expect(code).toBe(0);
     expect(await nightshift(['logs', stdout.trim(), '--follow'])).toMatchObject({ code: 0 });

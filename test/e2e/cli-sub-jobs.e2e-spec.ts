@@ -25,7 +25,7 @@ const asks = {
   edges: [{ id: 'e', source: 'start', target: 'sure' }],
 };
 
-describe('nightshift run, when a workflow that was called as a tool asks', () => {
+describe('nightshift run with a question of a sub-job', () => {
   let server: CliServer;
   let env: CliServer['env'];
 
@@ -49,7 +49,7 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
 
   afterAll(() => server.close());
 
-  it('asks the person at the terminal, and says for whom', async () => {
+  it('asks at the terminal and names the workflow', async () => {
     const run = startInTerminal(asking, { env });
     await run.waitForOutput(/asked by workflow\.asks \(sub-job [\w-]+\)/);
     await run.waitForOutput('Your answer?');
@@ -57,7 +57,7 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
   });
 
-  it('leaves with 6 where nobody is, says who asks, and comes back to it', async () => {
+  it('exits with 6 without a terminal, names the workflow, and attaches again', async () => {
     const left = await runCli(asking, { env });
     expect(left).toMatchObject({ code: 6, stderr: expect.stringContaining('asked by workflow.asks (sub-job ') });
     const [, request = ''] = /nightshift approve (\S+) --action approve/.exec(left.stderr) ?? [];
@@ -75,7 +75,7 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     expect(await runCli(['attach', jobId], { env })).toMatchObject({ code: 0 });
   });
 
-  it('has a line of JSON for it, and stays with --wait', async () => {
+  it('prints the request as a line of JSON and stays with --wait', async () => {
     const left = await runCli([...asking, '--json'], { env });
     expect(left).toMatchObject({ code: 6, stderr: '' });
     const lines = linesOf(left.stdout);
@@ -94,7 +94,7 @@ describe('nightshift run, when a workflow that was called as a tool asks', () =>
     expect(linesOf(stays.stdout()).at(-1)).toMatchObject({ event: 'result', status: 'COMPLETED', requests: [] });
   });
 
-  it('ends a call without a model with 6, says who is waited for, and comes back to it', async () => {
+  it('exits with 6 from a direct tool call, names the approvers, and attaches again', async () => {
     const make = `mutation { createAgent(input: { name: "Caller", tools: ["workflow.*"] }) { userErrors { code } } }`;
     expect(await graphql(make)).toEqual({ data: { createAgent: { userErrors: [] } } });
     const call = ['tools', 'call', 'workflow.asks', '{"input": "Hello"}', '--agent', 'caller'];

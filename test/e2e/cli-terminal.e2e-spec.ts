@@ -6,7 +6,7 @@ import { type CliServer, startCliServer } from '../harness/cli-server.js';
 const keys = { down: '\u001b[B', up: '\u001b[A', enter: '\r', interrupt: '\u0003' };
 const asking = ['run', 'What is 17 * 23?', '--tools', 'calculate', '--ask'];
 
-describe('nightshift on a terminal', () => {
+describe('nightshift run on a terminal', () => {
   let server: CliServer;
   let env: CliServer['env'];
 
@@ -17,7 +17,7 @@ describe('nightshift on a terminal', () => {
 
   afterAll(() => server.close());
 
-  it('asks for an approval and goes on', async () => {
+  it('asks for an approval and continues', async () => {
     const run = startInTerminal(asking, { env });
     await run.waitForOutput('Run it?');
     await run.waitForOutput('expression: "17 * 23"');
@@ -36,7 +36,7 @@ describe('nightshift on a terminal', () => {
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('rejected by user: too dear') });
   });
 
-  it('lets the arguments be edited, in an editor or in a line', async () => {
+  it('edits the arguments in an editor or in a line', async () => {
     const inEditor = startInTerminal(asking, { env: { ...env, EDITOR: "sed -i 's/23/3/'" } });
     await inEditor.waitForOutput('Run it?');
     inEditor.type(keys.down + keys.enter);
@@ -50,7 +50,7 @@ describe('nightshift on a terminal', () => {
     expect(await inLine.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('34') });
   });
 
-  it('puts off, and asks again in the inbox', async () => {
+  it('postpones a question, which nightshift inbox asks again', async () => {
     const run = startInTerminal(asking, { env });
     await run.waitForOutput('Run it?');
     run.type(keys.up + keys.enter);
@@ -62,7 +62,7 @@ describe('nightshift on a terminal', () => {
     expect(await inbox.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('approved: Run calculate') });
   });
 
-  it('takes a question back that somebody else has answered', async () => {
+  it('withdraws a question that another user has answered', async () => {
     const run = startInTerminal(asking, { env });
     await run.waitForOutput('Run it?');
     const [, jobId = ''] = /job ([\w-]+)/.exec(run.stdout()) ?? [];
@@ -72,7 +72,7 @@ describe('nightshift on a terminal', () => {
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('391') });
   });
 
-  it('asks what a model asks', async () => {
+  it('asks the question of ask_person', async () => {
     const run = startInTerminal(['run', 'use tool ask_person {"question": "Which size?"}', '-t', 'ask_person'], {
       env,
     });
@@ -83,14 +83,14 @@ describe('nightshift on a terminal', () => {
     expect(await run.exited).toMatchObject({ code: 0, stdout: expect.stringContaining('ask_person says: XXL') });
   });
 
-  it('is left by Ctrl-C at a question, and the job goes on', async () => {
+  it('exits on Ctrl-C at a question, and the job keeps running', async () => {
     const run = startInTerminal(asking, { env });
     await run.waitForOutput('Run it?');
     run.type(keys.interrupt);
     expect(await run.exited).toMatchObject({ code: 130, stdout: expect.stringContaining('The job keeps running') });
   });
 
-  it('has no colours with NO_COLOR, and asks nobody with --no-input', async () => {
+  it('prints no colors with NO_COLOR and no question with --no-input', async () => {
     const plain = startInTerminal([...asking, '--no-input'], { env: { ...env, NO_COLOR: '1' } });
     expect(await plain.exited).toMatchObject({ code: 6 });
     expect(plain.stdout()).not.toMatch(/\u001b\[\d+m/);

@@ -37,8 +37,8 @@ const asking = async (name: string) => {
   return { jobId, decide, edit };
 };
 
-/** What viewers were told of a job's call: where it stood, its arguments, and the model's where they are others. */
-const toldOf = async (jobId: string) => {
+/** The events of a job's call: status, arguments, and the proposed arguments where they differ. */
+const callEventsOf = async (jobId: string) => {
   const rows = await stage.rows<{ body: { internalStatus: string; call: { args: string; proposedArgs?: string } } }>(
     `SELECT body FROM job_event WHERE job_id = $1 AND type IN ('tool-call', 'tool-call-updated') ORDER BY seq`,
     [jobId],
@@ -46,29 +46,29 @@ const toldOf = async (jobId: string) => {
   return rows.map(({ body: { internalStatus, call } }) => [internalStatus, call.args, call.proposedArgs ?? null]);
 };
 
-describe('a call that was edited', () => {
-  it('is shown with what it is run with, and with what was proposed beside it', async () => {
+describe('edited tool call', () => {
+  it('shows viewers the executed and the proposed arguments', async () => {
     const { jobId, edit } = await asking('send');
     const { calls } = await edit({ to: 'bob' });
     expect(stage.ran).toEqual([['send', { to: 'bob' }]]);
     expect(calls).toMatchObject([{ arguments: '{"to":"ada"}', approvedArguments: '{"to":"bob"}' }]);
-    expect(await toldOf(jobId)).toEqual([
+    expect(await callEventsOf(jobId)).toEqual([
       ['awaiting_approval', '{"to":"ada"}', null],
       ['running', '{"to":"bob"}', '{"to":"ada"}'],
       ['completed', '{"to":"bob"}', '{"to":"ada"}'],
     ]);
   });
 
-  it('keeps its edited arguments when its job is cancelled before it runs', async () => {
+  it('keeps its arguments when its job is cancelled before it runs', async () => {
     const { jobId } = await asking('send');
     const sql = `UPDATE tool_call SET approved_arguments = '{"to":"bob"}' WHERE job_id = $1`;
     await stage.rows(sql, [jobId]);
     await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId);
     await stage.ended(jobId);
-    expect((await toldOf(jobId)).at(-1)).toEqual(['cancelled', '{"to":"bob"}', '{"to":"ada"}']);
+    expect((await callEventsOf(jobId)).at(-1)).toEqual(['cancelled', '{"to":"bob"}', '{"to":"ada"}']);
   });
 
-  it('has a receipt without the members that the tool calls sensitive', async () => {
+  it('omits sensitive fields from the receipt for the model', async () => {
     const input = { type: 'object', properties: { to: { type: 'string' }, pin: { type: 'string' } } };
     const execute = () => Promise.resolve('paid');
     const tool = defineTool({ name: 'pay', description: 'Pays.', input, sensitiveFields: ['pin'], execute });
@@ -82,13 +82,13 @@ describe('a call that was edited', () => {
   });
 });
 
-describe('arguments that JSON.parse would change', () => {
+describe('tool arguments that JSON.parse would change', () => {
   it.each([
     ['{"to":12345678901234567890}', 'hold the number 12345678901234567890, which cannot be passed on exactly'],
     ['{"to":1e400}', 'hold the number 1e400'],
     ['{"to":-0}', 'hold the number -0'],
     ['{"to":"ada","to":"bob"}', 'name the member "to" twice'],
-  ])('%s are rejected with a tool result for the model, without an approval request', async (args, problem) => {
+  ])('%s lead to rejection with a tool result for the model, without an approval request', async (args, problem) => {
     stage.ran.splice(0);
     stage.model.enqueue(toolCallReply([{ id: 'call_a', name: 'send', arguments: args }]), textReply(['Understood.']));
     const { jobId } = await stage.ask(['send']);
@@ -99,7 +99,7 @@ describe('arguments that JSON.parse would change', () => {
     expect(await stage.rows('SELECT 1 FROM interrupt WHERE job_id = $1', [jobId])).toEqual([]);
   });
 
-  it('are rejected as an edit, and the request stays open', async () => {
+  it('fail as an edit, and the request stays open', async () => {
     stage.ran.splice(0);
     const { jobId, decide } = await asking('send');
     const refused = decide({ to: Number('12345678901234567890') });

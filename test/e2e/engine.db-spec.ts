@@ -45,7 +45,7 @@ const toolReply = (name: string, args: string) => ({
   ],
 });
 
-describe('a chat job', () => {
+describe('chat job', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let engine: TestEngine;
@@ -88,7 +88,7 @@ describe('a chat job', () => {
   };
   const start = (request: StartChat) => engine.app.get(ChatService).start(owner, request);
 
-  it('runs a tool round and an answer, and its log is numbered 1, 2, 3 …', async () => {
+  it('runs a tool round and a final response, and numbers its events 1, 2, 3 …', async () => {
     model.enqueue(toolReply('add_numbers', '{"a":2,"b":3}'), textReply(['It ', 'is ', '5.']));
     const { jobId } = await start(chat('2+3?', { tools: ['add_numbers'] }));
     const events = await follow(jobId);
@@ -128,7 +128,7 @@ describe('a chat job', () => {
     ]);
   });
 
-  it('gives a viewer that comes late, at any number, exactly what follows', async () => {
+  it('delivers exactly the later events to a viewer from any event number', async () => {
     model.enqueue(textReply(['one ', 'two ', 'three']));
     const { jobId } = await start(chat('count'));
     const all = await follow(jobId);
@@ -157,7 +157,7 @@ describe('a chat job', () => {
     expect((await watching).map(({ seq }, i) => seq - i)).toEqual((await watching).map(() => 1));
   });
 
-  it('accepts a first line that has to be cut inside an emoji', async () => {
+  it('derives a title from a first line that must be cut inside an emoji', async () => {
     model.enqueue(textReply(['ok']));
     const { jobId } = await start(chat(`${'x'.repeat(78)}\u{1F600} tail`));
     await follow(jobId);
@@ -186,7 +186,7 @@ describe('a chat job', () => {
     expect(JSON.stringify(messages)).toContain('stopped before it was finished');
   });
 
-  it('starts once for a repeated key, also when twenty ask at once', async () => {
+  it('starts once for a repeated key, also for twenty requests at once', async () => {
     model.enqueue(textReply(['once']));
     const idempotency = { key: 'the-key', requestHash: 'ab' };
     const started = await Promise.all(Array.from({ length: 20 }, () => start(chat('go', { idempotency }))));
@@ -214,7 +214,7 @@ describe('a chat job', () => {
     ]);
   });
 
-  it('is not there for another workspace', async () => {
+  it('reads as not found in another workspace', async () => {
     const scope = scopeOf(systemPrincipal('00000000-0000-7000-8000-000000000000'));
     model.enqueue(textReply(['mine']));
     const { jobId } = await start(chat('x'));

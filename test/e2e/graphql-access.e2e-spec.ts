@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** A running job that says `before`, waits for the gate, says `SECRET`, and ends. */
+/** A running job that streams `before`, waits for the gate, streams `SECRET` and ends. */
 async function startGatedJob() {
   const gate = createGate();
   model.enqueue({
@@ -60,8 +60,8 @@ async function watch(jobId: string, key: string): Promise<RawSocket> {
 
 const sees = (socket: RawSocket) => JSON.stringify(socket.messages);
 
-describe('a viewer', () => {
-  it('is disconnected when its key is revoked, before any further event', async () => {
+describe('GraphQL subscriptions after a loss of access', () => {
+  it('end when the key is revoked, before any further event', async () => {
     const { jobId, gate } = await startGatedJob();
     const viewer = await api.people.keyOf(owner.principal, ['read']);
     const [lost, stays] = [await watch(jobId, viewer.key), await watch(jobId, owner.key)];
@@ -73,7 +73,7 @@ describe('a viewer', () => {
     stays.close();
   });
 
-  it('is closed when it is no longer a member, and not when its role changes', async () => {
+  it('end when the user leaves the workspace, and continue when the role changes', async () => {
     const { jobId, gate } = await startGatedJob();
     const joined = await api.people.join(owner.person, 'passing', 'member');
     const socket = await watch(jobId, await api.people.tokenOf('passing'));
@@ -86,7 +86,7 @@ describe('a viewer', () => {
     expect(sees(socket)).not.toContain('SECRET');
   });
 
-  it('is closed when its token ends', async () => {
+  it('end when the token expires', async () => {
     const { jobId, gate } = await startGatedJob();
     // One that ends before its owner watches is followed by one that lasts longer.
     const watchFor = async (life: number): Promise<RawSocket> =>
@@ -97,7 +97,7 @@ describe('a viewer', () => {
     expect(sees(socket)).not.toContain('SECRET');
   });
 
-  it('may ask nothing more on its socket once its key is revoked', async () => {
+  it('reject further operations on the socket after the key was revoked', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const socket = await RawSocket.enter(api, passing.key);
     await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
@@ -106,14 +106,14 @@ describe('a viewer', () => {
     expect(sees(socket)).not.toContain('calculate');
   });
 
-  it('is disconnected when its key is revoked, also while idle', async () => {
+  it('close the idle socket when the key is revoked', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const idle = await RawSocket.enter(api, passing.key);
     await api.auth.apiKeys.revoke(owner.principal, passing.keyId);
     expect(await idle.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('is disconnected when its key is revoked, also after naming a foreign workspace', async () => {
+  it('close the socket when the key is revoked, also after naming a foreign workspace', async () => {
     const passing = await api.people.keyOf(owner.principal, ['read']);
     const foreign = (await api.people.workspaceOf('foreign')).owner.principal.workspaceId;
     const enter = async () => {
@@ -127,7 +127,7 @@ describe('a viewer', () => {
     expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('is disconnected when its user leaves a workspace, also after naming a foreign one', async () => {
+  it('close the socket when the user leaves a workspace, also after naming a foreign one', async () => {
     const joined = await api.people.join(owner.person, 'leaving', 'member');
     const foreign = (await api.people.workspaceOf('elsewhere')).owner.principal.workspaceId;
     const [named, absent] = [foreign, '0198c0de-0000-7000-8000-000000000000'];
@@ -139,12 +139,12 @@ describe('a viewer', () => {
     for (const socket of sockets) expect(await socket.closed).toEqual({ code: 4403, reason: 'Forbidden' });
   });
 
-  it('is disconnected when its token expires, also while idle', async () => {
+  it('close the idle socket when the token expires', async () => {
     const socket = await RawSocket.enter(api, await api.people.tokenOf('access-owner', 5));
     expect(await socket.closed).toEqual({ code: 4401, reason: 'Token expired' });
   });
 
-  it('is asked to come back when the server stops', async () => {
+  it('close with a restart code when the server stops', async () => {
     const other = await startTestApi(database, { takesJobs: false });
     const socket = await RawSocket.enter(other, owner.key);
     await other.close();

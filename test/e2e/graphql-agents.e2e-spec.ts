@@ -61,22 +61,22 @@ describe('createAgent with upsert', () => {
   const SAVE = `mutation($input: CreateAgentInput!) {
     result: createAgent(input: $input) { agent { id version name slug description } userErrors { code field } } }`;
 
-  it('creates an agent once, updates it by slug or name, and makes no version without a change', async () => {
-    const input = { name: 'Desk clerk', slug: 'desk', instructions: 'Be kind.', upsert: true };
+  it('creates an agent once, updates it by slug or name, and adds no version without a change', async () => {
+    const input = { name: 'Support clerk', slug: 'support', instructions: 'Be kind.', upsert: true };
     const save = async (given: object) => (await change(SAVE, given))['agent'] as Found;
     const made = await save(input);
     expect(await save(input)).toEqual(made);
     const changed = await save({ ...input, name: 'Clerk', instructions: 'Be brief.' });
     const id: unknown = made['id'];
     expect(changed).toMatchObject({ id, version: 2, name: 'Clerk' });
-    const named = await save({ name: 'Clerk', description: 'At the desk', upsert: true });
-    expect(named).toMatchObject({ id, slug: 'desk', description: 'At the desk' });
+    const named = await save({ name: 'Clerk', description: 'Answers mail', upsert: true });
+    expect(named).toMatchObject({ id, slug: 'support', description: 'Answers mail' });
     expect(await change(SAVE, { ...input, upsert: false })).toMatchObject({ userErrors: [{ code: 'conflict' }] });
   });
 });
 
 describe('agents over GraphQL', () => {
-  it('are made, changed, put back, made the default and archived', async () => {
+  it('create, update, restore, set as default and archive agents', async () => {
     const made = await change(CREATE, {
       name: 'Clerk',
       instructions: 'One.',
@@ -111,7 +111,7 @@ describe('agents over GraphQL', () => {
     expect(await run(member, `query { agent(id: "clerk") { id } }`)).toEqual({ agent: null });
   });
 
-  it('say which member was wrong, and are changed by those who may', async () => {
+  it('name an invalid field, and reject changes without permission', async () => {
     const refused = await change(CREATE, { name: 'Clerk', parameters: { temperature: 9 } });
     expect(refused).toMatchObject({
       agent: null,
@@ -123,7 +123,7 @@ describe('agents over GraphQL', () => {
     await expect(change(CREATE, { name: 'Clerk' }, member)).rejects.toThrow(/Forbidden/);
   });
 
-  it('answer in chats, and the job names its agent', async () => {
+  it('respond in chats, and the job names its agent', async () => {
     await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.', model: 'clever' });
     model.enqueue(textReply(['Filed.']));
     const started = await start({ message: 'File it.', agent: { id: 'clerk' } });
@@ -133,7 +133,7 @@ describe('agents over GraphQL', () => {
     model.assertDone();
   });
 
-  it('are chosen in the job, which logs the chosen agent', async () => {
+  it('let the job choose an agent and log the choice', async () => {
     expect(await start({ message: 'Hi', agent: { auto: true } })).toMatchObject({
       userErrors: [{ code: 'no_agents', field: 'agent', message: 'No agents configured for auto-routing' }],
     });
@@ -148,14 +148,14 @@ describe('agents over GraphQL', () => {
     model.assertDone();
   });
 
-  it('answer in jobs of REST as well', async () => {
+  it('respond in REST jobs too', async () => {
     await change(CREATE, { name: 'Clerk', instructions: 'Be a clerk.' });
     model.enqueue(textReply(['Filed.']));
     const body = { _threadId: 't', _messageId: 'm', messages: [{ role: 'user', content: 'File it.' }], agent: 'clerk' };
     const reply = await api.call('POST', '/api/jobs', { key: people.member.key, body });
     expect(reply.status).toBe(202);
     expect(await ended((reply.body as { jobId: string }).jobId)).toMatchObject({ agent: { slug: 'clerk' } });
-    const unknown = { ...body, _messageId: 'n', agent: 'nobody' };
+    const unknown = { ...body, _messageId: 'n', agent: 'unknown' };
     expect(await api.call('POST', '/api/jobs', { key: people.member.key, body: unknown })).toMatchObject({
       status: 404,
     });

@@ -104,10 +104,10 @@ async function calls({ principal }: TestMember, count: number): Promise<void> {
   });
 }
 
-describe('the approval policy', () => {
+describe('approval policy over GraphQL', () => {
   beforeAll(newWorlds);
 
-  it('is saved, read, and kept in versions', async () => {
+  it('saves and reads the policy and keeps its versions', async () => {
     expect(await query(red.owner, READ)).toMatchObject({
       approvalPolicy: { version: 0, policy: { default: 'auto_approve', rules: [] } },
     });
@@ -128,7 +128,7 @@ describe('the approval policy', () => {
     });
   });
 
-  it('names what is wrong with it', async () => {
+  it('names the faults of a policy', async () => {
     const wrong = {
       rules: [
         { match: '*', action: 'block' },
@@ -143,7 +143,7 @@ describe('the approval policy', () => {
     });
   });
 
-  it.each<Role>(['member', 'viewer'])('is nothing to a %s', async (role) => {
+  it.each<Role>(['member', 'viewer'])('hides the policy from a %s', async (role) => {
     const who = red[role];
     expect(await query(who, READ)).toEqual({ approvalPolicy: null });
     expect(await query(who, EXPLAIN)).toEqual({ explainPolicy: null });
@@ -153,7 +153,7 @@ describe('the approval policy', () => {
     });
   });
 
-  it('is nothing to a key without the scope admin', async () => {
+  it('hides the policy from a key without the scope admin', async () => {
     const key = await api.people.keyOf(red.owner.principal, ['read', 'write', 'approve']);
     expect(await query(key, READ)).toEqual({ approvalPolicy: null });
     expect(await query(key, SAVE, { policy })).toMatchObject({
@@ -161,19 +161,19 @@ describe('the approval policy', () => {
     });
   });
 
-  it('is that of one workspace', async () => {
+  it('keeps the policies of workspaces apart', async () => {
     expect(await query(blue.owner, READ)).toMatchObject({ approvalPolicy: { version: 0 } });
     expect(await query(blue.owner, '{ approvalPolicy(version: 1) { version } }')).toEqual({ approvalPolicy: null });
   });
 });
 
-describe('trying a policy', () => {
+describe('explainApproval and evaluateApprovalPolicy', () => {
   beforeAll(async () => {
     await newWorlds();
     await query(red.owner, SAVE, { policy });
   });
 
-  it('says which rule a call would meet and who may decide', async () => {
+  it('returns the matching rule of a call and its approvers', async () => {
     expect(await query(red.owner, EXPLAIN, { arguments: { amount: 5 }, role: 'MEMBER' })).toEqual({
       explainPolicy: {
         policyVersion: 1,
@@ -200,7 +200,7 @@ describe('trying a policy', () => {
     });
   });
 
-  it('replays a draft over the calls of the past', async () => {
+  it('evaluates a draft on past calls', async () => {
     await calls(red.member, 17);
     await calls(blue.member, 3);
     const draft = { rules: [{ match: '*', when: 'arguments.amount > 1', action: 'require_approval' }] };
@@ -226,14 +226,14 @@ describe('trying a policy', () => {
     expect(await query(red.owner, READ)).toMatchObject({ approvalPolicy: { version: 1 } });
   });
 
-  it('refuses drafts that cannot be used, and too many calls', async () => {
+  it('rejects invalid drafts and too many calls', async () => {
     const of = async (variables: object) =>
       (await ask(api, DRY_RUN, { key: red.owner.key, variables })).errors[0]?.extensions;
     expect(await of({ policy: { rules: [{ match: '*' }] } })).toMatchObject({ code: 'BAD_USER_INPUT' });
     expect(await of({ policy: {}, calls: 10_001 })).toMatchObject({ code: 'BAD_USER_INPUT' });
   });
 
-  it('twice in one document costs too much', async () => {
+  it('rejects two evaluations in one document as too costly', async () => {
     const twice =
       'query($p: JSON!) { a: dryRunPolicy(policy: $p) { examined } b: dryRunPolicy(policy: $p) { examined } }';
     const { errors } = await ask(api, twice, { key: red.owner.key, variables: { p: {} } });
@@ -241,10 +241,10 @@ describe('trying a policy', () => {
   });
 });
 
-describe('timed grants', () => {
+describe('timed grants over GraphQL', () => {
   beforeAll(newWorlds);
 
-  it('are listed in pages to those they concern', async () => {
+  it('lists grants in pages to their members', async () => {
     const mine = await give(red.member, red.member);
     const admins = await give(red.admin, red.owner);
     const ids = async (who: TestMember, variables?: object) => {
@@ -264,7 +264,7 @@ describe('timed grants', () => {
     expect(await ids(red.owner, { filter: { threadId: 'nonsense' } })).toEqual([]);
   });
 
-  it('are found by an explanation', async () => {
+  it('names the grant in an explanation', async () => {
     await query(red.owner, SAVE, { policy: { default: 'require_approval' } });
     const tool = api.api.app.get(ToolRegistry).find('calculate');
     const id = await give(red.owner, red.owner, operationOf({ name: 'calculate', arguments: '{}' }, tool ?? null));
@@ -274,7 +274,7 @@ describe('timed grants', () => {
     expect(explained).toMatchObject({ explainPolicy: { grantId: id } });
   });
 
-  it('end at once when revoked, by those they concern', async () => {
+  it('ends a grant at once when one of its members revokes it', async () => {
     const id = await give(red.member, red.admin);
     for (const who of [red.viewer, blue.owner]) {
       expect(await query(who, REVOKE, { id })).toEqual({
@@ -292,7 +292,7 @@ describe('timed grants', () => {
     expect(await query(red.owner, REVOKE, { id })).toEqual({ revokeApprovalGrant: ended });
   });
 
-  it('end with a new policy', async () => {
+  it('ends grants when a new policy is saved', async () => {
     const id = await give(red.member, red.member);
     await query(red.owner, SAVE, { policy: { timeoutDays: worlds } });
     const { approvalGrants } = await query(red.member, GRANTS, { first: 1 });

@@ -62,7 +62,7 @@ async function job(id: string): Promise<Fields> {
   return (await me.query(JOB, { id }))['job'] as Fields; // it exists
 }
 
-/** A job whose model asks for one call of a client, and then replies as it is told. */
+/** A job whose model requests one client tool call and then sends the given reply. */
 async function asking(input: object, ...replies: readonly Reply[]): Promise<string> {
   model.enqueue(toolCallReply([scriptedCall('c1')]), ...replies);
   const { jobId, userErrors } = await me.start({ message: 'Open it', ...input });
@@ -77,8 +77,8 @@ async function waiting(tool: object = {}, change: object = {}): Promise<string> 
   return jobId;
 }
 
-describe('a tool that the client declares', () => {
-  it('is offered to the model, run by the client, and its result read', async () => {
+describe('client tools over GraphQL', () => {
+  it('offers the tool to the model, lets the client run it and sends the result to the model', async () => {
     const jobId = await waiting();
     const { parameters, name, description } = openFile;
     expect(model.requests.at(-1)?.json['tools']).toEqual([
@@ -119,7 +119,7 @@ describe('a tool that the client declares', () => {
     });
   });
 
-  it('is bound to the device that the request names', async () => {
+  it('offers the call only to the device of the request', async () => {
     const jobId = await waiting({}, { clientDeviceId: 'laptop' });
     const refused = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'phone' });
     expect(refused['userErrors']).toMatchObject([{ code: 'other_device' }]);
@@ -140,7 +140,7 @@ describe('a tool that the client declares', () => {
     });
   });
 
-  it('keeps waiting after its timeout by default', async () => {
+  it('waits beyond the tool timeout by default', async () => {
     const jobId = await waiting({ timeoutMs: 1_000 });
     const { rows } = await database.postgres.engine.query<{ hours: number }>(
       `SELECT (extract(epoch FROM expires_at - created_at) / 3600)::float8 AS hours FROM interrupt WHERE job_id = $1`,
@@ -155,13 +155,13 @@ describe('a tool that the client declares', () => {
     ['a schema that cannot be used', { clientTools: [{ name: 'a', parameters: { type: 'string' } }] }, 'clientTools'],
     ['a name of the server too', { clientTools: [{ name: 'calculate' }], tools: ['calculate'] }, 'clientTools'],
     ['an empty device', { clientTools: [openFile], clientDeviceId: '' }, 'clientDeviceId'],
-  ])('is refused for %s', async (_, change, field) => {
+  ])('rejects a declaration with %s', async (_, change, field) => {
     const { userErrors } = await me.start({ message: 'hi', ...change });
     expect(userErrors).toMatchObject([{ code: 'bad_request', field }]);
   });
 });
 
-describe('a client that began and was lost', () => {
+describe('client tool call of a lost client', () => {
   /** Serves the call as far as `validate`, and lets the claim lie in the past. */
   async function lose(jobId: string): Promise<void> {
     const { claim } = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'laptop' });
@@ -173,14 +173,14 @@ describe('a client that began and was lost', () => {
     );
   }
   const serve = async (jobId: string) => {
-    const claim = await eventually('the call is to be had', async () => {
+    const claim = await eventually('the call can be claimed', async () => {
       const claimed = await call(CLAIM, { jobId, callId: 'c1', deviceId: 'phone' });
       return (claimed['claim'] as { claimToken: string } | null) ?? undefined;
     });
     await call(SUBMIT, { jobId, callId: 'c1', claimToken: claim.claimToken, result: 'hello' });
   };
 
-  it('leaves a pure call to another', async () => {
+  it('moves a pure call to another client', async () => {
     const jobId = await waiting({ effect: 'PURE' });
     await lose(jobId);
     model.enqueue(textReply(['Done.']));
@@ -194,7 +194,7 @@ describe('a client that began and was lost', () => {
     ['DID_NOT_HAPPEN', {}, { status: 'ERROR' }],
     ['REPORT', {}, { status: 'INTERRUPTED' }],
     ['REPEAT', {}, { status: 'COMPLETED', result: 'hello' }],
-  ])('leaves a call that is not to be repeated to a person: %s', async (decision, more, expected) => {
+  ])('asks a person about a call that must not be repeated: %s', async (decision, more, expected) => {
     const jobId = await waiting();
     await lose(jobId);
     const id = await eventually('a person is asked', async () => {
@@ -217,8 +217,8 @@ describe('a client that began and was lost', () => {
   });
 });
 
-describe('calls of a client', () => {
-  it('are served only by the requester of the job', async () => {
+describe('access to client tool calls', () => {
+  it('allows only the requester of the job', async () => {
     const jobId = await waiting();
     const inputs = [
       [CLAIM, { jobId, callId: 'c1', deviceId: 'd' }],
@@ -230,13 +230,13 @@ describe('calls of a client', () => {
         const { errors } = await ask(test, mutation, { key, variables: { input } });
         expect(errors).toMatchObject([{ message: 'Forbidden', extensions: { code: 'FORBIDDEN' } }]);
       }
-      const told = async (key: string, id: string) => {
+      const responseTo = async (key: string, id: string) => {
         const { data } = await ask(test, mutation, { key, variables: { input: { ...input, jobId: id } } });
         return data;
       };
-      const absent = await told(people.member.key, newId());
+      const absent = await responseTo(people.member.key, newId());
       expect(JSON.stringify(absent)).toContain('Job not found or unauthorized');
-      expect(await told(foreign.key, jobId)).toEqual(absent);
+      expect(await responseTo(foreign.key, jobId)).toEqual(absent);
     }
     await me.query('mutation($id: ID!) { cancelJob(input: {jobId: $id}) { state } }', { id: jobId });
   });

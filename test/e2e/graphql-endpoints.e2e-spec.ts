@@ -118,8 +118,8 @@ const JOB = 'query($id: ID!) { job(id: $id) { finishedAt threadId messageId tool
 function shapeOf({ status, data, errors }: GraphqlReply): unknown {
   const shown = errors.map(({ message, path, extensions }) => {
     const { retryAfterSeconds } = extensions;
-    const told = { ...extensions, requestId: '', retryAfterSeconds: retryAfterSeconds === undefined ? '' : 'N' };
-    return { message: message.replace(`${String(retryAfterSeconds)}s`, 'N s'), path, ...told };
+    const comparable = { ...extensions, requestId: '', retryAfterSeconds: retryAfterSeconds === undefined ? '' : 'N' };
+    return { message: message.replace(`${String(retryAfterSeconds)}s`, 'N s'), path, ...comparable };
   });
   return { status, data, errors: shown };
 }
@@ -133,8 +133,8 @@ async function firstAnswer(operation: WalkedOperation, key: string): Promise<unk
   return JSON.parse(JSON.stringify(answer).replaceAll(/"requestId":"[^"]*"/g, '"requestId":""'));
 }
 
-describe('every operation of the schema', () => {
-  it('is refused with 401 without a credential that holds, and does nothing', async () => {
+describe('every GraphQL operation', () => {
+  it('returns 401 without a valid credential and does nothing', async () => {
     const revoked = await api.people.keyOf(ours.owner.principal, ['read', 'write', 'admin']);
     await api.auth.apiKeys.revoke(ours.owner.principal, revoked.keyId);
     const expired = await api.people.tokenOf('ours-owner', -60);
@@ -143,7 +143,7 @@ describe('every operation of the schema', () => {
       if (kind === 'subscription') continue;
       for (const key of [undefined, 'nonsense', wrong, revoked.key, expired]) {
         const { status, data, errors } = await ask(api, document, { key, variables });
-        // Many tries with one prefix are slowed down; that is no way in either.
+        // Many attempts with one prefix are slowed down and rejected as well.
         const code = status === 429 ? 'RATE_LIMITED' : 'UNAUTHENTICATED';
         expect([name, data, errors[0]?.extensions['code']]).toEqual([name, undefined, code]);
         expect([401, 429]).toContain(status);
@@ -156,7 +156,7 @@ describe('every operation of the schema', () => {
     }
   });
 
-  it('takes ids of another tenant for ids that are not there', async () => {
+  it('treats ids of another tenant as unknown ids', async () => {
     const absent = newId();
     const { key } = theirs.owner;
     for (const canary of canaries) {
@@ -164,7 +164,7 @@ describe('every operation of the schema', () => {
       for (const [i, blind] of operationsOf(schema, absent).entries()) {
         const probe = walked[i];
         // A thread of this name is begun: thread ids of clients are names within their own workspace. An inbox with
-        // nothing to show is silent, so there is no answer to wait for; its own spec looks at other tenants.
+        // nothing to show is silent, so no response can be awaited; its own spec tests other tenants.
         if (probe === undefined || !probe.takesId || ['startChat', 'interruptActivity'].includes(probe.name)) continue;
         if (probe.kind === 'subscription') {
           expect(await firstAnswer(probe, key)).toEqual(await firstAnswer(blind, key));
@@ -210,7 +210,7 @@ describe('every operation of the schema', () => {
     }
   });
 
-  it('shows the rows to those they belong to', async () => {
+  it('shows the rows to their owners', async () => {
     const texts = await Promise.all(
       canaries.flatMap((canary) =>
         operationsOf(schema, canary)
@@ -253,7 +253,7 @@ describe('every operation of the schema', () => {
     }
   });
 
-  it('answers a workspace one is not in as one that is not there', async () => {
+  it('treats a workspace without membership as an unknown one', async () => {
     const token = await api.people.tokenOf('theirs-owner');
     const inside = (workspaceId: string) =>
       ask(api, '{ workspace { id } }', { key: token, headers: { 'x-workspace-id': workspaceId } });

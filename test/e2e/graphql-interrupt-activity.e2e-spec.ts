@@ -16,7 +16,7 @@ let worlds = 0;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Nobody takes jobs here: what is answered stays queued.
+  // No worker runs here, so resumed jobs stay queued.
   api = await startTestApi(database, { takesJobs: false });
   stranger = (await api.people.workspaceOf('elsewhere')).owner;
 });
@@ -37,7 +37,7 @@ const skip = (who: TestMember, id: string) =>
     { id },
   );
 
-describe('the live inbox', () => {
+describe('interruptActivity', () => {
   const ACTIVITY =
     'subscription($filter: InterruptFilterInput) { interruptActivity(filter: $filter) { id status job { id status } } }';
 
@@ -62,7 +62,7 @@ describe('the live inbox', () => {
     return { socket, seen, until };
   }
 
-  it('shows what is open, then what is opened and settled, each as it is then', async () => {
+  it('sends the open requests first, then each one that is opened or settled', async () => {
     const job = await layOut();
     const before = await open(job);
     const { socket, seen, until } = await watch(here.viewer);
@@ -82,7 +82,7 @@ describe('the live inbox', () => {
     socket.close();
   });
 
-  it('shows what was closed because its job was stopped', async () => {
+  it('sends a request that was closed because its job was stopped', async () => {
     const job = await layOut();
     const id = await open(job);
     const { socket, until } = await watch(here.owner);
@@ -93,7 +93,7 @@ describe('the live inbox', () => {
     socket.close();
   });
 
-  it('shows only what the viewer asks for, and nothing of another tenant', async () => {
+  it('applies the filter and sends nothing of another tenant', async () => {
     const [mine, others] = [await layOut(here.member), await layOut(here.owner)];
     const { socket, seen, until } = await watch(here.member, { assignee: { eq: 'MINE' } });
     const foreign = await watch(stranger);
@@ -108,7 +108,7 @@ describe('the live inbox', () => {
     foreign.socket.close();
   });
 
-  it('shows what a job and its sub-jobs ask, and of no other job', async () => {
+  it('sends the requests of a job and its sub-jobs, and of no other job', async () => {
     const [root, below, other] = [await layOut(), await layOut(), await layOut()];
     await placeBelow(api.api.app, below, root);
     const own = await open(root);
@@ -127,7 +127,7 @@ describe('the live inbox', () => {
     socket.close();
   });
 
-  it('shows all of a large inbox', async () => {
+  it('sends every request of a large inbox', async () => {
     const job = await layOut();
     const ids: string[] = [];
     for (let i = 0; i < 120; i += 1) ids.unshift(await open(job));

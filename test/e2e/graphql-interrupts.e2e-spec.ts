@@ -17,7 +17,7 @@ let worlds = 0;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Nobody takes jobs here: what is answered stays queued.
+  // No worker runs here, so resumed jobs stay queued.
   api = await startTestApi(database, { takesJobs: false });
   stranger = (await api.people.workspaceOf('elsewhere')).owner;
 });
@@ -32,8 +32,8 @@ afterAll(async () => {
 
 const query = (who: TestMember, text: string, variables?: object) => graphqlMember(api, who.key).query(text, variables);
 const layOut = (who = here.member) => layOutWaitingJob(api.api.app, who.principal);
-const open = (job: WaitingJob, wishes: Parameters<typeof openInterrupt>[2] = {}) =>
-  openInterrupt(api.api.app, job, wishes);
+const open = (job: WaitingJob, changes: Parameters<typeof openInterrupt>[2] = {}) =>
+  openInterrupt(api.api.app, job, changes);
 
 const LIST = `query($first: Int, $after: String, $last: Int, $before: String, $filter: InterruptFilterInput) {
   interrupts(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
@@ -62,8 +62,8 @@ async function list(who: TestMember, args: object = {}): Promise<Page> {
 const idsOf = ({ nodes }: Page) => nodes.map(({ id }) => id);
 const resolve = async (who: TestMember, input: object) => (await query(who, RESOLVE, { input }))['resolveInterrupt'];
 
-describe('the inbox', () => {
-  it('shows each request once, newest first, forwards and backwards', async () => {
+describe('interrupts over GraphQL', () => {
+  it('list each request once, newest first, forwards and backwards', async () => {
     const job = await layOut();
     const ids: string[] = [];
     for (let i = 0; i < 7; i += 1) ids.unshift(await open(job));
@@ -84,7 +84,7 @@ describe('the inbox', () => {
     expect([forwards, backwards]).toEqual([ids, ids]);
   });
 
-  it('narrows by status, kind, tool, job, thread, assignee and age', async () => {
+  it('filter by status, kind, tool, job, thread, assignee and age', async () => {
     const [mine, other] = [await layOut(here.member), await layOut(here.owner)];
     const question = await open(mine);
     const approval = await open(mine, { kind: 'tool_approval', tool: 'mail.send', decidableBy: 'approvers' });
@@ -120,7 +120,7 @@ describe('the inbox', () => {
     }
   });
 
-  it('shows what a job and its sub-jobs ask, to those who may read them', async () => {
+  it('list the requests of a job and its sub-jobs to users who may read them', async () => {
     const [root, below, other] = [await layOut(), await layOut(), await layOut()];
     const before = await open(below);
     await placeBelow(api.api.app, below, root);
@@ -142,7 +142,7 @@ describe('the inbox', () => {
     }
   });
 
-  it('shows a request with its job, and the job with what it waits for', async () => {
+  it('show a request with its job, and a job with its open requests', async () => {
     const job = await layOut();
     const request = { mode: 'input', prompt: 'Which?', inputSchema: { type: 'string' } };
     const id = await open(job, {
@@ -195,8 +195,8 @@ describe('the inbox', () => {
   });
 });
 
-describe('an answer', () => {
-  it('settles a request once; the same again is fine, another one is a conflict that shows the first', async () => {
+describe('resolveInterrupt', () => {
+  it('settles a request once; a repeat succeeds, and another answer gets a conflict with the first', async () => {
     const job = await layOut();
     const id = await open(job);
     const resolved = { id, status: 'RESOLVED', outcome: 'skip', decidedBy: here.member.principal.id, mayDecide: false };
@@ -212,7 +212,7 @@ describe('an answer', () => {
     expect(after).toEqual({ status: 'QUEUED' });
   });
 
-  it('that cannot be taken leaves the request open', async () => {
+  it('rejects an invalid answer and leaves the request open', async () => {
     const job = await layOut();
     const inputSchema = { type: 'object', required: ['a', 'b'] };
     const id = await open(job, { request: { mode: 'input', prompt: 'x', inputSchema } });
@@ -229,7 +229,7 @@ describe('an answer', () => {
     }
   });
 
-  it('with a field of another kind is refused, naming the field, and leaves the request open', async () => {
+  it('rejects a field of another kind by name and leaves the request open', async () => {
     const id = await open(await layOut(), { kind: 'unknown_outcome' });
     expect(await resolve(here.member, { id, decision: 'HAPPENED', data: 'sent' })).toMatchObject({
       interrupt: { status: 'OPEN' },
@@ -239,7 +239,7 @@ describe('an answer', () => {
     });
   });
 
-  it('to a request of another tenant reads as to none at all', async () => {
+  it('treats a request of another tenant as unknown', async () => {
     const id = await open(await layOut());
     for (const absent of [id, newId(), 'nonsense']) {
       expect(await resolve(stranger, { id: absent, action: 'SKIP' })).toEqual({
@@ -249,7 +249,7 @@ describe('an answer', () => {
     }
   });
 
-  it('is refused without a credential that enters a workspace', async () => {
+  it('rejects an answer without a credential for a workspace', async () => {
     const { errors } = await ask(api, '{ interrupts { nodes { id } } }', {});
     expect(errors[0]?.extensions['code']).toBe('UNAUTHENTICATED');
   });

@@ -17,7 +17,7 @@ const others: TestApi[] = [];
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  model.answer(() => textReply(['said ', 'so']));
+  model.answer(() => textReply(['two ', 'parts']));
   api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   const people = await api.people.workspaceOf('lists-of');
   viewer = people.viewer;
@@ -62,7 +62,7 @@ async function startQuietApi() {
   return statementsOf;
 }
 
-describe('lists', () => {
+describe('GraphQL lists', () => {
   it('show each entry once, newest first, forwards and backwards', async () => {
     const { owner: busy } = await api.people.workspaceOf('lists');
     const them = graphqlMember(api, busy.key);
@@ -96,7 +96,7 @@ describe('lists', () => {
     expect([forwards, backwards]).toEqual([ids, ids]);
   });
 
-  it('narrow by status, kind, thread, creator and time', async () => {
+  it('filter by status, kind, thread, creator and time', async () => {
     const { jobId, threadId } = await user.run({ message: 'Only me', threadId: 'narrow' });
     const { thread } = await user.query('{ thread(id: "narrow") { id } }');
     expect(threadId).toBe('narrow');
@@ -122,7 +122,7 @@ describe('lists', () => {
       expect([filter, await count({ ...here, ...filter })]).toEqual([filter, { totalCount: 0, nodes: [] }]);
   });
 
-  it('cost as many statements for many entries as for few', async () => {
+  it('run the same number of statements for many entries as for few', async () => {
     const statementsOf = await startQuietApi();
     for (let i = 0; i < 6; i += 1) await user.run({ message: `N+1 ${i}` });
     await user.run({ message: 'One', threadId: 'my-thread' });
@@ -136,7 +136,7 @@ describe('lists', () => {
     expect(await statementsOf(messages)).toBe(few);
   });
 
-  it('count only when they are asked to', async () => {
+  it('count only when totalCount is requested', async () => {
     const statementsOf = await startQuietApi();
     const without = await statementsOf('{ jobs(first: 1) { nodes { id } } }');
     expect(await statementsOf('{ jobs(first: 1) { totalCount nodes { id } } }')).toBeGreaterThan(without);

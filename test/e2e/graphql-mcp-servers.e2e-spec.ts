@@ -24,7 +24,7 @@ function exampleOf(file: string, name: string): string {
 }
 
 describe('MCP servers over GraphQL', () => {
-  it('are registered, looked at, accepted, and offered to members', async () => {
+  it('register, inspect and accept a server and offer its tools to members', async () => {
     const made = await given.register();
     expect(made).toMatchObject({ name: 'test', transport: 'HTTP', enabled: true, problem: null });
     expect(toolOf(made, 'echo')).toMatchObject({
@@ -47,7 +47,7 @@ describe('MCP servers over GraphQL', () => {
     );
   });
 
-  it('are updated by name with upsert, and keep what the input leaves out', async () => {
+  it('update a server by name with upsert and keep omitted fields', async () => {
     const input = { upsert: true, calls: { timeoutMs: 5_000 }, accept: { names: ['echo'] } };
     const made = await given.register(input);
     const repeated = await given.register({ upsert: true, enabled: false });
@@ -60,7 +60,7 @@ describe('MCP servers over GraphQL', () => {
     expect(again).toMatchObject({ userErrors: [{ code: 'conflict' }] });
   });
 
-  it('are set up as the documentation says', async () => {
+  it('accept the setup of the documentation', async () => {
     const { setWorkspaceSecret, registerMcpServer } = await given.admin.query(exampleOf('docs/mcp.md', 'register'), {
       url: given.server.url,
       token: 'canary-0123456789',
@@ -75,7 +75,7 @@ describe('MCP servers over GraphQL', () => {
     expect(offered).toEqual([{ name: 'send', offeredAs: 'mail.send', status: 'ACCEPTED' }]);
   });
 
-  it('are changed, switched off, taken back and removed', async () => {
+  it('update, disable, revoke and remove a server', async () => {
     const { id } = await given.accepted();
     const headers = [{ name: 'X-Tenant', value: 'acme' }];
     const updated = await changeMcp(given.admin, MCP.UPDATE, {
@@ -96,7 +96,7 @@ describe('MCP servers over GraphQL', () => {
     expect(await given.admin.query(MCP.LIST)).toMatchObject({ mcpServers: { nodes: [] } });
   });
 
-  it('say what is wrong with an input', async () => {
+  it('name the fault of an input', async () => {
     const { id } = await given.register();
     const http = { url: given.server.url };
     const cases: [string, object, string, string | null][] = [
@@ -118,7 +118,7 @@ describe('MCP servers over GraphQL', () => {
     }
   });
 
-  it('show settings to those who manage them only, and change for nobody else', async () => {
+  it('show and change settings only for members who manage tools', async () => {
     const { id } = await given.accepted();
     for (const { key } of [given.people.member, given.people.viewer]) {
       const { mcpServers } = await graphqlMember(given.api, key).query(MCP.LIST);
@@ -137,7 +137,7 @@ describe('MCP servers over GraphQL', () => {
     }
   });
 
-  it('are nothing to another workspace', async () => {
+  it('stay invisible to another workspace', async () => {
     const { id } = await given.accepted();
     const strangers = await given.api.people.workspaceOf(`mcp-others-${performance.now()}`);
     const stranger = graphqlMember(given.api, strangers.owner.key);

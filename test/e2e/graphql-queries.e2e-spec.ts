@@ -18,7 +18,7 @@ let user: GraphqlMember;
 beforeAll(async () => {
   database = await createTestDatabase();
   model = await ScriptedModel.start();
-  model.answer(() => textReply(['said ', 'so']));
+  model.answer(() => textReply(['two ', 'parts']));
   api = await startTestApi(database, { env: { MODEL_BASE_URL: model.url } });
   const people = await api.people.workspaceOf('queries');
   owner = people.owner;
@@ -32,8 +32,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('a job', () => {
-  it('shows what it said, did and used, to those who may read', async () => {
+describe('job query', () => {
+  it('shows messages, calls and usage to users who may read', async () => {
     model.enqueue(
       toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }], { text: 'Let me see. ' }),
       textReply(['It is 42.']),
@@ -89,7 +89,7 @@ describe('a job', () => {
     }
   });
 
-  it('is found by its node id, as is everything in it', async () => {
+  it('finds a job and its parts by node id', async () => {
     const { jobId } = await user.run({ message: 'Hi' });
     const { job } = await user.query(
       'query($id: ID!) { job(id: $id) { nodeId thread { nodeId messages { nodes { nodeId } } } } }',
@@ -107,7 +107,7 @@ describe('a job', () => {
       { ids },
     );
     expect(nodes).toEqual([
-      { __typename: 'Job', nodeId: ids[0], id: jobId, content: 'said so' },
+      { __typename: 'Job', nodeId: ids[0], id: jobId, content: 'two parts' },
       { __typename: 'Thread', nodeId: ids[1] },
       { __typename: 'Message', nodeId: ids[2] },
       { __typename: 'Message', nodeId: ids[3] },
@@ -117,7 +117,7 @@ describe('a job', () => {
 });
 
 describe('startChat', () => {
-  it('starts once for one idempotency key, and refuses another request with it', async () => {
+  it('starts once per idempotency key and rejects another request with it', async () => {
     const input = { message: 'Once', idempotencyKey: 'key-1' };
     const starts = await Promise.all([user.start(input), user.start(input), user.start(input)]);
     expect(new Set(starts.map(({ jobId }) => jobId)).size).toBe(1);
@@ -130,7 +130,7 @@ describe('startChat', () => {
     await user.finished(starts[0].jobId);
   });
 
-  it('names the member that is wrong', async () => {
+  it('names the invalid field', async () => {
     const cases: readonly (readonly [object, string, string])[] = [
       [{}, 'bad_request', 'messages'],
       [{ message: 'a', messages: [] }, 'bad_request', 'messages'],
@@ -138,13 +138,13 @@ describe('startChat', () => {
       [{ message: 'a', toolChoice: 'sometimes' }, 'bad_request', 'toolChoice'],
       [{ message: 'a', parameters: [] }, 'bad_request', 'parameters'],
       [{ message: 'a', idempotencyKey: 'ä' }, 'bad_request', 'idempotencyKey'],
-      [{ messages: [{ role: 'nobody', content: 'x' }] }, 'bad_request', 'messages'],
+      [{ messages: [{ role: 'unknown', content: 'x' }] }, 'bad_request', 'messages'],
     ];
     for (const [input, code, field] of cases)
       expect(await user.start(input)).toMatchObject({ jobId: null, userErrors: [{ code, field }] });
   });
 
-  it('takes what cannot be stored as what can, or says so', async () => {
+  it('replaces text that cannot be stored, or rejects it', async () => {
     const { jobId } = await user.run({ message: 'a\0b\ud800c', idempotencyKey: 'odd' });
     const { job } = await user.query(
       'query($id: ID!) { job(id: $id) { thread { messages(first: 1) { nodes { content } } } } }',
@@ -167,7 +167,7 @@ describe('startChat', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
-  it('goes on in the thread that the client names', async () => {
+  it('continues the thread that the client names', async () => {
     const first = await user.run({ message: 'One', threadId: 'my-thread' });
     const second = await user.run({ message: 'Two', threadId: 'my-thread' });
     expect([first.threadId, second.threadId]).toEqual(['my-thread', 'my-thread']);
@@ -179,7 +179,7 @@ describe('startChat', () => {
 });
 
 describe('cancelJob and retryJob', () => {
-  it('stop a job, and ask again', async () => {
+  it('cancel a job and retry it', async () => {
     model.enqueue({ body: [], end: 'hang' });
     const before = model.requests.length;
     const { jobId } = await user.start({ message: 'Never ends' });

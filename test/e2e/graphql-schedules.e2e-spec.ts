@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 describe('schedules over GraphQL', () => {
-  it('are made, shown, disabled, listed and removed', async () => {
+  it('create, show, disable, list and remove a schedule', async () => {
     const input = { workflowId: 'w-1', cron: '0 12 * * *', prompt: 'Good morning' };
     const { saveWorkflowSchedule } = await run(admin, SAVE, { input });
     const made = (saveWorkflowSchedule as Found)['schedule'] as { id: string; nextSlots: string[] };
@@ -82,14 +82,14 @@ describe('schedules over GraphQL', () => {
     [{ name: ' ' }, { code: 'bad_request', field: 'name' }],
     [{ timeZone: 'Moon' }, { code: 'bad_request', field: 'timeZone' }],
     [{ workflowId: 'unknown' }, { code: 'not_found' }],
-  ])('tell what is wrong with %j', async (change, error) => {
+  ])('name the fault of %j', async (change, error) => {
     const input = { workflowId, cron: '0 12 * * *', prompt: 'x', ...change };
     expect(await run(admin, SAVE, { input })).toMatchObject({
       saveWorkflowSchedule: { schedule: null, userErrors: [error] },
     });
   });
 
-  it('are replaced by name when they are saved again without an id', async () => {
+  it('replace a schedule by name when it is saved without an id', async () => {
     const input = { workflowId: 'w-1', name: 'morning', cron: '0 12 * * *', prompt: 'Good morning' };
     const save = async (given: object) => (await run(admin, SAVE, { input: given }))['saveWorkflowSchedule'] as Found;
     const idOf = ({ schedule }: Found) => (schedule as { id: string }).id;
@@ -111,7 +111,7 @@ describe('schedules over GraphQL', () => {
     expect(await save({ ...input, workflowId: 'w-2' })).toMatchObject(taken);
   });
 
-  it('are for those who may manage workflows', async () => {
+  it('require the permission to manage workflows', async () => {
     const input = { workflowId, cron: '0 12 * * *', prompt: 'x' };
     const { errors } = await ask(api, SAVE, { key: people.member.key, variables: { input } });
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);

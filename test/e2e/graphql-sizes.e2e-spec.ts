@@ -43,7 +43,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** As if a model, a tool or a person had said much: together more than one answer holds. */
+/** Large texts of a model, a tool and a person: together more than one response may hold. */
 async function grow(...statements: readonly string[]): Promise<void> {
   const owner = new pg.Client({ connectionString: database.urls.owner });
   await owner.connect();
@@ -54,8 +54,8 @@ async function grow(...statements: readonly string[]): Promise<void> {
 const reasonsOf = async (query: string) =>
   (await ask(api, query, { key })).errors.map(({ extensions }) => extensions['reason']);
 
-describe('texts of many MiB', () => {
-  it('are not read when they are too many at once', async () => {
+describe('GraphQL responses of many MiB', () => {
+  it('reject a selection that is too large without reading its texts', async () => {
     for (const query of [texts, results, messages]) expect(await reasonsOf(query)).toEqual([]);
 
     await grow(

@@ -49,8 +49,8 @@ async function viewers(): Promise<number> {
   return metric?.values[0]?.value ?? 0;
 }
 
-describe('a viewer that stops reading', () => {
-  it('is cut off, holds up nobody, and leaves nothing behind', async () => {
+describe('GraphQL socket of a viewer that stops reading', () => {
+  it('closes without delaying other viewers and leaves nothing behind', async () => {
     const gate = createGate();
     const piece = 'x'.repeat(20_000);
     const texts = Array.from({ length: 150 }, () => textChunk(piece));
@@ -65,18 +65,18 @@ describe('a viewer that stops reading', () => {
     gate.open();
 
     await reading.until(({ type }) => type === 'complete');
-    const said = reading.messages.map(({ payload }) => JSON.stringify(payload)).join('');
-    expect(said.split('x').length - 1).toBeGreaterThanOrEqual(150 * 20_000);
+    const received = reading.messages.map(({ payload }) => JSON.stringify(payload)).join('');
+    expect(received.split('x').length - 1).toBeGreaterThanOrEqual(150 * 20_000);
     const openSockets = api.api.app.get(GraphqlSocketDoor, { strict: false });
     await eventually('the stuck viewer is cut off', () => (openSockets.size === 1 ? true : undefined));
-    await eventually('nobody watches', async () => ((await viewers()) === 0 ? true : undefined));
+    await eventually('no viewer is left', async () => ((await viewers()) === 0 ? true : undefined));
     reading.close();
     stuck.socket.terminate();
   });
 });
 
-describe('a peer that is gone without a word', () => {
-  it('is dropped after a ping that it does not answer, and the others stay', async () => {
+describe('GraphQL socket of a dead peer', () => {
+  it('closes after an unanswered ping, and the others stay', async () => {
     const openSockets = api.api.app.get(GraphqlSocketDoor, { strict: false });
     await eventually('the sockets of others are gone', () => (openSockets.size === 0 ? true : undefined));
     const [dead, alive] = [await RawSocket.enter(api, owner.key), await RawSocket.enter(api, owner.key)];
@@ -84,7 +84,7 @@ describe('a peer that is gone without a word', () => {
     dead.socket.pause();
     openSockets.dropSilent();
     await pinged;
-    // The answer comes before whatever the client sends after it.
+    // The response comes before anything that the client sends after it.
     alive.send({ type: 'ping' });
     await alive.until(({ type }) => type === 'pong');
     openSockets.dropSilent();

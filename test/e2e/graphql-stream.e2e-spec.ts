@@ -87,7 +87,7 @@ async function watch(jobId: string, after?: number, onSeen?: () => void): Promis
   return seen;
 }
 
-/** An answer that stops in the middle until the test goes on. */
+/** A response that stops in the middle until the test opens the gate. */
 function gatedReply(before: string, gate: Gate, after: string) {
   const end = [finishChunk('stop'), usageChunk(defaultUsage), doneLine];
   return { body: [deltaChunk({ role: 'assistant', content: '' }), textChunk(before), gate, textChunk(after), ...end] };
@@ -108,7 +108,7 @@ const finished = (jobId: string) =>
   });
 
 describe('jobEvents', () => {
-  it('shows a snapshot, then what is said, then the end, and completes', async () => {
+  it('sends a snapshot, the text, the end, and completes', async () => {
     const gate = createGate();
     model.enqueue(gatedReply('Hello', gate, ' wörld'));
     const jobId = await startChat({ message: 'Hi' });
@@ -122,8 +122,8 @@ describe('jobEvents', () => {
     expect(seen[0]?.__typename).toBe('JobSnapshotEvent');
     const from = seen[0]?.seq ?? 0;
     expect(seen.slice(1).map(({ seq }) => seq)).toEqual(seen.slice(1).map((_, i) => from + i + 1));
-    const said = seen.filter(({ __typename }) => __typename === 'TextDeltaEvent').map(({ text }) => text);
-    expect(`${seen[0]?.content ?? ''}${said.join('')}`).toBe('Hello wörld');
+    const texts = seen.filter(({ __typename }) => __typename === 'TextDeltaEvent').map(({ text }) => text);
+    expect(`${seen[0]?.content ?? ''}${texts.join('')}`).toBe('Hello wörld');
     expect(seen.at(-1)).toMatchObject({
       __typename: 'JobFinishedEvent',
       status: 'COMPLETED',
@@ -132,7 +132,7 @@ describe('jobEvents', () => {
     });
   });
 
-  it('gives exactly what follows the cursor, at every cursor', async () => {
+  it('delivers exactly the later events from every cursor', async () => {
     model.enqueue(
       toolCallReply([{ id: 'call_1', name: 'calculate', arguments: '{"expression":"6*7"}' }]),
       textReply(['It is ', '42', '.']),
@@ -146,7 +146,7 @@ describe('jobEvents', () => {
     for (let after = 0; after <= lastSeq; after += 1) expect(await watch(jobId, after)).toEqual(whole.slice(after));
   });
 
-  it('answers a cursor ahead of the log with a snapshot that says so', async () => {
+  it('sends a reset snapshot for a cursor ahead of the log', async () => {
     model.enqueue(textReply(['Done']));
     const jobId = await startChat({ message: 'Hi' });
     await finished(jobId);
@@ -154,7 +154,7 @@ describe('jobEvents', () => {
     expect(seen).toMatchObject([{ __typename: 'JobSnapshotEvent', reset: true, content: 'Done', status: 'COMPLETED' }]);
   });
 
-  it('refuses a negative cursor and a job that is not there', async () => {
+  it('rejects a negative cursor and an unknown job', async () => {
     const client = connect(api, { apiKey: member.key });
     const failure = async (variables: Record<string, unknown>) => {
       for await (const { errors } of client.iterate({ query: events, variables })) return errors?.[0]?.extensions;
@@ -169,7 +169,7 @@ describe('jobEvents', () => {
     await client.dispose();
   });
 
-  it('ends for a viewer that leaves, and holds nothing for it', async () => {
+  it('releases everything of a viewer that leaves', async () => {
     const gate = createGate();
     model.enqueue(gatedReply('a', gate, 'b'));
     const jobId = await startChat({ message: 'Hi' });
@@ -178,7 +178,7 @@ describe('jobEvents', () => {
     await iterator.next();
     expect(await viewers()).toBeGreaterThan(0);
     await iterator.return?.();
-    await eventually('nobody watches', async () => ((await viewers()) === 0 ? true : undefined));
+    await eventually('no viewer is left', async () => ((await viewers()) === 0 ? true : undefined));
     await client.dispose();
     gate.open();
     await finished(jobId);
@@ -191,7 +191,7 @@ async function viewers(): Promise<number> {
 }
 
 describe('workspaceActivity', () => {
-  it('tells of each job that moves', async () => {
+  it('reports each job whose status changes', async () => {
     const client = connect(api, { authorization: `Bearer ${member.key}` });
     const iterator = client.iterate<{ workspaceActivity: { jobId: string; status: string } }>({
       query: 'subscription { workspaceActivity { jobId status lastSeq } }',
@@ -204,7 +204,7 @@ describe('workspaceActivity', () => {
       }
     })();
     const jobs: string[] = [];
-    await eventually('the end of a job is told', async () => {
+    await eventually('the end of a job is reported', async () => {
       model.enqueue(textReply(['ok']));
       const jobId = await startChat({ message: 'Hi' });
       jobs.push(jobId);

@@ -20,7 +20,7 @@ const JOB = `query($id: ID!) { job(id: $id) {
 } }`;
 const CANCEL = `mutation($id: ID!) { cancelJob(input: { jobId: $id }) { state stoppedSubJobs job { status } } }`;
 
-describe('workflows as tools', () => {
+describe('workflows as tools over GraphQL', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let api: TestApi;
@@ -59,7 +59,7 @@ describe('workflows as tools', () => {
     return (tools as readonly { name: string }[]).map(({ name }) => name);
   };
 
-  it('are offered and withdrawn by those who manage workflows', async () => {
+  it('require the permission to manage workflows to be offered or withdrawn', async () => {
     const id = await asking('Quarterly report');
     const { errors } = await ask(api, OFFER, { key: people.member.key, variables: { id, offered: true } });
     expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
@@ -100,7 +100,7 @@ describe('workflows as tools', () => {
     return { jobId, tool, line };
   };
 
-  it('show which job is the work of which call, and what stands above and below', async () => {
+  it('show the job of a call, its parent and its sub-jobs', async () => {
     const { jobId, tool, line } = await waiting('shown');
     const [below] = line['subJobs'] as readonly Found[];
     const id: unknown = below?.['id'];
@@ -115,7 +115,7 @@ describe('workflows as tools', () => {
     expect(job['subJobs']).toMatchObject([{ status: 'CANCELLED' }]);
   });
 
-  it('are cancelled with their parent job over REST, which returns their number', async () => {
+  it('end with their parent job when REST cancels it, which returns their number', async () => {
     const { jobId } = await waiting('stopped');
     const { status, body } = await api.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
     expect([status, body]).toEqual([200, { aborted: true, state: 'aborted', status: 'aborted', stoppedSubJobs: 1 }]);

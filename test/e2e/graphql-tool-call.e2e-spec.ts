@@ -41,7 +41,7 @@ describe('toolCall', () => {
     return data?.['toolCall'] as Opened | null;
   };
 
-  it('shows a call, cut for a screen, and all of it a part at a time', async () => {
+  it('shows a truncated call, and all of it in parts', async () => {
     const call = await open(here.admin, 6);
     expect(call).toMatchObject({
       name: 'add',
@@ -63,7 +63,7 @@ describe('toolCall', () => {
     });
   });
 
-  it('gives the whole of a result that is kept beside its row', async () => {
+  it('returns the whole of a result that is stored outside its row', async () => {
     const { workspaceId } = here.owner.principal;
     const [first] = made.calls;
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>
@@ -78,7 +78,7 @@ describe('toolCall', () => {
     });
   });
 
-  it('opens only what one may look through, and says nothing about the rest', async () => {
+  it('shows only permitted calls and treats others as unknown', async () => {
     expect((await open(here.member, 2))?.content).not.toBeNull();
     expect((await open(here.member, 1))?.content).toBeNull();
     expect((await open(here.viewer, 1))?.content).toBeNull();
@@ -87,14 +87,14 @@ describe('toolCall', () => {
     expect(await open(here.admin, 1, { id: 'x' })).toBeNull();
   });
 
-  it('shows what was run, and beside it what was proposed where a person changed that', async () => {
+  it('shows the executed arguments, and the proposed ones of an edited call', async () => {
     const query = `query($id: ID!) { toolCall(id: $id) { arguments proposedArguments
       content { proposedArguments approvedArguments } } }`;
     const seen = async (n: number) => {
       const { data } = await ask(api, query, { key: here.admin.key, variables: { id: made.calls[n - 1]?.id } });
       return data?.['toolCall'] as object;
     };
-    const [proposed, approved] = ['{"to":"user4","n":4}', '{"to":"nobody"}'];
+    const [proposed, approved] = ['{"to":"user4","n":4}', '{"to":"user9"}'];
     expect(await seen(4)).toMatchObject({ arguments: proposed, proposedArguments: null });
     await made.edit(4, approved);
     expect(await seen(4)).toEqual({
@@ -103,7 +103,7 @@ describe('toolCall', () => {
     });
   });
 
-  it('tells the true reason of a refusal to those who may read the policy', async () => {
+  it('shows the true reason of a denial to users who may read the policy', async () => {
     const reason = await made.block(2);
     const failureFor = async ({ key }: Pick<TestMember, 'key'>) => {
       const query = 'query($id: ID!) { toolCall(id: $id) { error { phase message reason } } }';
@@ -117,7 +117,7 @@ describe('toolCall', () => {
       expect(await failureFor(who)).toEqual({ ...failure, reason: null });
   });
 
-  it('is audited when an administrator opens one', async () => {
+  it('writes an audit entry when an administrator opens a call', async () => {
     const before = (await made.auditOf('tool-call-opened')).length;
     await open(here.admin, 3);
     await open(here.member, 2);
@@ -153,7 +153,7 @@ describe('toolCallStats', () => {
     );
   });
 
-  it('groups by user, status and pieces of time, two at once', async () => {
+  it('groups by user, status and time, two at once', async () => {
     const byStatus = await stats(here.admin, { filter, groupBy: ['STATUS', 'USER'] });
     expect(byStatus.groups).toContainEqual(
       expect.objectContaining({
@@ -174,7 +174,7 @@ describe('toolCallStats', () => {
     expect((await stats(here.admin, { filter, groupBy: [] })).groups).toMatchObject([{ count: 6, tool: null }]);
   });
 
-  it('covers what one may look through, and is audited', async () => {
+  it('counts only permitted calls and writes an audit entry', async () => {
     expect((await stats(here.member, { filter, groupBy: [] })).groups).toMatchObject([{ count: 2 }]);
     expect((await stats(here.viewer, { filter, groupBy: [] })).groups).toEqual([]);
     expect((await stats(stranger, { filter, groupBy: [] })).groups).toEqual([]);
@@ -183,7 +183,7 @@ describe('toolCallStats', () => {
     expect(await made.auditOf('tool-calls-counted')).toHaveLength(before + 1);
   });
 
-  it('refuses three dimensions, and one twice', async () => {
+  it('rejects three dimensions and a repeated one', async () => {
     for (const groupBy of [
       ['TOOL', 'USER', 'STATUS'],
       ['TOOL', 'TOOL'],

@@ -72,7 +72,7 @@ describe('toolCalls', () => {
     }
   });
 
-  it('goes by time or duration, in pages, in both directions', async () => {
+  it('sorts by time or duration, in pages, in both directions', async () => {
     for (const orderBy of [
       { field: 'TIME', direction: 'ASC' },
       { field: 'TIME', direction: 'DESC' },
@@ -96,7 +96,7 @@ describe('toolCalls', () => {
     }
   });
 
-  it('refuses what means nothing, naming the field', async () => {
+  it('rejects a meaningless filter and names the field', async () => {
     const cursor = (await list(here.admin, { first: 1 })).pageInfo['endCursor'];
     for (const [variables, field] of [
       [{ filter: { argument: ['to = x'] } }, 'argument'],
@@ -125,7 +125,7 @@ describe('toolCalls', () => {
     expect(numbersOf(await list(reading))).toEqual([]); // a key without `admin` does not administrate
   });
 
-  it('is audited for administrators, once a request', async () => {
+  it('writes one audit entry per request of an administrator', async () => {
     const before = (await made.auditOf('tool-calls-listed')).length;
     await list(here.admin, { filter: { tool: 'add', argument: ['$.key = "sk-abcdefghijklmnopqrstuvwx"'] } });
     await list(here.member);

@@ -51,8 +51,8 @@ async function published(definition: unknown): Promise<string> {
   return id;
 }
 
-describe('definitions', () => {
-  it('are saved, published, restored and deleted', async () => {
+describe('workflow definitions over GraphQL', () => {
+  it('save, publish, restore and delete a definition', async () => {
     const document = smallWorkflow({ name: 'Letters', id: 'w-1', ours: { kept: true } });
     const { saveWorkflow } = await run(member, SAVE, { input: { definition: document } });
     expect(saveWorkflow).toMatchObject({
@@ -86,7 +86,7 @@ describe('definitions', () => {
     expect(await run(viewer, 'query($id: ID!) { workflow(id: $id) { id } }', { id })).toEqual({ workflow: null });
   });
 
-  it('are refused with their issues, and judged without being stored', async () => {
+  it('reject an invalid definition with its issues, and validate without storing', async () => {
     const circle = workflowDocument({ name: 'x' }, [{ id: 'a' }, { id: 'b' }], ['start -> a', 'a -> b', 'b -> a']);
     const { saveWorkflow } = await run(member, SAVE, { input: { definition: circle } });
     expect(saveWorkflow).toMatchObject({
@@ -102,7 +102,7 @@ describe('definitions', () => {
     expect(await run(viewer, '{ workflows { nodes { id } } }')).toEqual({ workflows: { nodes: [] } });
   });
 
-  it('are drawn', async () => {
+  it('render a graph', async () => {
     const id = await published(smallWorkflow({ name: 'Letters' }));
     const draw = `query($id: ID!) { workflow(id: $id) { mermaid: diagram(format: MERMAID) svg: diagram(format: SVG) } }`;
     const { workflow } = await run(viewer, draw, { id });
@@ -110,7 +110,7 @@ describe('definitions', () => {
     expect((workflow as Found)['svg']).toMatch(/^<svg /);
   });
 
-  it('are changed by nobody but those who may, and seen by nobody else', async () => {
+  it('require permission to change or read them', async () => {
     const id = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     const refused = async (key: string | undefined, text: string, variables: object) => {
       const { errors } = await ask(api, text, { ...(key === undefined ? {} : { key }), variables });
@@ -132,12 +132,12 @@ describe('definitions', () => {
   });
 });
 
-describe('workflow jobs', () => {
+describe('workflow jobs over GraphQL', () => {
   const nodes = `query($id: ID!, $first: Int, $after: String) { job(id: $id) { diagram(format: MERMAID)
     nodeRuns(first: $first, after: $after) { totalCount pageInfo { hasNextPage endCursor }
       nodes { ordinal nodeId path iteration type status output isCut error { code message } extra } } } }`;
 
-  it('are started once for a key, pinned to what was published', async () => {
+  it('start once per key with the published version', async () => {
     const id = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     const input = { workflowId: 'w-1', prompt: 'Hi', threadId: 'mine', idempotencyKey: 'k' };
     const { startWorkflow } = await run(member, START, { input });
@@ -156,7 +156,7 @@ describe('workflow jobs', () => {
     expect(errors[0]?.extensions['code']).toBe('FORBIDDEN');
   });
 
-  it('are started so often a minute, and no more', async () => {
+  it('start at most as often per minute as the limit allows', async () => {
     await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     const variables = { input: { workflowId: 'w-1', prompt: 'Hi' } };
     const started: string[] = [];
@@ -171,7 +171,7 @@ describe('workflow jobs', () => {
     expect(again.errors[0]?.extensions['code']).toBe('RATE_LIMITED');
   });
 
-  it('show their node runs in pages, cut for a screen, and each one whole', async () => {
+  it('show their node runs in pages, truncated, and each one whole', async () => {
     await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     const { startWorkflow } = await run(member, START, { input: { workflowId: 'w-1', prompt: 'Hi' } });
     const { jobId } = startWorkflow as { jobId: string };
@@ -209,7 +209,7 @@ describe('workflow jobs', () => {
     expect(await run(stranger, whole, { id: jobId })).toEqual({ job: null });
   });
 
-  it('are run again from a node', async () => {
+  it('rerun from a node', async () => {
     await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     const { startWorkflow } = await run(member, START, { input: { workflowId: 'w-1', prompt: 'Hi' } });
     const { jobId } = startWorkflow as { jobId: string };

@@ -62,8 +62,8 @@ async function made(who = admin): Promise<{ readonly id: string }> {
   return (registerTool as { tool: { id: string } }).tool; // asked for above
 }
 
-describe('HTTP tools of a workspace', () => {
-  it('are called by jobs of its members, with its secrets', async () => {
+describe('HTTP tools over GraphQL', () => {
+  it('run in jobs of members with the secrets of the workspace', async () => {
     await setSecret(admin);
     await made();
     const call = { id: 'call_1', name: 'get_user', arguments: '{"id":"../7"}' };
@@ -96,7 +96,7 @@ describe('HTTP tools of a workspace', () => {
     });
   });
 
-  it('are managed by mutations', async () => {
+  it('support create, update and delete mutations', async () => {
     const { registerTool } = await admin.query(register, { definition });
     expect(registerTool).toMatchObject({
       tool: { name: 'get_user', enabled: true, version: 1, definition: { ...definition, effect: 'once' } },
@@ -125,7 +125,7 @@ describe('HTTP tools of a workspace', () => {
     });
   });
 
-  it('name what is wrong with a definition', async () => {
+  it('name the faults of a definition', async () => {
     const wrong = { ...definition, url: 'https://{host}/' };
     expect((await admin.query(register, { definition: wrong }))['registerTool']).toMatchObject({
       tool: null,
@@ -133,7 +133,7 @@ describe('HTTP tools of a workspace', () => {
     });
   });
 
-  it('can be tried out', async () => {
+  it('run a trial call', async () => {
     await setSecret(admin);
     handler = (request, response) => response.end(JSON.stringify({ user: { name: request.headers['authorization'] } }));
     const text = `mutation($input: TestToolInput!) { testTool(input: $input) {
@@ -146,9 +146,9 @@ describe('HTTP tools of a workspace', () => {
     });
     expect(JSON.stringify(testTool)).not.toContain('canary');
     const { id } = await made();
-    handler = (_, response) => response.writeHead(404).end('nobody');
+    handler = (_, response) => response.writeHead(404).end('unknown');
     expect((await admin.query(text, { input: { id, arguments: { id: '1' } } }))['testTool']).toMatchObject({
-      trial: { status: 404, result: null, error: 'HTTP 404 Not Found: nobody', excerpt: 'nobody' },
+      trial: { status: 404, result: null, error: 'HTTP 404 Not Found: unknown', excerpt: 'unknown' },
     });
     for (const [wrong, field] of [
       [{}, 'id'],
@@ -162,7 +162,7 @@ describe('HTTP tools of a workspace', () => {
     }
   });
 
-  it('ask only the hosts that the workspace lists', async () => {
+  it('call only the hosts on the list of the workspace', async () => {
     await setSecret(admin);
     const set =
       'mutation($hosts: [String!]!) { setOutboundHosts(input: { hosts: $hosts }) { hosts userErrors { code field } } }';
@@ -184,8 +184,8 @@ describe('HTTP tools of a workspace', () => {
   });
 });
 
-describe('a large result', () => {
-  it.each(['pure', 'once'])('of a %s tool is shown by its beginning and read on page by page', async (effect) => {
+describe('large result of an HTTP tool', () => {
+  it.each(['pure', 'once'])('shows its beginning for a %s tool, and the model reads further pages', async (effect) => {
     const whole = '0123456789'.repeat(30_000);
     handler = (_, response) => response.setHeader('content-type', 'text/plain').end(whole);
     await admin.query(register, { definition: { ...definition, effect, headers: [], result: undefined } });
@@ -196,8 +196,8 @@ describe('a large result', () => {
       textReply(['Done.']),
     );
     await graphqlMember(api, people.member.key).run({ message: 'Read it.', tools: ['get_user', 'read_tool_output'] });
-    const said = (model.requests.at(-1)?.json['messages'] ?? []) as { role: string; content: string }[]; // as sent by us
-    const [preview = '', page] = said.filter(({ role }) => role === 'tool').map(({ content }) => content);
+    const messages = (model.requests.at(-1)?.json['messages'] ?? []) as { role: string; content: string }[]; // as sent by us
+    const [preview = '', page] = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
     expect(preview).toMatch(
       /^0123456789[^]*\n\[read on with read_tool_output \{"call_id":"call_1","offset":\d+\}\]\n\[truncated, 300000 bytes in total\]$/,
     );
@@ -220,7 +220,7 @@ describe('registerTool with upsert', () => {
     });
   });
 
-  it('validateTool answers the definition with its defaults, or its faults, and saves nothing', async () => {
+  it('validateTool returns the definition with its defaults, or its faults, and saves nothing', async () => {
     const validate =
       'query($definition: JSON!) { validateTool(definition: $definition) { definition userErrors { code field } } }';
     expect((await admin.query(validate, { definition }))['validateTool']).toMatchObject({
@@ -239,7 +239,7 @@ describe('registerTool with upsert', () => {
 });
 
 describe('validateApprovalPolicy', () => {
-  it('answers a policy with its defaults, or its faults, saves nothing, and requires the right to read the policy', async () => {
+  it('returns a policy with its defaults, or its faults, saves nothing, and requires the right to read the policy', async () => {
     const text =
       'query($policy: JSON!) { validateApprovalPolicy(policy: $policy) { policy userErrors { code field } } }';
     const validate = async (policy: object, key = people.admin.key) =>
@@ -255,8 +255,8 @@ describe('validateApprovalPolicy', () => {
   });
 });
 
-describe('secrets of a workspace', () => {
-  it('are set, listed without their values, and removed', async () => {
+describe('workspace secrets over GraphQL', () => {
+  it('set, list without values, and remove secrets', async () => {
     expect((await setSecret(admin))['setWorkspaceSecret']).toEqual({
       secret: { name: 'TOKEN', setBy: people.admin.principal.id },
       userErrors: [],
@@ -273,13 +273,13 @@ describe('secrets of a workspace', () => {
   });
 });
 
-describe('others', () => {
-  it('read the same whether there is something or not', async () => {
+describe('workspace tools without permission', () => {
+  it('return the same errors for existing and for unknown names', async () => {
     await setSecret(admin);
     const { id } = await made();
     const outsiders = [people.member, people.viewer, strangers.owner];
-    const nobody = await api.people.keyOf(people.owner.principal, ['read', 'write', 'approve']);
-    for (const { key } of [...outsiders, nobody]) {
+    const unprivilegedKey = await api.people.keyOf(people.owner.principal, ['read', 'write', 'approve']);
+    for (const { key } of [...outsiders, unprivilegedKey]) {
       const see = async (text: string, variables: object = {}) => {
         const { data, errors } = await ask(api, text, { key, variables });
         return JSON.stringify([data, errors.map(({ message, extensions }) => [message, extensions['code']])]);

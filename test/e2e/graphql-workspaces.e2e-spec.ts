@@ -26,8 +26,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('the workspace', () => {
-  it('is run by mutations', async () => {
+describe('workspaces over GraphQL', () => {
+  it('support member, key and settings mutations', async () => {
     const { updateWorkspace } = await user.query(
       'mutation { updateWorkspace(input: { name: "New name", whenBusy: ENQUEUE }) { workspace { name whenBusy } userErrors { code } } }',
     );
@@ -52,7 +52,7 @@ describe('the workspace', () => {
     });
   });
 
-  it('adds a member when they accept an invitation', async () => {
+  it('add a member when they accept an invitation', async () => {
     const { addMember } = await user.query(
       `mutation { addMember(input: { email: "Guest@Example.org", role: VIEWER }) {
         invitation { id email role createdAt expiresAt } userErrors { code } } }`,
@@ -102,7 +102,7 @@ describe('the workspace', () => {
     });
   });
 
-  it('rejects role changes by an API key', async () => {
+  it('reject role changes by an API key', async () => {
     const { key } = owner;
     const codeOf = async (text: string, id: string) => {
       const { data, errors } = await ask(api, text, { key, variables: { id } });
@@ -124,7 +124,7 @@ describe('the workspace', () => {
       ).toEqual(forbidden);
   });
 
-  it('created with an API key has a first key', async () => {
+  it('return a first key when created with an API key', async () => {
     const { createWorkspace } = await user.query(
       'mutation { createWorkspace(input: { name: "By key" }) { workspace { id } apiKey { scopes } secret userErrors { code } } }',
     );
@@ -134,7 +134,7 @@ describe('the workspace', () => {
     expect(me).toEqual({ workspaceId: made.workspace.id, role: 'OWNER' });
   });
 
-  it('shows the secret of a key once, and ends the key', async () => {
+  it('show the secret of a key once and revoke the key', async () => {
     const { createApiKey } = await user.query(
       'mutation { createApiKey(input: { name: "k", scopes: [READ], expiresAt: "2100-01-01T00:00:00Z" }) { secret apiKey { id prefix expiresAt } } }',
     );
@@ -150,7 +150,7 @@ describe('the workspace', () => {
     expect((await ask(api, '{ me { id } }', { key: made.secret })).status).toBe(401);
   });
 
-  it('sets up providers and never shows their keys', async () => {
+  it('configure providers and never show their keys', async () => {
     const input = {
       name: 'p',
       baseUrl: 'https://models.example.org/v1',
@@ -179,7 +179,7 @@ describe('the workspace', () => {
     }
   });
 
-  it('can be created by a user without any membership', async () => {
+  it('allow a user without membership to create one', async () => {
     const key = await api.people.tokenOf('newcomer');
     expect((await ask(api, '{ jobs { totalCount } }', { key })).errors[0]?.extensions['code']).toBe('NOT_FOUND');
     const { me } = await graphqlMember(api, key).query('{ me { workspaceId role memberships { role } } }');

@@ -66,12 +66,12 @@ async function list(where: object, filter: InterruptFilter) {
   return { jobIds: found.map(({ jobId }) => jobId), plan };
 }
 
-describe('the requests of a job and of those below it', () => {
+describe('requests of a job and its descendants', () => {
   it.each<[string, () => object, InterruptFilter]>([
     ['all of them', () => ({ workspaceId: jobs.workspaceId }), {}],
     ['those that are open', () => ({ workspaceId: jobs.workspaceId }), { statuses: ['open'] }],
-    ["those of somebody's own", () => ({ workspaceId: jobs.workspaceId, createdBy: null }), { statuses: ['open'] }],
-  ])('are found by two indexes, and nothing else is read: %s', async (_, where, filter) => {
+    ['those of one requester', () => ({ workspaceId: jobs.workspaceId, createdBy: null }), { statuses: ['open'] }],
+  ])('use two indexes and read nothing else: %s', async (_, where, filter) => {
     const { jobIds, plan } = await list(where(), { ...filter, rootJobId: root });
     const count = filter.statuses === undefined ? [2, 3] : [1, 1];
     expect([below, root].map((id) => jobIds.filter((found) => found === id).length)).toEqual(count);
@@ -80,7 +80,7 @@ describe('the requests of a job and of those below it', () => {
     expect(plan).not.toMatch(/Seq Scan on interrupt|interrupt_pkey|interrupt_workspace_id_status_id_idx/);
   });
 
-  it('are none of a job that is not there', async () => {
+  it('return an empty list for an unknown job', async () => {
     expect((await list({ workspaceId: jobs.workspaceId }, { rootJobId: newId() })).jobIds).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ interface Digging {
 
 const call = (name: string, args: object, id = `call_${name}`) => ({ id, name, arguments: JSON.stringify(args) });
 
-describe('a job whose tool is isolated, in one process', () => {
+describe('job with an isolated tool in one process', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let api: TestApi;
@@ -66,7 +66,7 @@ describe('a job whose tool is isolated, in one process', () => {
     (await api.api.app.get(ChatService).start(owner, chat('go', tools))).jobId;
   const snapshot = async (jobId: string) => {
     const found = await api.api.app.get(SnapshotRepository).read(owner.workspaceId, jobId);
-    if (found === null) throw new Error(`there is no job ${jobId}`);
+    if (found === null) throw new Error(`job ${jobId} does not exist`);
     return found;
   };
   const reached = (jobId: string, status: string) =>
@@ -84,7 +84,7 @@ describe('a job whose tool is isolated, in one process', () => {
     ).rows;
   const lastMessages = () => model.requests.at(-1)?.json['messages'] as { role: string; content: string }[];
 
-  it('waits without a place, shows how far the tool is, and goes on with its result', async () => {
+  it('waits without a worker slot, shows the progress of the tool and continues with its result', async () => {
     model.enqueue(toolCallReply([call('dig', { depth: 3 })]));
     const jobId = await start(['dig']);
     const { args, context, finish } = await digging();
@@ -112,7 +112,7 @@ describe('a job whose tool is isolated, in one process', () => {
     ]);
   });
 
-  it('runs what else the round asks for meanwhile, and goes on when all of it has ended', async () => {
+  it('runs the other calls of the round meanwhile, and continues when all have ended', async () => {
     model.enqueue(
       toolCallReply([call('dig', { depth: 1 }), call('add_numbers', { a: 1, b: 2 })]),
       textReply(['Both done.']),
@@ -133,7 +133,7 @@ describe('a job whose tool is isolated, in one process', () => {
     ).toEqual(['dug', '3']);
   });
 
-  it('sends an approved call as it was edited, and only once it is approved', async () => {
+  it('sends a call with its edited arguments, and only after the approval', async () => {
     const policies = api.api.app.get(ApprovalPoliciesService);
     const rules = { rules: [{ match: 'dig', action: 'require_approval' }] };
     await policies.save(owner, { policy: rules, expectedVersion: null });
@@ -158,19 +158,19 @@ describe('a job whose tool is isolated, in one process', () => {
     await policies.save(owner, { policy: {}, expectedVersion: null });
   });
 
-  it('ends at once when it is stopped, and the tool is told', async () => {
+  it('ends at once when it is stopped, and aborts the tool', async () => {
     model.enqueue(toolCallReply([call('dig', { depth: 2 })]));
     const jobId = await start(['dig']);
     const { context, finish } = await digging();
     await reached(jobId, 'waiting');
     const scope = { workspaceId: owner.workspaceId, principal: owner.id, userId: owner.userId, where: () => ({}) };
     expect(await api.api.app.get(JobStopper).stop(scope, jobId)).toBe('aborted');
-    await eventually('the tool is told', () => (context.signal.aborted ? true : undefined));
+    await eventually('the tool is aborted', () => (context.signal.aborted ? true : undefined));
     finish('too late');
     expect(await snapshot(jobId)).toMatchObject({ status: 'cancelled', calls: [{ status: 'cancelled' }] });
   });
 
-  it('goes on when a person stops the call, and the model reads that it was stopped', async () => {
+  it('continues when a person stops the call, and the model reads that it was stopped', async () => {
     model.enqueue(toolCallReply([call('dig', { depth: 2 })]), textReply(['Without it, then.']));
     const jobId = await start(['dig']);
     const { context, finish } = await digging();
@@ -181,8 +181,8 @@ describe('a job whose tool is isolated, in one process', () => {
     const key = (await api.people.keyOf(owner, ['read', 'write'])).key;
     const reply = await api.call('POST', `/api/tool-queue/calls/${row?.id ?? ''}/cancel`, { key });
     expect(reply.body).toEqual({ state: 'stopping' });
-    await eventually('the tool is told', () => (context.signal.aborted ? true : undefined));
-    finish('whatever');
+    await eventually('the tool is aborted', () => (context.signal.aborted ? true : undefined));
+    finish('ignored');
     expect(await reached(jobId, 'completed')).toMatchObject({ content: 'Without it, then.' });
     expect(lastMessages().at(-1)?.content).toBe('Tool execution cancelled');
   });

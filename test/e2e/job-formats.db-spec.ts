@@ -20,7 +20,7 @@ async function isForAll(jobId: string): Promise<boolean> {
   return rows.length === 1;
 }
 
-it('leaves a chat with an agent, its retry too, to workers that know agents; one without is for all', async () => {
+it('leaves a chat with an agent, and its retry, to workers that know agents; all workers take others', async () => {
   await stage.engine.app.get(AgentsService).create(stage.people.owner, { name: 'Clerk', instructions: 'Be brief.' });
   stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
   const { jobId } = await stage.ask([], { agent: { type: 'agent', ref: 'clerk' } });
