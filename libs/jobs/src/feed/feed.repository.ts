@@ -24,17 +24,27 @@ interface EventRow extends StoredLogRow {
   readonly i: number;
 }
 
-// A row is read while those before it hold less than a page; of the first one only what lies behind the cursor counts. A body
-// that is not compressed needs not be read to be measured.
+/** Least bytes of a body that Postgres has compressed: it compresses rows of more than 2 kB. */
+const leastCompressedBytes = 1_000;
+
+// A row is read while those before it contain less than a page; of the first one only what lies behind the cursor counts. A body is
+// decompressed to measure it, so the rows are first limited by their stored sizes, which are read from their headers.
 const readSql = `SELECT w.i, e.seq, e.attempt, e.type, e.body, e.events, (extract(epoch FROM e.at) * 1000)::float8 AS at
   FROM json_to_recordset($2::json) AS w(i int, "jobId" uuid, after int),
-       LATERAL (SELECT x.*, sum(least(x.events, x.seq - w.after)) OVER (ORDER BY x.seq ROWS UNBOUNDED PRECEDING)
-                         - least(x.events, x.seq - w.after) AS before,
-                       sum(x.bytes) OVER (ORDER BY x.seq ROWS UNBOUNDED PRECEDING) - x.bytes AS bytes_before
-                  FROM (SELECT *, CASE WHEN pg_column_compression(body) IS NULL THEN pg_column_size(body)
-                                    ELSE octet_length(body::text) END AS bytes
-                          FROM (SELECT * FROM job_event WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
-                         ORDER BY seq LIMIT ${feedPage}) newest) x) e
+       LATERAL (SELECT measured.*, sum(least(events, seq - w.after)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
+                                - least(events, seq - w.after) AS before,
+                       sum(bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
+                  FROM (SELECT candidates.*,
+                               CASE WHEN compression IS NULL THEN least_bytes ELSE octet_length(body::text) END AS bytes
+                          FROM (SELECT stored.*,
+                                       sum(least_bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) - least_bytes AS least_before
+                                  FROM (SELECT newest.*, pg_column_compression(body) AS compression,
+                                               CASE WHEN pg_column_compression(body) IS NULL THEN pg_column_size(body)
+                                                    ELSE greatest(pg_column_size(body), ${leastCompressedBytes}) END AS least_bytes
+                                          FROM (SELECT * FROM job_event
+                                                 WHERE workspace_id = $1 AND job_id = w."jobId" AND seq > w.after
+                                                 ORDER BY seq LIMIT ${feedPage}) newest) stored) candidates
+                         WHERE least_before < ${feedPageBytes}) measured) e
  WHERE e.before < ${feedPage} AND e.bytes_before < ${feedPageBytes}
  ORDER BY w.i, e.seq`;
 
