@@ -20,6 +20,7 @@ export interface ModelErrorInit extends AppErrorInit {
   readonly afterFirstByte: boolean;
   readonly status?: number;
   readonly isPaused?: boolean;
+  readonly isProbed?: boolean;
 }
 
 /** A model call failed. `retryable` says whether the same call may succeed later; its retries inside the client are over. */
@@ -31,6 +32,8 @@ export class ModelError extends AppError {
   readonly status: number | undefined;
   /** True when the request was not sent, because requests to this provider are paused after failures in a row. */
   readonly isPaused: boolean;
+  /** True when requests are paused until one that was sent has an outcome. */
+  readonly isProbed: boolean;
 
   constructor(init: ModelErrorInit) {
     super(init);
@@ -39,6 +42,7 @@ export class ModelError extends AppError {
     this.afterFirstByte = init.afterFirstByte;
     this.status = init.status;
     this.isPaused = init.isPaused ?? false;
+    this.isProbed = init.isProbed ?? false;
   }
 }
 
@@ -48,10 +52,14 @@ export function isProviderDown(error: unknown): error is ModelError {
 }
 
 /**
- * The request was not sent. `code` names the failure that paused the requests, `pauseMs` is how long they are paused from now on. The
+ * The request was not sent. `code` names the failure that paused the requests, `pauseMs` is how long they are paused from now on, `isProbed`
+ * whether a request that was sent decides about the pause. The
  * provider's own text stays with the job that received it: workspaces with the same endpoint and key share the pause.
  */
-export function requestsPaused(code: ModelErrorCode = 'model_unavailable', pauseMs = 0): ModelError {
+export function requestsPaused(
+  code: ModelErrorCode = 'model_unavailable',
+  { pauseMs = 0, isProbed = false }: { readonly pauseMs?: number; readonly isProbed?: boolean } = {},
+): ModelError {
   return new ModelError({
     code,
     message: 'Several requests to the model provider failed in a row, so requests to it are paused for a moment.',
@@ -59,6 +67,7 @@ export function requestsPaused(code: ModelErrorCode = 'model_unavailable', pause
     afterFirstByte: false,
     retryAfterSeconds: pauseMs / 1_000,
     isPaused: true,
+    isProbed,
   });
 }
 

@@ -18,7 +18,7 @@ function plan(
 ): RetryPlan {
   return planRetry(
     { since, failures },
-    { retryAfterSeconds: undefined, isPaused: false, ...failure },
+    { retryAfterSeconds: undefined, isPaused: false, isProbed: false, ...failure },
     { policy: { ...policy, ...changes }, now: since + elapsed, random: () => random },
   );
 }
@@ -54,6 +54,19 @@ describe('planRetry', () => {
     expect(plan(1, { failure: { retryAfterSeconds: 600 } })).toMatchObject({ type: 'wait', delayMs: 630_000 });
     const late = plan(1, { elapsed: 86_000_000, failure: { retryAfterSeconds: 99_999 } });
     expect(late).toMatchObject({ type: 'wait', at: since + 86_400_000 });
+  });
+
+  it('sleeps for the outcome of a probe when the job must not wait, while the retry time lasts', () => {
+    const failure = { isPaused: true, isProbed: true, retryAfterSeconds: 60 };
+    expect(plan(1, { onProviderDown: 'fail', failure })).toEqual({ type: 'retry', delayMs: 5_000 });
+    expect(plan(1, { onProviderDown: 'fail', failure: { ...failure, retryAfterSeconds: 2 } })).toMatchObject({
+      type: 'retry',
+    });
+    expect(plan(1, { onProviderDown: 'fail', failure, elapsed: 600_000 })).toEqual({ type: 'fail', isTimeOver: false });
+    expect(plan(1, { onProviderDown: 'fail', failure: { ...failure, isProbed: false } })).toMatchObject({
+      type: 'fail',
+    });
+    expect(plan(1, { failure })).toMatchObject({ type: 'wait' });
   });
 
   it('keeps the backoff when the provider asks for a shorter wait, for none, or names a time in the past', () => {

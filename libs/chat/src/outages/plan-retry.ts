@@ -29,15 +29,18 @@ export type RetryPlan =
 
 const maxBackoffMs = 60_000;
 const maxLateBackoffMs = 600_000;
+/** How often a job that must not wait asks again while another request probes the provider. */
+const MAX_PROBE_CHECK_MS = 5_000;
 
 /**
  * Decides what follows the last failure of an outage. A `Retry-After` that is longer than the backoff replaces it and is honored until
  * the job gives up; one of 0 or a date in the past changes nothing. A jitter of a quarter spreads jobs that failed together; after a `Retry-After`, up to a tenth is added and nothing taken away.
- * A wait for paused requests is never a sleep, so that paused jobs take no slots. Pure; `random` gives 0 <= x < 1.
+ * A wait for paused requests is never a sleep, so that paused jobs take no slots; only a job that must not wait sleeps until the outcome of
+ * a probe. Pure; `random` gives 0 <= x < 1.
  */
 export function planRetry(
   outage: Outage,
-  failure: Pick<ModelError, 'retryAfterSeconds' | 'isPaused'>,
+  failure: Pick<ModelError, 'retryAfterSeconds' | 'isPaused' | 'isProbed'>,
   { policy, now, random }: { readonly policy: RetryPolicy; readonly now: number; readonly random: () => number },
 ): RetryPlan {
   const givesUpAt = outage.since + policy.waitForMs;
@@ -50,7 +53,13 @@ export function planRetry(
   const askedMs = (failure.retryAfterSeconds ?? 0) * 1_000 * (1 + random() * 0.1);
   const delayMs = Math.round(Math.max(backoffMs, askedMs + (failure.isPaused ? policy.backoffMs * random() : 0)));
   if (isEarly && !failure.isPaused && delayMs <= policy.holdMs) return { type: 'retry', delayMs };
-  if (policy.onProviderDown === 'fail') return { type: 'fail', isTimeOver: false };
+  if (policy.onProviderDown === 'fail') {
+    // The request that probes the provider may succeed, so a job that must not wait asks again while its retry time lasts.
+    const awaitsProbe = isEarly && failure.isProbed;
+    return awaitsProbe
+      ? { type: 'retry', delayMs: Math.min(delayMs, MAX_PROBE_CHECK_MS) }
+      : { type: 'fail', isTimeOver: false };
+  }
   const at = Math.min(now + Math.max(1, delayMs), givesUpAt);
   return { type: 'wait', delayMs: at - now, at, givesUpAt };
 }

@@ -73,7 +73,7 @@ describe('ProviderBreaker', () => {
       return outcome.promise;
     });
     expect(isProbe).toBe(true);
-    expect(await ask()).toMatchObject({ isPaused: true, retryAfterSeconds: 2 });
+    expect(await ask()).toMatchObject({ isPaused: true, isProbed: true, retryAfterSeconds: 2 });
     now += 30_000;
     expect(await ask()).toMatchObject({ isPaused: true, retryAfterSeconds: 30 });
     now += 300_000;

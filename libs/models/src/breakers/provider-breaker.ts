@@ -93,7 +93,11 @@ export class ProviderBreaker {
   private paused(): ModelError {
     const last = this.policy.lastFailure;
     const error: unknown = last !== undefined && 'error' in last ? last.error : undefined;
-    return requestsPaused(error instanceof ModelError ? error.code : undefined, this.remainingMs());
+    const isProbed = this.policy.state === CircuitState.HalfOpen;
+    return requestsPaused(error instanceof ModelError ? error.code : undefined, {
+      pauseMs: this.remainingMs(),
+      isProbed,
+    });
   }
 
   /**
