@@ -14,7 +14,7 @@ let owner: TestMember;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  test = await startTestApi(database, { takesJobs: false, env: { BODY_TIMEOUT_MS: '400' } });
+  test = await startTestApi(database, { takesJobs: false, env: { BODY_TIMEOUT_MS: '2000' } });
   ({ owner } = await test.people.workspaceOf('bodies'));
 });
 afterAll(async () => {
