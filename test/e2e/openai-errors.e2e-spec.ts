@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 
 import { completionsClient } from '../harness/openai-client.js';
 import { ask, type OpenAiStage, openAiStage, plain, result, user, withTools } from '../harness/openai-stage.js';
+import { RawConnection } from '../harness/raw-http.js';
 import { createGate, errorReply, textReply, toolCallReply } from '../harness/scripted-reply.js';
 
 let stage: OpenAiStage;
@@ -34,6 +35,18 @@ describe('a request that cannot be served', () => {
       plain('hi'),
     );
     expect([reply.status, reply.json]).toEqual([401, error('Invalid API key', null, 'invalid_api_key')]);
+  });
+
+  it('gets the response for an empty body also when the body is chunked', async () => {
+    const headers = {
+      ...{ Authorization: `Bearer ${stage.owner.key}`, 'Content-Type': 'application/json' },
+      ...{ 'Transfer-Encoding': 'chunked', Connection: 'close' },
+    };
+    const connection = RawConnection.send(stage.test.url, { path: '/v1/chat/completions', headers });
+    connection.write('0\r\n\r\n');
+    expect(await connection.status()).toBe(400);
+    await connection.closed();
+    expect(connection.received).toContain(JSON.stringify(error('Invalid request body')));
   });
 
   it.each<readonly [body: unknown, headers: Readonly<Record<string, string>>, status: number, expected: object]>([

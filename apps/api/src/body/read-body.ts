@@ -13,6 +13,7 @@ import { readBytes } from './read-bytes.js';
 type BodyReader = (caller: string) => Promise<void>;
 
 const readers = new WeakMap<Request, BodyReader>();
+const empty = new WeakSet<Request>();
 const withoutBody = new Set(['GET', 'HEAD']);
 
 /** Settings of reading. */
@@ -41,6 +42,11 @@ export async function readBody(request: Request, caller: string): Promise<void> 
   await read?.(caller);
 }
 
+/** Whether a JSON body was sent without a byte in it, by `Content-Length: 0` or in no chunks. */
+export function hasEmptyBody(request: Request): boolean {
+  return empty.has(request);
+}
+
 interface Reading {
   readonly settings: BodySettings;
   readonly budget: BodyBudget;
@@ -67,6 +73,7 @@ async function readJson(request: Request, { settings, budget, caller }: Reading)
       pieces.push(bytes);
     };
     await readBytes(request, onBytes, settings.BODY_TIMEOUT_MS);
+    if (length === 0) empty.add(request);
     request.body = parse(Buffer.concat(pieces, length));
   } finally {
     body.release();

@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
+import type { Request } from 'express';
 import type { z } from 'zod';
 
+import { hasEmptyBody } from '../../body/read-body.js';
 import { OpenAiError } from '../../errors/openai-error.js';
 
 type Issue = z.core.$ZodIssue;
@@ -55,6 +55,6 @@ function pathOf(path: readonly PropertyKey[]): string {
 }
 
 /** The parsed body; undefined for an empty one, which JSON readers give as `{}` though it is not JSON. */
-export function bodyOf({ body, headers }: { readonly body?: unknown; readonly headers: IncomingHttpHeaders }): unknown {
-  return headers['content-length'] === '0' ? undefined : body;
+export function bodyOf(request: Request): unknown {
+  return hasEmptyBody(request) ? undefined : (request.body as unknown);
 }
