@@ -129,6 +129,25 @@ describe('concurrent repeats of a failed continuation', () => {
   });
 });
 
+describe('the first continuation of a run', () => {
+  const temperature = () => stage.model.requests.at(-1)?.json['temperature'];
+
+  it.each([
+    { name: 'other', first: { temperature: 0.9 }, second: { temperature: 0.1 }, expected: 0.1 },
+    { name: 'new', first: {}, second: { temperature: 0.1 }, expected: 0.1 },
+    { name: 'no', first: { temperature: 0.9 }, second: {}, expected: undefined },
+    { name: 'equal', first: { temperature: 0.9 }, second: { temperature: 0.9 }, expected: 0.9 },
+  ])('asks the model with $name sampling parameters of its own', async ({ name, first, second, expected }) => {
+    const id = `sampled_${name}`;
+    const calls = [ask(id, 'Rome')];
+    stage.model.enqueue(toolCallReply(calls));
+    await stage.client.ask(body([user('trip?')], first));
+    stage.model.enqueue(textReply(['Done.']));
+    const reply = await stage.client.ask(body([user('trip?'), called(...calls), result(id, '30')], second));
+    expect([textOf(reply), temperature()]).toEqual(['Done.', expected]);
+  });
+});
+
 describe('an applied continuation', () => {
   it('is joined by a repeat without a key while it runs', async () => {
     const messages = await paused('attach');

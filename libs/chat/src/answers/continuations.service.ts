@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import type { Principal } from '#auth';
 import { type HeldJob, JobAmender } from '#jobs';
-import type { ChatMessage } from '#models';
-import { newId } from '#platform';
+import type { ChatMessage, ModelParameters } from '#models';
+import { newId, toStorable } from '#platform';
 import { type HandedCall, HandedCalls } from '#tools';
 
 import type { Answer, ContinuationDigests, NewAnswer } from './answer.js';
@@ -27,6 +27,8 @@ export interface ContinuationOrder {
   readonly said: readonly ChatMessage[];
   readonly idempotency: NewAnswer['idempotency'];
   readonly about: NewAnswer['about'];
+  /** Sampling parameters of the rounds that follow; they replace those of the run. */
+  readonly parameters: ModelParameters;
 }
 
 /** Brings what clients were asked to run back to the job that waits for it. */
@@ -64,9 +66,11 @@ export class Continuations {
     job: HeldJob,
     { answer, handed, order }: { answer: Answer; handed: readonly HandedCall[]; order: ContinuationOrder },
   ): Promise<Answer> {
-    const { results: texts, digests, said, idempotency, about } = order;
+    const { results: texts, digests, said, idempotency, about, parameters } = order;
     await this.calls.settle(job, handed, { texts, submission: digests.results, by: answer.principal });
     const { sessionId, principal, model, format, job: row } = answer;
+    if (job.row.kind === 'chat')
+      job.changeInput({ parameters: Object.keys(parameters).length === 0 ? undefined : toStorable(parameters) });
     const next: NewAnswer = {
       ...{ id: newId(), principal, sessionId, model, format, idempotency, about },
       afterSeq: row.lastSeq,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres, type SqlClient } from '#platform';
+import { Postgres, type SqlClient, type Storable } from '#platform';
 
 import type { NewJobEvent } from '../events/job-event.js';
 import type { JobStatus } from '../job.lifecycle.js';
@@ -24,6 +24,9 @@ export interface Amendment {
   readonly answers: boolean;
 }
 
+/** Members of a job's input by name; undefined: the input is to have no such member. */
+export type InputMembers = Readonly<Record<string, Storable | undefined>>;
+
 export interface Amended {
   readonly lastSeq: number;
   readonly status: JobStatus;
@@ -43,6 +46,10 @@ logged AS (
   SELECT up.workspace_id, up.id, up.last_seq - $3::int + e.o, up.lease_epoch, up.restarts, e.t, e.b, clock_timestamp()
     FROM up, json_to_recordset($5::json) AS e(o int, t text, b jsonb))
 SELECT status, last_seq AS "lastSeq" FROM up`;
+
+/** A long input is not written again when nothing of it changes. */
+const changeInputSql = `UPDATE job SET input = (input || $3::jsonb) - $4::text[]
+ WHERE workspace_id = $1 AND id = $2 AND input <> (input || $3::jsonb) - $4::text[]`;
 
 /** Changes to a job by somebody who does not hold its lease, as the api's role inside its workspace. */
 @Injectable()
@@ -70,5 +77,15 @@ export class AmendRepository {
     const [amended] = rows;
     if (amended === undefined) throw new Error(`job ${job.jobId} vanished under its lock`);
     return amended;
+  }
+
+  /** Sets members of the job's input, and removes those that are undefined. */
+  async changeInput(
+    client: SqlClient,
+    job: { readonly workspaceId: string; readonly jobId: string },
+    members: InputMembers,
+  ): Promise<void> {
+    const removed = Object.keys(members).filter((name) => members[name] === undefined);
+    await client.query(changeInputSql, [job.workspaceId, job.jobId, JSON.stringify(members), removed]);
   }
 }

@@ -6,13 +6,14 @@ import { Doorbell } from '../doorbell/doorbell.js';
 import { concernsInterrupts } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { isTerminal } from '../job.lifecycle.js';
-import { AmendRepository, type LockedRow } from './amend.repository.js';
+import { AmendRepository, type InputMembers, type LockedRow } from './amend.repository.js';
 
 /** A job whose row is locked: its status and what hangs on it stand still until the work is committed. */
 export class HeldJob {
   readonly events: NewJobEvent[] = [];
   /** Whether something of the job has changed, besides what viewers are shown. */
   isAnswered = false;
+  inputChanges: InputMembers | undefined;
   /** Why the job goes on, once something said so. */
   requeueReason: string | undefined;
 
@@ -27,6 +28,11 @@ export class HeldJob {
   /** Whether the job can still be changed: it has not ended, and nobody is stopping it. */
   get isOpen(): boolean {
     return !isTerminal(this.row.status) && !this.row.cancelRequested;
+  }
+
+  /** Changes members of the input, which the next worker of a waiting job reads. */
+  changeInput(members: InputMembers): void {
+    this.inputChanges = { ...this.inputChanges, ...members };
   }
 
   append(event: NewJobEvent): void {
@@ -85,6 +91,7 @@ export class JobAmender {
 
   private async store(job: HeldJob) {
     const { client, workspaceId, jobId, row, events, requeueReason } = job;
+    if (job.inputChanges !== undefined) await this.repository.changeInput(client, job, job.inputChanges);
     const requeue = requeueReason !== undefined && row.status === 'waiting';
     if (requeue) events.push({ type: 'job-requeued', body: { reason: requeueReason } });
     if (events.length === 0 && requeueReason === undefined) return null;

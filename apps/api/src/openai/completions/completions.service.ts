@@ -115,7 +115,7 @@ export class Completions {
     { request, headers, continuation, digests, sessionId, mode }: Situation,
   ): Promise<OpenedAnswer | null> {
     const { idempotencyKey: key } = headers;
-    const { model, bodyHash: requestHash, about } = request;
+    const { model, bodyHash: requestHash, about, parameters } = request;
     try {
       const answer = await this.continuations.apply(principal, run, (held): ContinuationOrder | null => {
         if (held.answer.state !== 'paused') return null;
@@ -128,6 +128,7 @@ export class Completions {
           said: verdict.after,
           idempotency: key === null ? null : { key, requestHash },
           about: Object.keys(about).length === 0 ? null : about,
+          parameters,
         };
       });
       return answer === null ? null : { answer, isAttached: false, ignored: mode.ignored, allowance: null };
