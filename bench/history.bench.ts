@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-import { databaseUrls, migrate, Postgres } from '#platform';
+import { databaseUrls, migrate, Postgres, PrismaService } from '#platform';
 
 import { NO_GUESSES } from '../libs/tools/src/history/planner-settings.js';
 import type { ToolCallFilter, ToolCallOrder } from '../libs/tools/src/history/tool-call-filter.js';
@@ -68,9 +68,10 @@ async function measureReads(
   mode: BenchMode,
 ): Promise<BenchReport> {
   const postgres = Postgres.connect(databaseUrls(ownerUrl(server), BENCH_SECRET), { poolSize: 2 });
+  const prisma = new PrismaService(postgres);
   const reading: Reading = {
-    history: new ToolCallHistoryRepository(postgres),
-    stats: new ToolCallStatsRepository(postgres),
+    history: new ToolCallHistoryRepository(prisma),
+    stats: new ToolCallStatsRepository(prisma),
     postgres,
     statements: new RecordedStatements(postgres.api),
     workspaceId,
@@ -85,6 +86,7 @@ async function measureReads(
   for (const groupBy of [['tool'], ['user'], ['status'], ['time'], ['tool', 'time']] as const) {
     rows.push(await measureStats(reading, groupBy));
   }
+  await prisma.close();
   await postgres.close();
   const scans = (await sequentialScans(server)) - before;
   const worst = (what: string, column: string) =>

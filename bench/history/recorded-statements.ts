@@ -8,6 +8,8 @@ export interface RecordedStatement {
   readonly values: readonly unknown[];
 }
 
+type Sent = Partial<RecordedStatement>;
+
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -15,18 +17,20 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Remembers what is asked through the connections of a pool, so that its plans can be looked at. */
+/** Records the statements that are sent over the connections of a pool, so that their plans can be examined. */
 export class RecordedStatements {
   private list: RecordedStatement[] = [];
 
   constructor(pool: pg.Pool) {
     pool.on('connect', (client) => {
       const send = client.query.bind(client) as (...args: unknown[]) => unknown; // one of many overloads: passed on as it is
-      const record = (text: unknown, values: unknown): unknown => {
+      // Prisma sends objects, other callers texts with values.
+      const record = (asked: unknown, ...rest: unknown[]): unknown => {
+        const { text, values } = typeof asked === 'string' ? { text: asked, values: rest[0] } : (asked as Sent);
         if (typeof text === 'string' && /^\s*(SELECT|WITH)/.test(text)) {
           this.list.push({ text, values: Array.isArray(values) ? values : [] });
         }
-        return Reflect.apply(send, client, values === undefined ? [text] : [text, values]);
+        return Reflect.apply(send, client, [asked, ...rest]);
       };
       Object.assign(client, { query: record });
     });

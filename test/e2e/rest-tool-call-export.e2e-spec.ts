@@ -150,10 +150,10 @@ describe('a long export', () => {
   };
   /** How often the api has gone to the database for rows of a workspace. */
   const countReads = () => {
-    const { postgres } = api.platform;
-    const read = postgres.withWorkspaceSql.bind(postgres);
+    const { prisma } = api.platform;
+    const read = prisma.withWorkspace.bind(prisma);
     const counter = { reads: 0 };
-    jest.spyOn(postgres, 'withWorkspaceSql').mockImplementation((...args) => {
+    jest.spyOn(prisma, 'withWorkspace').mockImplementation((...args) => {
       counter.reads += 1;
       return read(...args);
     });

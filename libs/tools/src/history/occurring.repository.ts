@@ -1,4 +1,4 @@
-import type { SqlClient } from '#platform';
+import type { PrismaTransaction } from '#platform';
 
 import { isOfOutcome, type Occurring, SETTLED } from './index-scans.js';
 import { likeOf, outcomePatterns, type ToolCallFilter } from './tool-call-filter.js';
@@ -19,20 +19,24 @@ const outcomesSql = valuesSql('outcome', 't.outcome IS NOT NULL');
 
 /** Which tools and outcomes a filter's patterns stand for, as far as it has any. */
 export async function findOccurring(
-  client: SqlClient,
+  tx: PrismaTransaction,
   workspaceId: string,
   filter: ToolCallFilter,
 ): Promise<Occurring> {
   const like = filter.tool === undefined ? null : likeOf(filter.tool);
   const patterns = isOfOutcome(filter) ? outcomePatterns(filter) : null;
   const [names, outcomes] = await Promise.all([
-    like === null ? null : read(client, namesSql, [workspaceId, [like]]),
-    patterns === null ? null : read(client, outcomesSql, [workspaceId, patterns]),
+    like === null ? null : read(tx, namesSql, [workspaceId, [like]]),
+    patterns === null ? null : read(tx, outcomesSql, [workspaceId, patterns]),
   ]);
   return { names, outcomes };
 }
 
-async function read(client: SqlClient, text: string, values: readonly unknown[]): Promise<readonly string[] | null> {
-  const { rows } = await client.query<{ value: string; n: number }>(text, [...values]);
+async function read(
+  tx: PrismaTransaction,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly string[] | null> {
+  const rows = await tx.$queryRawUnsafe<{ value: string; n: number }[]>(text, ...values);
   return rows.some(({ n }) => n === MOST_VALUES) ? null : rows.map(({ value }) => value);
 }

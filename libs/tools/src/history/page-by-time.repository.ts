@@ -1,4 +1,4 @@
-import type { SqlClient } from '#platform';
+import type { PrismaTransaction } from '#platform';
 
 import { idsOf } from './call-tests.js';
 import { type HistoryPage, type HistoryQuery, toHistoryPage } from './history-query.js';
@@ -8,18 +8,18 @@ import { columnsOf, type Stretch, testsSql, trailSql } from './scan-sql.js';
 import { Statement } from './statement.js';
 
 /** A page of a list by time. */
-export async function pageByTime(client: SqlClient, query: HistoryQuery): Promise<HistoryPage> {
+export async function pageByTime(tx: PrismaTransaction, query: HistoryQuery): Promise<HistoryPage> {
   const { filter, limit } = query;
   const { direction } = query.order;
   const stretch = stretchOf(query);
-  const chosen = await findScan(client, filter, stretch);
+  const chosen = await findScan(tx, filter, stretch);
   const end = chosen.end?.type === 'at' ? chosen.end.id : null;
   const statement = new Statement();
   const { bind } = statement;
   const along = { stretch: upTo(stretch, end, chosen), columns: columnsOf(chosen.tests), found: chosen.found };
   const hits = `SELECT w.id FROM (${trailSql(chosen.trail, along, bind)}) w
     WHERE ${testsSql(chosen.tests, 'w', bind)} ORDER BY w.id ${direction} LIMIT ${limit + 1}`;
-  const rows = await readCalls(client, { ...query, hits, order: `ORDER BY hit.id ${direction}` }, statement);
+  const rows = await readCalls(tx, { ...query, hits, order: `ORDER BY hit.id ${direction}` }, statement);
   return toHistoryPage(rows, query, end === null ? null : { id: end });
 }
 

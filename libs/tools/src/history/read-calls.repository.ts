@@ -1,4 +1,4 @@
-import type { SqlClient } from '#platform';
+import type { PrismaTransaction } from '#platform';
 
 import { RESULT_BYTES } from '../project-result.js';
 import type { Statement } from './statement.js';
@@ -24,15 +24,15 @@ export interface WantedCalls {
 
 /** Reads calls as records. */
 export async function readCalls(
-  client: SqlClient,
+  tx: PrismaTransaction,
   wanted: WantedCalls,
   statement: Statement,
 ): Promise<ToolCallRecord[]> {
   const { workspaceId, hits, order, isWhole = false } = wanted;
-  const { rows } = await client.query<ToolCallRecordRow>(
+  const rows = await tx.$queryRawUnsafe<ToolCallRecordRow[]>(
     `SELECT ${columns}, ${isWhole ? 't.result' : shownResult} FROM (${hits}) hit
        JOIN tool_call t ON t.workspace_id = ${statement.bind(workspaceId, 'uuid')} AND t.id = hit.id ${order}`,
-    statement.values,
+    ...statement.values,
   );
   return rows.map(toToolCallRecord);
 }

@@ -1,4 +1,4 @@
-import type { SqlClient } from '#platform';
+import type { PrismaTransaction } from '#platform';
 
 import { type CallTest, callTests } from './call-tests.js';
 import { chooseScan, type MeasuredScan, type ScanEnd } from './choose-scan.js';
@@ -25,12 +25,12 @@ interface Found {
 }
 
 /** Finds the best trail for what `filter` wants of a stretch. */
-export async function findScan(client: SqlClient, filter: ToolCallFilter, stretch: Stretch): Promise<ChosenScan> {
+export async function findScan(tx: PrismaTransaction, filter: ToolCallFilter, stretch: Stretch): Promise<ChosenScan> {
   const tests = callTests(filter);
-  const trails = trailsOf(filter, tests, await findOccurring(client, stretch.workspaceId, filter));
+  const trails = trailsOf(filter, tests, await findOccurring(tx, stretch.workspaceId, filter));
   const only = trails.find((trail) => seesToAll(trail, tests));
   if (only !== undefined) return { trail: only, tests: remaining(only, tests), end: null, found: undefined };
-  const { measured, found } = await measure(client, trails, stretch);
+  const { measured, found } = await measure(tx, trails, stretch);
   const chosen = chooseScan(measured, stretch.direction);
   if (chosen === null) throw new Error('the way through all calls was not measured');
   const { trail, end } = chosen;
@@ -49,7 +49,7 @@ function remaining(trail: IndexScan, tests: readonly CallTest[]): readonly CallT
 
 const SEARCHED = 3;
 
-async function measure(client: SqlClient, trails: readonly IndexScan[], stretch: Stretch) {
+async function measure(tx: PrismaTransaction, trails: readonly IndexScan[], stretch: Stretch) {
   const { bind, values } = new Statement();
   const { after, before, direction } = stretch;
   // Where there are calls at all; null: none.
@@ -63,7 +63,10 @@ async function measure(client: SqlClient, trails: readonly IndexScan[], stretch:
     const last = outermost(`least(t.id, ${bind(before, 'uuid')})`, 'desc');
     return `(SELECT row_to_json(s) FROM tool_call_search(${wanted}, ${first}, ${last}, ${bind(direction === 'desc', 'boolean')}, ${trail.reach}) s) AS "${i}"`;
   });
-  const { rows } = await client.query<Record<string, string | Found | null>>(`SELECT ${columns.join(', ')}`, values);
+  const rows = await tx.$queryRawUnsafe<Record<string, string | Found | null>[]>(
+    `SELECT ${columns.join(', ')}`,
+    ...values,
+  );
   const found = new Map<IndexScan, readonly string[]>();
   const measured = trails.map((trail, i): MeasuredScan => {
     const value = rows[0]?.[i] ?? null;

@@ -175,7 +175,7 @@ describe('the history of tool calls', () => {
     const other = await seedWorkspace(database);
     await insertCalls(database, workspaceId, calls);
     await insertCalls(database, other.workspaceId, makeCalls(2_000));
-    history = new ToolCallHistoryRepository(database.postgres);
+    history = new ToolCallHistoryRepository(database.prisma);
   });
 
   afterAll(() => database.close());

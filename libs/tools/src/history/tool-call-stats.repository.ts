@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { Postgres, type SqlClient } from '#platform';
+import { PrismaService, type PrismaTransaction } from '#platform';
 
 import { callTests, idsOf } from './call-tests.js';
 import { OPEN_STATUSES, wayThroughAll } from './index-scans.js';
@@ -22,7 +22,7 @@ import {
 export const MOST_LOOKED_AT = 200_000;
 const MOST_GROUPS = 1_000;
 
-const settings = `${NO_GUESSES}; SET LOCAL work_mem = '32MB'`;
+const settings = `${NO_GUESSES}, set_config('work_mem', '32MB', true)`;
 
 const columnOf = { tool: 'w.name', user: 'w.created_by', status: 'w.status' } as const;
 const measured = ['created_at', 'name', 'created_by', 'status', 'duration_ms', 'result_bytes'];
@@ -43,25 +43,22 @@ interface Row extends Pick<StatsGroup, 'tool' | 'user' | 'status' | 'count' | 'e
 /** Statistics of calls across jobs. The caller has asked who may see which, and has checked the query. */
 @Injectable()
 export class ToolCallStatsRepository {
-  constructor(private readonly postgres: Postgres) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   async read(workspaceId: string, filter: ToolCallFilter, query: StatsQuery): Promise<ToolCallStats> {
     if (fitsNothing(filter)) return { groups: [], isCut: false, isPartial: false, since: null };
-    const rows = await this.postgres.withWorkspaceSql(workspaceId, async (client) => {
-      const [, result] = await Promise.all([
-        client.query(settings),
-        readGroups(client, workspaceId, { filter, query }),
-      ]);
-      return result;
+    const rows = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
+      await tx.$queryRawUnsafe(settings);
+      return readGroups(tx, workspaceId, { filter, query });
     });
     return toStats(rows);
   }
 }
 
 /** One row for each group of calls that fit, and one for all that do not: together they are what was looked at. */
-async function readGroups(client: SqlClient, workspaceId: string, wanted: Wanted): Promise<Row[]> {
+async function readGroups(tx: PrismaTransaction, workspaceId: string, wanted: Wanted): Promise<Row[]> {
   const stretch: Stretch = { workspaceId, ...idsOf(wanted.filter), direction: 'desc' };
-  const { trail, tests, found } = await wideTrail(client, wanted.filter, stretch);
+  const { trail, tests, found } = await wideScan(tx, wanted.filter, stretch);
   const { bind, values } = new Statement();
   const columns = [...measured, ...columnsOf(tests)];
   const calls = trailSql(trail, { stretch, columns, found }, bind);
@@ -76,7 +73,7 @@ async function readGroups(client: SqlClient, workspaceId: string, wanted: Wanted
       coalesce(sum(w.result_bytes), 0)::float8 AS "resultBytes"
     FROM (SELECT w.*, coalesce(${testsSql(tests, 'w', bind)}, false) AS fits FROM (${calls}) w) w
    GROUP BY 1, 2, 3, 4, 5 ORDER BY w.fits, "time", count DESC LIMIT ${MOST_GROUPS + 2}`;
-  return (await client.query<Row>(text, values)).rows;
+  return tx.$queryRawUnsafe<Row[]>(text, ...values);
 }
 
 function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): string {
@@ -86,12 +83,12 @@ function keySql(dimension: StatsDimension, { bucket }: StatsQuery, bind: Bind): 
 }
 
 /** The trail of a list, followed much further: here nobody waits for the first page. */
-async function wideTrail(
-  client: SqlClient,
+async function wideScan(
+  tx: PrismaTransaction,
   filter: ToolCallFilter,
   stretch: Stretch,
 ): Promise<Omit<ChosenScan, 'end'>> {
-  const chosen = await findScan(client, filter, stretch);
+  const chosen = await findScan(tx, filter, stretch);
   const { trail, end } = chosen;
   if (end?.type === 'end') return chosen;
   // A search that has stopped somewhere cannot be followed further.
