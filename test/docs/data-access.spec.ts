@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, it } from '@jest/globals';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Repositories that reach Postgres by the driver alone. */
+function driverRepositories(): string[] {
+  return ['libs', 'apps']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+    )
+    .filter((file) => file.endsWith('.repository.ts') && !file.includes('node_modules'))
+    .filter((file) => !/\bPrisma/.test(readFileSync(join(root, file), 'utf8')));
+}
+
+it('ARCHITECTURE lists exactly the repositories that go to the driver beneath Prisma', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  const section = text.split('\n## ').find((part) => part.startsWith('Reach Postgres')) ?? '';
+  const listed = [...section.matchAll(/`([^`]+\.repository\.ts)`/g)].map(([, path = '']) => path);
+  const files = driverRepositories();
+  const isOf = (file: string, path: string) => file === path || file.endsWith(`/${path}`);
+  expect(files.filter((file) => !listed.some((path) => isOf(file, path)))).toEqual([]);
+  expect(listed.filter((path) => files.filter((file) => isOf(file, path)).length !== 1)).toEqual([]);
+});
