@@ -20,6 +20,8 @@ import { requestIdMiddleware } from './errors/request-id.js';
 import { Readiness } from './health/readiness.js';
 import { noStoreMiddleware } from './limits/no-store.js';
 import { NestLogger } from './nest-logger.js';
+import { OpenApiDocument } from './openapi/openapi-document.js';
+import { RequestSchemaPipe } from './requests/request-schema.pipe.js';
 import { serverExtensions } from './server-extensions.js';
 import { OpenStreams } from './streams/open-streams.js';
 
@@ -67,7 +69,9 @@ async function serve(app: NestExpressApplication, platform: Platform, options: A
   const extensions = serverExtensions.map((create) => create());
   prepare(app, platform, options.host);
   for (const extension of extensions) extension.beforeInit?.(app);
+  app.useGlobalPipes(new RequestSchemaPipe());
   await app.init();
+  app.get(OpenApiDocument).describe(app);
   for (const extension of extensions) await extension.afterInit?.(app);
   await app.listen(options.port, options.host);
   const { port } = app.getHttpServer().address() as AddressInfo; // it listens on TCP, so the address is one

@@ -5,12 +5,13 @@ import { ToolsModule } from '#tools';
 
 import { ClientToolSwitch } from './client-tool-switch.js';
 import { ClientToolsController } from './client-tools.controller.js';
+import { ClientToolsOnGuard } from './client-tools-on.guard.js';
 
 /** Calls that clients run, over REST. */
 @Module({
   imports: [JobsModule, ToolsModule],
   controllers: [ClientToolsController],
-  providers: [ClientToolSwitch],
+  providers: [ClientToolSwitch, ClientToolsOnGuard],
   exports: [ClientToolSwitch],
 })
 export class ClientToolsApiModule {}

@@ -1,15 +1,26 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
-import { type Claim, ClientToolsService } from '#tools';
+import { type Claim, type ClaimRef, ClientToolsService } from '#tools';
 
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { JobPrincipalGuard } from '../jobs/job-principal.guard.js';
+import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
+import {
+  type ClaimBody,
+  claimBody,
+  claimReference,
+  clientToolReplies,
+  type ResultBody,
+  resultBody,
+} from './client-tool-schemas.js';
 import { ClientToolSwitch } from './client-tool-switch.js';
-import { toClaim, toClaimRef, toResult } from './to-client-tool-request.js';
+import { ClientToolsOnGuard } from './client-tools-on.guard.js';
 
 /** Calls that the clients of a job's starter run: claim one, validate the claim right before running it, submit what became of it. */
+@ApiTags('Client tools')
 @Controller('api/jobs')
 @UseGuards(JobPrincipalGuard)
 export class ClientToolsController {
@@ -19,44 +30,56 @@ export class ClientToolsController {
   ) {}
 
   @Get('client-tool/capability')
+  @ApiOperation({ operationId: 'getClientToolCapability', summary: 'Check whether client tools are enabled' })
+  @ApiReply(200, clientToolReplies.capability, 'The decision.')
+  @ApiRefusals(401)
   @Asks('read', 'Job')
   capability(): { readonly available: boolean } {
     return { available: this.theSwitch.isOn };
   }
 
   @Post(':id/client-tool/claim')
+  @UseGuards(ClientToolsOnGuard)
+  @ApiOperation({ operationId: 'claimClientTool', summary: 'Take on a call, for 30 s' })
+  @ApiReply(200, clientToolReplies.claim, 'Done.')
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
   @Asks('change', 'Job')
   claim(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
-    @Body() body: unknown,
+    @Body({ schema: claimBody }) body: ClaimBody,
   ): Promise<Claim> {
-    this.theSwitch.assertOn();
-    return this.service.claim(principal, id, toClaim(body));
+    return this.service.claim(principal, id, body);
   }
 
   @Post(':id/client-tool/validate')
+  @UseGuards(ClientToolsOnGuard)
+  @ApiOperation({ operationId: 'validateClientTool', summary: 'Ask right before running it' })
+  @ApiReply(200, clientToolReplies.validated, 'Done.')
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
   @Asks('change', 'Job')
   validate(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
-    @Body() body: unknown,
+    @Body({ schema: claimReference }) body: ClaimRef,
   ): Promise<{ readonly valid: true; readonly expiresAt: number }> {
-    this.theSwitch.assertOn();
-    return this.service.validate(principal, id, toClaimRef(body));
+    return this.service.validate(principal, id, body);
   }
 
   @Post(':id/client-tool/result')
+  @UseGuards(ClientToolsOnGuard)
+  @ApiOperation({ operationId: 'resultClientTool', summary: 'Say what became of it' })
+  @ApiReply(200, clientToolReplies.accepted, 'Done.')
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
   @Asks('change', 'Job')
   result(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
-    @Body() body: unknown,
+    @Body({ schema: resultBody }) { callId, claimToken, result = null, error = null }: ResultBody,
   ): Promise<{ readonly accepted: true }> {
-    this.theSwitch.assertOn();
-    return this.service.submit(principal, id, toResult(body));
+    return this.service.submit(principal, id, { callId, claimToken, result, error });
   }
 }

@@ -5,6 +5,8 @@ import { ClientToolsService } from '#tools';
 
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
+import { accept } from '../requests/request-schema.pipe.js';
+import { claimBody, claimReference, resultBody } from './client-tool-schemas.js';
 import { ClientToolSwitch } from './client-tool-switch.js';
 import { ClaimClientToolInput, SubmitClientToolResultInput, ValidateClientToolInput } from './client-tools.input.js';
 import {
@@ -12,7 +14,6 @@ import {
   SubmitClientToolResultPayload,
   ValidateClientToolPayload,
 } from './client-tools.model.js';
-import { toClaim, toClaimRef, toResult } from './to-client-tool-request.js';
 
 /** Calls that the clients of a job's starter run. */
 @Resolver()
@@ -30,7 +31,7 @@ export class ClientToolsResolver {
     @Context() { member }: GraphqlContext,
   ) {
     return this.answer(async () => {
-      const { call, context, ...claim } = await this.service.claim(member, input.jobId, toClaim(input));
+      const { call, context, ...claim } = await this.service.claim(member, input.jobId, accept(claimBody, input));
       const { id: callId, ...shown } = call;
       return { claim: { ...claim, ...shown, ...context, callId } };
     });
@@ -44,7 +45,7 @@ export class ClientToolsResolver {
     @Args('input', { type: () => ValidateClientToolInput, description: 'The claim.' }) input: ValidateClientToolInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return this.answer(() => this.service.validate(member, input.jobId, toClaimRef(input)));
+    return this.answer(() => this.service.validate(member, input.jobId, accept(claimReference, input)));
   }
 
   @Mutation(() => SubmitClientToolResultPayload, {
@@ -55,7 +56,10 @@ export class ClientToolsResolver {
     input: SubmitClientToolResultInput,
     @Context() { member }: GraphqlContext,
   ) {
-    return this.answer(() => this.service.submit(member, input.jobId, toResult(input)));
+    return this.answer(() => {
+      const { callId, claimToken, result = null, error = null } = accept(resultBody, input);
+      return this.service.submit(member, input.jobId, { callId, claimToken, result, error });
+    });
   }
 
   /** Conflicts say where the call stands. */

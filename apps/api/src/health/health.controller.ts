@@ -1,12 +1,18 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import { AppError, Config, Metrics } from '#platform';
 
+import { errorBody } from '../openapi/error-body.js';
+import { ApiMediaReply, ApiPublic, ApiReply } from '../openapi/route-docs.js';
+import { healthReplies } from './health-schemas.js';
 import { isBearer } from './is-bearer.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
 
 /** For those who run Nightshift: is it alive, does it want work, what is it doing. No credential is asked for. */
+@ApiTags('Operations')
+@ApiPublic()
 @Controller()
 export class HealthController {
   constructor(
@@ -17,12 +23,17 @@ export class HealthController {
 
   /** The process answers. */
   @Get('healthz')
+  @ApiOperation({ operationId: 'getHealth', summary: 'Check that the process responds' })
+  @ApiReply(200, healthReplies.alive, 'It does.')
   alive(): { readonly status: 'ok' } {
     return { status: 'ok' };
   }
 
   /** 200 when it is worth sending requests here, else 503; says which part is missing and nothing more. */
   @Get('readyz')
+  @ApiOperation({ operationId: 'getReadiness', summary: 'Check that the process accepts requests' })
+  @ApiReply(200, healthReplies.ready, 'It does.')
+  @ApiReply(503, healthReplies.ready, 'It does not, or not yet.')
   async ready(@Res({ passthrough: true }) response: Response): Promise<ReadinessReport> {
     const report = await this.readiness.report();
     response.status(report.status === 'ready' ? 200 : 503);
@@ -31,6 +42,9 @@ export class HealthController {
 
   /** Prometheus text. Numbers of all tenants together, so only with the operator's token: a tenant must not count another. */
   @Get('metrics')
+  @ApiOperation({ operationId: 'getMetrics', summary: 'Figures, for the machine itself only' })
+  @ApiMediaReply(200, 'Prometheus text.', { 'text/plain': 'docs/metrics.md has their names.' })
+  @ApiReply(404, errorBody, 'For everybody else.')
   async scrape(@Req() request: Request, @Res() response: Response): Promise<void> {
     if (!isBearer(request.headers, this.config.values.METRICS_TOKEN))
       throw new AppError({ code: 'not_found', message: 'Not found' });

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 
 import { type Principal, scopeOf } from '#auth';
 import { ThreadsRepository } from '#chat';
-import { type Interrupt, interruptKinds, interruptStatuses, type KeysetPage } from '#jobs';
+import type { Interrupt, KeysetPage } from '#jobs';
 import { type InterruptQuery, InterruptsService } from '#tools';
 
-import { invalidParameter, missing } from '../errors/http.errors.js';
+import { missing } from '../errors/http.errors.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import { toIdOrNone } from '../graphql/filters/narrow.js';
+import type { InterruptListQuery } from './interrupt-list-query.js';
 import { type InterruptReply, toInterruptReply } from './to-interrupt-reply.js';
 
 /** A page of requests, newest first. `nextCursor` goes into `?after`; null: that was all. */
@@ -15,11 +16,6 @@ export interface InterruptPage {
   readonly interrupts: readonly InterruptReply[];
   readonly nextCursor: string | null;
 }
-
-type Query = Readonly<Record<string, unknown>>;
-
-const defaultLimit = 20;
-const mostAtOnce = 100;
 
 /** Requests for the REST door: there threads go by the names that clients gave them. */
 @Injectable()
@@ -30,7 +26,7 @@ export class InterruptInbox {
   ) {}
 
   /** Throws `bad_request`, `invalid_cursor`. */
-  async list(principal: Principal, query: Query): Promise<InterruptPage> {
+  async list(principal: Principal, query: InterruptListQuery): Promise<InterruptPage> {
     const page = toPage(query);
     const found = await this.interrupts.list(principal, await this.toQuery(principal, query), page);
     const shown = found.slice(0, page.limit);
@@ -48,17 +44,13 @@ export class InterruptInbox {
   }
 
   /** Throws what `InterruptsService.decide` does, and `bad_request` when nobody says which request. */
-  async decide(principal: Principal, id: string | undefined, body: unknown): Promise<InterruptReply> {
-    if (id === undefined || id.trim() === '') throw missing('request ID');
+  async decide(principal: Principal, id: string, body: unknown): Promise<InterruptReply> {
+    if (id.trim() === '') throw missing('request ID');
     return this.reply(principal, await this.interrupts.decide(principal, id, body));
   }
 
-  private async toQuery(principal: Principal, query: Query): Promise<InterruptQuery> {
-    const status = oneOf(query, 'status', interruptStatuses);
-    const kind = oneOf(query, 'kind', interruptKinds);
-    const jobId = text(query, 'jobId');
-    const rootJobId = text(query, 'rootJobId');
-    const threadId = text(query, 'threadId');
+  private async toQuery(principal: Principal, query: InterruptListQuery): Promise<InterruptQuery> {
+    const { status, kind, jobId, rootJobId, threadId } = query;
     return {
       ...(status === undefined ? {} : { statuses: [status] }),
       ...(kind === undefined ? {} : { kinds: [kind] }),
@@ -84,26 +76,6 @@ export class InterruptInbox {
   }
 }
 
-function toPage(query: Query): KeysetPage {
-  const limit = text(query, 'limit') ?? String(defaultLimit);
-  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > mostAtOnce) throw invalidParameter('limit');
-  const after = text(query, 'after');
-  return { limit: Number(limit), ...(after === undefined ? {} : { after: idOfCursor(after, 'interrupts', 'after') }) };
-}
-
-function oneOf<T extends string>(query: Query, name: string, words: readonly T[]): T | undefined {
-  const given = text(query, name);
-  if (given === undefined) return undefined;
-  return words.find((word) => word === given) ?? refuse(name);
-}
-
-/** A parameter that is there once, or not at all. */
-function text(query: Query, name: string): string | undefined {
-  const given = query[name];
-  if (given === undefined || given === '') return undefined;
-  return typeof given === 'string' ? given : refuse(name);
-}
-
-function refuse(name: string): never {
-  throw invalidParameter(name);
+function toPage({ limit, after }: InterruptListQuery): KeysetPage {
+  return { limit, ...(after === undefined ? {} : { after: idOfCursor(after, 'interrupts', 'after') }) };
 }

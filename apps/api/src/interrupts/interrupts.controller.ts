@@ -1,40 +1,66 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { missing } from '../errors/http.errors.js';
+import { ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { InterruptInbox, type InterruptPage } from './interrupt-inbox.js';
+import { type InterruptListQuery, interruptQuery } from './interrupt-list-query.js';
 import { InterruptPrincipalGuard } from './interrupt-principal.guard.js';
+import { interruptBodies } from './interrupt-schemas.js';
 import type { InterruptReply } from './to-interrupt-reply.js';
 
 /** What jobs wait for: the inbox, and answers by the id of a request. */
+@ApiTags('Interrupts')
 @Controller('api/interrupts')
 @UseGuards(InterruptPrincipalGuard)
 export class InterruptsController {
   constructor(private readonly inbox: InterruptInbox) {}
 
   @Get()
+  @ApiOperation({ operationId: 'listInterrupts', summary: 'List requests, newest first' })
+  @ApiReply(200, interruptBodies.page, 'A page of them.')
+  @ApiRefusals(400, 401)
   @Asks('read', 'Job')
   list(
     @CurrentPrincipal() principal: MemberPrincipal,
-    @Query() query: Readonly<Record<string, unknown>>,
+    @Query({ schema: interruptQuery }) query: InterruptListQuery,
   ): Promise<InterruptPage> {
     return this.inbox.list(principal, query);
   }
 
   @Get(':id')
+  @ApiOperation({ operationId: 'getInterrupt', summary: 'Get a request' })
+  @ApiReply(200, interruptBodies.interrupt, 'The request.')
+  @ApiRefusals(401, 404)
   @Asks('read', 'Job')
   find(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<InterruptReply> {
     return this.inbox.find(principal, id);
   }
 
-  @Post(['decision', ':id/decision'])
+  @Post('decision')
   @HttpCode(200)
+  @ApiOperation({ operationId: 'decideNothing', summary: 'The same without an id: always 400' })
+  @ApiJsonBody(interruptBodies.decision)
+  @ApiRefusals(400, 401, 403, 404, 409, 410, 422)
+  @Asks('approve', 'ToolCall')
+  decideNothing(): never {
+    throw missing('request ID');
+  }
+
+  @Post(':id/decision')
+  @HttpCode(200)
+  @ApiOperation({ operationId: 'decideInterrupt', summary: 'Decide a request' })
+  @ApiJsonBody(interruptBodies.decision)
+  @ApiReply(200, interruptBodies.interrupt, 'It is settled.')
+  @ApiRefusals(400, 401, 403, 404, 409, 410, 422)
   @Asks('approve', 'ToolCall')
   decide(
     @CurrentPrincipal() principal: MemberPrincipal,
-    @Param('id') id: string | undefined,
+    @Param('id') id: string,
     @Body() body: unknown,
   ): Promise<InterruptReply> {
     return this.inbox.decide(principal, id, body);

@@ -1,4 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Res, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
@@ -6,11 +7,13 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type AdmissionAbortReply, JobAbort } from './job-abort.js';
 import { type AdmittedJob, JobRead } from './job-read.js';
-import { toAdmissionKey } from './to-admission-key.js';
+import { type AdmissionAbortBody, admissionAbortBody, jobReplies } from './job-schemas.js';
 
 /** Jobs by the idempotency key that started them, or will. Only the principal that used the key sees anything. */
+@ApiTags('Jobs')
 @Controller('api/jobs')
 @UseGuards(PrincipalGuard)
 export class AdmissionController {
@@ -19,22 +22,39 @@ export class AdmissionController {
     private readonly jobAbort: JobAbort,
   ) {}
 
-  @Get(['admission', 'admission/:admissionId'])
+  @Get('admission')
+  @ApiOperation({ operationId: 'getNoAdmission', summary: 'The same without a key: always 400' })
+  @ApiRefusals(400, 401, 404)
   @Asks('read', 'Job')
-  find(@CurrentPrincipal() principal: MemberPrincipal, @Param('admissionId') admissionId = ''): Promise<AdmittedJob> {
+  findNothing(@CurrentPrincipal() principal: MemberPrincipal): Promise<AdmittedJob> {
+    return this.jobRead.admission(principal, '');
+  }
+
+  @Get('admission/:admissionId')
+  @ApiOperation({ operationId: 'getAdmission', summary: 'Get the job of an idempotency key' })
+  @ApiReply(200, jobReplies.admitted, 'The job.')
+  @ApiRefusals(400, 401, 404)
+  @Asks('read', 'Job')
+  find(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Param('admissionId') admissionId: string,
+  ): Promise<AdmittedJob> {
     return this.jobRead.admission(principal, admissionId);
   }
 
   // Leaves a marker where no job is yet, so it asks for the right that the start would have asked for.
   @Post('admission-abort')
+  @ApiOperation({ operationId: 'abortAdmission', summary: 'Cancel the job that a key started or will start' })
+  @ApiReply(200, jobReplies.admissionAbort, 'Its status.')
+  @ApiRefusals(400, 401, 403)
   @HttpCode(200)
   @Asks('create', 'Job')
   async abort(
     @CurrentPrincipal() principal: MemberPrincipal,
-    @Body() body: unknown,
+    @Body({ schema: admissionAbortBody }) { admissionId }: AdmissionAbortBody,
     @Res({ passthrough: true }) response: Response,
   ): Promise<AdmissionAbortReply> {
-    const reply = await this.jobAbort.abortAdmission(principal, toAdmissionKey(body));
+    const reply = await this.jobAbort.abortAdmission(principal, admissionId);
     if (reply.state === 'abort_error') response.status(500);
     return reply;
   }

@@ -10,7 +10,7 @@ import { JobStreams } from '../streams/job-streams.js';
 import { nativeEncoder } from '../streams/native-encoder.js';
 import { or3Encoder } from '../streams/or3-encoder.js';
 import type { StreamEncoder } from '../streams/stream-encoder.js';
-import { type StatusQuery, toStatusQuery } from '../streams/to-status.js';
+import { type StatusQuery, statusQuery } from '../streams/to-status.js';
 import { JobAccess } from './job-access.js';
 
 /** Where a stream begins, and in which words. */
@@ -53,7 +53,7 @@ export class JobStream {
 
   /** A client that comes back with a number has no snapshot to build on, so the job is read as it is now. */
   private async or3Start(job: Job, cursor: number | undefined, query: Request['query']): Promise<Start> {
-    if (cursor === undefined) return or3FromSnapshot(toStatusQuery(query));
+    if (cursor === undefined) return or3FromSnapshot(statusQuery.parse(query));
     const base = await this.snapshots.read(job.workspaceId, job.id);
     // Of an ended job there is nothing to follow: all of it again is the short way to its end.
     if (base === null || base.ended) return or3FromSnapshot({});

@@ -1,17 +1,22 @@
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
-import { type StatusReply, toStatusQuery } from '../streams/to-status.js';
+import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
+import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
 import { type AbortReply, JobAbort } from './job-abort.js';
 import { JobPrincipalGuard } from './job-principal.guard.js';
 import { JobRead } from './job-read.js';
+import { jobReplies } from './job-schemas.js';
 import { JobStream } from './job-stream.js';
+import { ApiJobStream } from './job-stream-docs.js';
 
 /** Jobs by their id: status, stream, abort. */
+@ApiTags('Jobs')
 @Controller('api/jobs')
 @UseGuards(JobPrincipalGuard)
 export class JobsController {
@@ -22,16 +27,20 @@ export class JobsController {
   ) {}
 
   @Get(':id/status')
+  @ApiOperation({ operationId: 'getJobStatus', summary: 'Get the status of a job' })
+  @ApiReply(200, jobReplies.status, 'Its status, with the text that the client lacks.')
+  @ApiRefusals(400, 401, 404)
   @Asks('read', 'Job')
   status(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
-    @Query() query: Record<string, unknown>,
+    @Query({ schema: statusQuery }) query: StatusQuery,
   ): Promise<StatusReply> {
-    return this.jobRead.status(principal, id, toStatusQuery(query));
+    return this.jobRead.status(principal, id, query);
   }
 
   @Get(':id/stream')
+  @ApiJobStream()
   @Asks('read', 'Job')
   stream(
     @CurrentPrincipal() principal: MemberPrincipal,
@@ -42,6 +51,9 @@ export class JobsController {
   }
 
   @Post(':id/abort')
+  @ApiOperation({ operationId: 'abortJob', summary: 'Cancel a job' })
+  @ApiReply(200, jobReplies.abort, 'Whether it is cancelled, or will be.')
+  @ApiRefusals(401, 403)
   @HttpCode(200)
   @Asks('cancel', 'Job')
   abort(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<AbortReply> {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { whenBusyChoices } from '#jobs';
 
+import { named } from '../openapi/schema-names.js';
 import { maxModelRetryForMs } from './to-provider-down.js';
 
 /** Control fields of a start, by their plain name; each is accepted with a leading underscore too. */
@@ -73,25 +74,28 @@ const toolChoice = z.union([
 const clientId = z.string().min(1).max(256);
 
 /** The body of a start once control fields have lost their underscore. Null counts as absent; unknown fields fall away. */
-export const startBody = z.object({
-  threadId: clientId,
-  messageId: clientId,
-  backgroundMode: z.unknown().optional(),
-  toolRuntime: z.record(z.string(), z.enum(['client', 'server', 'hybrid'])).optional(),
-  clientDeviceId: z.string().max(256).optional(),
-  clientTools: z.boolean().optional(),
-  toolApproval: z.record(z.string(), z.unknown()).optional(),
-  admissionId: z.string().optional(),
-  whenBusy: z.enum(whenBusyChoices).optional(),
-  modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
-  onProviderDown: z.enum(['wait', 'fail']).optional(),
-  /** An agent by id, slug or name; `auto`: whichever fits. */
-  agent: z.string().min(1).max(256).optional(),
-  model: z.string().min(1).max(256).optional(),
-  messages: z.array(z.looseObject({ role: z.string() })),
-  tools: z.array(tool).optional(),
-  tool_choice: toolChoice.optional(),
-  ...z.object(parameters).partial().shape,
-});
+export const startBody = named(
+  'StartJob',
+  z.object({
+    threadId: clientId,
+    messageId: clientId,
+    backgroundMode: z.unknown().optional(),
+    toolRuntime: z.record(z.string(), z.enum(['client', 'server', 'hybrid'])).optional(),
+    clientDeviceId: z.string().max(256).optional(),
+    clientTools: z.boolean().optional(),
+    toolApproval: z.record(z.string(), z.unknown()).optional(),
+    admissionId: z.string().optional(),
+    whenBusy: z.enum(whenBusyChoices).optional(),
+    modelRetryForMs: z.int().min(0).max(maxModelRetryForMs).optional(),
+    onProviderDown: z.enum(['wait', 'fail']).optional(),
+    /** An agent by id, slug or name; `auto`: whichever fits. */
+    agent: z.string().min(1).max(256).optional(),
+    model: z.string().min(1).max(256).optional(),
+    messages: z.array(z.looseObject({ role: z.string() })),
+    tools: z.array(tool).optional(),
+    tool_choice: toolChoice.optional(),
+    ...z.object(parameters).partial().shape,
+  }),
+);
 
 export type StartBody = z.infer<typeof startBody>;

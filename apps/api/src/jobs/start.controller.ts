@@ -1,4 +1,5 @@
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
@@ -6,19 +7,32 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { toWireStatus } from '../streams/to-status.js';
 import type { AdmittedJob } from './job-read.js';
+import { jobReplies } from './job-schemas.js';
 import { JobStart } from './job-start.js';
+import { startBody } from './start-body.js';
 
 const words = { unauthenticatedText: 'Authentication required for background streaming' };
 
+const startDescription =
+  'An OpenAI chat request with control fields, each of which may have a leading underscore. The job keeps running in the background when the client disconnects.';
+
 /** Starting chat jobs, by our route and by the one that OR3 clients know. */
+@ApiTags('Jobs')
 @Controller('api')
 @UseGuards(PrincipalGuard)
 export class StartController {
   constructor(private readonly jobStart: JobStart) {}
 
   @Post('jobs')
+  @ApiOperation({ operationId: 'startJob', summary: 'Start a chat job', description: startDescription })
+  @ApiIdempotencyKey()
+  @ApiJsonBody(startBody)
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
+  @ApiReply(202, jobReplies.admitted, 'It is accepted.')
+  @ApiReply(200, jobReplies.admitted, 'The key had started it before.')
   @Asks('create', 'Job', words)
   start(
     @CurrentPrincipal() principal: MemberPrincipal,
@@ -29,6 +43,15 @@ export class StartController {
   }
 
   @Post('openrouter/stream')
+  @ApiOperation({
+    operationId: 'startOr3Job',
+    summary: 'Start a chat job, as OR3 clients do (`_background: true`)',
+    description: startDescription,
+  })
+  @ApiIdempotencyKey()
+  @ApiJsonBody(startBody)
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
+  @ApiReply(200, jobReplies.admitted, 'It is accepted.')
   @Asks('create', 'Job', words)
   startOr3(
     @CurrentPrincipal() principal: MemberPrincipal,

@@ -7,8 +7,8 @@ import { AppError, Secret, type Storable, toStorable } from '#platform';
 import { canonicalJson, clientToolProblem } from '#tools';
 
 import { invalidBody, missing } from '../errors/http.errors.js';
+import { parseKey } from './idempotency-key.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
-import { parseKey } from './to-admission-key.js';
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
 

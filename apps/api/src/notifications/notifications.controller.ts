@@ -1,28 +1,39 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
+import { type NotificationListQuery, notificationQuery } from './notification-list-query.js';
 import { NotificationPrincipalGuard } from './notification-principal.guard.js';
+import { notificationReplies } from './notification-schemas.js';
 
 /** What one was told. */
+@ApiTags('Notifications')
 @Controller('api/notifications')
 @UseGuards(NotificationPrincipalGuard)
 export class NotificationsController {
   constructor(private readonly inbox: NotificationInbox) {}
 
   @Get()
+  @ApiOperation({ operationId: 'listNotifications', summary: 'List notifications, newest first' })
+  @ApiReply(200, notificationReplies.page, 'A page of them.')
+  @ApiRefusals(400, 401)
   @Asks('read', 'Job')
   list(
     @CurrentPrincipal() principal: MemberPrincipal,
-    @Query() query: Readonly<Record<string, unknown>>,
+    @Query({ schema: notificationQuery }) query: NotificationListQuery,
   ): Promise<NotificationPage> {
     return this.inbox.list(principal, query);
   }
 
   @Post(':id/read')
+  @ApiOperation({ operationId: 'markNotificationRead', summary: 'Mark a notification as read (idempotent)' })
+  @ApiReply(200, notificationReplies.notification, 'It is read.')
+  @ApiRefusals(401, 404)
   @HttpCode(200)
   @Asks('read', 'Job')
   markRead(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<NotificationReply> {

@@ -1,4 +1,7 @@
+import { z } from 'zod';
+
 import { docsPath } from './docs-page.js';
+import { named } from './schema-names.js';
 
 /** The endpoints of this server. */
 export interface Endpoints {
@@ -21,3 +24,12 @@ export const endpoints: Endpoints = {
     health: '/healthz',
   },
 };
+
+export const endpointsReply = named(
+  'Endpoints',
+  z.object({
+    name: z.string(),
+    about: z.string(),
+    endpoints: z.record(z.string(), z.string()).meta({ description: 'Paths, by protocol.' }),
+  }),
+);

@@ -1,28 +1,38 @@
 import { Controller, Get, Param, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags, type OpenAPIObject } from '@nestjs/swagger';
 import type { Response } from 'express';
 
 import { AppError } from '#platform';
 
 import { docsFiles, docsHtml, docsPolicy, docsScript } from './docs-page.js';
-import { type Endpoints, endpoints } from './endpoints.js';
-import { type OpenApiDocument, toDocument } from './to-document.js';
+import { type Endpoints, endpoints, endpointsReply } from './endpoints.js';
+import { OpenApiDocument } from './openapi-document.js';
+import { ApiMediaReply, ApiPublic, ApiReply } from './route-docs.js';
 
 /** What the API is, for programs and for people. No credential is asked for: it says nothing about anybody. */
+@ApiTags('Operations')
+@ApiPublic()
 @Controller()
 export class OpenApiController {
-  private readonly document = toDocument();
+  constructor(private readonly document: OpenApiDocument) {}
 
   @Get()
+  @ApiOperation({ operationId: 'getEndpoints', summary: 'List the endpoints' })
+  @ApiReply(200, endpointsReply, 'The same for everybody.')
   index(): Endpoints {
     return endpoints;
   }
 
   @Get('openapi.json')
-  openApi(): OpenApiDocument {
-    return this.document;
+  @ApiOperation({ operationId: 'getOpenApi', summary: 'This document' })
+  @ApiMediaReply(200, 'OpenAPI 3.1.', { 'application/json': 'The document.' })
+  openApi(): OpenAPIObject {
+    return this.document.get();
   }
 
   @Get('docs')
+  @ApiOperation({ operationId: 'getDocs', summary: 'This document as a page' })
+  @ApiMediaReply(200, 'The page.', { 'text/html': 'The page.' })
   page(@Res() response: Response): void {
     response.setHeader('Content-Security-Policy', docsPolicy);
     response.type('html').send(docsHtml);
@@ -30,6 +40,8 @@ export class OpenApiController {
 
   /** Only what the page consists of. Throws `not_found`. */
   @Get('docs/:file')
+  @ApiOperation({ operationId: 'getDocsFile', summary: 'Get a file of the page' })
+  @ApiMediaReply(200, 'The file.', { '*/*': 'Scripts and styles.' })
   file(@Param('file') name: string, @Res() response: Response): void {
     const path = docsFiles.get(name);
     if (path === undefined && name !== 'page.js') throw new AppError({ code: 'not_found', message: 'Not found' });

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 
 import { OpenApiController } from './openapi.controller.js';
+import { OpenApiDocument } from './openapi-document.js';
 
 /** The OpenAPI document, and the page that draws it. */
-@Module({ controllers: [OpenApiController] })
+@Module({ controllers: [OpenApiController], providers: [OpenApiDocument] })
 export class OpenApiModule {}

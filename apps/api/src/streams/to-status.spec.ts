@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import type { JobSnapshot } from '#jobs';
 
-import { toStatus, toStatusQuery } from './to-status.js';
+import { statusQuery, toStatus } from './to-status.js';
 
 function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
   return {
@@ -31,7 +31,7 @@ function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
 }
 
 function texts(query: Record<string, string>) {
-  const { content, content_delta, content_reset } = toStatus(snapshot(), { query: toStatusQuery(query) });
+  const { content, content_delta, content_reset } = toStatus(snapshot(), { query: statusQuery.parse(query) });
   return { content, content_delta, content_reset };
 }
 
@@ -64,12 +64,12 @@ describe('the text of a status', () => {
   });
 
   it('obeys the same rules for reasoning, by its own offset', () => {
-    expect(toStatus(snapshot(), { query: toStatusQuery({ reasoning_offset: '5' }) })).toMatchObject({
+    expect(toStatus(snapshot(), { query: statusQuery.parse({ reasoning_offset: '5' }) })).toMatchObject({
       content: 'Hello 👋 there',
       reasoning_delta: 'ing',
       reasoning_length: 8,
     });
-    expect(toStatus(snapshot(), { query: toStatusQuery({ reasoning_offset: '9' }) })).toMatchObject({
+    expect(toStatus(snapshot(), { query: statusQuery.parse({ reasoning_offset: '9' }) })).toMatchObject({
       reasoning_reset: true,
     });
   });
@@ -83,7 +83,9 @@ describe('the text of a status', () => {
         let attempt = '';
         for (const { text: content, attempt: now, wrong } of steps) {
           const offset = String(wrong ?? known.length);
-          const reply = toStatus(snapshot({ content, attempt: now }), { query: toStatusQuery({ offset, attempt }) });
+          const reply = toStatus(snapshot({ content, attempt: now }), {
+            query: statusQuery.parse({ offset, attempt }),
+          });
           expect(reply.content_length).toBe(content.length);
           expect(reply.content === undefined).not.toBe(reply.content_delta === undefined);
           const held = content.slice(0, Number(offset));

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 import type { JobSnapshot, JobStatus, SnapshotCall, ToolCallItem } from '#jobs';
 import { type ToolCallStatus, toToolCallItem } from '#tools';
 import type { WorkflowState } from '#workflows';
@@ -68,17 +70,28 @@ export function toWireStatus(status: JobStatus): WireStatus {
   return wireStatuses[status];
 }
 
-/** Reads `?offset`, `?reasoning_offset` and `?attempt`: whole numbers from 0; anything else counts as not sent. */
-export function toStatusQuery(query: Readonly<Record<string, unknown>>): StatusQuery {
-  const offset = wholeNumber(query['offset']);
-  const reasoningOffset = wholeNumber(query['reasoning_offset']);
-  const attempt = wholeNumber(query['attempt']);
-  return {
+/** A whole number from 0; anything else counts as not sent. */
+const wholeNumber = (description: string) =>
+  z
+    .preprocess(
+      (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined),
+      z.number().min(0).optional(),
+    )
+    .optional()
+    .meta({ description, type: 'integer' });
+
+/** `?offset`, `?reasoning_offset` and `?attempt`. */
+export const statusQuery = z
+  .object({
+    offset: wholeNumber('UTF-16 code units of content that the client has.'),
+    reasoning_offset: wholeNumber('The same for reasoning.'),
+    attempt: wholeNumber('The `attempt` that the offset was counted in.'),
+  })
+  .transform(({ offset, reasoning_offset: reasoningOffset, attempt }): StatusQuery => ({
     ...(offset === undefined ? {} : { offset }),
     ...(reasoningOffset === undefined ? {} : { reasoningOffset }),
     ...(attempt === undefined ? {} : { attempt }),
-  };
-}
+  }));
 
 /** A snapshot as the status door shows it. Pure. */
 export function toStatus(snapshot: JobSnapshot, { query = {}, state = null }: StatusTerms = {}): StatusReply {
@@ -158,8 +171,4 @@ function isInsidePair(text: string, at: number): boolean {
 function isSurrogate(text: string, at: number, first: number): boolean {
   const unit = text.charCodeAt(at);
   return unit >= first && unit < first + 0x400;
-}
-
-function wholeNumber(value: unknown): number | undefined {
-  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }

@@ -1,106 +1,92 @@
+import { z } from 'zod';
+
 import { parseArgumentCondition, type ToolCallFilter, toolCallStatuses, type ToolSort } from '#tools';
 
-import { invalidParameter } from '../errors/http.errors.js';
 import { toIdOrNone } from '../graphql/filters/narrow.js';
 import { toPrincipalId, withoutGaps } from './to-tool-call-filter.js';
 
 const sorts: readonly ToolSort[] = ['server', 'client', 'http', 'mcp'];
 
-const names = [
-  ...[
-    'user',
-    'thread',
-    'job',
-    'workflow',
-    'tool',
-    'runtime',
-    'status',
-    'errorPhase',
-    'errorCode',
-    'errorText',
-    'approver',
-  ],
-  ...['from', 'to', 'minDurationMs', 'maxDurationMs', 'argument'],
-];
+const text = (description: string) => z.string().min(1).optional().meta({ description });
+
+const id = (description: string) => z.string().min(1).transform(toIdOrNone).optional().meta({ description });
+
+/** Several words of a list, separated by commas. */
+const choices = <T extends string>(known: readonly T[], description: string) =>
+  z
+    .string()
+    .transform((value, context) =>
+      value.split(',').map((part) => {
+        const choice = known.find((word) => word === part);
+        if (choice !== undefined) return choice;
+        context.addIssue({ code: 'custom', message: 'Unknown' });
+        return z.NEVER;
+      }),
+    )
+    .optional()
+    .meta({ description });
+
+const instant = z
+  .string()
+  .refine((value) => /^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:\d{2})$/.test(value) && !Number.isNaN(Date.parse(value)))
+  .transform((value) => Date.parse(value))
+  .optional()
+  .meta({ description: 'RFC 3339.', format: 'date-time' });
+
+const milliseconds = z
+  .preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value),
+    z.number().min(0),
+  )
+  .optional()
+  .meta({ description: 'Ms.', type: 'integer' });
 
 /**
- * The filter in a query string. Lists (`runtime`, `status`) are separated by commas, `argument` may be repeated, `from` and
- * `to` are RFC 3339. Throws `bad_request` naming the parameter for a value that means nothing, and for a parameter that does
- * not exist: an export of more than was meant is worse than none.
+ * The query of the export. A parameter that does not exist is refused like a value that means nothing: an export of more than was
+ * meant is worse than none.
  */
-export function toExportFilter(query: Readonly<Record<string, unknown>>): ToolCallFilter {
-  for (const name of Object.keys(query)) if (!names.includes(name)) throw invalidParameter(name);
-  const read = new Parameters(query);
+export const exportQuery = z.strictObject({
+  user: id('Whose jobs.'),
+  thread: id('A thread.'),
+  job: id('A job.'),
+  workflow: id('A workflow.'),
+  tool: text('A name; `*` and `?` stand for others.'),
+  runtime: choices(sorts, 'Sorts of tools, with commas: server, client, http, mcp.'),
+  status: choices(toolCallStatuses, `With commas: ${toolCallStatuses.join(', ')}.`),
+  errorPhase: text('Where it failed.'),
+  errorCode: text('How it failed.'),
+  errorText: text('A part of the error’s text.'),
+  approver: text('Who decided.'),
+  from: instant,
+  to: instant,
+  minDurationMs: milliseconds,
+  maxDurationMs: milliseconds,
+  argument: z
+    .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(z.string().min(1)))
+    .optional()
+    .meta({ description: 'A condition on an argument; may be repeated.' }),
+});
+
+export type ExportQuery = z.infer<typeof exportQuery>;
+
+/** Throws `bad_request` for a condition on an argument that cannot be read. */
+export function toExportFilter(query: ExportQuery): ToolCallFilter {
   return withoutGaps({
-    createdBy: read.id('user'),
-    threadId: read.id('thread'),
-    jobId: read.id('job'),
-    workflowId: read.id('workflow'),
-    tool: read.text('tool'),
-    runtimes: read.choices('runtime', sorts),
-    statuses: read.choices('status', toolCallStatuses),
-    errorPhase: read.text('errorPhase'),
-    errorCode: read.text('errorCode'),
-    errorText: read.text('errorText'),
-    approver: read.map('approver', toPrincipalId),
-    createdAfter: read.instant('from'),
-    createdBefore: read.instant('to'),
-    minDurationMs: read.milliseconds('minDurationMs'),
-    maxDurationMs: read.milliseconds('maxDurationMs'),
-    arguments: read.texts('argument')?.map(parseArgumentCondition),
+    createdBy: query.user,
+    threadId: query.thread,
+    jobId: query.job,
+    workflowId: query.workflow,
+    tool: query.tool,
+    runtimes: query.runtime,
+    statuses: query.status,
+    errorPhase: query.errorPhase,
+    errorCode: query.errorCode,
+    errorText: query.errorText,
+    approver: query.approver === undefined ? undefined : toPrincipalId(query.approver),
+    createdAfter: query.from,
+    createdBefore: query.to,
+    minDurationMs: query.minDurationMs,
+    maxDurationMs: query.maxDurationMs,
+    arguments: query.argument?.map(parseArgumentCondition),
   });
-}
-
-class Parameters {
-  constructor(private readonly query: Readonly<Record<string, unknown>>) {}
-
-  texts(name: string): readonly string[] | undefined {
-    const value = this.query[name];
-    if (value === undefined) return undefined;
-    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return values.map((text) => {
-      if (typeof text !== 'string' || text === '') throw invalidParameter(name);
-      return text;
-    });
-  }
-
-  text(name: string): string | undefined {
-    const [text, ...more] = this.texts(name) ?? [];
-    if (more.length > 0) throw invalidParameter(name);
-    return text;
-  }
-
-  map<T>(name: string, to: (text: string) => T): T | undefined {
-    const text = this.text(name);
-    return text === undefined ? undefined : to(text);
-  }
-
-  id(name: string): string | undefined {
-    return this.map(name, toIdOrNone);
-  }
-
-  choices<T extends string>(name: string, known: readonly T[]): readonly T[] | undefined {
-    return this.map(name, (text) =>
-      text.split(',').map((part) => {
-        const choice = known.find((value) => value === part);
-        if (choice === undefined) throw invalidParameter(name);
-        return choice;
-      }),
-    );
-  }
-
-  instant(name: string): number | undefined {
-    return this.map(name, (text) => {
-      const at = /^\d{4}-\d{2}-\d{2}T.*(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
-      if (Number.isNaN(at)) throw invalidParameter(name);
-      return at;
-    });
-  }
-
-  milliseconds(name: string): number | undefined {
-    return this.map(name, (text) => {
-      if (!/^\d{1,9}$/.test(text)) throw invalidParameter(name);
-      return Number(text);
-    });
-  }
 }

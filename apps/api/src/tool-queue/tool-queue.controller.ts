@@ -1,4 +1,5 @@
 import { Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 import { type CancelState, DeadToolCallsService, QueuedCallsService } from '#tools';
@@ -7,6 +8,8 @@ import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
 import { toCursor } from '../graphql/connections/cursor.js';
+import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
+import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './dead-tool-call-schemas.js';
 import { type DeadToolCallReply, toDeadToolCall } from './to-dead-tool-call.js';
 import { deadLetters, toLetterPage } from './to-letter-page.js';
 
@@ -17,6 +20,7 @@ interface DeadToolCallPage {
 }
 
 /** The queue of isolated tools over REST. */
+@ApiTags('Tools')
 @Controller('api/tool-queue')
 @UseGuards(PrincipalGuard)
 export class ToolQueueController {
@@ -26,10 +30,13 @@ export class ToolQueueController {
   ) {}
 
   @Get('dead')
+  @ApiOperation({ operationId: 'listDeadToolCalls', summary: 'List dead letters of the tool queue' })
+  @ApiReply(200, toolQueueReplies.page, 'A page of them.')
+  @ApiRefusals(400, 401, 403)
   @Asks('change', 'Workspace')
   async dead(
     @CurrentPrincipal() principal: MemberPrincipal,
-    @Query() query: Readonly<Record<string, unknown>>,
+    @Query({ schema: deadToolCallQuery }) query: DeadToolCallQuery,
   ): Promise<DeadToolCallPage> {
     const { items, hasMore } = await this.letters.list(principal, toLetterPage(query));
     const last = hasMore ? items.at(-1) : undefined;
@@ -38,6 +45,9 @@ export class ToolQueueController {
   }
 
   @Post('dead/:letter/redrive')
+  @ApiOperation({ operationId: 'redriveDeadToolCall', summary: 'Send the call again' })
+  @ApiReply(200, toolQueueReplies.letter, 'It is sent.')
+  @ApiRefusals(401, 403, 404, 409)
   @HttpCode(200)
   @Asks('change', 'Workspace')
   async redrive(
@@ -48,6 +58,9 @@ export class ToolQueueController {
   }
 
   @Post('calls/:call/cancel')
+  @ApiOperation({ operationId: 'cancelQueuedCall', summary: 'Cancel an isolated tool call' })
+  @ApiReply(200, toolQueueReplies.cancelled, 'Its status.')
+  @ApiRefusals(401, 403, 404)
   @HttpCode(200)
   @Asks('cancel', 'Job')
   async cancel(

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { type MemberPrincipal, scopeOf } from '#auth';
 import { AppError } from '#platform';
-import { humanInputActions, InterruptsService } from '#tools';
+import { InterruptsService } from '#tools';
 import { HitlRequestsRepository } from '#workflows';
 
-import { invalidBody, missing } from '../errors/http.errors.js';
 import { HitlLimiter } from '../limits/workflow-limiters.js';
-import { WorkflowFields } from './workflow-fields.js';
+import type { WorkflowAnswer } from './workflow-schemas.js';
 
 /** What clients of this route read for the failures of requests. */
 const words: Readonly<Record<string, string>> = {
@@ -26,8 +25,8 @@ export class HitlAnswers {
   ) {}
 
   /** Throws `rate_limited`, and what `InterruptsService.decide` throws, in this route's words. */
-  async answer(principal: MemberPrincipal, body: unknown): Promise<{ readonly ok: true }> {
-    const { requestId, jobId, action, data } = toAnswer(body);
+  async answer(principal: MemberPrincipal, answer: WorkflowAnswer): Promise<{ readonly ok: true }> {
+    const { requestId, jobId, action, data } = answer;
     await this.limiter.take(principal);
     try {
       const id = await this.requests.findInScope(scopeOf(principal), { jobId, requestId });
@@ -38,21 +37,6 @@ export class HitlAnswers {
       throw inTheseWords(error);
     }
   }
-}
-
-function toAnswer(body: unknown) {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidBody();
-  const given: Readonly<Record<string, unknown>> = { ...body };
-  const fields = new WorkflowFields(given);
-  const read = (name: string): string => {
-    const text = fields.text(name);
-    if (text === undefined) throw missing(name);
-    return text;
-  };
-  const [requestId, jobId, action] = [read('requestId'), read('jobId'), read('action')];
-  if (!humanInputActions.some((known) => known === action))
-    throw new AppError({ code: 'bad_request', message: 'Invalid action', field: 'action' });
-  return { requestId, jobId, action, data: given['data'] };
 }
 
 function inTheseWords(error: unknown): unknown {

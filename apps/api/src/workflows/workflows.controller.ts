@@ -1,4 +1,5 @@
 import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
@@ -6,13 +7,16 @@ import type { MemberPrincipal } from '#auth';
 import { Asks } from '../auth/asks.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { toWireStatus, type WireStatus } from '../streams/to-status.js';
 import { HitlAnswers } from './hitl-answers.js';
+import { type WorkflowAnswer, workflowBodies } from './workflow-schemas.js';
 import { WorkflowStart } from './workflow-start.js';
 
 const words = { unauthenticatedText: 'Authentication required for background streaming' };
 
 /** Workflows in the background, as OR3 clients start them and answer their questions. */
+@ApiTags('Workflows')
 @Controller('api/workflows')
 @UseGuards(PrincipalGuard)
 export class WorkflowsController {
@@ -22,6 +26,11 @@ export class WorkflowsController {
   ) {}
 
   @Post('background')
+  @ApiOperation({ operationId: 'startWorkflow', summary: 'Start a workflow' })
+  @ApiIdempotencyKey()
+  @ApiJsonBody(workflowBodies.start)
+  @ApiReply(200, workflowBodies.started, 'Its job.')
+  @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
   @HttpCode(200)
   @Asks('create', 'Job', words)
   async start(
@@ -37,9 +46,15 @@ export class WorkflowsController {
   }
 
   @Post('hitl')
+  @ApiOperation({ operationId: 'answerWorkflow', summary: 'Decide a request of a workflow' })
+  @ApiReply(200, workflowBodies.ok, 'It is answered.')
+  @ApiRefusals(400, 401, 403, 404, 409, 410, 413, 422, 429)
   @HttpCode(200)
   @Asks('approve', 'ToolCall')
-  answer(@CurrentPrincipal() principal: MemberPrincipal, @Body() body: unknown): Promise<{ readonly ok: true }> {
+  answer(
+    @CurrentPrincipal() principal: MemberPrincipal,
+    @Body({ schema: workflowBodies.answer }) body: WorkflowAnswer,
+  ): Promise<{ readonly ok: true }> {
     return this.answers.answer(principal, body);
   }
 }

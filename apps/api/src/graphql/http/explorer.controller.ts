@@ -1,17 +1,26 @@
 import { Controller, Get, Param, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 
 import { AppError, Config } from '#platform';
 
+import { ApiMediaReply, ApiPublic } from '../../openapi/route-docs.js';
 import { explorerFiles, explorerTexts } from './explorer-page.js';
 
 /** The files of the GraphQL explorer. They contain no data, so no credential is required. */
+@ApiTags('Operations')
+@ApiPublic()
 @Controller('explorer')
 export class ExplorerController {
   constructor(private readonly config: Config) {}
 
   /** Throws `not_found`. */
   @Get(':file')
+  @ApiOperation({
+    operationId: 'getExplorerFile',
+    summary: 'Get a file of the GraphQL explorer, which browsers get at /graphql',
+  })
+  @ApiMediaReply(200, 'The file.', { '*/*': 'Scripts and styles.' })
   file(@Param('file') name: string, @Res() response: Response): void {
     const path = explorerFiles.get(name);
     const own = explorerTexts.get(name);

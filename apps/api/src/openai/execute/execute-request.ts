@@ -5,23 +5,27 @@ import { z } from 'zod';
 import { toStorable } from '#platform';
 import { canonicalJson, mayBeRounded, ROUNDED_PROBLEM } from '#tools';
 
+import { named } from '../../openapi/schema-names.js';
 import { fieldProblem } from '../request/invalid-body.js';
 import { invalidArguments, invalidExecuteBody } from './execute.errors.js';
 
 /** A body of `POST /v1/tools/execute`. */
-export const executeBody = z.object({
-  agent: z.string().min(1).meta({ description: 'Agent whose tool it is: its id, slug or name.' }),
-  tool_name: z.string().min(1).meta({ description: 'A tool that the agent has, and that runs on the server.' }),
-  arguments: z
-    .union([z.record(z.string(), z.unknown()), z.string()])
-    .meta({ description: 'By the schema of the tool; an object, or its JSON text.' }),
-  tool_call_id: z
-    .string()
-    .min(1)
-    .max(256)
-    .nullish()
-    .meta({ description: 'A call that waits for a client with this key: it is executed in its place, once.' }),
-});
+export const executeBody = named(
+  'ExecuteToolRequest',
+  z.object({
+    agent: z.string().min(1).meta({ description: 'Agent whose tool it is: its id, slug or name.' }),
+    tool_name: z.string().min(1).meta({ description: 'A tool that the agent has, and that runs on the server.' }),
+    arguments: z
+      .union([z.record(z.string(), z.unknown()), z.string()])
+      .meta({ description: 'By the schema of the tool; an object, or its JSON text.' }),
+    tool_call_id: z
+      .string()
+      .min(1)
+      .max(256)
+      .nullish()
+      .meta({ description: 'A call that waits for a client with this key: it is executed in its place, once.' }),
+  }),
+);
 
 /** A request to execute one call. */
 export interface ExecuteRequest {

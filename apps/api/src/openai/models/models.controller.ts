@@ -1,10 +1,13 @@
 import { Controller, Get, Param, UseGuards } from '@nestjs/common';
+import { ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
 import { Asks } from '../../auth/asks.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
+import { ApiOpenAiRefusals, ApiReply } from '../../openapi/route-docs.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
+import { openAiReplies } from '../openai-schemas.js';
 import { type ListedModel, ModelDirectory } from './model-directory.js';
 
 /** A model in the shape of OpenAI's API, with a name and a description. */
@@ -19,12 +22,16 @@ interface OpenAiModel {
 }
 
 /** What can be asked for under `/v1`. */
+@ApiTags('OpenAI')
 @Controller('v1/models')
 @UseGuards(OpenAiPrincipalGuard)
 export class ModelsController {
   constructor(private readonly models: ModelDirectory) {}
 
   @Get()
+  @ApiOperation({ operationId: 'listModels', summary: 'List models' })
+  @ApiReply(200, openAiReplies.models, '`auto`, agents, workflows, and models of the provider that the key may use.')
+  @ApiOpenAiRefusals(401, 429)
   @Asks('read', 'Agent')
   async list(
     @CurrentPrincipal() principal: MemberPrincipal,
@@ -34,6 +41,10 @@ export class ModelsController {
 
   /** Ids of workflows have a slash, and clients do not always encode it. */
   @Get('*id')
+  @ApiOperation({ operationId: 'getModel', summary: 'Get a model' })
+  @ApiParam({ name: 'id', type: String })
+  @ApiReply(200, openAiReplies.model, 'The model.')
+  @ApiOpenAiRefusals(401, 404, 429)
   @Asks('read', 'Agent')
   async find(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string | string[]): Promise<OpenAiModel> {
     return toOpenAiModel(await this.models.find(principal, Array.isArray(id) ? id.join('/') : id));

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { named } from '../../openapi/schema-names.js';
+
 /** Sampling fields that go to the provider as they are. */
 const parameters = {
   temperature: z.number().nullish(),
@@ -56,21 +58,24 @@ const toolChoice = z.union([
 ]);
 
 /** The body of a completion; null is as good as absent. Fields that are refused are looked at before. */
-export const completionBody = z.object({
-  model: z.string().min(1).max(256),
-  messages: z.array(message),
-  tools: z.array(tool).nullish(),
-  tool_choice: toolChoice.nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  user: z.string().nullish(),
-  metadata: z.record(z.string(), z.string()).nullish(),
-  store: z.boolean().nullish(),
-  n: z.literal(1).nullish(),
-  logprobs: z.literal(false).nullish(),
-  modalities: z.array(z.string()).nullish(),
-  ...parameters,
-});
+export const completionBody = named(
+  'ChatCompletionRequest',
+  z.object({
+    model: z.string().min(1).max(256),
+    messages: z.array(message),
+    tools: z.array(tool).nullish(),
+    tool_choice: toolChoice.nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+    user: z.string().nullish(),
+    metadata: z.record(z.string(), z.string()).nullish(),
+    store: z.boolean().nullish(),
+    n: z.literal(1).nullish(),
+    logprobs: z.literal(false).nullish(),
+    modalities: z.array(z.string()).nullish(),
+    ...parameters,
+  }),
+);
 
 export type CompletionBody = z.infer<typeof completionBody>;
 

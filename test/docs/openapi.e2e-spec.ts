@@ -1,12 +1,32 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { toDocument } from '../../apps/api/src/openapi/to-document.js';
+import { startTestApi, type TestApi } from '../harness/api.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 
 const file = 'docs/openapi.json';
-const document = toDocument();
-const text = `${JSON.stringify(document, null, 2)}\n`;
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+}
+
+let database: TestDatabase;
+let test: TestApi;
+let document: Document;
+let text: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  test = await startTestApi(database, { takesJobs: false });
+  document = (await test.call('GET', '/openapi.json')).body as Document; // what is looked at below
+  text = `${JSON.stringify(document, null, 2)}\n`;
+});
+
+afterAll(async () => {
+  await test.close();
+  await database.close();
+});
 
 /** Every `$ref` in it. */
 function referencesIn(value: unknown): readonly string[] {

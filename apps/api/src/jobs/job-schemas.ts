@@ -1,11 +1,14 @@
 import { z } from 'zod';
 
 import { jobKinds, jobStatuses, type ToolCallItem } from '#jobs';
-import type { Claim } from '#tools';
 
-import type { AbortReply, AdmissionAbortReply } from '../jobs/job-abort.js';
-import type { AdmittedJob } from '../jobs/job-read.js';
+import { invalidBody, missing } from '../errors/http.errors.js';
+import { named } from '../openapi/schema-names.js';
+import { refusedWith } from '../requests/request-schema.pipe.js';
 import type { StatusReply } from '../streams/to-status.js';
+import { idempotencyKeyPattern } from './idempotency-key.js';
+import type { AbortReply, AdmissionAbortReply } from './job-abort.js';
+import type { AdmittedJob } from './job-read.js';
 
 const wireStatus = z.enum(['streaming', 'complete', 'error', 'aborted']);
 const instant = z.number().meta({ description: 'Ms since the epoch.' });
@@ -18,19 +21,22 @@ const admitted: z.ZodType<AdmittedJob> = z.object({
   messageId: z.string().nullable(),
 });
 
-const toolCall: z.ZodType<ToolCallItem> = z.object({
-  id: z.string(),
-  name: z.string(),
-  status: z.enum(['pending', 'loading', 'complete', 'error', 'skipped']),
-  args: z.string().meta({ description: 'JSON text of what it was run with, or is going to be.' }),
-  proposedArgs: z
-    .string()
-    .exactOptional()
-    .meta({ description: 'What the model had proposed, where a person made something else of it.' }),
-  result: z.string().exactOptional(),
-  output: z.string().exactOptional(),
-  error: z.string().exactOptional(),
-});
+const toolCall: z.ZodType<ToolCallItem> = named(
+  'ToolCall',
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['pending', 'loading', 'complete', 'error', 'skipped']),
+    args: z.string().meta({ description: 'JSON text of what it was run with, or is going to be.' }),
+    proposedArgs: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'What the model had proposed, where a person made something else of it.' }),
+    result: z.string().exactOptional(),
+    output: z.string().exactOptional(),
+    error: z.string().exactOptional(),
+  }),
+);
 
 const part = (description: string) => z.string().exactOptional().meta({ description });
 
@@ -79,36 +85,21 @@ const admissionAbort: z.ZodType<AdmissionAbortReply> = z.object({
   state: z.enum(['aborted', 'cancel_requested', 'already_terminal', 'abort_error']),
 });
 
-const claim: z.ZodType<Claim> = z.object({
-  claimToken: z.string().meta({ description: 'Returned only once.' }),
-  call: z.object({
-    id: z.string(),
-    name: z.string(),
-    arguments: z.string(),
-    definition: z.object({
-      type: z.literal('function'),
-      function: z.object({
-        name: z.string(),
-        description: z.string().exactOptional(),
-        parameters: z.record(z.string(), z.unknown()).exactOptional(),
-        strict: z.boolean().exactOptional(),
-      }),
-    }),
-  }),
-  context: z.object({ workspaceId: z.string(), threadId: z.string().nullable(), messageId: z.string().nullable() }),
-  expiresAt: instant,
+const admissionAbortSchema = z.object({ admissionId: z.string().regex(idempotencyKeyPattern) });
+
+/** The idempotency key of a start that is to be cancelled. */
+export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionAbortSchema), ({ field, value }) => {
+  if (field === undefined) return invalidBody();
+  const isAbsent = value === undefined || value === null || value === '';
+  return isAbsent ? missing('admission ID') : invalidBody(field);
 });
 
-/** Jobs, and calls that their clients run. */
-export const jobSchemas = {
-  AdmittedJob: admitted,
-  JobStatus: status,
-  ToolCall: toolCall,
-  AbortReply: abort,
-  AdmissionAbort: z.object({ admissionId: z.string().min(1).max(255) }),
-  AdmissionAbortReply: admissionAbort,
-  ClientToolCapability: z.object({ available: z.boolean() }),
-  GrantedClaim: claim,
-  ValidatedClaim: z.object({ valid: z.literal(true), expiresAt: instant }),
-  AcceptedResult: z.object({ accepted: z.literal(true) }),
+export type AdmissionAbortBody = z.infer<typeof admissionAbortBody>;
+
+/** What the routes of jobs answer. */
+export const jobReplies = {
+  admitted: named('AdmittedJob', admitted),
+  status: named('JobStatus', status),
+  abort: named('AbortReply', abort),
+  admissionAbort: named('AdmissionAbortReply', admissionAbort),
 } as const;

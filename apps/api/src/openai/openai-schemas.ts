@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
 import type { OpenAiErrorBody } from '../errors/openai-error.js';
-import type { Completion } from '../openai/answer/completion.js';
-import type { ExecutedCall } from '../openai/execute/execution-result.js';
+import { named } from '../openapi/schema-names.js';
+import type { Completion } from './answer/completion.js';
+import type { ExecutedCall } from './execute/execution-result.js';
 
 const error: z.ZodType<{ readonly error: OpenAiErrorBody }> = z.object({
   error: z.object({
@@ -62,26 +63,29 @@ const chunk = z.object({
   usage: usage.nullish(),
 });
 
-const model = z.object({
-  id: z.string().meta({ examples: ['auto', 'clerk', 'workflow/weekly-report'] }),
-  object: z.literal('model'),
-  created: z.int(),
-  owned_by: z.literal('nightshift'),
-  name: z.string(),
-  description: z.string(),
-});
+const model = named(
+  'Model',
+  z.object({
+    id: z.string().meta({ examples: ['auto', 'clerk', 'workflow/weekly-report'] }),
+    object: z.literal('model'),
+    created: z.int(),
+    owned_by: z.literal('nightshift'),
+    name: z.string(),
+    description: z.string(),
+  }),
+);
 
 const executed: z.ZodType<ExecutedCall> = z.object({
   tool_call_id: z.string(),
   result: z.unknown().meta({ description: 'What the tool gave: JSON, or text.' }),
 });
 
-/** What clients of OpenAI's API read. */
-export const openAiSchemas = {
-  OpenAiError: error,
-  ChatCompletion: completion,
-  ChatCompletionChunk: chunk,
-  Model: model,
-  ModelList: z.object({ object: z.literal('list'), data: z.array(model) }),
-  ExecutedCall: executed,
+/** What the routes under `/v1` answer. */
+export const openAiReplies = {
+  error: named('OpenAiError', error),
+  completion: named('ChatCompletion', completion),
+  chunk: named('ChatCompletionChunk', chunk),
+  model,
+  models: named('ModelList', z.object({ object: z.literal('list'), data: z.array(model) })),
+  executed: named('ExecutedCall', executed),
 } as const;

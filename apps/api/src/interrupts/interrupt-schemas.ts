@@ -3,32 +3,36 @@ import { z } from 'zod';
 import { decidableBy, interruptKinds, interruptStatuses } from '#jobs';
 import { humanInputActions } from '#tools';
 
-import type { InterruptPage } from '../interrupts/interrupt-inbox.js';
-import type { InterruptReply } from '../interrupts/to-interrupt-reply.js';
+import { named } from '../openapi/schema-names.js';
+import type { InterruptPage } from './interrupt-inbox.js';
+import type { InterruptReply } from './to-interrupt-reply.js';
 
 const instant = z.number().meta({ description: 'Ms since the epoch.' });
 
-const interrupt: z.ZodType<InterruptReply> = z.object({
-  id: z.uuid(),
-  kind: z.enum(interruptKinds),
-  status: z.enum(interruptStatuses),
-  jobId: z.uuid(),
-  rootJobId: z.uuid(),
-  threadId: z.string().nullable(),
-  callId: z.string().exactOptional(),
-  nodeId: z.string().exactOptional(),
-  path: z.array(z.string()),
-  title: z.string(),
-  request: z.record(z.string(), z.unknown()).meta({ description: 'The content of the request, by kind.' }),
-  decidableBy: z.enum(decidableBy),
-  fourEyes: z.boolean(),
-  adminRequired: z.boolean(),
-  createdAt: instant,
-  expiresAt: instant.nullable(),
-  outcome: z.string().exactOptional(),
-  decidedBy: z.string().exactOptional(),
-  decidedAt: instant.exactOptional(),
-});
+const interrupt: z.ZodType<InterruptReply> = named(
+  'Interrupt',
+  z.object({
+    id: z.uuid(),
+    kind: z.enum(interruptKinds),
+    status: z.enum(interruptStatuses),
+    jobId: z.uuid(),
+    rootJobId: z.uuid(),
+    threadId: z.string().nullable(),
+    callId: z.string().exactOptional(),
+    nodeId: z.string().exactOptional(),
+    path: z.array(z.string()),
+    title: z.string(),
+    request: z.record(z.string(), z.unknown()).meta({ description: 'The content of the request, by kind.' }),
+    decidableBy: z.enum(decidableBy),
+    fourEyes: z.boolean(),
+    adminRequired: z.boolean(),
+    createdAt: instant,
+    expiresAt: instant.nullable(),
+    outcome: z.string().exactOptional(),
+    decidedBy: z.string().exactOptional(),
+    decidedAt: instant.exactOptional(),
+  }),
+);
 
 const page: z.ZodType<InterruptPage> = z.object({
   interrupts: z.array(interrupt),
@@ -67,5 +71,9 @@ const decision = z.union([
     .meta({ title: 'Of a provider_unavailable' }),
 ]);
 
-/** Requests to people. */
-export const interruptSchemas = { Interrupt: interrupt, InterruptPage: page, Decision: decision } as const;
+/** What the routes of interrupts accept and answer. The lib that owns a kind checks its decision: it knows which kind is open. */
+export const interruptBodies = {
+  interrupt,
+  page: named('InterruptPage', page),
+  decision: named('Decision', decision),
+} as const;

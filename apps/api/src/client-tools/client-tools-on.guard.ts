@@ -1,0 +1,15 @@
+import { type CanActivate, Injectable } from '@nestjs/common';
+
+import { ClientToolSwitch } from './client-tool-switch.js';
+
+/** Refuses routes of client tools while they are switched off, before their bodies are looked at. */
+@Injectable()
+export class ClientToolsOnGuard implements CanActivate {
+  constructor(private readonly theSwitch: ClientToolSwitch) {}
+
+  /** Throws `client_tools_off`. */
+  canActivate(): boolean {
+    this.theSwitch.assertOn();
+    return true;
+  }
+}

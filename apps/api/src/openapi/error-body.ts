@@ -1,0 +1,9 @@
+import { z } from 'zod';
+
+/** An error under `/api`. */
+export const errorBody = z.looseObject({
+  error: z.string().meta({ description: 'A sentence for people.' }),
+  code: z.string().meta({ description: 'For programs; PROTOCOL.md lists all there are.' }),
+  requestId: z.string(),
+  field: z.string().optional().meta({ description: 'What of the request is at fault.' }),
+});

@@ -1,0 +1,94 @@
+import { type INestApplication, Injectable } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { z } from 'zod';
+
+import { errorBody } from './error-body.js';
+import { graphqlPath } from './graphql-path.js';
+import { referenceTo } from './route-docs.js';
+import { named, schemaNames } from './schema-names.js';
+
+/** The tags in the order of the page. Controllers name theirs by `@ApiTags`. */
+const tags: Readonly<Record<string, string>> = {
+  OpenAI: 'For clients of OpenAI’s API, as they are. API keys only. Each answer is a durable job: see docs/openai.md.',
+  Jobs: 'Background jobs: start, follow, cancel. See docs/clients.md.',
+  'Client tools': 'Tool calls that clients run. See docs/client-tools.md.',
+  Interrupts: 'Requests that wait for a person: approvals, forms, unknown outcomes. See docs/interrupts.md.',
+  Notifications: 'Events of your jobs that no viewer saw live. See docs/notifications.md.',
+  Workflows:
+    'Workflows as jobs. Also available as `model: "workflow/<slug>"` under /v1, and over GraphQL. See docs/workflows.md.',
+  Tools: 'Tool call history and the isolated tool queue. To run a single call: `POST /v1/tools/execute`.',
+  GraphQL: 'Everything else. Its schema is apps/api/schema.gql; subscriptions go over graphql-ws on the same path.',
+  Operations: 'Health, metrics, and API descriptions.',
+};
+
+named('Error', errorBody);
+
+/** The OpenAPI document of the running application, generated from its controllers. */
+@Injectable()
+export class OpenApiDocument {
+  private app: INestApplication | undefined;
+  private document: OpenAPIObject | undefined;
+
+  /** Called once, when the application has all its controllers. */
+  describe(app: INestApplication): void {
+    this.app = app;
+  }
+
+  /** Made at the first request: a server that nobody asks for it does not spend the time. */
+  get(): OpenAPIObject {
+    if (this.app === undefined) throw new TypeError('The application is not known yet');
+    return (this.document ??= toDocument(this.app));
+  }
+}
+
+function toDocument(app: INestApplication): OpenAPIObject {
+  const config = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.1')
+    .setTitle('Nightshift')
+    .setVersion('1')
+    .setDescription('Conversations and workflows with tools, in the background: durable, resumable, multi-tenant.')
+    .addServer('/')
+    .addSecurity('bearer', {
+      ...{ type: 'http', scheme: 'bearer' },
+      description: 'An API key of a workspace; outside of /v1 also a token (JWT) of a person, with `X-Workspace-Id`.',
+    })
+    .addSecurityRequirements('bearer');
+  for (const [name, description] of Object.entries(tags)) config.addTag(name, description);
+  const document = SwaggerModule.createDocument(app, config.build(), {
+    autoTagControllers: false,
+    standardSchemaConverter: toReferenceOrSchema,
+  });
+  return {
+    ...document,
+    info: { ...infoOf(document), license: { name: 'MIT', identifier: 'MIT' } as { name: string } }, // 3.1 has `identifier`
+    paths: { ...document.paths, ...graphqlPath },
+    components: { ...document.components, schemas: toSchemas() },
+  };
+}
+
+/** Without the contact that the builder leaves empty. */
+function infoOf({ info: { title, version, description = '' } }: OpenAPIObject) {
+  return { title, version, description };
+}
+
+/** Zod schemas with a name become a reference, others are written in place. */
+function toReferenceOrSchema(schema: unknown) {
+  if (!(schema instanceof z.ZodType)) return undefined;
+  if (schemaNames.has(schema)) return { schema: referenceTo(schema), components: {} };
+  return { schema: withoutDialect(z.toJSONSchema(schema, jsonSchemaOptions)), components: {} };
+}
+
+const jsonSchemaOptions = { io: 'input', unrepresentable: 'any' } as const;
+
+/** Each schema under its name; where one contains another, it refers to it. */
+function toSchemas() {
+  const { schemas } = z.toJSONSchema(schemaNames, {
+    uri: (id) => `#/components/schemas/${id}`,
+    ...jsonSchemaOptions,
+  });
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, withoutDialect(schema)]));
+}
+
+function withoutDialect(schema: object): object {
+  return Object.fromEntries(Object.entries(schema).filter(([member]) => !['$schema', '$id'].includes(member)));
+}

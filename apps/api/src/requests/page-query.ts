@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+const mostAtOnce = 100;
+const blankIsAbsent = (value: unknown) => (value === '' ? undefined : value);
+
+/** A parameter of the query that may be absent. `?name=` counts as absent, a repeated name is refused. */
+export const optional = <T extends z.ZodType>(schema: T) => z.preprocess(blankIsAbsent, schema.optional()).optional();
+
+/** `?limit` and `?after` of a list. */
+export const pageQuery = {
+  limit: z
+    .preprocess(
+      (value) =>
+        value === '' ? undefined : typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : value,
+      z.int().min(1).max(mostAtOnce).default(20),
+    )
+    .default(20)
+    .meta({ description: 'Page size.' }),
+  after: optional(z.string()).meta({ description: '`nextCursor` of the previous page.' }),
+};

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+
+import { named } from '../openapi/schema-names.js';
+import { pageQuery } from '../requests/page-query.js';
+import type { DeadToolCallReply } from './to-dead-tool-call.js';
+
+const letter: z.ZodType<Omit<DeadToolCallReply, 'reason'>> = named(
+  'DeadToolCall',
+  z.object({
+    id: z.string(),
+    reason: z.string(),
+    at: z.number().meta({ description: 'Ms since the epoch.' }),
+    toolCallId: z.string().nullable(),
+    jobId: z.string().nullable(),
+    tool: z.string().nullable(),
+    status: z.string().nullable(),
+    canRedrive: z.boolean(),
+  }),
+);
+
+/** The query of the list. */
+export const deadToolCallQuery = z.object(pageQuery);
+
+export type DeadToolCallQuery = z.infer<typeof deadToolCallQuery>;
+
+/** What the routes of the queue of isolated tools answer. */
+export const toolQueueReplies = {
+  letter,
+  page: named('DeadToolCallPage', z.object({ deadToolCalls: z.array(letter), nextCursor: z.string().nullable() })),
+  cancelled: named('CancelledCall', z.object({ state: z.enum(['cancelled', 'stopping', 'settled', 'not_found']) })),
+} as const;
