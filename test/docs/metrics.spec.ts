@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 import { JobTelemetry } from '#jobs';
-import { createLogger, Metrics } from '#platform';
+import { Config, createLogger, Metrics } from '#platform';
 
 import { refusalsMiddleware } from '../../apps/api/src/errors/refusals.js';
 import { refusalDelayCount } from '../../apps/api/src/refusals/refusal-delay.metrics.js';
@@ -24,8 +24,9 @@ async function metricsTable(): Promise<string> {
   refusalsMiddleware({ metrics, logger });
   refusalDelayCount(metrics);
   new ChatTelemetry(metrics);
-  new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) });
-  new ToolQueueTelemetry(metrics, logger, { depths: () => Promise.resolve({ waiting: 0, oldestMs: 0, dead: 0 }) });
+  new JobGauges(metrics, { countUnfinished: () => Promise.resolve([]) }, Config.from({}));
+  const depths = () => Promise.resolve({ waiting: 0, oldestMs: 0, dead: 0 });
+  new ToolQueueTelemetry(metrics, logger, { depths }, Config.from({}));
   const found = (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => !ownedByNode.has(name));
   const rows = found.map(({ name, type, help }) => `| \`${name}\` | ${String(type)} | ${help} |`);
   return ['| metric | type | meaning |', '| --- | --- | --- |', ...rows.sort()].join('\n');

@@ -44,9 +44,10 @@ export {
   previousDataDirSecrets,
   rotateDataDirSecret,
 } from './postgres/data-secret.js';
-export { type DatabaseUrls, databaseUrls } from './postgres/database-urls.js';
+export { type DatabaseUrls, databaseUrls, toolsDatabaseUrl } from './postgres/database-urls.js';
 export { canLogIn } from './postgres/database-roles.js';
 export { embeddedDatabaseUrl, EmbeddedPostgres } from './postgres/embedded-postgres.js';
+export { toolDatabaseProblem } from './postgres/tool-database.js';
 export { migrate, type MigrateOptions } from './postgres/migrator.js';
 export { insertMessagesSql, waitingMessages } from './queue/queue-messages.js';
 export { QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
@@ -85,7 +86,14 @@ export {
   type WorkspaceToolRow,
   type WorkspaceToolVersionRow,
 } from './prisma/rows.js';
-export { openPlatform, type Platform, type PlatformInit, PlatformModule } from './platform.module.js';
+export {
+  openPlatform,
+  openToolPlatform,
+  type Platform,
+  type PlatformInit,
+  PlatformModule,
+  type ToolPlatformInit,
+} from './platform.module.js';
 export { MemoryBus } from './bus/memory.bus.js';
 export { PostgresBus, type PostgresBusOptions } from './bus/postgres.bus.js';
 export { createGuardedAgent, type GuardedAgentOptions, isPublicAddress } from './outbound/guarded-agent.js';

@@ -8,10 +8,10 @@ import { LOGGER, type Logger } from './logger.js';
 import { Metrics } from './metrics/metrics.js';
 import { GuardedFetch } from './outbound/guarded-fetch.js';
 import type { DatabaseUrls } from './postgres/database-urls.js';
-import { Postgres } from './postgres/postgres.js';
+import { Postgres, type PostgresOptions } from './postgres/postgres.js';
 import { PrismaService } from './prisma/prisma.service.js';
 import { Queues } from './queue/queues.js';
-import { rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
+import { type HeldSecrets, rootBox, toolBox, ToolSecretBox } from './secrets/installation-secret.js';
 import { Redactor } from './secrets/redactor.js';
 import { SecretBox } from './secrets/secret-box.js';
 
@@ -45,19 +45,58 @@ export interface PlatformInit {
   readonly previousSecrets?: readonly string[];
 }
 
+/** What an isolated tool process has instead: the login of tool processes and their key. */
+export interface ToolPlatformInit extends Pick<PlatformInit, 'config' | 'logger' | 'redactor'> {
+  /** Logs in as `nightshift_tools`. */
+  readonly databaseUrl: string;
+  /** NIGHTSHIFT_TOOLS_KEY. */
+  readonly toolsKey: string;
+  /** Keys before that one, which still open what they sealed. */
+  readonly previousToolsKeys?: readonly string[];
+}
+
 /** Opens pools and the bus. The bus is in memory when one process plays all roles, unless BUS says otherwise. */
 export async function openPlatform(init: PlatformInit): Promise<Platform> {
-  const { config, logger, redactor, urls, secret, previousSecrets = [] } = init;
-  const held = { kind: 'root', secret, previous: previousSecrets } as const;
-  const postgres = Postgres.connect(urls, {
+  const { urls, secret, previousSecrets = [] } = init;
+  return assemble(init, {
+    postgres: Postgres.connect(urls, poolOptions(init)),
+    busUrl: urls.engine,
+    held: { kind: 'root', secret, previous: previousSecrets },
+  });
+}
+
+/** The same with the login and the key of tool processes: its `secretBox` opens nothing. */
+export async function openToolPlatform(init: ToolPlatformInit): Promise<Platform> {
+  const { databaseUrl, toolsKey, previousToolsKeys = [] } = init;
+  return assemble(init, {
+    postgres: Postgres.connectToolProcess(databaseUrl, poolOptions(init)),
+    busUrl: databaseUrl,
+    held: { kind: 'tools', toolsKey, previous: previousToolsKeys },
+  });
+}
+
+type Surroundings = Pick<PlatformInit, 'config' | 'logger' | 'redactor'>;
+
+function poolOptions({ config, logger }: Surroundings): PostgresOptions {
+  return {
     poolSize: config.values.DATABASE_POOL_SIZE,
     onIdleError: (error) => {
       logger.warn({ err: error }, 'an idle database connection broke');
     },
-  });
+  };
+}
+
+interface Access {
+  readonly postgres: Postgres;
+  readonly busUrl: string;
+  readonly held: HeldSecrets;
+}
+
+async function assemble({ config, logger, redactor }: Surroundings, access: Access): Promise<Platform> {
+  const { postgres, busUrl, held } = access;
   const prisma = new PrismaService(postgres);
   const kind = config.values.BUS ?? (config.values.ROLE === 'all' ? 'memory' : 'postgres');
-  const bus = kind === 'memory' ? new MemoryBus({ logger }) : new PostgresBus({ url: urls.engine, logger });
+  const bus = kind === 'memory' ? new MemoryBus({ logger }) : new PostgresBus({ url: busUrl, logger });
   await bus.start();
   const guardedFetch = GuardedFetch.from(config);
   const metrics = new Metrics();

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-const pattern = /^(?<host>.+):(?<pid>\d+):(?<place>[\w-]{12})\.(?<startedAt>\d+)$/;
+const pattern = /^(?<host>.+):(?<pid>\d+):(?<place>[\w-]{12})\.(?<startedAt>\d+)(?:#.*)?$/;
 
 /**
  * What a process is called on the rows it holds: `host:pid:mark`. On Linux the mark names the place in which its number means

@@ -55,6 +55,12 @@ export const settings = z.object({
   NIGHTSHIFT_PREVIOUS_SECRETS: text(
     'Earlier values of NIGHTSHIFT_SECRET, separated by commas: what was stored under them can still be read (docs/operations.md).',
   ),
+  NIGHTSHIFT_TOOLS_KEY: secret(
+    'Role tools: the key that opens the secrets of tools, in place of NIGHTSHIFT_SECRET; `nightshift admin tools-key` prints it.',
+  ),
+  NIGHTSHIFT_PREVIOUS_TOOLS_KEYS: text(
+    'Role tools: earlier values of NIGHTSHIFT_TOOLS_KEY, separated by commas, while the secret is being rotated.',
+  ),
   BUS: z.enum(['memory', 'postgres']).optional().meta({
     allowed: 'memory or postgres',
     description: 'Hints between processes. Default: memory in role all, else postgres.',

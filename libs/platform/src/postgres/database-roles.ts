@@ -6,11 +6,10 @@ import { retryCatalogRace } from './catalog-race.js';
 import type { DatabaseUrls, ServingRole } from './database-urls.js';
 import { migrationNotAllowed, roleNotReady } from './postgres.errors.js';
 
-const ROLES = ['nightshift_owner', 'nightshift_api', 'nightshift_engine'] as const;
+const ROLES = ['nightshift_owner', 'nightshift_api', 'nightshift_engine', 'nightshift_tools'] as const;
 
 /**
- * Makes the three roles that are missing, without a login, and sees to it that the migrating login is a member of the
- * owner role. Throws `migration_not_allowed`, naming what it lacks, before anything is changed.
+ * Creates the roles that are missing, without a login, and makes the migrating login a member of the owner role. Throws `migration_not_allowed`, naming what it lacks, before anything is changed.
  */
 export async function ensureRoles(client: pg.Client): Promise<void> {
   const lacking = await lackingRights(client);
@@ -59,10 +58,11 @@ async function lackingRights(client: pg.Client): Promise<string[]> {
   ];
 }
 
-/** Gives both serving roles the password of their url. Leaves a role alone that can log in with it already. */
+/** Gives the serving roles the password of their url. Leaves a role alone that can log in with it already. */
 export async function ensureLogins(client: pg.Client, urls: DatabaseUrls): Promise<void> {
   await ensureLogin(client, 'nightshift_api', urls.api);
   await ensureLogin(client, 'nightshift_engine', urls.engine);
+  await ensureLogin(client, 'nightshift_tools', urls.tools);
 }
 
 async function ensureLogin(client: pg.Client, role: ServingRole, url: string): Promise<void> {

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 
 import pg from 'pg';
 
+import { processName } from '../process-name.js';
 import { asAvailabilityError } from './availability.js';
 import type { DatabaseUrls } from './database-urls.js';
+import { callNotClaimed } from './postgres.errors.js';
 
 export interface PostgresOptions {
   /** Most connections of `api`, and of `engine`. */
@@ -36,14 +39,28 @@ export class Postgres {
     readonly engine: pg.Pool,
     /** One connection of the engine login for lease renewals, which no amount of work can starve; 5 s a statement. */
     readonly reserved: pg.Pool,
+    private readonly isToolProcess: boolean,
   ) {}
 
   /** Opens nothing yet: connections are made on first use. */
-  static connect(urls: DatabaseUrls, options: PostgresOptions): Postgres {
+  static connect(urls: Pick<DatabaseUrls, 'api' | 'engine'>, options: PostgresOptions): Postgres {
+    return Postgres.open(urls, options);
+  }
+
+  /** The same for an isolated tool process: all pools use its login, and see what the calls that it has claimed need. */
+  static connectToolProcess(url: string, options: PostgresOptions): Postgres {
+    // Random, so that no other tool process can act for this one: see the migration of tool processes.
+    const owner = `${processName()}#${randomUUID()}`;
+    return Postgres.open({ api: url, engine: url }, options, owner);
+  }
+
+  private static open(urls: Pick<DatabaseUrls, 'api' | 'engine'>, options: PostgresOptions, owner?: string): Postgres {
+    const common = { ...options, ...(owner === undefined ? {} : { session: toolSession(owner) }) };
     return new Postgres(
-      createPool({ ...options, url: urls.api, name: 'api', statementMs: 30_000 }),
-      createPool({ ...options, url: urls.engine, name: 'engine', statementMs: 30_000 }),
-      createPool({ ...options, url: urls.engine, name: 'reserved', statementMs: 5_000, poolSize: 1 }),
+      createPool({ ...common, url: urls.api, name: 'api', statementMs: 30_000 }),
+      createPool({ ...common, url: urls.engine, name: 'engine', statementMs: 30_000 }),
+      createPool({ ...common, url: urls.engine, name: 'reserved', statementMs: 5_000, poolSize: 1 }),
+      owner !== undefined,
     );
   }
 
@@ -81,9 +98,19 @@ export class Postgres {
   /**
    * One reading statement in a transaction that sees the rows of `workspaceId` and no others. Opening, statement and end
    * are one message each and one write together: in the hot path this is much cheaper than `withWorkspaceSql`.
+   * A tool process without a claimed call in the workspace sees no rows of it, which must not look like an absent policy or setting:
+   * then it throws `unavailable`.
    */
   async readInWorkspace<Row extends pg.QueryResultRow>(workspaceId: string, statement: pg.QueryConfig): Promise<Row[]> {
-    const [rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [statement]);
+    if (!this.isToolProcess) {
+      const [rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [statement]);
+      return rows;
+    }
+    const [claimed = [], rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [
+      { name: 'claims-here', text: CLAIMS_HERE, values: [workspaceId] },
+      statement,
+    ]);
+    if (claimed.length === 0) throw callNotClaimed();
     return rows;
   }
 
@@ -104,7 +131,9 @@ export class Postgres {
       client.release();
       throw error;
     }
-    return allInOneWrite<Row>(client, opening(client, workspaceId), statements);
+    // One snapshot: a claim that the first statement sees holds for the second.
+    const begin = this.isToolProcess ? 'BEGIN ISOLATION LEVEL REPEATABLE READ' : 'BEGIN';
+    return allInOneWrite<Row>(client, opening(client, workspaceId, begin), statements);
   }
 
   /** The same as the engine's login, which sees the rows of every workspace. */
@@ -148,8 +177,16 @@ async function allInOneWrite<Row extends pg.QueryResultRow>(
 }
 
 /** Begins a transaction and binds it to the workspace, in one message. */
-function opening(client: pg.PoolClient, workspaceId: string): string {
-  return `BEGIN; SELECT set_config('app.workspace', ${client.escapeLiteral(workspaceId)}, true)`;
+function opening(client: pg.PoolClient, workspaceId: string, begin = 'BEGIN'): string {
+  return `${begin}; SELECT set_config('app.workspace', ${client.escapeLiteral(workspaceId)}, true)`;
+}
+
+const CLAIMS_HERE = 'SELECT 1 FROM tool_process.claimed_call WHERE workspace_id = $1 LIMIT 1';
+
+/** The first statement of each connection of a tool process. Its views hide tables of the same name. */
+function toolSession(owner: string): string {
+  return `SELECT set_config('search_path', 'tool_process, public', false),
+    set_config('app.tool_process', ${pg.escapeLiteral(owner)}, false)`;
 }
 
 /** Statements that are asked for synchronously within `ask` leave in one write: a system call each would cost more than they do. */
@@ -167,6 +204,8 @@ interface PoolInit extends PostgresOptions {
   readonly url: string;
   readonly name: string;
   readonly statementMs: number;
+  /** Runs before anything else on each new connection. */
+  readonly session?: string;
 }
 
 function createPool(init: PoolInit): pg.Pool {
@@ -188,6 +227,9 @@ function createPool(init: PoolInit): pg.Pool {
   // The pool listens only while a connection is idle. One that breaks between two statements of a transaction must not
   // end the process either; its next statement rejects.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  const { session } = init;
+  // Without it every later statement lacks its privileges, so a failure needs no handling here.
+  if (session !== undefined) pool.on('connect', (client) => void client.query(session).catch(() => undefined));
   return pool;
 }
 

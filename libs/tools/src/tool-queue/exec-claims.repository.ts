@@ -43,10 +43,10 @@ export interface WantedCall {
 /**
  * One winner per call, whatever messages say: a `once` call is claimed when nobody has taken it yet, any other also when the
  * claim before ran out. A call whose job has ended or is being stopped is nobody's: the job's row is held, before the call's as
- * everywhere, so that a stop is either seen here or finds the claim.
+ * everywhere, so that a stop is either seen here or finds the claim. `public.job`: a tool process has a view of that name.
  */
 const claimSql = (jobs: 'SKIP LOCKED' | '') => `WITH open AS (
-  SELECT j.workspace_id, j.id, j.thread_id, j.principal FROM job j
+  SELECT j.workspace_id, j.id, j.thread_id, j.principal FROM public.job j
    WHERE (j.workspace_id, j.id) IN (SELECT w."workspaceId", w."jobId" FROM json_to_recordset($1::json) AS w("workspaceId" uuid, "jobId" uuid))
      AND j.finished_at IS NULL AND j.cancel_requested_at IS NULL
    ORDER BY j.workspace_id, j.id FOR SHARE ${jobs}),
@@ -58,7 +58,7 @@ free AS (
    WHERE t.status = 'running' AND t.executor = 'queue' AND t.cancel_requested_at IS NULL
      AND (t.exec_until IS NULL OR (t.effect IN ('pure', 'idempotent') AND t.exec_until < clock_timestamp()))
    ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-UPDATE tool_call t SET exec_epoch = t.exec_epoch + 1, exec_owner = $2, exec_attempts = t.exec_attempts + 1,
+UPDATE tool_call t SET exec_epoch = t.exec_epoch + 1, exec_owner = coalesce(nullif(current_setting('app.tool_process', true), ''), $2), exec_attempts = t.exec_attempts + 1,
        started_at = clock_timestamp(), progress_seq = 0, exec_until = clock_timestamp() + $3::int * interval '1 ms'
   FROM free f WHERE t.workspace_id = f.workspace_id AND t.id = f.id
 RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id AS "callId", t.name,
@@ -82,7 +82,9 @@ const releaseSql = `WITH back AS (
   UPDATE tool_call t SET exec_until = NULL, exec_owner = NULL, started_at = NULL,
          queued_at = CASE WHEN $2::bool THEN clock_timestamp() ELSE t.queued_at END,
          exec_attempts = greatest(t.exec_attempts - 1, 0)
-    FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held} RETURNING t.*),
+    FROM ${wanted} WHERE t.workspace_id = w."workspaceId" AND t.id = w.id AND ${held}
+  RETURNING t.workspace_id, t.job_id, t.id, t.exec_epoch, t.exec_attempts, t.name, t.runtime, t.executed_arguments,
+    t.approved_arguments, t.arguments, t.idem_key),
 sent AS (${insertRequestsSql(`back t JOIN job j ON j.workspace_id = t.workspace_id AND j.id = t.job_id
   CROSS JOIN LATERAL (SELECT t.id, t.exec_epoch AS epoch, t.exec_attempts + 1 AS attempt, t.name, t.runtime,
     coalesce(t.executed_arguments, t.approved_arguments, t.arguments) AS args, t.idem_key AS key, true AS allow_edit,
@@ -91,7 +93,7 @@ SELECT count(*)::int AS calls FROM back`;
 
 type Claim = Pick<ClaimedCall, 'workspaceId' | 'id' | 'epoch'>;
 
-/** The leases of calls in the isolated queue, as the engine's role. Zero rows is an answer, not an error. */
+/** The leases of calls in the isolated queue, as the role of the engine or of a tool process. Zero rows is an answer, not an error. */
 @Injectable()
 export class ExecClaimsRepository {
   constructor(

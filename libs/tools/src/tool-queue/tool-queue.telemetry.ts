@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { LOGGER, type Logger, Metrics } from '#platform';
+import { Config, LOGGER, type Logger, Metrics } from '#platform';
 
 import { ToolMessagesRepository } from './tool-messages.repository.js';
 
@@ -18,6 +18,7 @@ export class ToolQueueTelemetry {
     metrics: Metrics,
     @Inject(LOGGER) readonly logger: Logger,
     @Inject(ToolMessagesRepository) messages: Pick<ToolMessagesRepository, 'depths'>,
+    config: Config,
   ) {
     this.running = metrics.gauge('nightshift_tool_queue_running', 'Calls of isolated tools this process runs');
     this.answered = metrics.counter(
@@ -44,7 +45,9 @@ export class ToolQueueTelemetry {
       'How long the oldest request for an isolated tool has waited',
       ({ oldestMs }) => oldestMs / 1_000,
     );
-    counted('tool_queue_dead', 'Dead letters of the isolated tool queue', ({ dead }) => dead);
+    // The login of role tools does not see them.
+    if (config.values.ROLE !== 'tools')
+      counted('tool_queue_dead', 'Dead letters of the isolated tool queue', ({ dead }) => dead);
   }
 
   /** The gauges of one scrape are filled side by side, and share one question. */

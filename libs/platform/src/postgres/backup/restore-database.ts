@@ -88,7 +88,7 @@ async function assertUnused(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ sessions: number }>(`
     SELECT count(*)::int AS sessions FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid()
-       AND (usename IN ('nightshift_api', 'nightshift_engine') OR application_name LIKE 'nightshift%')`);
+       AND (usename IN ('nightshift_api', 'nightshift_engine', 'nightshift_tools') OR application_name LIKE 'nightshift%')`);
   const sessions = rows[0]?.sessions ?? 0;
   if (sessions > 0) throw databaseInUse(sessions);
 }
@@ -102,6 +102,7 @@ async function makeRoom(client: pg.Client, replace: boolean): Promise<void> {
   await client.query(`
     BEGIN;
     DROP SCHEMA IF EXISTS ${QUEUE_SCHEMA} CASCADE;
+    DROP SCHEMA IF EXISTS tool_process CASCADE;
     DROP SCHEMA public CASCADE;
     CREATE SCHEMA public;
     ALTER SCHEMA public OWNER TO pg_database_owner;

@@ -1,0 +1,37 @@
+import pg from 'pg';
+
+/** Why a tool process cannot use a database, in a sentence that says what to do. */
+export interface ToolDatabaseProblem {
+  readonly text: string;
+  readonly cause?: unknown;
+}
+
+/** Invalid password and unknown role. */
+const WRONG_LOGIN: readonly unknown[] = ['28P01', '28000'];
+
+/** Looks for what the migrations of this build prepare for tool processes. Null: it is there, and the login is accepted. */
+export async function toolDatabaseProblem(databaseUrl: string): Promise<ToolDatabaseProblem | null> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'nightshift:tools',
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => undefined); // a lost connection also rejects the query that is under way
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ there: boolean }>(
+      "SELECT to_regclass('tool_process.claimed_call') IS NOT NULL AS there",
+    );
+    return rows[0]?.there === true ? null : { text: NOT_MIGRATED };
+  } catch (cause) {
+    const code: unknown = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (WRONG_LOGIN.includes(code)) return { text: LOGIN_REFUSED, cause };
+    return { text: `${cause instanceof Error ? cause.message : String(cause)}.`, cause };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+const NOT_MIGRATED = 'start an API or worker process of this version first, which prepares the database.';
+const LOGIN_REFUSED =
+  'it refuses the login nightshift_tools. Start an API or worker process of this version first, and check that NIGHTSHIFT_TOOLS_KEY was derived from its present secret.';

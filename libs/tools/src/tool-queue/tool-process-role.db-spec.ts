@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+
+import { Config, newId, Postgres, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
+
+import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../../../../test/harness/database.js';
+import { seedWorkspace } from '../../../../test/harness/engine.js';
+import {
+  openTestToolQueue,
+  responseTo,
+  type SentCall,
+  type TestToolQueue,
+} from '../../../../test/harness/tool-queue.js';
+import { secretPlace } from '../secrets/workspace-secret.js';
+import { WorkspaceSecretsRepository } from '../secrets/workspace-secrets.repository.js';
+import { ExecClaimsRepository } from './exec-claims.repository.js';
+import type { ToolResponse } from './queue-message.js';
+import { ToolMessagesRepository } from './tool-messages.repository.js';
+
+/** What the role may read but calls that wait, their jobs, and the settings of queues. */
+const READABLE = `
+  SELECT c.oid::regclass::text AS name, string_agg(quote_ident(a.attname), ', ') AS columns
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+   WHERE c.relnamespace IN ('public'::regnamespace, 'tool_process'::regnamespace) AND c.relkind IN ('r', 'p', 'v')
+     AND c.oid NOT IN ('public.tool_call'::regclass, 'public.job'::regclass)
+     AND has_column_privilege('nightshift_tools', c.oid, a.attnum, 'SELECT') GROUP BY c.oid`;
+
+let database: TestDatabase;
+let owner: pg.Client;
+let queue: TestToolQueue;
+let mine: Postgres;
+let theirs: Postgres;
+const config = Config.from({});
+const secretOf = (workspaceId: string) => `the secret of ${workspaceId}`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = new pg.Client({ connectionString: database.urls.owner });
+  await owner.connect();
+  queue = await openTestToolQueue(database);
+  mine = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
+  theirs = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
+});
+
+afterAll(async () => {
+  await Promise.all([mine.close(), theirs.close(), owner.end()]);
+  await queue.close();
+  await database.close();
+});
+
+const claim = async (postgres: Postgres, sent: SentCall) => {
+  const [call] = await new ExecClaimsRepository(postgres, config).claim([{ ...sent, ttlMs: 60_000 }], 'ignored');
+  return call;
+};
+const send = (postgres: Postgres, sent: SentCall, response: Partial<ToolResponse>) =>
+  new ToolMessagesRepository(postgres).send([
+    { queue: 'tool-results', data: responseTo(sent, 1, response), workspaceId: sent.workspaceId, topic: 'once' },
+  ]);
+const fetchedBy = async (postgres: Postgres, sql: string, values: unknown[] = []) =>
+  (await postgres.engine.query<Record<string, unknown>>(sql, values)).rows;
+const seedSecret = async (workspaceId: string) => {
+  const id = newId();
+  const held = { kind: 'root', secret: TEST_SECRET, previous: [] } as const;
+  const cipher = toolBox(held).seal(new Secret(secretOf(workspaceId)), secretPlace(workspaceId, id));
+  await owner.query(
+    `INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by) VALUES ($1, $2, 'TOKEN', $3, 'system')`,
+    [workspaceId, id, cipher],
+  );
+};
+
+describe('nightshift_tools', () => {
+  it('reads nothing of a workspace without a claimed call', async () => {
+    await seedSecret(queue.workspaceId);
+    await queue.sendOne('once');
+    const { rows } = await owner.query<{ name: string; columns: string }>(READABLE);
+    expect(rows.length).toBeGreaterThan(15);
+    for (const { name, columns } of rows) {
+      expect([name, await fetchedBy(mine, `SELECT ${columns} FROM ${name}`)]).toEqual([name, []]);
+    }
+    const reading = mine.readInWorkspace(queue.workspaceId, { text: 'SELECT 1 FROM approval_policy' });
+    await expect(reading).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('reads the secrets of the workspace of a claimed call, and of no other', async () => {
+    const other = (await seedWorkspace(database)).workspaceId;
+    await seedSecret(other);
+    const sent = await queue.sendOne('once');
+    expect(await claim(mine, sent)).toMatchObject({ id: sent.id, epoch: 1 });
+    const secrets = new WorkspaceSecretsRepository(mine);
+    const [sealed] = await secrets.sealed(sent.workspaceId, ['TOKEN']);
+    const box = toolBox({ kind: 'tools', toolsKey: toolsKeyOf(TEST_SECRET), previous: [] });
+    const place = secretPlace(sent.workspaceId, sealed?.id ?? '');
+    expect(box.open(sealed?.cipher ?? new Uint8Array(), place).reveal()).toBe(secretOf(sent.workspaceId));
+    expect(await fetchedBy(mine, 'SELECT DISTINCT workspace_id FROM workspace_secret')).toEqual([
+      { workspace_id: sent.workspaceId },
+    ]);
+    await expect(secrets.sealed(other, ['TOKEN'])).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await fetchedBy(theirs, 'SELECT id FROM workspace_secret')).toEqual([]);
+    await send(mine, sent, {});
+  });
+
+  it('reads policies and the agent of a claimed job, and none of its messages', async () => {
+    const sent = await queue.sendOne('once');
+    const input = { messages: [{ role: 'user', content: 'private' }], toolApproval: { rules: [] }, agent: { id: 'a' } };
+    await owner.query('UPDATE job SET input = $2 WHERE id = $1', [sent.jobId, input]);
+    await claim(mine, sent);
+    const rows = await fetchedBy(mine, 'SELECT input FROM job WHERE id = $1', [sent.jobId]);
+    expect(rows).toEqual([{ input: { toolApproval: { rules: [] }, agent: { id: 'a' } } }]);
+  });
+
+  it('settles a call that it claimed, and no other', async () => {
+    const [waiting, own, foreign] = await queue.send('once', 'once', 'once');
+    if (waiting === undefined || own === undefined || foreign === undefined) throw new Error('three calls were sent');
+    await claim(mine, own);
+    await claim(theirs, foreign);
+    const results = () =>
+      queue.rows<{ id: string }>(
+        `SELECT data->>'correlation_id' AS id FROM pgboss.job WHERE name = 'tool-results' AND data->>'job_id' = $1`,
+        [own.jobId],
+      );
+    for (const [sent, epoch] of [
+      [waiting, 0],
+      [waiting, 1],
+      [foreign, 1],
+    ] as const) {
+      await expect(send(mine, sent, { exec_epoch: epoch })).rejects.toMatchObject({ code: '42501' });
+    }
+    await expect(send(mine, own, { job_id: newId() })).rejects.toMatchObject({ code: '42501' });
+    expect(await results()).toEqual([]);
+    await send(mine, own, {});
+    expect(await results()).toEqual([{ id: own.id }]);
+  });
+
+  it('renews and releases its own claims, and cannot read or take those of another process', async () => {
+    const [own, foreign] = await queue.send('idempotent', 'idempotent');
+    if (own === undefined || foreign === undefined) throw new Error('two calls were sent');
+    await claim(mine, own);
+    const claims = new ExecClaimsRepository(mine, config);
+    await claim(theirs, foreign);
+    expect(
+      await claims.renew([
+        { ...own, epoch: 1 },
+        { ...foreign, epoch: 1 },
+      ]),
+    ).toEqual(new Set([own.id]));
+    expect(await claim(mine, foreign)).toBeUndefined();
+    expect(await claims.release({ ...foreign, epoch: 1 }, { anew: false, delayMs: 0 })).toBe(false);
+    expect(await fetchedBy(mine, 'SELECT id FROM tool_call WHERE id = $1', [foreign.id])).toEqual([]);
+    await expect(fetchedBy(mine, 'SELECT exec_owner FROM tool_call')).rejects.toMatchObject({ code: '42501' });
+    const steal = `UPDATE tool_call SET exec_owner = 'somebody', exec_until = now() WHERE id = $1`;
+    await expect(fetchedBy(mine, steal, [own.id])).rejects.toMatchObject({ code: '42501' });
+    expect(await claims.release({ ...own, epoch: 1 }, { anew: true, delayMs: 0 })).toBe(true);
+    expect(await claim(theirs, own)).toMatchObject({ epoch: 2 });
+    expect(await claims.renew([{ ...own, epoch: 2 }])).toEqual(new Set());
+  });
+
+  it('takes over an idempotent call whose claim has expired', async () => {
+    const sent = await queue.sendOne('idempotent');
+    await claim(theirs, sent);
+    await queue.expire(sent);
+    expect(await claim(mine, sent)).toMatchObject({ epoch: 2 });
+    await expect(send(theirs, sent, {})).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('cannot change a job, a queue message, or who accepted a definition', async () => {
+    const sent = await queue.sendOne('once');
+    await claim(mine, sent);
+    for (const sql of [
+      `UPDATE public.job SET restarts = 7 WHERE id = '${sent.jobId}'`,
+      `UPDATE pgboss.job SET priority = 7 WHERE name = 'tool-execution'`,
+      `UPDATE mcp_tool SET accepted_hash = hash`,
+      `INSERT INTO audit_entry (workspace_id, id, actor, action, subject_type, subject_id, details)
+       VALUES ('${sent.workspaceId}', '${newId()}', 'system', 'secret-set', 'ApprovalGrant', '', '{}')`,
+    ]) {
+      await expect(fetchedBy(mine, sql)).rejects.toMatchObject({ code: '42501' });
+    }
+    expect(await fetchedBy(mine, `DELETE FROM pgboss.job WHERE name <> 'tool-execution' RETURNING id`)).toEqual([]);
+    expect(await fetchedBy(mine, `SELECT id FROM pgboss.job WHERE name <> 'tool-execution'`)).toEqual([]);
+  });
+});
+
+describe('the key of tool processes', () => {
+  it('opens no value that the root secret sealed', () => {
+    const place = { workspaceId: newId(), table: 'model_provider', row: newId(), field: 'key_cipher' };
+    const sealed = rootBox({ kind: 'root', secret: TEST_SECRET, previous: [] }).seal(new Secret('sk-provider'), place);
+    const held = { kind: 'tools', toolsKey: toolsKeyOf(TEST_SECRET), previous: [] } as const;
+    expect(() => toolBox(held).open(sealed, place)).toThrow('cannot be opened');
+    expect(() => rootBox(held).open(sealed, place)).toThrow('cannot be opened');
+    expect(() => rootBox(held).seal(new Secret('anything'), place)).toThrow('cannot be opened');
+  });
+});
