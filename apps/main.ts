@@ -1,7 +1,7 @@
 import { startApi } from './api/src/start-api.js';
 import { startApiRole } from './api/src/start-api-role.js';
 import { runProcess } from './launcher/src/run-process.js';
-import { startWorkerRole } from './worker/src/start-worker-role.js';
+import { startToolsRole, startWorkerRole } from './worker/src/start-worker-role.js';
 import { WorkerLifecycle } from './worker/src/worker.lifecycle.js';
 import { WorkerModule } from './worker/src/worker.module.js';
 
@@ -24,4 +24,5 @@ await runProcess({
   },
   api: startApiRole,
   worker: startWorkerRole,
+  tools: startToolsRole,
 });

@@ -2,7 +2,7 @@
  * A process as `npm start` starts it in any role, with the tools of `remote-tools.ts` more. Each asks the tool
  * server at CHAOS_TOOLS_URL to do it, with key and epoch, and returns its response; one asks it for the outcome of a lost call.
  */
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
 import type { Auth } from '#auth';
@@ -12,6 +12,8 @@ import { defineTool, type JsonSchemaToolSpec, type Tool, type ToolContext, type 
 import { startApi } from '../../apps/api/src/start-api.js';
 import { launch } from '../../apps/launcher/src/launch.js';
 import { Terminal } from '../../apps/launcher/src/terminal.js';
+import { ToolProcessLifecycle } from '../../apps/worker/src/tool-process.lifecycle.js';
+import { ToolProcessModule } from '../../apps/worker/src/tool-process.module.js';
 import { WorkerLifecycle } from '../../apps/worker/src/worker.lifecycle.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
 import { remoteInput, type RemoteTool, remoteTools } from './remote-tools.js';
@@ -55,20 +57,22 @@ class ChaosTools {}
 
 @Module({})
 class ChaosWorker {
-  static with(platform: Platform): DynamicModule {
-    return { module: ChaosWorker, imports: [PlatformModule.with(platform), WorkerModule, ChaosTools] };
+  static with(platform: Platform, work: Type): DynamicModule {
+    return { module: ChaosWorker, imports: [PlatformModule.with(platform), work, ChaosTools] };
   }
 }
 
-async function worker(platform: Platform) {
-  // Nest declares its options as a class and never makes an instance of it.
-
-  const app = await NestFactory.createApplicationContext(ChaosWorker.with(platform), {
+async function run(platform: Platform, work: { module: Type; lifecycle: Type<{ hurry(): Promise<void> }> }) {
+  const app = await NestFactory.createApplicationContext(ChaosWorker.with(platform, work.module), {
     abortOnError: false,
     logger: false,
   });
-  return { url: null, healthUrl: null, close: () => app.close(), hurry: () => app.get(WorkerLifecycle).hurry() };
+  return { url: null, healthUrl: null, close: () => app.close(), hurry: () => app.get(work.lifecycle).hurry() };
 }
+
+const worker = (platform: Platform) => run(platform, { module: WorkerModule, lifecycle: WorkerLifecycle });
+const toolProcess = (platform: Platform) =>
+  run(platform, { module: ToolProcessModule, lifecycle: ToolProcessLifecycle });
 
 async function api(platform: Platform, auth: Auth) {
   const { HOST: host, PORT: port } = platform.config.values;
@@ -93,7 +97,7 @@ async function all(platform: Platform, auth: Auth) {
 process.exitCode = await launch({
   words: process.argv.slice(2),
   environment: process.env,
-  roles: { worker, api, all },
+  roles: { worker, tools: toolProcess, api, all },
   out: new Terminal(process.stdout, { noColor: true }),
   errors: new Terminal(process.stderr, { noColor: true }),
   logsAreWatched: false,

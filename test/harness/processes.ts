@@ -2,6 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
+import { toolsKeyOf } from '#platform';
+
 /** The repository's root. Jest runs there. */
 const root = process.cwd();
 const main = join('apps', 'main.js');
@@ -15,7 +17,7 @@ const RUN_WITHIN_MS = 240_000;
 /** What to start. Nothing of the surrounding environment reaches the process but PATH and HOME. */
 export interface ProcessInit {
   readonly role: 'api' | 'worker' | 'tools' | 'all';
-  /** The owner's url (`TestDatabase.urls.owner`). Without it role `all` brings its own Postgres, under `--data-dir`. */
+  /** The owner's url (`TestDatabase.urls.owner`); role `tools` gets it without the login, and its key instead of the secret. Without it role `all` brings its own Postgres, under `--data-dir`. */
   readonly databaseUrl?: string;
   /** Must be the one the database was set up with (`TEST_SECRET`), because roles are shared by all databases of a server. */
   readonly secret?: string;
@@ -114,15 +116,24 @@ function spawnMain(words: readonly string[], env: NodeJS.ProcessEnv, entry = mai
   return spawn(node, [join(root, 'dist', entry), ...words], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-function environmentOf({ databaseUrl, secret, env }: ProcessInit): NodeJS.ProcessEnv {
+function environmentOf({ role, databaseUrl, secret, env }: ProcessInit): NodeJS.ProcessEnv {
+  const key = role === 'tools' ? 'NIGHTSHIFT_TOOLS_KEY' : 'NIGHTSHIFT_SECRET';
   return {
     ...surroundings(),
     NODE_ENV: 'test',
     LOG_LEVEL: 'info',
-    ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
-    ...(secret === undefined ? {} : { NIGHTSHIFT_SECRET: secret }),
+    ...(databaseUrl === undefined ? {} : { DATABASE_URL: role === 'tools' ? withoutLogin(databaseUrl) : databaseUrl }),
+    ...(secret === undefined ? {} : { [key]: role === 'tools' ? toolsKeyOf(secret) : secret }),
     ...env,
   };
+}
+
+/** A tool process has no other login than its own. */
+export function withoutLogin(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.username = '';
+  url.password = '';
+  return url.toString();
 }
 
 function surroundings(): NodeJS.ProcessEnv {

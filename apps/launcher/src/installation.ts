@@ -68,7 +68,8 @@ async function ownSecret(dataDir: string): Promise<string> {
   return dataDirSecret(dataDir);
 }
 
-function listOf(text: string): string[] {
+/** The entries of a comma-separated setting. */
+export function listOf(text: string): string[] {
   return text
     .split(',')
     .map((part) => part.trim())
@@ -76,7 +77,7 @@ function listOf(text: string): string[] {
 }
 
 /** Host and database, never the login. */
-function labelOf(ownerUrl: string, embedded: EmbeddedPostgres | null): string {
+export function labelOf(ownerUrl: string, embedded: EmbeddedPostgres | null): string {
   const { hostname, port, pathname } = new URL(ownerUrl);
   if (embedded !== null) return `embedded Postgres in ${embedded.dataDir} (${hostname}:${port})`;
   return `Postgres at ${hostname}:${port === '' ? '5432' : port}${pathname}`;

@@ -1,7 +1,7 @@
 import { AppError, armCrashPoint, Config, ConfigError, createLogger, type Logger, Redactor, Secret } from '#platform';
 
 import { type LaunchArguments, parseArguments, UsageError } from './arguments.js';
-import { type RoleStarters, starterOf } from './running-role.js';
+import type { RoleStarters } from './running-role.js';
 import { runSample } from './sample/run-sample.js';
 import { noteSample, sampleHasRun } from './sample/sample-note.js';
 import type { SampleTimings } from './sample/sample-timings.js';
@@ -63,7 +63,7 @@ function configOf(words: LaunchArguments, { environment, logsAreWatched, roles }
   const quiet = logsAreWatched && environment['LOG_LEVEL'] === undefined ? { LOG_LEVEL: 'warn' } : {};
   try {
     const config = Config.from({ ...ownRole, ...environment, ...quiet, ...given });
-    if (roles[starterOf(config.values.ROLE)] === undefined) {
+    if (roles[config.values.ROLE] === undefined) {
       const known = Object.keys(roles).join(', ');
       throw new UsageError(`This entry point starts role ${known}. dist/apps/main.js starts ${config.values.ROLE}.`);
     }
@@ -153,10 +153,11 @@ async function trySample(
 }
 
 function secretsOf(config: Config): Secret[] {
-  const { NIGHTSHIFT_SECRET, OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY, JWT_SECRET } = config.values;
+  const { NIGHTSHIFT_SECRET, NIGHTSHIFT_TOOLS_KEY, OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY, JWT_SECRET } =
+    config.values;
   const { TAVILY_API_KEY, BRAVE_API_KEY } = config.values;
   const models = [OPENROUTER_API_KEY, OPENAI_API_KEY, MODEL_API_KEY];
-  const known = [NIGHTSHIFT_SECRET, JWT_SECRET, ...models, TAVILY_API_KEY, BRAVE_API_KEY];
+  const known = [NIGHTSHIFT_SECRET, NIGHTSHIFT_TOOLS_KEY, JWT_SECRET, ...models, TAVILY_API_KEY, BRAVE_API_KEY];
   return known.filter((text) => text !== undefined).map((text) => new Secret(text));
 }
 

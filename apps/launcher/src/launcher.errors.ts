@@ -42,3 +42,26 @@ export function databaseUnusable(place: string, cause: unknown): AppError {
     cause,
   });
 }
+
+/** A tool process has a key of its own. */
+export function toolsKeyNeeded(): AppError {
+  return new AppError({
+    code: 'tools_key_needed',
+    message:
+      'Role tools needs NIGHTSHIFT_TOOLS_KEY: run `npx nightshift admin tools-key` where NIGHTSHIFT_SECRET is set, and copy what it prints.',
+  });
+}
+
+/** What a tool process must not have, or cannot use. */
+export function toolsSettingRefused(problem: string): AppError {
+  return new AppError({ code: 'tools_setting_refused', message: problem });
+}
+
+/** The database does not accept the login of tool processes, or was not migrated by this version. */
+export function toolsLoginRefused(place: string, problem: string, cause?: unknown): AppError {
+  return new AppError({
+    code: 'tools_login_refused',
+    message: `The ${place} (DATABASE_URL) cannot be used by a tool process: ${problem}`,
+    cause,
+  });
+}

@@ -1,5 +1,5 @@
 import type { Auth } from '#auth';
-import type { Platform, Settings } from '#platform';
+import type { Platform } from '#platform';
 
 /** An api, a worker, or both in one application, at work. */
 export interface RunningRole {
@@ -13,14 +13,11 @@ export interface RunningRole {
   hurry(): Promise<void>;
 }
 
-/** How each role of an entry point starts. `worker` is also `tools`. */
+/** How each role of an entry point starts. */
 export interface RoleStarters {
   readonly api?: (platform: Platform, auth: Auth) => Promise<RunningRole>;
   readonly worker?: (platform: Platform) => Promise<RunningRole>;
+  /** `platform` is that of a tool process. */
+  readonly tools?: (platform: Platform) => Promise<RunningRole>;
   readonly all?: (platform: Platform, auth: Auth) => Promise<RunningRole>;
-}
-
-/** The starter's name for a role: a process for tools is a worker that serves another queue. */
-export function starterOf(role: Settings['ROLE']): keyof RoleStarters {
-  return role === 'tools' ? 'worker' : role;
 }

@@ -1,14 +1,24 @@
 import { openAuth } from '#auth';
-import { type Config, type Logger, openPlatform, type Platform, type Redactor, Secret } from '#platform';
+import {
+  type Config,
+  type Logger,
+  openPlatform,
+  openToolPlatform,
+  type Platform,
+  type Redactor,
+  Secret,
+  type Settings,
+} from '#platform';
 
 import { chooseModel } from './choose-model.js';
 import { type DemoKey, ensureDemoWorkspace } from './demo-workspace.js';
 import { fetchKeys } from './fetch-keys.js';
 import { openInstallation } from './installation.js';
 import { portTaken } from './launcher.errors.js';
-import { type RoleStarters, type RunningRole, starterOf } from './running-role.js';
+import type { RoleStarters, RunningRole } from './running-role.js';
 import { leaveServingNote } from './serving-note.js';
 import type { StopRequest } from './stop-request.js';
+import { openToolInstallation } from './tool-installation.js';
 
 /** What a start is given. */
 export interface StartInit {
@@ -35,6 +45,26 @@ export interface Started {
  * and jobs first, then identity, bus and pools, the model, Postgres last. A stop request ends the start at its next step.
  */
 export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {
+  return init.config.values.ROLE === 'tools' ? startTools(init, cleanUp) : startServing(init, cleanUp);
+}
+
+/** A process of isolated tools: it has neither the installation's secret nor a login that migrates or serves the API. */
+async function startTools(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {
+  const { config, logger, redactor, roles, stop } = init;
+  const { dataDir, databaseLabel, ...access } = await openToolInstallation(config);
+  for (const key of [access.toolsKey, ...access.previousToolsKeys]) redactor.add(new Secret(key));
+  const { label: modelLabel } = await chooseModel(config, cleanUp);
+  const platform = await openToolPlatform({ config, logger, redactor, ...access });
+  cleanUp.defer(() => platform.close());
+  stop.signal.throwIfAborted();
+  const startOf = starterOf(roles, 'tools');
+  const running = await startRole(platform, () => startOf(platform));
+  cleanUp.defer(() => running.close());
+  hurryWhenAsked(init, running);
+  return { config, databaseLabel, modelLabel, running, demoKey: null, dataDir };
+}
+
+async function startServing(init: StartInit, cleanUp: AsyncDisposableStack): Promise<Started> {
   const { stop, roles, redactor } = init;
   const installation = await openInstallation(init.config, cleanUp);
   installation.embedded?.onUnexpectedExit((log) => {
@@ -56,19 +86,29 @@ export async function start(init: StartInit, cleanUp: AsyncDisposableStack): Pro
   const demoKey = config.values.ROLE === 'all' ? await ensureDemoWorkspace(auth, dataDir) : null;
   if (demoKey !== null) redactor.add(new Secret(demoKey.text));
   stop.signal.throwIfAborted();
-  const startOf = roles[starterOf(config.values.ROLE)];
-  if (startOf === undefined) throw new TypeError(`No starter for role ${config.values.ROLE}`);
+  const startOf = starterOf(roles, config.values.ROLE);
   const running = await startRole(platform, () => startOf(platform, auth));
   cleanUp.defer(() => running.close());
   if (demoKey !== null && running.url !== null) {
     cleanUp.defer(await leaveServingNote(dataDir, running.url));
   }
+  hurryWhenAsked(init, running);
+  return { config, databaseLabel, modelLabel, running, demoKey, dataDir };
+}
+
+function hurryWhenAsked({ stop, logger }: StartInit, running: RunningRole): void {
   stop.hurrySignal.addEventListener('abort', () => {
     running.hurry().catch((error: unknown) => {
-      init.logger.warn({ err: error }, 'hurrying failed');
+      logger.warn({ err: error }, 'hurrying failed');
     });
   });
-  return { config, databaseLabel, modelLabel, running, demoKey, dataDir };
+}
+
+/** `launch` has refused a role that the entry point does not start. */
+function starterOf<Role extends Settings['ROLE']>(roles: RoleStarters, role: Role): NonNullable<RoleStarters[Role]> {
+  const startOf = roles[role];
+  if (startOf === undefined) throw new TypeError(`No starter for role ${role}`);
+  return startOf;
 }
 
 async function startRole(platform: Platform, run: () => Promise<RunningRole>): Promise<RunningRole> {
@@ -78,7 +118,7 @@ async function startRole(platform: Platform, run: () => Promise<RunningRole>): P
   } catch (error) {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     if (!isTaken) throw error;
-    const isWorker = starterOf(ROLE) === 'worker';
+    const isWorker = ROLE === 'worker' || ROLE === 'tools';
     const place = isWorker ? { port: WORKER_PORT, remedy: 'WORKER_PORT' } : { port: PORT, remedy: '--port' };
     throw portTaken({ host: HOST, ...place }, error);
   }

@@ -1,4 +1,4 @@
 import { runProcess } from '../../launcher/src/run-process.js';
-import { startWorkerRole } from './start-worker-role.js';
+import { startToolsRole, startWorkerRole } from './start-worker-role.js';
 
-await runProcess({ worker: startWorkerRole });
+await runProcess({ worker: startWorkerRole, tools: startToolsRole });

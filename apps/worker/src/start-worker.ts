@@ -1,10 +1,12 @@
-import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { type DynamicModule, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
 import { type Platform, PlatformModule } from '#platform';
 
 import { DatabaseCheckRepository } from './database-check.repository.js';
 import { HealthServer } from './health-server.js';
+import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
+import { ToolProcessModule } from './tool-process.module.js';
 import { WorkerLifecycle } from './worker.lifecycle.js';
 import { WorkerModule } from './worker.module.js';
 
@@ -21,20 +23,37 @@ export interface RunningWorker {
 /** Where the health server listens. Null: nowhere. Port 0: any free one. */
 export type HealthPlace = { readonly host: string; readonly port: number } | null;
 
+/** What a process runs, and what starts and drains it. */
+interface Work {
+  readonly module: Type;
+  readonly lifecycle: Type<Lifecycle>;
+}
+
+type Lifecycle = Pick<WorkerLifecycle, 'isDraining' | 'hurry'>;
+
 @Module({})
 class WorkerRoot {
-  static with(platform: Platform): DynamicModule {
-    return { module: WorkerRoot, imports: [PlatformModule.with(platform), WorkerModule] };
+  static with(platform: Platform, module: Type): DynamicModule {
+    return { module: WorkerRoot, imports: [PlatformModule.with(platform), module] };
   }
 }
 
 /** Runs jobs until closed. The platform stays the caller's. Rejects when a module cannot start or the port is taken. */
-export async function startWorker(platform: Platform, health: HealthPlace): Promise<RunningWorker> {
-  const app = await NestFactory.createApplicationContext(WorkerRoot.with(platform), {
+export function startWorker(platform: Platform, health: HealthPlace): Promise<RunningWorker> {
+  return startWork(platform, { module: WorkerModule, lifecycle: WorkerLifecycle }, health);
+}
+
+/** The same for calls of isolated tools alone, on a platform of `openToolPlatform`. */
+export function startToolProcess(platform: Platform, health: HealthPlace): Promise<RunningWorker> {
+  return startWork(platform, { module: ToolProcessModule, lifecycle: ToolProcessLifecycle }, health);
+}
+
+async function startWork(platform: Platform, work: Work, health: HealthPlace): Promise<RunningWorker> {
+  const app = await NestFactory.createApplicationContext(WorkerRoot.with(platform, work.module), {
     abortOnError: false,
     logger: false,
   });
-  const lifecycle = app.get(WorkerLifecycle);
+  const lifecycle = app.get(work.lifecycle);
   const server = await openHealth(platform, lifecycle, health).catch(async (error: unknown) => {
     await closeNow(app, lifecycle);
     throw error;
@@ -49,7 +68,7 @@ export async function startWorker(platform: Platform, health: HealthPlace): Prom
   };
 }
 
-async function openHealth(platform: Platform, lifecycle: WorkerLifecycle, place: HealthPlace) {
+async function openHealth(platform: Platform, lifecycle: Lifecycle, place: HealthPlace) {
   if (place === null) return undefined;
   const database = new DatabaseCheckRepository(platform.prisma);
   const source = {
@@ -59,7 +78,7 @@ async function openHealth(platform: Platform, lifecycle: WorkerLifecycle, place:
   return HealthServer.listen(source, place.host, place.port);
 }
 
-async function closeNow(app: INestApplicationContext, lifecycle: WorkerLifecycle): Promise<void> {
+async function closeNow(app: INestApplicationContext, lifecycle: Lifecycle): Promise<void> {
   await lifecycle.hurry();
   await app.close();
 }

@@ -182,6 +182,16 @@ function addSecrets(admin: Command, run: Run): void {
       }),
     );
   admin
+    .command('tools-key')
+    .description(
+      'Prints the settings of a process with role tools: the key that opens the secrets of tools, and its database.',
+    )
+    .action(() =>
+      run({ command: 'tools-key' }, (context, result) => {
+        for (const [name, value] of Object.entries(result)) context.screen.line(`${name}=${text(value)}`);
+      }),
+    );
+  admin
     .command('token')
     .description('Prints what a token (JWT) must contain to be accepted.')
     .action(() => run({ command: 'token' }, showToken));

@@ -24,6 +24,7 @@ const request = z.discriminatedUnion('command', [
   }),
   z.strictObject({ command: z.literal('keys revoke'), workspace, key: z.string() }),
   z.strictObject({ command: z.literal('secret rotate') }),
+  z.strictObject({ command: z.literal('tools-key') }),
   z.strictObject({ command: z.literal('token') }),
 ]);
 

@@ -5,6 +5,7 @@ import { fetchKeys } from '../fetch-keys.js';
 import { type AdminRequest, parseAdminRequest } from './admin-request.js';
 import { openAdmin } from './open-admin.js';
 import { rotateSecret } from './rotate-secret.js';
+import { toolsAccess } from './tools-access.js';
 
 /** What the entry point hands over. */
 export interface AdminInit {
@@ -38,6 +39,7 @@ async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   if (request.command === 'token') return describeToken(config);
   await using cleanUp = new AsyncDisposableStack();
   if (request.command === 'secret rotate') return { columns: await rotateSecret(config, cleanUp) };
+  if (request.command === 'tools-key') return await toolsAccess(config, cleanUp);
   const { urls, secret, previousSecrets } = await openAdmin(config, cleanUp);
   const redactor = new Redactor([new Secret(secret)]);
   const logger = createLogger({ level: 'warn', redact: (line) => redactor.everything.redact(line) });
@@ -55,7 +57,7 @@ async function serve(request: AdminRequest, config: Config): Promise<unknown> {
   return await perform(request, auth.operator(directory));
 }
 
-type OperatorRequest = Exclude<AdminRequest, { command: 'token' | 'secret rotate' }>;
+type OperatorRequest = Exclude<AdminRequest, { command: 'token' | 'secret rotate' | 'tools-key' }>;
 
 async function perform(request: OperatorRequest, operator: OperatorService): Promise<unknown> {
   switch (request.command) {

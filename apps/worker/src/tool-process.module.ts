@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+
+import { ToolQueueModule, ToolsModule } from '#tools';
+
+import { ToolProcessLifecycle } from './tool-process.lifecycle.js';
+
+/** Runs calls of isolated tools and no jobs. Expects the platform from above, which may be that of a tool process. */
+@Module({
+  imports: [ToolsModule, ToolQueueModule],
+  providers: [ToolProcessLifecycle],
+  exports: [ToolProcessLifecycle],
+})
+export class ToolProcessModule {}
