@@ -64,16 +64,16 @@ interface Present {
   readonly server: McpTestServer;
 }
 
-/** An API that runs jobs, with a new workspace and a new MCP server for each test. */
+/** An API that runs jobs, with a new workspace and a new MCP server for each test. `settings`: more environment variables. */
 export class McpApiFixture {
   private opened: Opened | undefined;
   private present: Present | undefined;
 
-  constructor() {
+  constructor(settings: Readonly<Record<string, string>> = {}) {
     beforeAll(async () => {
       const database = await createTestDatabase();
       const model = await ScriptedModel.start();
-      const env = { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true' };
+      const env = { MODEL_BASE_URL: model.url, ALLOW_PRIVATE_TOOL_URLS: 'true', ...settings };
       this.opened = { database, model, api: await startTestApi(database, { env }) };
     });
     beforeEach(async () => {

@@ -34,7 +34,10 @@ async function findUser(tx: PrismaTransaction, workspaceId: string, userId: stri
 }
 
 async function findKey(tx: PrismaTransaction, workspaceId: string, id: string): Promise<MemberPrincipal | null> {
-  const key = await tx.apiKey.findUnique({ where: { workspaceId_id: { workspaceId, id }, revokedAt: null } });
+  const key = await tx.apiKey.findUnique({
+    where: { workspaceId_id: { workspaceId, id }, revokedAt: null },
+    select: { userId: true, prefix: true, scopes: true, expiresAt: true },
+  });
   const expiresAt = key?.expiresAt?.getTime() ?? null;
   if (key === null || (expiresAt !== null && expiresAt <= systemClock.now())) return null;
   const { userId, prefix } = key;

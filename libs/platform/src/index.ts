@@ -31,7 +31,7 @@ export { GroupWriter, type GroupWriterOptions, type WriteBatch } from './postgre
 export { type WorkspaceBatch, WorkspaceBatches } from './postgres/workspace-batches.js';
 export { Metrics } from './metrics/metrics.js';
 export { asAnswerable, isPassing } from './postgres/availability.js';
-export { DatabaseUnavailable } from './postgres/postgres.errors.js';
+export { CallNotClaimed, DatabaseUnavailable } from './postgres/postgres.errors.js';
 export type { SqlClient, SqlStatement } from './postgres/sql-client.js';
 export { LastStatements, Postgres, type PostgresOptions } from './postgres/postgres.js';
 export { assertBackupReadable, assertBackupWritable } from './postgres/backup/check-backup.js';

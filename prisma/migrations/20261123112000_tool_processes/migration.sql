@@ -9,8 +9,8 @@ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO nightshift_tools;
 
--- Views of nightshift_owner, for what grants and policies cannot express: parts of a JSON column, and rows of tables of which the
--- role may see no others. Names of tables: tool processes have this schema first in their search path.
+-- Views of nightshift_owner, for what grants and policies cannot express: parts of a JSON column, and which calls a process has claimed.
+-- Tool processes have this schema first in their search path, so a view hides the table of its name.
 CREATE SCHEMA tool_process AUTHORIZATION nightshift_owner;
 GRANT USAGE ON SCHEMA tool_process TO nightshift_tools;
 
@@ -53,21 +53,10 @@ CREATE VIEW tool_process.principal WITH (security_barrier) AS
     JOIN tool_process.job j ON j.workspace_id = g.workspace_id AND j.thread_id = g.thread_id
    WHERE g.revoked_at IS NULL AND g.expires_at > clock_timestamp();
 
--- Their keys, without anything that a request could be authenticated with.
-CREATE VIEW tool_process.api_key WITH (security_barrier) AS
-  SELECT k.workspace_id, k.id, k.user_id, ''::text AS prefix, k.scopes, k.expires_at, k.revoked_at FROM public.api_key k
-   WHERE EXISTS (SELECT FROM tool_process.principal p WHERE p.workspace_id = k.workspace_id AND p.id = 'key:' || k.id);
-
--- Their roles.
-CREATE VIEW tool_process.membership WITH (security_barrier) AS
-  SELECT m.workspace_id, m.user_id, m.role FROM public.membership m
-   WHERE EXISTS (SELECT FROM tool_process.principal p WHERE p.workspace_id = m.workspace_id AND p.id = 'user:' || m.user_id)
-      OR EXISTS (SELECT FROM tool_process.api_key k WHERE k.workspace_id = m.workspace_id AND k.user_id = m.user_id);
-
 DO $$
 DECLARE v text;
 BEGIN
-  FOREACH v IN ARRAY ARRAY['own_call', 'claimed_call', 'job', 'round', 'interrupt', 'principal', 'api_key', 'membership'] LOOP
+  FOREACH v IN ARRAY ARRAY['own_call', 'claimed_call', 'job', 'round', 'interrupt', 'principal'] LOOP
     EXECUTE format('ALTER VIEW tool_process.%I OWNER TO nightshift_owner', v);
     EXECUTE format('GRANT SELECT ON tool_process.%I TO nightshift_tools', v);
   END LOOP;
@@ -122,6 +111,15 @@ GRANT SELECT (workspace_id, id, thread_id, requester, agent, operation, policy_v
    ON approval_grant TO nightshift_tools;
 CREATE POLICY tools_read ON approval_grant FOR SELECT TO nightshift_tools USING (EXISTS (
   SELECT FROM tool_process.job j WHERE j.workspace_id = approval_grant.workspace_id AND j.thread_id = approval_grant.thread_id));
+
+-- The roles and keys of requesters and approvers; nothing that a request could be authenticated with.
+GRANT SELECT (workspace_id, id, user_id, prefix, scopes, expires_at, revoked_at) ON api_key TO nightshift_tools;
+CREATE POLICY tools_read ON api_key FOR SELECT TO nightshift_tools USING (EXISTS (
+  SELECT FROM tool_process.principal p WHERE p.workspace_id = api_key.workspace_id AND p.id = 'key:' || api_key.id));
+GRANT SELECT (workspace_id, user_id, role) ON membership TO nightshift_tools;
+CREATE POLICY tools_read ON membership FOR SELECT TO nightshift_tools USING (
+  EXISTS (SELECT FROM tool_process.principal p WHERE p.workspace_id = membership.workspace_id AND p.id = 'user:' || membership.user_id)
+  OR EXISTS (SELECT FROM public.api_key k WHERE k.workspace_id = membership.workspace_id AND k.user_id = membership.user_id));
 
 -- What an MCP server lists when a process connects to it. Only people accept definitions; those columns are not granted.
 GRANT SELECT (workspace_id, id, name, transport, settings, enabled, last_error), UPDATE (listed_at, last_error)

@@ -88,12 +88,14 @@ export function dataDirOfOtherVersion(dataDir: string, found: string, needed: st
 }
 
 /** A tool process reads what a call needs that was settled, or claimed by another process, in the meantime. */
-export function callNotClaimed(): AppError {
-  return new AppError({
-    code: 'unavailable',
-    message: 'This tool process has no claimed call in this workspace.',
-    retryable: true,
-  });
+export class CallNotClaimed extends AppError {
+  constructor() {
+    super({
+      code: 'unavailable',
+      message: 'This tool process has no claimed call in this workspace.',
+      retryable: true,
+    });
+  }
 }
 
 /** The database does not answer, or has no connection left for us: nothing is wrong with the request. */

@@ -6,7 +6,6 @@ import pg from 'pg';
 import { processName } from '../process-name.js';
 import { asAvailabilityError } from './availability.js';
 import type { DatabaseUrls } from './database-urls.js';
-import { callNotClaimed } from './postgres.errors.js';
 
 export interface PostgresOptions {
   /** Most connections of `api`, and of `engine`. */
@@ -39,7 +38,8 @@ export class Postgres {
     readonly engine: pg.Pool,
     /** One connection of the engine login for lease renewals, which no amount of work can starve; 5 s a statement. */
     readonly reserved: pg.Pool,
-    private readonly isToolProcess: boolean,
+    /** Whether the login is that of tool processes, which sees rows of workspaces with a call that this process has claimed. */
+    readonly isToolProcess: boolean,
   ) {}
 
   /** Opens nothing yet: connections are made on first use. */
@@ -98,19 +98,9 @@ export class Postgres {
   /**
    * One reading statement in a transaction that sees the rows of `workspaceId` and no others. Opening, statement and end
    * are one message each and one write together: in the hot path this is much cheaper than `withWorkspaceSql`.
-   * A tool process without a claimed call in the workspace sees no rows of it, which must not look like an absent policy or setting:
-   * then it throws `unavailable`.
    */
   async readInWorkspace<Row extends pg.QueryResultRow>(workspaceId: string, statement: pg.QueryConfig): Promise<Row[]> {
-    if (!this.isToolProcess) {
-      const [rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [statement]);
-      return rows;
-    }
-    const [claimed = [], rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [
-      { name: 'claims-here', text: CLAIMS_HERE, values: [workspaceId] },
-      statement,
-    ]);
-    if (claimed.length === 0) throw callNotClaimed();
+    const [rows = []] = await this.allInWorkspace<Row>(workspaceId, () => [statement]);
     return rows;
   }
 
@@ -131,9 +121,7 @@ export class Postgres {
       client.release();
       throw error;
     }
-    // One snapshot: a claim that the first statement sees holds for the second.
-    const begin = this.isToolProcess ? 'BEGIN ISOLATION LEVEL REPEATABLE READ' : 'BEGIN';
-    return allInOneWrite<Row>(client, opening(client, workspaceId, begin), statements);
+    return allInOneWrite<Row>(client, opening(client, workspaceId), statements);
   }
 
   /** The same as the engine's login, which sees the rows of every workspace. */
@@ -177,11 +165,9 @@ async function allInOneWrite<Row extends pg.QueryResultRow>(
 }
 
 /** Begins a transaction and binds it to the workspace, in one message. */
-function opening(client: pg.PoolClient, workspaceId: string, begin = 'BEGIN'): string {
-  return `${begin}; SELECT set_config('app.workspace', ${client.escapeLiteral(workspaceId)}, true)`;
+function opening(client: pg.PoolClient, workspaceId: string): string {
+  return `BEGIN; SELECT set_config('app.workspace', ${client.escapeLiteral(workspaceId)}, true)`;
 }
-
-const CLAIMS_HERE = 'SELECT 1 FROM tool_process.claimed_call WHERE workspace_id = $1 LIMIT 1';
 
 /** The first statement of each connection of a tool process. Its views hide tables of the same name. */
 function toolSession(owner: string): string {

@@ -18,8 +18,6 @@ const views = {
   round: 'captured job_id number workspace_id',
   interrupt: 'admin_required decidable_by four_eyes id kind outcome tool_call_id workspace_id',
   principal: 'id workspace_id',
-  api_key: 'expires_at id prefix revoked_at scopes user_id workspace_id',
-  membership: 'role user_id workspace_id',
 };
 
 /** Every privilege of the role on tables and views. Anything that is not here must be refused. */
@@ -50,6 +48,8 @@ const allowed: Readonly<Record<string, Allowed>> = {
     update: 'definition gone_at hash',
     delete: true,
   },
+  'public.api_key': { select: 'expires_at id prefix revoked_at scopes user_id workspace_id' },
+  'public.membership': { select: 'role user_id workspace_id' },
   'public.audit_entry': { insert: 'action actor at details id subject_id subject_type workspace_id' },
   'pgboss.queue': {
     select: 'deletion_seconds expire_seconds name policy retention_seconds retry_backoff retry_delay retry_limit',

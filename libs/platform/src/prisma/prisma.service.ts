@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 
 import { asAvailabilityError } from '../postgres/availability.js';
+import { CallNotClaimed } from '../postgres/postgres.errors.js';
 import type { Postgres } from '../postgres/postgres.js';
 import { Prisma, PrismaClient } from './generated/prisma/client.js';
 import { statementNames } from './statement-names.js';
@@ -16,7 +17,10 @@ export class PrismaService {
   /** Login `nightshift_engine`. */
   private readonly engine: PrismaClient;
 
-  constructor(postgres: Pick<Postgres, 'api' | 'engine'>) {
+  private readonly isToolProcess: boolean;
+
+  constructor(postgres: Pick<Postgres, 'api' | 'engine' | 'isToolProcess'>) {
+    this.isToolProcess = postgres.isToolProcess;
     this.client = clientOver(postgres.api);
     this.engine = clientOver(postgres.engine);
   }
@@ -24,7 +28,8 @@ export class PrismaService {
   /**
    * Runs `run` in one transaction that sees the rows of `scope.workspaceId` and no others (row-level security). Commits
    * when it resolves, rolls back when it rejects or takes longer than 30 s. No model, tool or HTTP call belongs inside.
-   * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s.
+   * Throws `unavailable` (retryable) when the database is away or the pool stays exhausted for 5 s. A tool process sees the workspace only
+   * while it has a claimed call in it; then too it throws `unavailable`, since no rows must not look like no policy.
    */
   async withWorkspace<T>(
     scope: { readonly workspaceId: string },
@@ -33,7 +38,11 @@ export class PrismaService {
     try {
       return await this.client.$transaction(async (tx) => {
         await tx.$queryRaw(setWorkspace(scope));
-        return run(tx);
+        if (!this.isToolProcess) return run(tx);
+        const before = await tx.$queryRaw<Claim[]>(claimsIn(scope));
+        const result = await run(tx);
+        assertClaimed(before, await tx.$queryRaw<Claim[]>(claimsIn(scope)));
+        return result;
       });
     } catch (error) {
       throw asAvailabilityError(error);
@@ -45,6 +54,7 @@ export class PrismaService {
    * for code of ours between them. Throws `unavailable` as `withWorkspace` does.
    */
   async queryInWorkspace<Row>(scope: { readonly workspaceId: string }, statement: Prisma.Sql): Promise<Row[]> {
+    if (this.isToolProcess) return this.withWorkspace(scope, (tx) => tx.$queryRaw<Row[]>(statement));
     const { client } = this;
     const statements = [client.$queryRaw(setWorkspace(scope)), client.$queryRaw<Row[]>(statement)] as const;
     const [, rows] = await answered(client.$transaction([...statements]));
@@ -75,6 +85,21 @@ export class PrismaService {
 
 function setWorkspace({ workspaceId }: { readonly workspaceId: string }): Prisma.Sql {
   return Prisma.sql`select set_config('app.workspace', ${workspaceId}, true)`;
+}
+
+/** A call that this tool process has claimed. */
+interface Claim {
+  readonly id: string;
+}
+
+function claimsIn({ workspaceId }: { readonly workspaceId: string }): Prisma.Sql {
+  return Prisma.sql`select id from tool_process.claimed_call where workspace_id = ${workspaceId}::uuid`;
+}
+
+/** A call that was claimed before and after a statement was claimed during it. */
+function assertClaimed(before: readonly Claim[], after: readonly Claim[]): void {
+  const ids = new Set(after.map(({ id }) => id));
+  if (!before.some(({ id }) => ids.has(id))) throw new CallNotClaimed();
 }
 
 function clientOver(pool: pg.Pool): PrismaClient {

@@ -151,7 +151,7 @@ export class ApprovalGrantsRepository {
     const { grantId, ...details } = use;
     const subject = { subjectType: 'ApprovalGrant', subjectId: grantId };
     const entry = { id: newId(), workspaceId, actor: 'system', action: 'approval-grant-used', ...subject, details };
-    await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.auditEntry.create({ data: entry }));
+    await this.prisma.withWorkspace({ workspaceId }, (tx) => tx.auditEntry.createMany({ data: [entry] }));
   }
 
   /** Newest first; one more than `take` is not read. */

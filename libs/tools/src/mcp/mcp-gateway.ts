@@ -1,6 +1,15 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 
-import { AppError, Config, GuardedFetch, LOGGER, type Logger, systemClock, toStorableText } from '#platform';
+import {
+  AppError,
+  CallNotClaimed,
+  Config,
+  GuardedFetch,
+  LOGGER,
+  type Logger,
+  systemClock,
+  toStorableText,
+} from '#platform';
 
 import { remedyOf } from '../http/remedy-of.js';
 import { fillSecrets } from '../http/secret-references.js';
@@ -115,9 +124,14 @@ export class McpGateway implements OnApplicationShutdown {
       endpoint,
       fetch: mcpFetch(this.guard, server.hosts),
       clock: systemClock,
-      listed: (listing) => this.listings.store(server, listing),
+      // A server may report a change while this tool process has no call of the workspace: the next listing is written.
+      listed: (listing) => this.listings.store(server, listing).catch(ignoreUnclaimed),
     });
   }
+}
+
+function ignoreUnclaimed(error: unknown): void {
+  if (!(error instanceof CallNotClaimed)) throw error;
 }
 
 function toEndpoint(settings: McpSettings, values: OpenSecrets['values']): McpEndpoint {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-import { Config, newId, Postgres, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
+import { Config, newId, Postgres, PrismaService, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
 
 import { createTestDatabase, TEST_SECRET, type TestDatabase } from '../../../../test/harness/database.js';
 import { seedWorkspace } from '../../../../test/harness/engine.js';
@@ -30,6 +30,7 @@ let owner: pg.Client;
 let queue: TestToolQueue;
 let mine: Postgres;
 let theirs: Postgres;
+let prisma: PrismaService;
 const config = Config.from({});
 const secretOf = (workspaceId: string) => `the secret of ${workspaceId}`;
 
@@ -39,10 +40,12 @@ beforeAll(async () => {
   await owner.connect();
   queue = await openTestToolQueue(database);
   mine = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
+  prisma = new PrismaService(mine);
   theirs = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
 });
 
 afterAll(async () => {
+  await prisma.close();
   await Promise.all([mine.close(), theirs.close(), owner.end()]);
   await queue.close();
   await database.close();
@@ -77,7 +80,8 @@ describe('nightshift_tools', () => {
     for (const { name, columns } of rows) {
       expect([name, await fetchedBy(mine, `SELECT ${columns} FROM ${name}`)]).toEqual([name, []]);
     }
-    const reading = mine.readInWorkspace(queue.workspaceId, { text: 'SELECT 1 FROM approval_policy' });
+    const { workspaceId } = queue;
+    const reading = prisma.withWorkspace({ workspaceId }, (tx) => tx.approvalPolicy.findFirst());
     await expect(reading).rejects.toMatchObject({ code: 'unavailable' });
   });
 
@@ -86,7 +90,7 @@ describe('nightshift_tools', () => {
     await seedSecret(other);
     const sent = await queue.sendOne('once');
     expect(await claim(mine, sent)).toMatchObject({ id: sent.id, epoch: 1 });
-    const secrets = new WorkspaceSecretsRepository(mine);
+    const secrets = new WorkspaceSecretsRepository(prisma);
     const [sealed] = await secrets.sealed(sent.workspaceId, ['TOKEN']);
     const box = toolBox({ kind: 'tools', toolsKey: toolsKeyOf(TEST_SECRET), previous: [] });
     const place = secretPlace(sent.workspaceId, sealed?.id ?? '');
