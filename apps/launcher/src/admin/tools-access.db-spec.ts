@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 
-import { Config, EmbeddedPostgres, newId, rootBox, Secret, toolBox } from '#platform';
+import { Config, EmbeddedPostgres, newId, Postgres, rootBox, Secret, toolBox } from '#platform';
 import { toolSecrets } from '#tools';
 
 import { openToolInstallation } from '../tool-installation.js';
@@ -17,20 +16,19 @@ const secrets = ['the first secret of this installation', 'the second secret of 
 describe('nightshift admin tools-key', () => {
   const dataDir = join(mkdtempSync(join(tmpdir(), 'nightshift-tools-key-')), 'data');
   let server: EmbeddedPostgres;
-  let owner: pg.Client;
+  let owner: Postgres;
   let first: ToolsAccess;
   const row = { workspaceId: newId(), id: newId() };
   const place = toolSecrets.placeOf(row);
 
   beforeAll(async () => {
     server = await EmbeddedPostgres.start({ dataDir });
-    owner = new pg.Client({ connectionString: server.url });
-    await owner.connect();
+    owner = Postgres.connect({ api: server.url, engine: server.url }, { poolSize: 1 });
     first = await accessWith(secrets[0]);
   });
 
   afterAll(async () => {
-    await owner.end();
+    await owner.close();
     await server.stop();
     rmSync(join(dataDir, '..'), { recursive: true, force: true });
   });
@@ -46,7 +44,7 @@ describe('nightshift admin tools-key', () => {
   };
   const login = (access: ToolsAccess) => openToolInstallation(Config.from({ ROLE: 'tools', ...access }));
   const stored = async () => {
-    const { rows } = await owner.query<{ cipher: Buffer }>('SELECT cipher FROM workspace_secret');
+    const { rows } = await owner.engine.query<{ cipher: Buffer }>('SELECT cipher FROM workspace_secret');
     return rows[0]?.cipher ?? Buffer.of();
   };
 
@@ -62,8 +60,8 @@ describe('nightshift admin tools-key', () => {
       new Secret('a canary value'),
       place,
     );
-    await owner.query(`INSERT INTO workspace (id, name) VALUES ($1, 'w')`, [row.workspaceId]);
-    await owner.query(
+    await owner.engine.query(`INSERT INTO workspace (id, name) VALUES ($1, 'w')`, [row.workspaceId]);
+    await owner.engine.query(
       `INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by) VALUES ($1, $2, 'T', $3, 'system')`,
       [row.workspaceId, row.id, sealed],
     );

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 
 import { Config, newId, Postgres, PrismaService, rootBox, Secret, toolBox, toolsKeyOf } from '#platform';
 
@@ -26,7 +25,7 @@ const READABLE = `
      AND has_column_privilege('nightshift_tools', c.oid, a.attnum, 'SELECT') GROUP BY c.oid`;
 
 let database: TestDatabase;
-let owner: pg.Client;
+let owner: Postgres;
 let queue: TestToolQueue;
 let mine: Postgres;
 let theirs: Postgres;
@@ -36,8 +35,8 @@ const secretOf = (workspaceId: string) => `the secret of ${workspaceId}`;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  owner = new pg.Client({ connectionString: database.urls.owner });
-  await owner.connect();
+  const url = database.urls.owner;
+  owner = Postgres.connect({ api: url, engine: url }, { poolSize: 1 });
   queue = await openTestToolQueue(database);
   mine = Postgres.connectToolProcess(database.urls.tools, { poolSize: 2 });
   prisma = new PrismaService(mine);
@@ -46,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await prisma.close();
-  await Promise.all([mine.close(), theirs.close(), owner.end()]);
+  await Promise.all([mine.close(), theirs.close(), owner.close()]);
   await queue.close();
   await database.close();
 });
@@ -65,7 +64,7 @@ const seedSecret = async (workspaceId: string) => {
   const id = newId();
   const held = { kind: 'root', secret: TEST_SECRET, previous: [] } as const;
   const cipher = toolBox(held).seal(new Secret(secretOf(workspaceId)), secretPlace(workspaceId, id));
-  await owner.query(
+  await owner.engine.query(
     `INSERT INTO workspace_secret (workspace_id, id, name, cipher, created_by) VALUES ($1, $2, 'TOKEN', $3, 'system')`,
     [workspaceId, id, cipher],
   );
@@ -75,7 +74,7 @@ describe('nightshift_tools', () => {
   it('reads nothing of a workspace without a claimed call', async () => {
     await seedSecret(queue.workspaceId);
     await queue.sendOne('once');
-    const { rows } = await owner.query<{ name: string; columns: string }>(READABLE);
+    const { rows } = await owner.engine.query<{ name: string; columns: string }>(READABLE);
     expect(rows.length).toBeGreaterThan(15);
     for (const { name, columns } of rows) {
       expect([name, await fetchedBy(mine, `SELECT ${columns} FROM ${name}`)]).toEqual([name, []]);
@@ -106,7 +105,7 @@ describe('nightshift_tools', () => {
   it('reads policies and the agent of a claimed job, and none of its messages', async () => {
     const sent = await queue.sendOne('once');
     const input = { messages: [{ role: 'user', content: 'private' }], toolApproval: { rules: [] }, agent: { id: 'a' } };
-    await owner.query('UPDATE job SET input = $2 WHERE id = $1', [sent.jobId, input]);
+    await owner.engine.query('UPDATE job SET input = $2 WHERE id = $1', [sent.jobId, input]);
     await claim(mine, sent);
     const rows = await fetchedBy(mine, 'SELECT input FROM job WHERE id = $1', [sent.jobId]);
     expect(rows).toEqual([{ input: { toolApproval: { rules: [] }, agent: { id: 'a' } } }]);
