@@ -142,7 +142,7 @@ describe('nightshift commands', () => {
     expect(await nightshift(['jobs', '--workflow', 'unknown'])).toMatchObject({ code: 4 });
   });
 
-  it('publishes a saved workflow and answers its approval with --approve', async () => {
+  it('publishes a saved workflow and answers its approval with --action approve', async () => {
     const file = join(folder, 'careful.json');
     const node = (id: string, data: object = {}) => ({ id, type: id, position: { x: 0, y: 0 }, data });
     const nodes = [node('start', { label: 'Start' }), node('approval', { label: 'Sure', prompt: 'Sure?' })];

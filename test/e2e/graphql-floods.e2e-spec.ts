@@ -45,7 +45,7 @@ async function leave(...sockets: readonly RawSocket[]): Promise<void> {
   await eventually('the sockets are gone', () => (openSockets().size === 0 ? true : undefined));
 }
 
-describe('over HTTP', () => {
+describe('GraphQL over HTTP', () => {
   it('suggests no field names in errors', async () => {
     const { errors } = await ask(api, '{ job(id: "x") { idd statuss } tol }', { key: member.key });
     expect(errors.map(({ message }) => message).join(' ')).not.toMatch(/Did you mean|status"/);
@@ -56,7 +56,7 @@ describe('over HTTP', () => {
   });
 });
 
-describe('over WebSocket', () => {
+describe('GraphQL over WebSocket', () => {
   it('closes 4408 without connection_init, 4401 before it, 4429 after a second, 4409 for an id in use, 4400 for nonsense', async () => {
     const silent = await RawSocket.open(api);
     const early = await RawSocket.open(api);
@@ -97,7 +97,7 @@ describe('over WebSocket', () => {
     await leave();
   });
 
-  it('caps the subscriptions of a principal, and gives the places back', async () => {
+  it('limits the subscriptions of a principal and releases their slots', async () => {
     const socket = await RawSocket.enter(api, member.key);
     const query = 'subscription { workspaceActivity { jobId } }';
     for (let i = 0; i <= streams; i += 1) socket.send({ id: String(i), type: 'subscribe', payload: { query } });
@@ -114,7 +114,7 @@ describe('over WebSocket', () => {
   });
 
   it.each(['workspaceActivity { jobId }', 'interruptActivity { id }', 'notificationActivity { id }'])(
-    'leaves everybody a place of their own for %s, however many colleagues take',
+    'reserves a slot of each member for %s, however many slots others use',
     async (field) => {
       const payload = { query: `subscription { ${field} }` };
       const [crowd, own] = [await RawSocket.enter(api, colleague.key), await RawSocket.enter(api, member.key)];
@@ -140,7 +140,7 @@ describe('over WebSocket', () => {
     await leave(await RawSocket.enter(api, member.key));
   });
 
-  it('gives the place of a connection back that has gone before it was let in', async () => {
+  it('releases the slot of a connection that closed before it was accepted', async () => {
     const known = Promise.withResolvers<MemberPrincipal>();
     const asked = jest.spyOn(api.auth.authenticator, 'authenticate').mockReturnValueOnce(known.promise);
     const socket = await RawSocket.open(api);
@@ -167,7 +167,7 @@ describe('over WebSocket', () => {
     await leave(compressed);
   });
 
-  it('lets no page of another site in, and none of another protocol', async () => {
+  it('rejects pages of other origins and other protocols', async () => {
     const host = new URL(api.url).host;
     await expect(RawSocket.open(api, { origin: 'https://evil.example' })).rejects.toThrow('403');
     await expect(RawSocket.open(api, { origin: 'null' })).rejects.toThrow('403');

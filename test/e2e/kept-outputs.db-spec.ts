@@ -78,8 +78,8 @@ async function read(job: ClaimedJob, args: object, changes: object = {}): Promis
   return (await executeToolCall({ ...run, defaultTimeoutMs: 10_000, clock: systemClock })).modelText;
 }
 
-describe('a result that is too large for the ledger', () => {
-  it('is kept whole in the commit that settles its call, and read page by page', async () => {
+describe('stored output of a tool call', () => {
+  it('keeps a large result whole in the commit that settles its call, and returns pages of it', async () => {
     const job = await settled();
     const rows = await jobs.rows<{ result: string; result_bytes: number; bytes: number; whole: boolean }>(
       `SELECT c.result, c.result_bytes, o.bytes, o.text = $2 AS whole FROM tool_call c JOIN tool_output o ON o.tool_call_id = c.id
@@ -95,7 +95,7 @@ describe('a result that is too large for the ledger', () => {
     );
   });
 
-  it('is kept with a call that the same commit inserts', async () => {
+  it('keeps the result of a call that the same commit inserts', async () => {
     const job = await claimed();
     const id = newId();
     const row = { ...call, id, status: 'completed', result: kept.durable, resultBytes: kept.bytes, ranMs: 5 } as const;
@@ -104,7 +104,7 @@ describe('a result that is too large for the ledger', () => {
     expect(await outputs.read(job, 'call_1', all)).toEqual({ text, from: 0, total: text.length });
   });
 
-  it('is kept by those who settle a call in a transaction of their own', async () => {
+  it('keeps the result of a call that another transaction settles', async () => {
     const job = await claimed();
     const id = newId();
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...running, id })] });
@@ -112,7 +112,7 @@ describe('a result that is too large for the ledger', () => {
     expect(await outputs.read(job, 'call_1', all)).toEqual({ text, from: 0, total: text.length });
   });
 
-  it('falls out with the rest when the lease was lost', async () => {
+  it('discards the result with the rest of the commit when the lease was lost', async () => {
     const job = await claimed();
     await commit(job, 1, { rows: [newCallRow(job, 1, running)] });
     await jobs.expire(job.jobId);
@@ -121,7 +121,7 @@ describe('a result that is too large for the ledger', () => {
     expect(await outputs.read(job, 'call_1', all)).toBeNull();
   });
 
-  it('is read by its job and its thread only', async () => {
+  it('returns the result only to its job and its thread', async () => {
     const threadId = newId();
     const first = await settled(threadId);
     await jobs.app.get(EventLogRepository).commit([endOf(first, 3)]);
@@ -137,14 +137,14 @@ describe('a result that is too large for the ledger', () => {
     expect(await read(next, asked, { threadId, workspaceId: newId() })).toBe(refusal);
   });
 
-  it('is read as it is where it was not too large', async () => {
+  it('returns a small result from the ledger row', async () => {
     const job = await claimed();
     await commit(job, 1, { rows: [newCallRow(job, 1, { ...call, status: 'completed', result: 'small', ranMs: 1 })] });
     expect(await read(job, { call_id: 'call_1' })).toBe('small\n[characters 0 to 5 of 5, the end]');
     expect(await read(job, { call_id: 'call_1', offset: -1 })).toContain('invalid arguments');
   });
 
-  it('is cut where it lies, between characters of any size', async () => {
+  it('cuts pages in Postgres, between characters of any size', async () => {
     const job = await claimed();
     const id = newId();
     const mixed = ' a é€ 😀 😀😀  b\u{10ffff} '.repeat(20);
@@ -156,7 +156,7 @@ describe('a result that is too large for the ledger', () => {
     }
   });
 
-  it('is read without a pass over the ledger, and no more of it than was asked for', async () => {
+  it('reads a page without a scan of the ledger and without the rest of the result', async () => {
     const threadId = newId();
     const job = await settled(threadId);
     await jobs.app.get(EventLogRepository).commit([endOf(job, 3)]);

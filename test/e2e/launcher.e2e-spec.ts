@@ -49,11 +49,11 @@ describe('npm start', () => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
 
-  it('runs a sample job with two tools in two rounds, and keeps what it did', async () => {
+  it('runs a sample job with two tools in two rounds and stores it', async () => {
     const dataDir = newDataDir();
     const run = await runToEnd(['--once', '--port', '0', '--data-dir', dataDir], impatient);
     expect(run).toMatchObject({ code: 0, signal: null });
-    const { sample } = JSON.parse(lastLine(run.stdout)) as { sample: Record<string, unknown> }; // the line says so
+    const { sample } = JSON.parse(lastLine(run.stdout)) as { sample: Record<string, unknown> }; // the shape of the line
     expect(sample).toMatchObject({ status: 'completed', rounds: 2, toolCalls: 2 });
     expect(run.stdout).toContain('391');
 
@@ -75,11 +75,11 @@ describe('npm start', () => {
     expect(again.output()).not.toContain(key);
   });
 
-  it('prints what its sample job waits for, and the same job at the next start until a decision', async () => {
+  it('prints the open request of its sample job, and again at the next start until a decision', async () => {
     const flags = ['--port', '0', '--data-dir', newDataDir()];
     const asking = { ...impatient, TOOL_APPROVAL_DEFAULT: 'require_approval' };
     const sampleOf = (run: { readonly stdout: string }) =>
-      (JSON.parse(lastLine(run.stdout)) as { sample: Record<string, unknown> }).sample; // the line says so
+      (JSON.parse(lastLine(run.stdout)) as { sample: Record<string, unknown> }).sample; // the shape of the line
     const first = await runToEnd(['--once', ...flags], asking);
     expect(first.code).toBe(1);
     expect(first.stderr).toContain('The sample job waits for a person');
@@ -87,9 +87,9 @@ describe('npm start', () => {
 
     const serving = await startProcess({ role: 'all', flags, env: asking, withSample: true });
     running.push(serving);
-    const commands = await eventually('it is said how to answer', () => {
-      const said = [...serving.output().matchAll(/curl -s .*\n.*argumentsHash.*/g)].map(([command]) => command);
-      return said.length === 2 ? said : undefined;
+    const commands = await eventually('the commands to answer are printed', () => {
+      const printed = [...serving.output().matchAll(/curl -s .*\n.*argumentsHash.*/g)].map(([command]) => command);
+      return printed.length === 2 ? printed : undefined;
     });
     expect(serving.output()).toContain('The sample job of before');
     for (const command of commands) expect(execFileSync('bash', ['-c', command]).toString()).toContain('"approved"');
@@ -128,7 +128,7 @@ describe('npm start', () => {
     expect(started.output()).not.toContain('Still open');
   });
 
-  it('makes a new key when the kept one is gone', async () => {
+  it('creates a new key when the stored one is missing', async () => {
     const dataDir = newDataDir();
     await (await startAll(dataDir)).stop();
     const old = readFileSync(join(dataDir, 'demo-api-key'), 'utf8');
@@ -174,7 +174,7 @@ describe('npm start', () => {
     [['--port', '99999'], {}, '--port must be a whole number from 0 to 65535.'],
     [[], { CRASH_POINT: 'after-response:kill' }, 'NODE_ENV=test only'],
     [['--role', 'api', '--once'], {}, '--once runs the sample job'],
-  ])('refuses %j with %j before anything is started', async (words, env, message) => {
+  ])('rejects %j with %j before it starts anything', async (words, env, message) => {
     const refused = await runToEnd(words, env);
 
     expect(refused.code).toBe(2);
@@ -182,7 +182,7 @@ describe('npm start', () => {
     expect(refused.stdout).toBe('');
   });
 
-  it('asks for what several processes must share', async () => {
+  it('requires the settings that several processes share', async () => {
     expect((await runToEnd(['--role', 'worker'])).stderr).toContain('set DATABASE_URL');
     const database = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/nowhere' };
     expect((await runToEnd(['--role', 'api'], database)).stderr).toContain('needs NIGHTSHIFT_SECRET');
@@ -198,7 +198,7 @@ describe('npm start', () => {
   });
 });
 
-describe('roles api and worker', () => {
+describe('npm start with roles api and worker', () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -210,7 +210,7 @@ describe('roles api and worker', () => {
     await database.close();
   });
 
-  it('start side by side on one database and say that they are ready', async () => {
+  it('start side by side on one database and report ready', async () => {
     const port = await freePort();
     const shared = { databaseUrl: database.urls.owner, secret: TEST_SECRET };
     const [api, worker] = await Promise.all([

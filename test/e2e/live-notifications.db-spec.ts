@@ -48,13 +48,13 @@ async function tell(userId: string, count = 1, by: Sql = jobs.platform.postgres.
   return id;
 }
 
-/** A bell that looks when it is hinted, and at no other time. */
+/** A notification feed that reads only after a hint. */
 class Unpolled extends NotificationActivity {
   protected override readonly pollMs = 3_600_000;
   protected override readonly restMs = 0;
 }
 
-async function watchBell(userId: string) {
+async function watchNotifications(userId: string) {
   const bus = new HintBus();
   const activity = new Unpolled(repository, bus, createLogger({ level: 'silent' }));
   const changes = activity.changes({ workspaceId: jobs.workspaceId, topic: userId }, ending.signal);
@@ -66,11 +66,11 @@ async function watchBell(userId: string) {
   };
 }
 
-describe('what a bell is told', () => {
-  it('is what was written and what was read since it began, each once, of its own user', async () => {
+describe('live notifications', () => {
+  it('contain each notification of the user that was written or read since the start, once', async () => {
     const [me, other] = [newId(), newId()];
     const before = await tell(me);
-    const next = await watchBell(me);
+    const next = await watchNotifications(me);
     await tell(other, 3);
     const written = await tell(me);
     expect(await next()).toEqual([written]);
@@ -81,12 +81,12 @@ describe('what a bell is told', () => {
     expect(await next()).toEqual([written]);
   });
 
-  it('is also what was committed late, after what was begun later', async () => {
+  it('contain a notification that was committed after a later one', async () => {
     const me = newId();
     const late = await jobs.platform.postgres.engine.connect();
     await late.query('BEGIN');
     const lateId = await tell(me, 1, late);
-    const next = await watchBell(me);
+    const next = await watchNotifications(me);
     const early = await tell(me);
     expect(await next()).toEqual([early]);
     await late.query('COMMIT');
@@ -95,8 +95,8 @@ describe('what a bell is told', () => {
   });
 });
 
-describe('a look', () => {
-  it('reads what has changed from an index, and nothing of what is kept and unread', async () => {
+describe('query of live notifications', () => {
+  it('reads changes from an index and no older unread rows', async () => {
     await tell(newId(), 5_000);
     const owner = new pg.Client({ connectionString: database.urls.owner });
     await owner.connect();

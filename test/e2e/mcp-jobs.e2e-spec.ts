@@ -18,7 +18,7 @@ async function jobOf(who: GraphqlMember, id: string | null) {
 }
 
 describe('tools of MCP servers in jobs', () => {
-  it('are called by jobs, with progress in their log and the result in their thread', async () => {
+  it('run in jobs with progress in the log and the result in the thread', async () => {
     await given.accepted();
     const calls = [
       callOf('test.echo', { text: 'hi' }),
@@ -53,7 +53,7 @@ describe('tools of MCP servers in jobs', () => {
     );
   });
 
-  it('run in the isolated tool queue where their settings say so', async () => {
+  it('run in the isolated tool queue when their settings require it', async () => {
     await given.register({ accept: { all: true }, calls: { isolated: true } });
     given.model.enqueue(toolCallReply([callOf('test.steps')]), textReply(['Done.']));
     const user = graphqlMember(given.api, given.people.member.key);
@@ -66,7 +66,7 @@ describe('tools of MCP servers in jobs', () => {
     expect(await jobOf(user, jobId)).toMatchObject({ toolCalls: [{ status: 'COMPLETED', result: 'done' }] });
   });
 
-  it('are told when a job is cancelled in the middle of a call', async () => {
+  it('receive a cancellation when a job is cancelled during a call', async () => {
     await given.accepted();
     given.model.enqueue(toolCallReply([callOf('test.hang')]));
     const user = graphqlMember(given.api, given.people.member.key);
@@ -94,7 +94,7 @@ describe('tools of MCP servers in jobs', () => {
     });
   });
 
-  it('are refused within a running job when a definition changes under it', async () => {
+  it('fail in a running job when their definition has changed', async () => {
     const { id } = await given.accepted();
     const send = (n: number) => toolCallReply([callOf('test.send', { to: `bob${n}` }, `call_${n}`)]);
     given.model.enqueue(send(1), toolCallReply([callOf('test.hang', {}, 'call_2')]), send(3), textReply(['I cannot.']));

@@ -19,7 +19,7 @@ interface NestCli {
 const root = process.cwd();
 const node = join(root, 'node_modules', '.bin', 'node');
 const nest = join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
-const nestCli = JSON.parse(readFileSync('nest-cli.json', 'utf8')) as NestCli; // its schema says so
+const nestCli = JSON.parse(readFileSync('nest-cli.json', 'utf8')) as NestCli; // by its schema
 const entries = [nestCli, ...Object.values(nestCli.projects)].map(({ sourceRoot, entryFile }) =>
   join(sourceRoot, entryFile),
 );
@@ -73,7 +73,7 @@ describe('nest build', () => {
     await database.close();
   });
 
-  it('compiles the entry of every project that nest-cli.json names', () => {
+  it('compiles the entry of every project in nest-cli.json', () => {
     expect(entries).toEqual([
       join('apps', 'main'),
       join('apps', 'api', 'src', 'main'),

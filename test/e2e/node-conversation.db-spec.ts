@@ -22,8 +22,8 @@ useNodeStage((opened) => {
   stage = opened;
 });
 
-describe('a conversation of a node', () => {
-  it('is replayed after a crash, and what was shown of its open round is withdrawn', async () => {
+describe('conversation of a workflow node', () => {
+  it('replays its rounds after a crash and withdraws the text of the open one', async () => {
     const hanging = createGate();
     stage.script('c', toolCallReply([call('send', 'ada')]));
     stage.script('c', { body: [deltaChunk({ content: 'Hal' }), hanging, finishChunk('stop'), doneLine] });
@@ -52,7 +52,7 @@ describe('a conversation of a node', () => {
     ]);
   });
 
-  it('has a person asked about a call that was under way when its worker was lost', async () => {
+  it('asks a person about a call that ran when its worker was lost', async () => {
     const begun = createGate();
     stage.engine.app.get(ToolRegistry).register(
       defineTool({
@@ -84,14 +84,14 @@ describe('a conversation of a node', () => {
     if (first === undefined) throw new Error('it never ran');
     await stage.loseLease(first);
     const [interrupt] = await stage.waits(jobId);
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     expect(interrupt).toMatchObject({ kind: 'unknown_outcome', tool: 'pay', nodeId: 'n1' });
     expect(await stage.eventsOf(jobId, 'tool-call-updated')).toMatchObject([{ internalStatus: 'interrupted' }]);
     await stage.decide(stage.people.member, interrupt, { decision: 'happened', result: 'paid' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', calls: [{ status: 'completed' }] });
   });
 
-  it('ends at its limit once the last tools have run, and goes on with a higher one', async () => {
+  it('ends at its limit after the last tools and continues with a higher limit', async () => {
     const round = (n: number) => toolCallReply([call('look_up', String(n))], { text: `Round ${n}.` });
     stage.script('d', round(1), round(2), textReply(['Enough.']));
     const answers: unknown[] = [];
@@ -108,12 +108,12 @@ describe('a conversation of a node', () => {
     ]);
   });
 
-  it('takes the call of a tool that is not run for its answer, and keeps that with the round', async () => {
+  it('takes the call of an unexecuted tool as its answer and stores it with the round', async () => {
     const capture = { type: 'function', function: { name: 'select_route', parameters: { type: 'object' } } } as const;
     const toolChoice = { type: 'function', function: { name: 'select_route' } } as const;
     const asking = saying('e', { capture, toolChoice, tools: [], isShown: false, maxIterations: 1 });
     const chosen = { id: 'x', name: 'select_route', arguments: '{"route_id":"r1"}' };
-    stage.script('e', toolCallReply([chosen, call('send', 'nobody', 'y')]));
+    stage.script('e', toolCallReply([chosen, call('send', 'unknown', 'y')]));
     const answers: unknown[] = [];
     stage.plays(async (conversations, run) => {
       answers.push(await conversations.converse(viewOf(run, 1, { branch: 'route' }), asking));
@@ -129,7 +129,7 @@ describe('a conversation of a node', () => {
     expect(stage.model.requests.at(-1)?.json).toMatchObject({ tool_choice: toolChoice, tools: [capture] });
   });
 
-  it('tells what the provider said of a failure, and goes on after its last round when it is held again', async () => {
+  it('reports the error of the provider, and continues after its last round when reopened', async () => {
     stage.script(
       'f',
       toolCallReply([call('send', 'ada')]),
@@ -149,7 +149,7 @@ describe('a conversation of a node', () => {
     expect(stage.ran).toHaveLength(1);
   });
 
-  it('reads of a tool that is not there in the words of workflows', async () => {
+  it('reports an unknown tool with the text of workflows', async () => {
     stage.script('g', toolCallReply([call('nothing', 'x')]), textReply(['Well.']));
     stage.plays(async (conversations, run) => {
       await conversations.converse(viewOf(run, 1), saying('g'));
@@ -162,7 +162,7 @@ describe('a conversation of a node', () => {
     );
   });
 
-  it('is stopped alone when its node is, and takes back what it had shown', async () => {
+  it('ends alone when its node is stopped, and withdraws its text', async () => {
     const hanging = createGate();
     const slow = createGate();
     stage.script('h', { body: [deltaChunk({ content: 'Hal' }), hanging, finishChunk('stop'), doneLine] });
@@ -185,7 +185,7 @@ describe('a conversation of a node', () => {
     expect((await stage.roundsOf(jobId)).map(({ text }) => text)).toEqual(['Still here.']);
   });
 
-  it('is closed with its requests while those of other nodes stay', async () => {
+  it('closes its requests and leaves those of other nodes open', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     stage.script('j', toolCallReply([call('send', 'ada')]));
     stage.script('k', toolCallReply([call('send', 'bob')]), textReply(['Sent.']));
@@ -199,7 +199,7 @@ describe('a conversation of a node', () => {
     });
     const jobId = await stage.start();
     const [left, ...others] = await stage.waits(jobId);
-    if (left === undefined) throw new Error('nobody is asked');
+    if (left === undefined) throw new Error('no person is asked');
     expect([left.nodeId, others]).toEqual(['n2', []]);
     await stage.decide(stage.people.member, left, approve(left.request));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });

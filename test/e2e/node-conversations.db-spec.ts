@@ -10,8 +10,8 @@ useNodeStage((opened) => {
   stage = opened;
 });
 
-describe('conversations of nodes that are held at once', () => {
-  it('have rounds of their own under numbers of the job, run each call once, and know their calls apart', async () => {
+describe('concurrent conversations of nodes', () => {
+  it('number rounds per job, run each call once and keep equal call ids apart', async () => {
     stage.script('a', toolCallReply([call('send', 'ada')]), textReply(['A.']));
     stage.script('b', toolCallReply([call('send', 'bob')]), textReply(['B.']));
     const answers: unknown[] = [];
@@ -37,7 +37,7 @@ describe('conversations of nodes that are held at once', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('wait for a person each by itself, and go on from what is committed once the job is claimed again', async () => {
+  it('wait for people separately and continue from their commits when the job is claimed again', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     stage.script('a2', toolCallReply([call('send', 'ada')]), textReply(['Sent.']));
     stage.script('b2', toolCallReply([call('look_up', 'bob')]), textReply(['Found.']));
@@ -52,7 +52,7 @@ describe('conversations of nodes that are held at once', () => {
     });
     const jobId = await stage.start();
     const [interrupt] = await stage.waits(jobId);
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     expect(interrupt).toMatchObject({ nodeId: 'n1', tool: 'send' });
     await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
@@ -64,7 +64,7 @@ describe('conversations of nodes that are held at once', () => {
     expect(stage.ran.filter(([name]) => name === 'look_up')).toHaveLength(1);
   });
 
-  it('go on within the same claim when the answer comes while others run', async () => {
+  it('continue under the same claim when an answer arrives while others run', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     const slow = createGate();
     stage.script('a1', toolCallReply([call('send', 'ada')]), textReply(['Sent.']));
@@ -102,8 +102,8 @@ describe('conversations of nodes that are held at once', () => {
   });
 });
 
-describe('a call that a node makes itself', () => {
-  it('goes through ledger and policy, and is made once however often it is asked for', async () => {
+describe('tool call of a workflow node', () => {
+  it('uses ledger and policy and runs once for repeated requests', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     const ends: unknown[] = [];
     stage.plays(async (conversations, run) => {
@@ -114,7 +114,7 @@ describe('a call that a node makes itself', () => {
     });
     const jobId = await stage.start();
     const [interrupt] = await stage.waits(jobId);
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     await stage.decide(stage.people.member, interrupt, approve(interrupt.request));
     await stage.ended(jobId);
     expect(ends).toEqual([
@@ -126,7 +126,7 @@ describe('a call that a node makes itself', () => {
     expect(stage.ran.map(([name]) => name)).toEqual(['look_up', 'send']);
   });
 
-  it('tells of a failure as a model would read it', async () => {
+  it('reports a failure with the text that a model reads', async () => {
     let end: unknown;
     stage.plays(async (conversations, run) => {
       end = await conversations.callTool(viewOf(run, 1), { name: 'look_up', arguments: '{}' });

@@ -72,7 +72,7 @@ const read = (id: string, who = here.member) => api.call('POST', `/api/notificat
 /** A job that is answered. */
 async function complete(): Promise<string> {
   model.enqueue(textReply(['Done.']));
-  return (await member.run({ message: 'Go on' })).jobId ?? '';
+  return (await member.run({ message: 'Continue' })).jobId ?? '';
 }
 
 /** A job that asks a person. */
@@ -81,8 +81,8 @@ async function askPerson(): Promise<string> {
   return (await member.start({ message: 'Order', tools: ['ask_person'] })).jobId ?? '';
 }
 
-/** A subscription of somebody. */
-async function watchBell(who: TestMember, filter: object = {}) {
+/** A subscription of a member. */
+async function watchNotifications(who: TestMember, filter: object = {}) {
   const socket = await RawSocket.enter(api, who.key);
   const query = `subscription($filter: NotificationFilterInput) { notificationActivity(filter: $filter) { id type read jobId title } }`;
   socket.send({ id: '1', type: 'subscribe', payload: { query, variables: { filter } } });
@@ -100,20 +100,20 @@ async function watchBell(who: TestMember, filter: object = {}) {
 }
 
 describe('notifications', () => {
-  it('tell over GraphQL and REST what happened to jobs that nobody watched', async () => {
+  it('report jobs without viewers over GraphQL and REST', async () => {
     const completed = await complete();
     model.enqueue(errorReply(400));
     const failed = (await member.run({ message: 'Break' })).jobId;
     const asking = await askPerson();
-    const bell = await watchBell(here.member);
-    await bell.until(({ type }) => type === 'INPUT_NEEDED');
-    bell.socket.close();
+    const feed = await watchNotifications(here.member);
+    await feed.until(({ type }) => type === 'INPUT_NEEDED');
+    feed.socket.close();
 
     const { nodes, totalCount } = await list();
     expect(nodes).toMatchObject([
       { type: 'INPUT_NEEDED', jobId: asking, rootJobId: asking, title: 'Which size?', job: { id: asking } },
       { type: 'JOB_FAILED', jobId: failed, title: 'Break', job: { status: 'FAILED' }, interrupt: null },
-      { type: 'JOB_COMPLETED', jobId: completed, title: 'Go on', read: false, readAt: null, interruptId: null },
+      { type: 'JOB_COMPLETED', jobId: completed, title: 'Continue', read: false, readAt: null, interruptId: null },
     ]);
     expect(totalCount).toBe(3);
     const [asked] = nodes as readonly { readonly interruptId?: string; readonly interrupt?: { readonly id: string } }[];
@@ -135,25 +135,25 @@ describe('notifications', () => {
     });
   });
 
-  it('are none for a job that is watched, or cancelled', async () => {
+  it('omit jobs with a viewer and cancelled jobs', async () => {
     const gate = createGate();
     model.enqueue({ ...textReply(['Done.']), body: [gate, ...textReply(['Done.']).body] });
-    const { jobId } = await member.start({ message: 'Go on' });
+    const { jobId } = await member.start({ message: 'Continue' });
     const stream = await restJobs(api, here.member.key).watch(jobId ?? '');
     await stream.until(({ event }) => event === 'snapshot');
     gate.open();
     await stream.until(({ event }) => event === 'job-finished');
     stream.leave();
     const asking = await askPerson();
-    const bell = await watchBell(here.member);
-    await bell.until(({ type }) => type === 'INPUT_NEEDED');
+    const feed = await watchNotifications(here.member);
+    await feed.until(({ type }) => type === 'INPUT_NEEDED');
     await member.query('mutation($id: ID!) { cancelJob(input: { jobId: $id }) { state } }', { id: asking });
     await member.finished(asking);
-    bell.socket.close();
+    feed.socket.close();
     expect(typesOf(await list())).toEqual(['INPUT_NEEDED']);
   });
 
-  it('belong to one person: nobody else sees them, or marks them', async () => {
+  it('belong to one user: other users cannot read or mark them', async () => {
     await complete();
     const [shown] = (await list()).nodes;
     const id = shown?.id ?? '';
@@ -181,7 +181,7 @@ describe('notifications', () => {
     expect((await api.call('GET', '/api/notifications')).status).toBe(401);
   });
 
-  it('are marked as read, one or all', async () => {
+  it('support marking one or all as read', async () => {
     await complete();
     await complete();
     await complete();
@@ -196,7 +196,7 @@ describe('notifications', () => {
     expect((await list({ filter: { read: false } })).nodes).toMatchObject([{ id: c?.id }]);
     expect((await rest('?read=true')).body).toMatchObject({ notifications: [{ id: a?.id }, { id: b?.id }] });
     const all = `mutation($upTo: ID) { markAllNotificationsRead(input: { upTo: $upTo }) { marked userErrors { code } } }`;
-    await complete(); // while somebody looks at the three
+    await complete(); // while the user views the three
     expect(await member.query(all, { upTo: a?.id })).toEqual({
       markAllNotificationsRead: { marked: 1, userErrors: [] },
     });
@@ -208,7 +208,7 @@ describe('notifications', () => {
     expect((await list({ filter: { read: false } })).totalCount).toBe(0);
   });
 
-  it('come page by page, narrowed by type', async () => {
+  it('list in pages and filter by type', async () => {
     for (let i = 0; i < 3; i += 1) await complete();
     model.enqueue(errorReply(400));
     await member.run({ message: 'Break' });
@@ -232,25 +232,25 @@ describe('notifications', () => {
   });
 });
 
-describe('the live bell', () => {
-  it('begins with what is unread, then tells what is written and what is read, each once', async () => {
+describe('notificationActivity', () => {
+  it('sends the unread notifications, then each new and each read one once', async () => {
     await complete();
     const [before] = (await list()).nodes;
-    const bell = await watchBell(here.member);
-    const stranger = await watchBell(here.owner);
-    await bell.until(({ id }) => id === before?.id);
+    const feed = await watchNotifications(here.member);
+    const stranger = await watchNotifications(here.owner);
+    await feed.until(({ id }) => id === before?.id);
     const jobId = await complete();
-    const written = await bell.until((shown) => shown.jobId === jobId);
-    expect(written).toMatchObject({ type: 'JOB_COMPLETED', read: false, title: 'Go on' });
+    const written = await feed.until((shown) => shown.jobId === jobId);
+    expect(written).toMatchObject({ type: 'JOB_COMPLETED', read: false, title: 'Continue' });
     await member.query(MARK, { id: before?.id });
-    await bell.until(({ id, read: isRead }) => id === before?.id && isRead);
-    expect(bell.seen().map(({ id, read: isRead }) => [id, isRead])).toEqual([
+    await feed.until(({ id, read: isRead }) => id === before?.id && isRead);
+    expect(feed.seen().map(({ id, read: isRead }) => [id, isRead])).toEqual([
       [before?.id, false],
       [written?.id, false],
       [before?.id, true],
     ]);
     expect(stranger.seen()).toEqual([]);
-    bell.socket.close();
+    feed.socket.close();
     stranger.socket.close();
   });
 });

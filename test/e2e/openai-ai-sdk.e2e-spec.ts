@@ -36,7 +36,7 @@ const playTwoRounds = () => {
   );
 };
 
-describe('the AI SDK', () => {
+describe('AI SDK client', () => {
   it('generates text', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const { text, finishReason, usage } = await generateText({ model: helper(), prompt: 'Hi' });

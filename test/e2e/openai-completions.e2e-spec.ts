@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterEach(() => stage.assertQuiet());
 afterAll(() => stage.close());
 
-describe('a completion', () => {
-  it('comes whole, as a job that anybody can look up', async () => {
+describe('POST /v1/chat/completions', () => {
+  it('returns a whole response of a job that GraphQL can read', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const reply = await stage.client.ask(plain('hi'));
     expect(reply.json).toEqual({
@@ -38,7 +38,7 @@ describe('a completion', () => {
     expect(status.body).toMatchObject({ content: 'Hello there' });
   });
 
-  it('comes as a stream of chunks and nothing else', async () => {
+  it('streams chunks and nothing else', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const reply = await stage.client.ask(plain('hi', { stream: true, stream_options: { include_usage: true } }));
     expect(reply.headers).toMatchObject({
@@ -54,7 +54,7 @@ describe('a completion', () => {
     expect(contentOf(reply.text)).toBe('Hello there');
   });
 
-  it('pauses for tools of the client, and goes on with their results', async () => {
+  it('pauses for tools of the client and continues with their results', async () => {
     stage.model.enqueue(toolCallReply([ask('call_a', 'Rome'), ask('call_b', 'Oslo')], { text: 'Let me see.' }));
     const first = await stage.client.ask(withTools([user('weather?')], { stream: true }));
     const chunks = chunksOf(first.text);

@@ -25,7 +25,7 @@ async function curl(body: object, ...flags: readonly string[]): Promise<string> 
   return stdout;
 }
 
-describe('curl', () => {
+describe('curl as an OpenAI client', () => {
   it('gets a completion', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     expect(JSON.parse(await curl(plain('Hi')))).toMatchObject({
@@ -41,7 +41,7 @@ describe('curl', () => {
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('is handed calls, and goes on with their results', async () => {
+  it('receives tool calls and continues with their results', async () => {
     const call = ask('call_1', 'Rome');
     stage.model.enqueue(toolCallReply([call]), textReply(['Warm.']));
     const paused = chunksOf(await curl(withTools([user('Weather?')], { stream: true }), '-N'));
@@ -51,11 +51,11 @@ describe('curl', () => {
     expect(went).toContain('"content":"Warm."');
   });
 
-  it('is told what is wrong', async () => {
-    const refused = await curl(plain('Hi', { model: 'nobody' }), '-i');
+  it('reads the error of an invalid request', async () => {
+    const refused = await curl(plain('Hi', { model: 'unknown' }), '-i');
     expect(refused).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
     const { error } = JSON.parse(refused.slice(refused.indexOf('{'))) as { error: unknown };
-    const message = "Model 'nobody' not found";
+    const message = "Model 'unknown' not found";
     expect(error).toEqual({ message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' });
   });
 });

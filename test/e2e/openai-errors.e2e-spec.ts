@@ -18,19 +18,19 @@ const error = (message: string, param: string | null = null, code: string | null
 });
 const session = { 'x-tool-event-format': 'openai', 'x-session-id': 's' };
 
-describe('a request that cannot be served', () => {
+describe('errors of /v1 requests', () => {
   it.each([
     [null, 'Missing or invalid Authorization header'],
     ['', 'Missing or invalid Authorization header'],
     ['nsk_unknown', 'Invalid API key'],
     ['no key at all', 'Missing or invalid Authorization header'],
     ['ey.a.token', 'Invalid API key'],
-  ])('gets 401 that names the problem of its key %p', async (key, message) => {
+  ])('returns 401 with the problem of the key %p', async (key, message) => {
     const reply = await completionsClient(stage.test.url, key).ask(plain('hi'));
     expect([reply.status, reply.json]).toEqual([401, error(message, null, 'invalid_api_key')]);
   });
 
-  it('gets nowhere with the token of a person', async () => {
+  it('returns 401 for the token of a person', async () => {
     const reply = await completionsClient(stage.test.url, await stage.test.people.tokenOf('main-owner')).ask(
       plain('hi'),
     );
@@ -95,8 +95,8 @@ describe('a request that cannot be served', () => {
       400,
       error('No pending tool run exists for these tool results', 'messages'),
     ],
-    [plain('hi', { model: 'nobody' }), {}, 404, error("Model 'nobody' not found", 'model', 'model_not_found')],
-  ])('is refused by the table: %j', async (...row) => {
+    [plain('hi', { model: 'unknown' }), {}, 404, error("Model 'unknown' not found", 'model', 'model_not_found')],
+  ])('returns the error of the table: %j', async (...row) => {
     const [body, headers, status, expected] = row;
     const reply = await stage.client.ask(body, headers);
     expect([reply.status, reply.json]).toEqual([status, expected]);
@@ -104,7 +104,7 @@ describe('a request that cannot be served', () => {
     expect(reply.headers['x-request-id']).toEqual(expect.any(String));
   });
 
-  it('gets 400 that names the limit on tool calls', async () => {
+  it('returns 400 with the limit on tool calls', async () => {
     const call = { type: 'function', function: { name: 'f', arguments: '{}' } };
     const calls = Array.from({ length: 4_000 }, (_, i) => ({ ...call, id: `c${i}` }));
     const message = { role: 'assistant', content: null, tool_calls: calls };
@@ -113,7 +113,7 @@ describe('a request that cannot be served', () => {
     expect([reply.status, reply.json]).toEqual([400, error(text, 'messages')]);
   });
 
-  it('gets 400 that names the limit on messages, also when it brings results', async () => {
+  it('returns 400 with the limit on messages, also for a continuation', async () => {
     const { status, json } = await stage.client.ask(
       withTools([...Array.from({ length: 2_000 }, () => user('a')), result('call_unknown', 'x')]),
     );
@@ -121,7 +121,7 @@ describe('a request that cannot be served', () => {
     expect([status, json]).toEqual([400, error(text, 'messages')]);
   });
 
-  it('is not read when it is too large', async () => {
+  it('reads no body over the limit', async () => {
     const reply = await stage.client.ask(plain('x'.repeat(4_194_304)));
     expect([reply.status, reply.json]).toEqual([
       413,
@@ -129,7 +129,7 @@ describe('a request that cannot be served', () => {
     ]);
   });
 
-  it('reads errors in these words at every path below /v1', async () => {
+  it('returns the OpenAI error format at every path below /v1', async () => {
     const { key } = stage.owner;
     const routes = 'POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
     const unknown = `Unknown request URL. There are ${routes}`;
@@ -141,8 +141,8 @@ describe('a request that cannot be served', () => {
   });
 });
 
-describe('an answer that is none', () => {
-  it('is an HTTP error when the model fails before any content', async () => {
+describe('failed /v1 responses', () => {
+  it('return an HTTP error when the model fails before any content', async () => {
     for (const stream of [true, false]) {
       stage.model.enqueue(errorReply(400));
       const reply = await stage.client.ask(plain('hi', { stream }));
@@ -154,13 +154,13 @@ describe('an answer that is none', () => {
     }
   });
 
-  it('is an HTTP error when the model returns no content', async () => {
+  it('return an HTTP error when the model returns no content', async () => {
     stage.model.enqueue(textReply([]));
     const reply = await stage.client.ask(plain('hi'));
     expect([reply.status, reply.json['error']]).toMatchObject([500, { message: 'Agent returned empty response' }]);
   });
 
-  it('ends a started stream with an error chunk', async () => {
+  it('end a started stream with an error chunk', async () => {
     const gate = createGate();
     const { body } = textReply(['Half']);
     stage.model.enqueue({ body: [...body.slice(0, 2), gate], end: 'destroy' });
@@ -181,8 +181,8 @@ describe('an answer that is none', () => {
   });
 });
 
-describe('limits', () => {
-  it('of starts in a minute are in the headers, and a start over them gets 429', async () => {
+describe('limits of /v1', () => {
+  it('send the start limit in headers, and return 429 for a start over it', async () => {
     // Processes share the counts, and the earlier tests have used those of the owner.
     const { owner } = await stage.tenant('rates');
     const { client } = await stage.another({ STARTS_PER_MINUTE: '1' }, owner);
@@ -207,7 +207,7 @@ describe('limits', () => {
     expect(Number(second.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  it('of open answers end with 429 as well', async () => {
+  it('return 429 over the limit of open responses', async () => {
     const { client } = await stage.another({ OPENAI_ANSWERS_PER_PRINCIPAL: '1' });
     const before = createGate();
     stage.model.enqueue({ ...textReply(['one']), before });
@@ -219,7 +219,7 @@ describe('limits', () => {
     expect((await open.over).status).toBe(200);
   });
 
-  it('of jobs in a workspace end with 503', async () => {
+  it('return 503 over the limit of jobs in a workspace', async () => {
     const { owner, client } = await stage.tenant('full');
     await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
       client.query(`UPDATE workspace SET max_jobs = 1, when_full = 'reject'`),
@@ -241,7 +241,7 @@ describe('limits', () => {
     expect((await open.over).status).toBe(200);
   });
 
-  it('of running jobs do not count the paused runs of a client that never continues them', async () => {
+  it('ignore paused runs that are never continued when they count running jobs', async () => {
     const { owner, client } = await stage.tenant('paused');
     await stage.database.postgres.withWorkspaceSql(owner.principal.workspaceId, (client) =>
       client.query(`UPDATE workspace SET max_jobs = 1, max_jobs_per_user = 1, when_full = 'reject'`),
@@ -252,7 +252,7 @@ describe('limits', () => {
     }
   });
 
-  it('of time give a client its answer later, by its key', async () => {
+  it('end a long response, and return it later by its key', async () => {
     const { client } = await stage.another({ OPENAI_MAX_HOLD_MS: '20' });
     const before = createGate();
     stage.model.enqueue({ ...textReply(['late']), before });

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const slow = echo({ tool_name: 'slow' });
 const cancels = { headers: { 'x-on-disconnect': 'cancel' } };
-const seats = () => stage.test.api.app.get(OpenStreams).size;
+const openStreams = () => stage.test.api.app.get(OpenStreams).size;
 const runs = () => eventually('the tool runs', () => (stage.called.length === 1 ? true : undefined));
 
 async function isStopped(jobId: string): Promise<boolean> {
@@ -29,35 +29,35 @@ async function isStopped(jobId: string): Promise<boolean> {
   return rows[0]?.stopped ?? true;
 }
 
-it('has a seat among the answers of its key for as long as it is held', async () => {
+it('POST /v1/tools/execute takes a stream slot of its key while it waits', async () => {
   const reply = stage.execute(slow);
   await runs();
-  expect(seats()).toBe(1);
+  expect(openStreams()).toBe(1);
   stage.gate.open();
   expect((await reply).status).toBe(200);
-  expect(seats()).toBe(0);
+  expect(openStreams()).toBe(0);
 });
 
-it('tells a revoked key nothing, and lets the job go on', async () => {
+it('POST /v1/tools/execute returns 401 to a revoked key and keeps the job running', async () => {
   const { auth, people } = stage.test;
   const { key, keyId } = await people.keyOf(stage.people.owner.principal, ['read', 'write']);
   const reply = stage.execute(slow, { key, ...cancels });
   await runs();
   await auth.apiKeys.revoke(stage.people.owner.principal, keyId);
-  const told = await reply;
-  expect([told.status, errorOf(told)]).toMatchObject([401, { code: 'invalid_api_key' }]);
-  expect(await isStopped(executedJob(told))).toBe(false);
+  const response = await reply;
+  expect([response.status, errorOf(response)]).toMatchObject([401, { code: 'invalid_api_key' }]);
+  expect(await isStopped(executedJob(response))).toBe(false);
   stage.gate.open();
 });
 
-it('asks the client to come back when the server stops, and cancels nothing', async () => {
+it('POST /v1/tools/execute returns 503 with Retry-After when the server stops, and cancels nothing', async () => {
   const reply = stage.execute(slow, cancels);
   await runs();
   const closed = stage.test.api.close();
-  const told = await reply;
-  expect([told.status, errorOf(told)]).toMatchObject([503, { code: 'server_busy' }]);
-  expect(told.headers.get('retry-after')).toBe('5');
+  const response = await reply;
+  expect([response.status, errorOf(response)]).toMatchObject([503, { code: 'server_busy' }]);
+  expect(response.headers.get('retry-after')).toBe('5');
   stage.gate.open();
   await closed;
-  expect(await isStopped(executedJob(told))).toBe(false);
+  expect(await isStopped(executedJob(response))).toBe(false);
 });

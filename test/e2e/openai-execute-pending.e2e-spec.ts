@@ -17,7 +17,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-describe('a call that waits for a client', () => {
+describe('POST /v1/tools/execute for a pending client call', () => {
   /** Gives its id. */
   async function pending(id: string, who: TestMember = stage.people.owner): Promise<string> {
     const jobs = restJobs(stage.test, who.key);
@@ -30,7 +30,7 @@ describe('a call that waits for a client', () => {
     ...change,
   });
 
-  it('is executed in its place, once, and waits on', async () => {
+  it('runs the call once on the server while it stays pending', async () => {
     const id = await pending('call_once');
     const reply = await stage.execute(openFile(id), withKey('once'));
     expect([reply.status, reply.body]).toEqual([200, { tool_call_id: id, result: 'file /call_once' }]);
@@ -43,14 +43,14 @@ describe('a call that waits for a client', () => {
     expect(stage.called).toHaveLength(1);
   });
 
-  it('is executed once by many at a time', async () => {
+  it('runs the call once for many concurrent requests', async () => {
     const id = await pending('call_race');
     const replies = await Promise.all(Array.from({ length: 8 }, () => stage.execute(openFile(id))));
     expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
     expect(stage.called).toHaveLength(1);
   });
 
-  it('has to be the same call', async () => {
+  it('rejects another call', async () => {
     const id = await pending('call_same');
     for (const change of [{ arguments: { path: '/other' } }, { tool_name: 'echo', arguments: { text: 'hi' } }]) {
       const reply = await stage.execute(openFile(id, change));
@@ -62,7 +62,7 @@ describe('a call that waits for a client', () => {
     expect(stage.called).toEqual([]);
   });
 
-  it('is nobody else to execute', async () => {
+  it('rejects callers other than the requester', async () => {
     const id = await pending('call_mine');
     for (const { key } of [stage.people.admin, stage.people.stranger]) {
       const reply = await stage.execute(openFile(id), { key });

@@ -38,7 +38,7 @@ const answer = (id: string) =>
     body: { action: 'approve' },
   });
 
-/** A reply that says whom the call waits for; gives the request. */
+/** Gives the open request that a response names. */
 function waitingFor(reply: Reply): string {
   expect([reply.status, errorOf(reply)]).toEqual([
     504,
@@ -48,7 +48,7 @@ function waitingFor(reply: Reply): string {
   return reply.headers.get('x-waiting-approval') ?? '';
 }
 
-it('says at once whom a workflow waits for, and its job goes on', async () => {
+it('POST /v1/tools/execute names the open request of a workflow at once, and its job keeps running', async () => {
   const reply = await stage.execute(asks('once'));
   const id = waitingFor(reply);
   const { body } = await stage.test.call('GET', `/api/interrupts/${id}`, { key: stage.people.owner.key });
@@ -61,7 +61,7 @@ it('says at once whom a workflow waits for, and its job goes on', async () => {
   });
 });
 
-it('holds the reply while no other request is open than those that the caller knows', async () => {
+it('POST /v1/tools/execute waits while only requests are open that the caller knows', async () => {
   const key = { 'idempotency-key': 'twice' };
   const again = (known?: string) =>
     stage.execute(asks('twice'), { headers: { ...key, ...(known !== undefined && { 'x-waiting-approval': known }) } });
@@ -72,13 +72,13 @@ it('holds the reply while no other request is open than those that the caller kn
   };
 
   const first = await again();
-  const told = waitingFor(first);
-  expect(waitingFor(await again())).toBe(told);
-  const second = await held(told);
-  await answer(told);
+  const known = waitingFor(first);
+  expect(waitingFor(await again())).toBe(known);
+  const second = await held(known);
+  await answer(known);
   const next = waitingFor(await second.reply);
-  expect(next).not.toBe(told);
-  const third = await held(`${told}, ${next}`);
+  expect(next).not.toBe(known);
+  const third = await held(`${known}, ${next}`);
   await answer(next);
   const done = await third.reply;
   expect([done.status, executedJob(done)]).toEqual([200, executedJob(first)]);

@@ -27,8 +27,8 @@ afterAll(async () => {
   await stage.close();
 });
 
-describe('a call that runs', () => {
-  it('answers with what the tool gave, as text', async () => {
+describe('POST /v1/tools/execute', () => {
+  it('returns the result of a tool as text', async () => {
     const reply = await stage.execute(echo());
     expect([reply.status, reply.body]).toEqual([
       200,
@@ -37,12 +37,12 @@ describe('a call that runs', () => {
     expect(executedJob(reply)).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('answers with JSON where the tool gave JSON', async () => {
+  it('returns JSON when the tool returned JSON', async () => {
     const { body } = await stage.execute({ agent: 'Clerk', tool_name: 'json', arguments: '{"text":"hi"}' });
     expect(body).toMatchObject({ result: { echoed: 'hi', n: [1, 2] } });
   });
 
-  it('is a job with one call, of which no model hears', async () => {
+  it('runs as a job with one call and no model request', async () => {
     const reply = await stage.execute(echo());
     const {
       status,
@@ -56,7 +56,7 @@ describe('a call that runs', () => {
     expect(stage.model.requests).toEqual([]);
   });
 
-  it('gives a result whole that is larger than a row of the ledger', async () => {
+  it('returns the whole of a result that is larger than a ledger row', async () => {
     const { body } = await stage.execute(echo({ tool_name: 'long', arguments: { text: 'ü' } }));
     expect(body).toMatchObject({ result: { long: 'ü'.repeat(300_000) } });
   });
@@ -68,7 +68,7 @@ describe('a call that runs', () => {
     expect((await reply).body).toMatchObject({ result: 'slow hi' });
   });
 
-  it('is done once by the key, however often it is asked for', async () => {
+  it('runs once per idempotency key for repeated requests', async () => {
     const [first, second] = await Promise.all([
       stage.execute(echo({ tool_name: 'slow' }), withKey('same')),
       eventually('the tool runs', () => (stage.called.length === 1 ? true : undefined)).then(() => {
@@ -87,7 +87,7 @@ describe('a call that runs', () => {
     ]);
   });
 
-  it('is recovered by the effect of its tool after its worker was lost', async () => {
+  it('recovers a call of a lost worker by the effect of its tool', async () => {
     const reply = stage.execute(echo({ tool_name: 'lost' }));
     await eventually('the tool runs', () => (stage.called.length === 1 ? true : undefined));
     const { workspaceId } = stage.people.owner.principal;
@@ -104,7 +104,7 @@ describe('a call that runs', () => {
   });
 });
 
-describe('a call that is refused', () => {
+describe('rejected POST /v1/tools/execute', () => {
   interface Refusal {
     readonly body: object;
     readonly status: number;
@@ -131,8 +131,8 @@ describe('a call that is refused', () => {
       ...{ status: 400, message: 'Invalid arguments: arguments are not valid JSON', param: 'arguments' },
     },
     {
-      body: echo({ agent: 'nobody' }),
-      ...{ status: 404, message: "Agent 'nobody' not found", param: 'agent', code: 'model_not_found' },
+      body: echo({ agent: 'unknown' }),
+      ...{ status: 404, message: "Agent 'unknown' not found", param: 'agent', code: 'model_not_found' },
     },
     {
       body: echo({ tool_name: 'elsewhere' }),
@@ -156,14 +156,14 @@ describe('a call that is refused', () => {
       body: echo({ tool_name: 'late' }),
       ...{ status: 500, message: 'Tool execution failed: timed out after 30ms', param: null },
     },
-  ])('$status $message', async ({ body, status, message, param, code = null }) => {
+  ])('returns $status $message', async ({ body, status, message, param, code = null }) => {
     const reply = await stage.execute(body);
     const type = status === 500 ? 'server_error' : 'invalid_request_error';
     expect([reply.status, reply.body]).toEqual([status, { error: { message, type, param, code } }]);
     expect(executedJob(reply) !== '').toBe(status === 500);
   });
 
-  it('names the argument that is wrong', async () => {
+  it('names the invalid argument', async () => {
     const reply = await stage.execute(echo({ arguments: { text: 1 } }));
     expect(errorOf(reply)).toMatchObject({ message: expect.stringContaining('text'), param: 'arguments' });
     expect(stage.called).toEqual([]);
@@ -184,7 +184,7 @@ describe('a call that is refused', () => {
     expect(stage.called).toEqual([]);
   });
 
-  it('minds what the agent asks for itself, and rules about it by name', async () => {
+  it('applies the approval rules of the agent and rules that name it', async () => {
     const toolApproval = { rules: [{ match: 'echo', action: 'require_approval' }] };
     const agents = stage.test.api.app.get(AgentsService);
     await agents.create(stage.people.owner.principal, { name: 'Careful', tools: ['echo'], toolApproval });
@@ -194,7 +194,7 @@ describe('a call that is refused', () => {
     expect(stage.called).toEqual([]);
   });
 
-  it('knows an agent of its own workspace only', async () => {
+  it('finds only agents of its own workspace', async () => {
     await stage.test.api.app
       .get(AgentsService)
       .create(stage.people.stranger.principal, { name: 'Hidden', tools: ['*'] });

@@ -44,8 +44,8 @@ async function forget(jobId: string): Promise<void> {
   });
 }
 
-describe('tools of the server', () => {
-  it('are written into the text, and removed from it in later model requests', async () => {
+describe('server tools in /v1 responses', () => {
+  it('appear in the text and are removed from it in later model requests', async () => {
     stage.model.enqueue(toolCallReply([add('c1', 1, 2), add('c2', 3, 4)], { text: 'Adding.' }), textReply(['Done.']));
     const content = contentOf((await stage.client.ask(clerk('Add'))).text);
     const blocks = [...content.matchAll(/<tool id="(\d)" state="(\w+)">[^<]*<\/tool>\n/g)];
@@ -65,7 +65,7 @@ describe('tools of the server', () => {
     ]);
   });
 
-  it('come back as calls where Open WebUI shows them', async () => {
+  it('become tool calls in the format of Open WebUI', async () => {
     stage.model.enqueue(toolCallReply([add('c3', 1, 2)], { text: 'Adding.' }), textReply(['Three.']));
     const first = await stage.client.ask(clerk('Add'), openWebUi('chat-1'));
     const content = contentOf(first.text);
@@ -88,7 +88,7 @@ describe('tools of the server', () => {
     expect(stage.model.requests.at(-1)?.json['messages']).toMatchObject([{}, {}, { content: 'Adding.\nThree.' }, {}]);
   });
 
-  it('that need a person wait for one aloud', async () => {
+  it('show in the text that a person is awaited', async () => {
     const { principal } = stage.owner;
     await stage.test.api.app.get(ApprovalPoliciesService).save(principal, {
       policy: { rules: [{ match: 'send', action: 'require_approval' }] },
@@ -109,8 +109,8 @@ describe('tools of the server', () => {
   });
 });
 
-describe('a round that breaks off', () => {
-  it('is sent again from the first difference on', async () => {
+describe('restarted round in a /v1 stream', () => {
+  it('sends its text again from the first difference', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'three.']));
     const open = stage.client.open(plain('Count', streamed));
@@ -119,7 +119,7 @@ describe('a round that breaks off', () => {
     expect(contentOf((await open.over).text)).toBe('One two\n\n[restarted]\n\nOne three.');
   });
 
-  it('is sent once where its retry has the same text', async () => {
+  it('sends its text once when the retry has the same text', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('One two'), gate], end: 'destroy' }, textReply(['One ', 'two ', 'three.']));
     const open = stage.client.open(plain('Count', streamed));
@@ -129,8 +129,8 @@ describe('a round that breaks off', () => {
   });
 });
 
-describe('an answer whose log is gone', () => {
-  it.each(['inline', 'open-webui'])('is replayed unchanged, %s', async (format) => {
+describe('/v1 response without its event log', () => {
+  it.each(['inline', 'open-webui'])('replays unchanged in format %s', async (format) => {
     const key = { 'idempotency-key': `late-${format}`, 'x-tool-event-format': format };
     stage.model.enqueue(
       ...[
@@ -148,7 +148,7 @@ describe('an answer whose log is gone', () => {
     expect(whole.json['usage']).toEqual({ prompt_tokens: 33, completion_tokens: 21, total_tokens: 54 });
   });
 
-  it('is replayed unchanged, with the pause and the text after it', async () => {
+  it('replays unchanged with the pause and the text after it', async () => {
     const asked = withTools([user('Weather?')]);
     stage.model.enqueue(toolCallReply([ask('call_a', 'Rome'), ask('call_b', 'Oslo')], { text: 'Looking.' }));
     const pause = await stage.client.ask(asked, { 'idempotency-key': 'pause' });
@@ -170,8 +170,8 @@ describe('an answer whose log is gone', () => {
   });
 });
 
-describe('models of other kinds', () => {
-  it('that are workflows tell their content', async () => {
+describe('workflow and auto models of /v1', () => {
+  it('return the content of a workflow', async () => {
     await publish(stage.test.api, stage.owner.principal, smallWorkflow({ name: 'Report' }));
     for (const model of ['workflow/report', 'team/report']) {
       stage.model.enqueue(textReply(['A ', 'report.']));
@@ -186,7 +186,7 @@ describe('models of other kinds', () => {
     expect(headers['x-ignored']).toBe('tools');
   });
 
-  it('that is any agent goes by the one that was chosen', async () => {
+  it('name the agent that `auto` chose', async () => {
     const { owner, client } = await stage.tenant('auto');
     stage.model.enqueue(textReply(['Hi.']));
     expect((await client.ask(plain('Hi', { model: 'auto' }))).json['model']).toBe('helper');
@@ -201,7 +201,7 @@ describe('models of other kinds', () => {
   });
 });
 
-describe('an answer without tool events', () => {
+describe('/v1 response without tool events', () => {
   const none = { 'x-tool-event-format': 'None' };
   const enqueue = () => {
     stage.model.enqueue(toolCallReply([add('c1', 1, 2)], { text: 'Adding.' }), textReply(['Done.']));
@@ -209,7 +209,7 @@ describe('an answer without tool events', () => {
   const textOf = ({ json }: CompletionReply) =>
     (json as { choices: [{ message: { content: string } }] }).choices[0].message.content;
 
-  it('has only the text of the model and ignores functions of the request', async () => {
+  it('contains only the text of the model and ignores functions of the request', async () => {
     enqueue();
     const { text } = await stage.client.ask(clerk('Add'), none);
     expect([contentOf(text), text.includes('add_numbers')]).toEqual(['Adding.\n\nDone.', false]);
@@ -218,7 +218,7 @@ describe('an answer without tool events', () => {
     expect([textOf(whole), whole.headers['x-ignored']]).toEqual(['Adding.\n\nDone.', 'tools']);
   });
 
-  it('is the default of an agent with toolEventFormat NONE, unless the request sets a format', async () => {
+  it('follows from toolEventFormat NONE of the agent unless the request sets a format', async () => {
     const { owner, client } = await stage.tenant('quiet');
     const member = graphqlMember(stage.test, owner.key);
     const changed = await member.query(SET_FORMAT, { format: 'NONE' });

@@ -16,8 +16,8 @@ beforeAll(async () => {
 afterEach(() => stage.assertQuiet());
 afterAll(() => stage.close());
 
-describe('what is said beside results', () => {
-  const headers = { 'x-tool-event-format': 'openai', 'x-session-id': 'said' };
+describe('messages beside tool results', () => {
+  const headers = { 'x-tool-event-format': 'openai', 'x-session-id': 'history' };
   const call = ask('c1', 'Rome');
   const body = withTools([
     user('weather?'),
@@ -33,7 +33,7 @@ describe('what is said beside results', () => {
     return thread.messages.edges.map(({ node: { role, content } }) => [role, content]);
   };
 
-  it('joins the thread once, and stands at its place in later turns', async () => {
+  it('join the thread once and keep their place in later turns', async () => {
     stage.model.enqueue(toolCallReply([call]));
     await stage.client.ask(withTools([user('weather?')]), headers);
     stage.model.enqueue(textReply(['Hot.']));
@@ -64,15 +64,15 @@ describe('what is said beside results', () => {
   });
 });
 
-describe('what is said again, since nothing came of it', () => {
+describe('repeated messages after a failed continuation', () => {
   const headers = { 'x-tool-event-format': 'openai', 'x-session-id': 'again' };
   const call = ask('again', 'Rome');
-  const told = [user('weather?'), called(call), result('again', '30'), user('and hurry')];
+  const repeated = [user('weather?'), called(call), result('again', '30'), user('and hurry')];
   const shown = async () => {
     const rows = await stage.test.platform.postgres.readInWorkspace<{ content: string }>(
       stage.owner.principal.workspaceId,
       {
-        name: 'said',
+        name: 'history',
         text: `SELECT content FROM message m JOIN openai_session s ON s.thread_id = m.thread_id
                 WHERE s.session_id = 'again' AND m.role = 'user' ORDER BY m.position`,
         values: [],
@@ -81,14 +81,14 @@ describe('what is said again, since nothing came of it', () => {
     return rows.map(({ content }) => content);
   };
 
-  it('joins the thread once, with results that go on, in turns that fail and in one that is answered', async () => {
+  it('join the thread once across failed and successful turns', async () => {
     stage.model.enqueue(toolCallReply([call]));
     await stage.client.ask(withTools([user('weather?')]), headers);
     const failed = { status: 500, json: { error: { code: 'job_failed' } } };
     stage.model.enqueue(errorReply(400, 'no'));
-    expect(await stage.client.ask(withTools(told), headers)).toMatchObject(failed);
+    expect(await stage.client.ask(withTools(repeated), headers)).toMatchObject(failed);
     stage.model.enqueue(errorReply(400, 'no'));
-    const more = [...told, user('once more')];
+    const more = [...repeated, user('once more')];
     expect(await stage.client.ask(withTools(more), headers)).toMatchObject(failed);
     stage.model.enqueue(textReply(['Hot.']));
     expect((await stage.client.ask(withTools([...more, user('please')]), headers)).status).toBe(200);
@@ -102,7 +102,7 @@ describe('what is said again, since nothing came of it', () => {
       'please',
     ]);
     expect(await shown()).toEqual(['weather?', 'and hurry', 'once more', 'please']);
-    // Somebody has answered: the same words are new ones.
+    // The turn has a response, so an equal message is a new one.
     stage.model.enqueue(textReply(['Still hot.']));
     const answered = [...more, user('please'), { role: 'assistant', content: 'Hot.' }, user('and hurry')];
     expect((await stage.client.ask(withTools(answered), headers)).status).toBe(200);
@@ -110,7 +110,7 @@ describe('what is said again, since nothing came of it', () => {
   });
 });
 
-describe('what is said while somebody else starts a job in the thread', () => {
+describe('continuation while another request starts a job in the thread', () => {
   let other: pg.Client;
 
   beforeEach(async () => {
@@ -124,37 +124,37 @@ describe('what is said while somebody else starts a job in the thread', () => {
     const headers = { 'x-tool-event-format': 'openai', 'x-session-id': session };
     const call = ask(session, 'Rome');
     stage.model.enqueue(toolCallReply([call]));
-    const { headers: told } = await stage.client.ask(withTools([user('weather?')]), headers);
+    const { headers: paused } = await stage.client.ask(withTools([user('weather?')]), headers);
     await other.query('BEGIN');
     await other.query(
       'SELECT 1 FROM thread t JOIN job j ON j.thread_id = t.id WHERE j.id = $1 FOR NO KEY UPDATE OF t',
-      [told['x-job-id']],
+      [paused['x-job-id']],
     );
     const body = withTools([user('weather?'), called(call), result(session, '30'), user('and hurry')]);
     return () => stage.client.ask(body, headers);
   };
-  /** Of the one who holds the thread: goes on when it is waited for. Within Postgres, since nobody waits for longer than 250 ms. */
+  /** Holds the lock of the thread until another session waits for it. It runs within Postgres, because no request waits longer than 250 ms. */
   const whenAwaited = `DO $$ BEGIN FOR i IN 1..20000 LOOP
     EXIT WHEN EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)));
     PERFORM pg_sleep(0.005);
   END LOOP; END $$`;
 
-  it('waits for that, and lets it have the session', async () => {
-    const goOn = await held('awaited');
+  it('waits for the other start and leaves the session to it', async () => {
+    const respond = await held('awaited');
     stage.model.enqueue(textReply(['Hot.']));
     const started = `UPDATE openai_session SET latest_answer = latest_answer WHERE session_id = 'awaited'`;
-    const [answer] = await Promise.all([goOn(), other.query(`${whenAwaited}; ${started}; COMMIT`)]);
+    const [answer] = await Promise.all([respond(), other.query(`${whenAwaited}; ${started}; COMMIT`)]);
     expect(answer.status).toBe(200);
   });
 
-  it('is refused as beside any other run of the session, where that takes long', async () => {
-    const goOn = await held('held');
-    expect(await goOn()).toMatchObject({
+  it('returns a conflict when the other start takes too long', async () => {
+    const respond = await held('held');
+    expect(await respond()).toMatchObject({
       status: 409,
       json: { error: { code: 'session_busy' } },
     });
     await other.query('ROLLBACK');
     stage.model.enqueue(textReply(['Hot.']));
-    expect((await goOn()).status).toBe(200);
+    expect((await respond()).status).toBe(200);
   });
 });

@@ -16,7 +16,7 @@ afterAll(() => stage.close());
 const jobOf = ({ headers }: CompletionReply) => String(headers['x-job-id']);
 const key = (name: string) => ({ 'idempotency-key': name });
 
-/** Says `before`, waits, says `after`. */
+/** Streams `before`, waits, streams `after`. */
 function halves(before: string, after: string): { readonly reply: Reply; readonly open: () => void } {
   const gate = createGate();
   const { body } = textReply([before, after]);
@@ -33,8 +33,8 @@ async function statusOf(jobId: string): Promise<unknown> {
   return (body as { status: unknown }).status;
 }
 
-describe('a request that comes again with its key', () => {
-  it('gets the same answer, whole or as a stream, and the model is asked once', async () => {
+describe('repeated /v1 request with an idempotency key', () => {
+  it('returns the same response, whole or as a stream, after one model request', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const first = await stage.client.ask(plain('hi'), key('again'));
     const second = await stage.client.ask(plain('hi'), key('again'));
@@ -52,7 +52,7 @@ describe('a request that comes again with its key', () => {
     expect([jobOf(second), jobOf(streamed)]).toEqual([jobOf(first), jobOf(first)]);
   });
 
-  it('joins a stream that goes on: what was said in one piece, then what comes', async () => {
+  it('joins a running stream: the earlier text in one piece, then the rest', async () => {
     const { reply, open } = halves('One, ', 'two.');
     stage.model.enqueue(reply);
     const first = stage.client.open(plain('count', { stream: true }), key('joined'));
@@ -70,7 +70,7 @@ describe('a request that comes again with its key', () => {
     ]);
   });
 
-  it('makes one job of many that come at once', async () => {
+  it('starts one job for many concurrent requests', async () => {
     const before = createGate();
     stage.model.enqueue({ ...textReply(['once']), before });
     const open = Array.from({ length: 12 }, (_, i) =>
@@ -83,7 +83,7 @@ describe('a request that comes again with its key', () => {
     for (const { text } of replies) expect(text).toContain('once');
   });
 
-  it('is refused when it asks for something else', async () => {
+  it('returns a conflict for another body', async () => {
     stage.model.enqueue(textReply(['x']));
     await stage.client.ask(plain('hi'), key('other'));
     const reply = await stage.client.ask(plain('ho'), key('other'));
@@ -100,7 +100,7 @@ describe('a request that comes again with its key', () => {
     ]);
   });
 
-  it('is another request under another key of the same person', async () => {
+  it('starts another job under another API key of the same user', async () => {
     const tenant = await stage.tenant('keys');
     stage.model.enqueue(textReply(['one']), textReply(['two']));
     const [one, two] = [
@@ -110,7 +110,7 @@ describe('a request that comes again with its key', () => {
     expect(jobOf(one)).not.toBe(jobOf(two));
   });
 
-  it('replays the pause that it got, also when the run has gone on', async () => {
+  it('replays its pause, also after the run was continued', async () => {
     const first = withTools([user('weather?')]);
     stage.model.enqueue(toolCallReply([ask('i1', 'Rome')], { text: 'Looking.' }));
     const pause = await stage.client.ask(first, key('pause'));
@@ -128,7 +128,7 @@ describe('a request that comes again with its key', () => {
     expect((await stage.client.ask(next, key('pause'))).status).toBe(422);
   });
 
-  it('is told from what is kept, once the single pieces of text are gone', async () => {
+  it('returns the stored text after the deltas were trimmed', async () => {
     stage.model.enqueue(toolCallReply([ask('t1', 'Rome')], { text: 'Looking.' }));
     const first = withTools([user('old?')]);
     const pause = await stage.client.ask(first, key('trimmed'));
@@ -144,8 +144,8 @@ describe('a request that comes again with its key', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  it('leaves a job that goes on to its end', async () => {
+describe('/v1 client that disconnects', () => {
+  it('leaves its job running to the end', async () => {
     const { reply, open } = halves('One, ', 'two.');
     stage.model.enqueue(reply);
     const left = stage.client.open(plain('count', { stream: true }));
@@ -157,7 +157,7 @@ describe('a client that goes away', () => {
     await eventually('the job has ended', async () => ((await statusOf(jobId)) === 'complete' ? true : undefined));
   });
 
-  it.each([true, false])('takes the job with it when it says so (stream: %p)', async (stream) => {
+  it.each([true, false])('cancels its job when it requested that (stream: %p)', async (stream) => {
     const { reply, open } = halves('One, ', 'two.');
     const count = stage.model.requests.length;
     stage.model.enqueue(reply);
@@ -179,7 +179,7 @@ describe('a client that goes away', () => {
     open();
   });
 
-  it('cancels nothing once it has got its answer', async () => {
+  it('cancels nothing after it has received its response', async () => {
     stage.model.enqueue(textReply(['all']));
     const reply = await stage.client.ask(plain('hi', { stream: true }), { 'x-on-disconnect': 'cancel' });
     expect(await statusOf(jobOf(reply))).toBe('complete');

@@ -21,14 +21,14 @@ const weather = tool(({ city }: { city: string }) => `${city.length} degrees in 
   ...{ name: 'get_weather', description: 'Weather of a city', schema: z.object({ city: z.string() }) },
 });
 
-describe('LangChain', () => {
+describe('LangChain client', () => {
   it('invokes a chat model', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const answer = await helper().invoke('Hi');
     expect(answer).toMatchObject({ content: 'Hello there', usage_metadata: { total_tokens: 18 } });
   });
 
-  it('streams one', async () => {
+  it('streams a chat model', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     let text = '';
     for await (const { content } of await helper().stream('Hi')) text += typeof content === 'string' ? content : '';

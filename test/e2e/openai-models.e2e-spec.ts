@@ -46,8 +46,8 @@ const notFound = (message: string) => ({
 /** What a request's `model` means. */
 const meaning = (id: string, who = here.admin) => test.api.app.get(ModelDirectory).resolve(who.principal, id);
 
-describe('the list of models', () => {
-  it('has auto, agents by name, workflows by name, then models of the provider, in the shape of OpenAI', async () => {
+describe('GET /v1/models', () => {
+  it('lists auto, agents by name, workflows by name, then models of the provider, in the shape of OpenAI', async () => {
     const { createdAt } = await agent('Zoe', 'Knows the zoo.');
     await agent('Ada');
     await workflow('Weekly Report');
@@ -72,21 +72,21 @@ describe('the list of models', () => {
     expect(await idsOf()).toEqual(['workflow/billing', 'scripted']);
   });
 
-  it('has nothing for those who may start nothing, and nothing of other workspaces', async () => {
+  it('lists nothing without the right to start jobs, and nothing of other workspaces', async () => {
     await agent('Ada');
     expect(await idsOf(await readOnly())).toEqual([]);
     const elsewhere = await test.people.workspaceOf(newId());
     expect(await idsOf(elsewhere.owner)).toEqual(['scripted']);
   });
 
-  it('has the models that the workspace allows directly, but no rules', async () => {
+  it('lists the models that the workspace allows by name, but no patterns', async () => {
     await test.auth.workspaces.update(here.owner.principal, { directModels: ['gpt-5', 'claude-*'] });
     expect(await idsOf()).toEqual(['scripted', 'gpt-5']);
     expect(await meaning('claude-opus')).toEqual({ type: 'model', name: 'claude-opus' });
     expect((await get('/v1/models/claude-opus')).body).toMatchObject({ id: 'claude-opus' });
   });
 
-  it('is for API keys', async () => {
+  it('requires an API key', async () => {
     const { key } = here.member; // a token: members have no keys here
     const refused = (message: string) => ({
       ...{
@@ -99,8 +99,8 @@ describe('the list of models', () => {
   });
 });
 
-describe('the id of a workflow', () => {
-  it('is its own for good, whatever it is called and whoever else is deleted, as a model and as a tool', async () => {
+describe('model id of a workflow', () => {
+  it('stays the same after renames and deletions of others, as a model and as a tool', async () => {
     const { principal } = here.owner;
     const workflows = test.api.app.get(WorkflowsService);
     const [first, second] = [await workflow('Weekly Report'), await workflow('weekly report!')];
@@ -124,8 +124,8 @@ describe('the id of a workflow', () => {
   });
 });
 
-describe('one model', () => {
-  it('is found by its id, slash or not', async () => {
+describe('GET /v1/models/:id', () => {
+  it('finds a model by its id, with or without a slash', async () => {
     await agent('Ada');
     await workflow('Billing');
     for (const id of ['auto', 'ada', 'workflow/billing', 'scripted'])
@@ -135,16 +135,16 @@ describe('one model', () => {
   });
 
   it.each([
-    ['nobody', "Model 'nobody' not found"],
+    ['unknown', "Model 'unknown' not found"],
     ['auto', "Model 'auto' not found"],
     ['workflow/none', "Workflow 'none' not found"],
     ['team/none', "Team 'none' not found"],
     ['a/b', "Model 'a/b' not found"],
-  ])('%s that is not there is told so', async (id, message) => {
+  ])('returns 404 for %s', async (id, message) => {
     expect(await get(`/v1/models/${id}`)).toEqual(notFound(message));
   });
 
-  it('reads as absent to those who may not use it', async () => {
+  it('returns 404 to users who may not use the model', async () => {
     await agent('Ada');
     expect(await get('/v1/models/ada', await readOnly())).toEqual(notFound("Model 'ada' not found"));
     const { owner } = await test.people.workspaceOf(newId());
@@ -152,15 +152,15 @@ describe('one model', () => {
   });
 });
 
-describe('what a model of a request means', () => {
-  it('is an agent by slug, id or name, before a model of that name', async () => {
+describe('model of a /v1 request', () => {
+  it('selects an agent by slug, id or name before a model of that name', async () => {
     const { id } = await agent('Scripted');
     for (const ref of ['scripted', id, 'Scripted'])
       expect(await meaning(ref)).toMatchObject({ type: 'agent', agent: { id, version: 1 } });
     expect(await idsOf()).toEqual(['auto', 'scripted']);
   });
 
-  it('is a choice where there are several agents, and the only one where there is one', async () => {
+  it('chooses among several agents, and takes the only one without a choice', async () => {
     await expect(meaning('auto')).rejects.toMatchObject({
       ...{
         status: 500,
@@ -176,7 +176,7 @@ describe('what a model of a request means', () => {
     expect(await meaning('auto')).toEqual({ type: 'auto' });
   });
 
-  it('is a workflow that is published', async () => {
+  it('selects a published workflow', async () => {
     const { id } = await workflow('Billing');
     expect(await meaning('workflow/billing')).toMatchObject({ type: 'workflow', workflowId: id, prefix: 'workflow' });
     expect(await meaning('team/billing')).toMatchObject({ type: 'workflow', workflowId: id, prefix: 'team' });

@@ -28,8 +28,8 @@ const answered = (question: string, id: string, content: string) => [
 const textOf = ({ json }: CompletionReply) =>
   (json as { choices?: [{ message: { content: string } }] }).choices?.[0].message.content;
 
-describe('conversations of one key, with a provider that names all calls alike', () => {
-  it('are kept separate, also when a completed one is continued', async () => {
+describe('/v1 conversations with equal call ids', () => {
+  it('stay separate, also when a completed one is continued', async () => {
     const first = await begin('first?');
     stage.model.enqueue(textReply(['answer to the first']));
     expect(textOf(await stage.client.ask(withTools(answered('first?', first.id, 'one'))))).toBe('answer to the first');
@@ -50,7 +50,7 @@ describe('conversations of one key, with a provider that names all calls alike',
     expect(next.headers['x-job-id']).not.toBe(second.jobId);
     expect(JSON.stringify(stage.model.requests.at(-1)?.json['messages'])).not.toContain('second?');
 
-    // The same again is a repetition of its own continuation, whoever waits meanwhile.
+    // A repeat joins its own continuation, whatever other conversation waits meanwhile.
     expect(textOf(await stage.client.ask(withTools(answered('first?', first.id, 'one'))))).toBe('answer to the first');
     stage.model.enqueue(textReply(['answer to the second']));
     expect(textOf(await stage.client.ask(withTools(answered('second?', second.id, 'two'))))).toBe(
@@ -78,7 +78,7 @@ describe('conversations of one key, with a provider that names all calls alike',
     expect(textOf(here)).toBe('here it is');
   });
 
-  it('have a call whose id no database would index', async () => {
+  it('accept a call id that is too long for an index', async () => {
     stage.model.enqueue(toolCallReply([ask('x'.repeat(100_000), 'long')]));
     const reply = await stage.client.ask(withTools([user('long?')]));
     expect(reply.json).toMatchObject({ choices: [{ finish_reason: 'tool_calls' }] });

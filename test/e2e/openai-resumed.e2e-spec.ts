@@ -61,11 +61,11 @@ async function paused(id: string, headers: Readonly<Record<string, string>> = {}
 describe.each([
   ['by the ids of its calls', {}],
   ['by its session', { 'x-tool-event-format': 'openai' }],
-])('a failed continuation found %s', (_, mode) => {
+])('failed continuation found %s', (_, mode) => {
   const named = (id: string) => ('x-tool-event-format' in mode ? { ...mode, 'x-session-id': id } : {});
   const prefix = 'x-tool-event-format' in mode ? 's' : 'b';
 
-  it('is resumed by the same request from the stored results, and runs no tool twice', async () => {
+  it('resumes from the stored results by the same request and runs no tool twice', async () => {
     const id = `${prefix}twice`;
     const messages = await paused(id, named(id));
     stage.model.enqueue(toolCallReply([book(`${id}2`)]), errorReply(400));
@@ -83,7 +83,7 @@ describe.each([
     expect((await stage.client.ask(body(messages), named(id))).json).toEqual(third.json);
   });
 
-  it('is resumed when it was cancelled', async () => {
+  it('resumes when it was cancelled', async () => {
     const id = `${prefix}cancel`;
     const messages = await paused(id, named(id));
     const before = createGate();
@@ -102,8 +102,8 @@ describe.each([
     expect(booked).toEqual([`${id}1`]);
   });
 
-  it('sends the model the user messages beside the results when it is resumed', async () => {
-    const id = `${prefix}said`;
+  it('sends the model the user messages beside the results when it resumes', async () => {
+    const id = `${prefix}beside`;
     const messages = [...(await paused(id, named(id))), user('and hurry')];
     stage.model.enqueue(toolCallReply([book(`${id}2`)]), errorReply(400));
     expect(await stage.client.ask(body(messages), named(id))).toMatchObject(failed);
@@ -129,7 +129,7 @@ describe('concurrent repeats of a failed continuation', () => {
   });
 });
 
-describe('the first continuation of a run', () => {
+describe('first continuation of a run', () => {
   const temperature = () => stage.model.requests.at(-1)?.json['temperature'];
 
   it.each([
@@ -137,7 +137,7 @@ describe('the first continuation of a run', () => {
     { name: 'new', first: {}, second: { temperature: 0.1 }, expected: 0.1 },
     { name: 'no', first: { temperature: 0.9 }, second: {}, expected: undefined },
     { name: 'equal', first: { temperature: 0.9 }, second: { temperature: 0.9 }, expected: 0.9 },
-  ])('asks the model with $name sampling parameters of its own', async ({ name, first, second, expected }) => {
+  ])('sends its own $name sampling parameters to the model', async ({ name, first, second, expected }) => {
     const id = `sampled_${name}`;
     const calls = [ask(id, 'Rome')];
     stage.model.enqueue(toolCallReply(calls));
@@ -148,8 +148,8 @@ describe('the first continuation of a run', () => {
   });
 });
 
-describe('an applied continuation', () => {
-  it('is joined by a repeat without a key while it runs', async () => {
+describe('applied continuation', () => {
+  it('lets a repeat without a key join while it runs', async () => {
     const messages = await paused('attach');
     const before = createGate();
     const count = stage.model.requests.length;
@@ -166,20 +166,20 @@ describe('an applied continuation', () => {
   });
 
   it('gets a new response for another temperature, model or tool set, and runs no tool twice', async () => {
-    const messages = await paused('anew');
-    stage.model.enqueue(toolCallReply([book('anew2')]), textReply(['First.']));
+    const messages = await paused('fresh');
+    stage.model.enqueue(toolCallReply([book('fresh2')]), textReply(['First.']));
     expect(textOf(await stage.client.ask(body(messages)))).toBe('First.');
     const changes = [{ temperature: 0.5 }, { model: 'other' }, { tools: [] }, { tool_choice: 'none' }];
     for (const change of changes) {
       stage.model.enqueue(textReply([`Answer to ${JSON.stringify(change)}`]));
       const reply = await stage.client.ask(body(messages, change));
       expect(textOf(reply)).toBe(`Answer to ${JSON.stringify(change)}`);
-      expect(sent().at(-1)).toBe('booked anew2');
+      expect(sent().at(-1)).toBe('booked fresh2');
       // Its repeat is a repeat of this answer.
       expect((await stage.client.ask(body(messages, change))).json).toEqual(reply.json);
     }
     expect(textOf(await stage.client.ask(body(messages)))).toBe('First.');
-    expect(booked).toEqual(['anew1', 'anew2']);
+    expect(booked).toEqual(['fresh1', 'fresh2']);
   });
 
   it('accepts one of two equal concurrent requests, and the other joins it on retry', async () => {
@@ -231,7 +231,7 @@ describe('an applied continuation', () => {
   });
 });
 
-describe('runTools of the OpenAI client', () => {
+describe('OpenAI client runTools with retries', () => {
   it('gets its response from its own retry when no once tool of the server has run', async () => {
     const client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key, maxRetries: 2 });
     const cities: string[] = [];

@@ -37,7 +37,7 @@ afterAll(() => stage.close());
 const run = (effect: string) => ({ id: `run_${effect}`, name: `run_${effect}`, arguments: '{}' });
 const runner = { model: 'runner' };
 
-describe('a completion that fails before its first byte', () => {
+describe('/v1 completion that fails before its first byte', () => {
   it('forbids the retry of SDKs when a once tool has run', async () => {
     stage.model.enqueue(toolCallReply([run('once')]), errorReply(400));
     const reply = await stage.client.ask(plain('hi', runner));
@@ -53,7 +53,7 @@ describe('a completion that fails before its first byte', () => {
     expect([stream.status, stream.headers['x-should-retry']]).toEqual([500, undefined]);
   });
 
-  it('is not repeated by the OpenAI client when a once tool has run', async () => {
+  it('stops the retries of the OpenAI client when a once tool has run', async () => {
     const client = new OpenAI({ baseURL: `${stage.test.url}/v1`, apiKey: stage.owner.key, maxRetries: 2 });
     stage.model.enqueue(toolCallReply([run('once')]), errorReply(400));
     const asked = client.chat.completions.create({ ...runner, messages: [{ role: 'user', content: 'hi' }] });
@@ -73,7 +73,7 @@ describe('a completion that fails before its first byte', () => {
   });
 });
 
-describe('a single call that fails', () => {
+describe('failed POST /v1/tools/execute', () => {
   it('forbids the retry of SDKs when its tool is a once tool', async () => {
     for (const [effect, header] of [
       ['once', 'false'],

@@ -27,7 +27,7 @@ const jobs = async (): Promise<readonly { readonly id: string; readonly status: 
 /** Messages as the model was sent them by request `n` from the end. */
 const asked = (n = 1) => stage.model.requests.at(-n)?.json['messages'];
 
-describe('the OpenAI client', () => {
+describe('OpenAI client', () => {
   it('creates a completion', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const { data, response, request_id } = await client.chat.completions.create(plain).withResponse();
@@ -37,7 +37,7 @@ describe('the OpenAI client', () => {
     expect(request_id).toBe(response.headers.get('x-request-id'));
   });
 
-  it('streams one', async () => {
+  it('streams a completion', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const stream = await client.chat.completions.create({
       ...plain,
@@ -52,7 +52,7 @@ describe('the OpenAI client', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 18 } });
   });
 
-  it('hears of a tool of the server in the text', async () => {
+  it('reads a server tool in the text', async () => {
     stage.model.enqueue(
       toolCallReply([{ id: 'c', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
       textReply(['Three.']),
@@ -63,7 +63,7 @@ describe('the OpenAI client', () => {
     );
   });
 
-  it('emits what its stream helper is known for', async () => {
+  it('emits the events of its stream helper', async () => {
     stage.model.enqueue(textReply(['Hello ', 'there']));
     const events: string[] = [];
     const runner = client.chat.completions.stream(plain);
@@ -75,7 +75,7 @@ describe('the OpenAI client', () => {
     expect(events.filter((event) => event === 'chunk').length).toBeGreaterThanOrEqual(3);
   });
 
-  it('parses answers in a schema', async () => {
+  it('parses responses by a schema', async () => {
     stage.model.enqueue(textReply(['{"sum":', '3}']));
     const schema = {
       type: 'object',
@@ -89,15 +89,15 @@ describe('the OpenAI client', () => {
     expect(stage.model.requests.at(-1)?.json['response_format']).toEqual(format);
   });
 
-  it('reads errors as its own', async () => {
-    await expect(client.chat.completions.create({ ...plain, model: 'nobody' })).rejects.toThrow(NotFoundError);
+  it('throws its own error classes', async () => {
+    await expect(client.chat.completions.create({ ...plain, model: 'unknown' })).rejects.toThrow(NotFoundError);
     await expect(client.chat.completions.create({ ...plain, logit_bias: { 1: 1 } })).rejects.toMatchObject({
       ...{ status: 400, code: 'unsupported_parameter', param: 'logit_bias', type: 'invalid_request_error' },
     });
     await expect(client.chat.completions.create({ ...plain, messages: [] })).rejects.toThrow(BadRequestError);
   });
 
-  it('throws when an answer fails in its middle', async () => {
+  it('throws when a stream fails in the middle', async () => {
     stage.model.enqueue(...[1, 2, 3].map(() => ({ body: [textChunk('Half')], end: 'destroy' as const })));
     const stream = await client.chat.completions.create({ ...plain, stream: true });
     let text = '';
@@ -109,7 +109,7 @@ describe('the OpenAI client', () => {
   });
 });
 
-describe('runTools of the OpenAI client', () => {
+describe('OpenAI client runTools', () => {
   const cities: string[] = [];
   const forecasts: string[] = [];
   const parameters = { type: 'object', properties: { city: { type: 'string' } } };
@@ -156,7 +156,7 @@ describe('runTools of the OpenAI client', () => {
       textReply(['Rain ', 'everywhere.']),
     );
   };
-  const told = () => {
+  const assertRounds = () => {
     expect([cities, forecasts]).toEqual([
       ['Rome', 'Oslo', 'Bonn'],
       ['Rome', 'Oslo'],
@@ -176,18 +176,18 @@ describe('runTools of the OpenAI client', () => {
     expect(new Set(results.map((message) => message.tool_call_id)).size).toBe(6);
   };
 
-  it('goes through three rounds of parallel calls, in one job', async () => {
+  it('runs three rounds of parallel calls in one job', async () => {
     playThreeRounds();
     const before = await jobs();
     const runner = client.chat.completions.runTools({ ...plain, messages: [...hi], tools });
     expect(await runner.finalContent()).toBe('Rain everywhere.');
-    told();
+    assertRounds();
     expect(await jobs()).toHaveLength(before.length + 1);
     expect((await jobs()).at(-1)?.status).toBe('completed');
     expect(await runner.totalUsage()).toMatchObject({ prompt_tokens: 55, completion_tokens: 35, total_tokens: 90 });
   });
 
-  it('does so streaming', async () => {
+  it('streams three rounds of parallel calls in one job', async () => {
     playThreeRounds();
     const before = await jobs();
     const chunks: unknown[] = [];
@@ -196,7 +196,7 @@ describe('runTools of the OpenAI client', () => {
     const messages: string[] = [];
     runner.on('message', ({ role }) => messages.push(role));
     expect(await runner.finalContent()).toBe('Rain everywhere.');
-    told();
+    assertRounds();
     expect(await jobs()).toHaveLength(before.length + 1);
     expect(messages).toEqual([
       'assistant',
@@ -212,7 +212,7 @@ describe('runTools of the OpenAI client', () => {
     expect(chunks.length).toBeGreaterThan(8);
   });
 
-  it('begins anew with a history that has tools in it', async () => {
+  it('starts a new run for a history that contains tool calls', async () => {
     playThreeRounds();
     const runner = client.chat.completions.runTools({ ...plain, messages: [...hi], tools });
     await runner.done();
@@ -226,8 +226,8 @@ describe('runTools of the OpenAI client', () => {
   });
 });
 
-describe('an OpenAI client that goes away', () => {
-  it('aborts its stream, and its job goes on', async () => {
+describe('OpenAI client that disconnects', () => {
+  it('aborts its stream and leaves its job running', async () => {
     const gate = createGate();
     stage.model.enqueue({ body: [textChunk('Half '), gate, ...textReply(['whole.']).body] });
     const stream = await client.chat.completions.create({ ...plain, stream: true });
@@ -241,7 +241,7 @@ describe('an OpenAI client that goes away', () => {
     await eventually('the job is done', async () => ((await jobs()).at(-1)?.status === 'completed' ? true : undefined));
   });
 
-  it('tries again by itself, and with a key gets the answer that is being made', async () => {
+  it('retries automatically and with a key joins the running response', async () => {
     const proxy = await TcpProxy.start(stage.test.url);
     try {
       const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });
@@ -260,7 +260,7 @@ describe('an OpenAI client that goes away', () => {
     }
   });
 
-  it('tries again by itself, and without a key gets another', async () => {
+  it('retries automatically and without a key gets a new response', async () => {
     const proxy = await TcpProxy.start(stage.test.url);
     try {
       const remote = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: stage.owner.key });

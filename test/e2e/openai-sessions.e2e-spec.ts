@@ -28,10 +28,11 @@ async function paused(sessionId: string, ...ids: readonly string[]): Promise<Com
   return stage.client.ask(withTools([user('weather?')]), strict(sessionId));
 }
 
-const goOn = (...messages: Parameters<typeof withTools>[0][number][]) => withTools([user('weather?'), ...messages]);
+const continueWith = (...messages: Parameters<typeof withTools>[0][number][]) =>
+  withTools([user('weather?'), ...messages]);
 
-describe('a session', () => {
-  it('has one strict answer at a time', async () => {
+describe('/v1 session', () => {
+  it('runs one strict response at a time', async () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['one']), before });
@@ -53,7 +54,7 @@ describe('a session', () => {
     expect((await open.over).status).toBe(200);
   });
 
-  it('lets one of many strict requests through that come at once', async () => {
+  it('accepts one of many concurrent strict requests', async () => {
     const before = createGate();
     stage.model.enqueue({ ...textReply(['one']), before });
     const all = Array.from({ length: 8 }, () => stage.client.open(plain('hi'), strict('race')));
@@ -67,25 +68,25 @@ describe('a session', () => {
 
   it('returns the response of the first continuation to a repeat, during and after the run', async () => {
     await paused('equal', 'q1');
-    const body = goOn(called(ask('q1', 'x')), result('q1', 'one'));
+    const body = continueWith(called(ask('q1', 'x')), result('q1', 'one'));
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['answer']), before });
     const first = stage.client.open(body, strict('equal'));
     await stage.model.request(count + 1);
     const second = stage.client.open({ ...body, stream: true }, strict('equal'));
-    const different = goOn(called(ask('q1', 'x')), result('q1', 'one'), user('and now?'));
+    const different = continueWith(called(ask('q1', 'x')), result('q1', 'one'), user('and now?'));
     expect((await stage.client.ask(different, strict('equal'))).status).toBe(409);
     before.open();
     const answer = await first.over;
     expect(contentOf((await second.over).text)).toBe('answer');
     const repeat = await stage.client.ask(body, strict('equal'));
     expect(repeat.json).toEqual(answer.json);
-    const other = await stage.client.ask(goOn(called(ask('q1', 'x')), result('q1', 'two')), strict('equal'));
+    const other = await stage.client.ask(continueWith(called(ask('q1', 'x')), result('q1', 'two')), strict('equal'));
     expect(messageOf(other)).toBe('No pending tool run exists for these tool results');
   });
 
-  it('is found by the ids of the calls where no header names it', async () => {
+  it('resolves by call ids without a session header', async () => {
     stage.model.enqueue(toolCallReply([ask('same', 'Rome')]));
     const first = await stage.client.ask(withTools([user('one')]));
     stage.model.enqueue(toolCallReply([ask('same', 'Oslo')]));
@@ -115,29 +116,29 @@ describe('a session', () => {
     await paused('elsewhere', 'w1');
     const { client } = await stage.another();
     stage.model.enqueue(textReply(['from there']));
-    const reply = await client.ask(goOn(called(ask('w1', 'x')), result('w1', 'one')), strict('elsewhere'));
+    const reply = await client.ask(continueWith(called(ask('w1', 'x')), result('w1', 'one')), strict('elsewhere'));
     expect(contentOfWhole(reply)).toBe('from there');
   });
 
-  it('is one of its key: the same id of another tenant, or of another key, is another session', async () => {
+  it('belongs to its key: the same id of another tenant or key is another session', async () => {
     await paused('shared', 'k1');
     const tenant = await stage.tenant('other');
     const { key } = await stage.test.people.keyOf(stage.owner.principal, ['read', 'write']);
     const others: CompletionsClient[] = [tenant.client, completionsClient(stage.test.url, key)];
     for (const client of others) {
-      const stolen = await client.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
+      const stolen = await client.ask(continueWith(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
       expect(messageOf(stolen)).toBe('No pending tool run exists for these tool results');
-      const byIds = await client.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')));
+      const byIds = await client.ask(continueWith(called(ask('k1', 'x')), result('k1', 'one')));
       expect(messageOf(byIds)).toBe('No pending tool run exists for these tool results');
       stage.model.enqueue(textReply(['own']));
       expect(contentOfWhole(await client.ask(plain('hi'), strict('shared')))).toBe('own');
     }
     stage.model.enqueue(textReply(['mine']));
-    const mine = await stage.client.ask(goOn(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
+    const mine = await stage.client.ask(continueWith(called(ask('k1', 'x')), result('k1', 'one')), strict('shared'));
     expect(contentOfWhole(mine)).toBe('mine');
   });
 
-  it('is not named by the chat id of a front end when the body chose strict mode', async () => {
+  it('ignores the chat id of a front end when the body chose strict mode', async () => {
     const chat = { 'x-openwebui-chat-id': 'strict-chat', 'x-librechat-conversation-id': 'strict-chat' };
     const before = createGate();
     const count = stage.model.requests.length;
@@ -152,12 +153,12 @@ describe('a session', () => {
     expect(contentOfWhole(await stage.client.ask(withTools([user('hi')]), chat))).toBe('three');
     stage.model.enqueue(textReply(['warm']));
     const results = [called(ask('fe1', 'Rome')), result('fe1', '30')];
-    expect(contentOfWhole(await stage.client.ask(goOn(...results), chat))).toBe('warm');
+    expect(contentOfWhole(await stage.client.ask(continueWith(...results), chat))).toBe('warm');
     before.open();
     expect((await open.over).status).toBe(200);
   });
 
-  it('that is busy gives a request in another format a thread of its own', async () => {
+  it('gives a request in another format its own thread while it is busy', async () => {
     const before = createGate();
     const count = stage.model.requests.length;
     stage.model.enqueue({ ...textReply(['chat']), before });
@@ -178,13 +179,13 @@ describe('a session', () => {
       { model: 'helper', messages: [user('hi'), { role: 'assistant', content: 'chat' }, user('more')] },
       headers,
     );
-    const said = await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
+    const messages = await stage.database.postgres.withWorkspaceSql(stage.owner.principal.workspaceId, (client) =>
       client.query<{ role: string; content: string | null }>(
         `SELECT m.role, m.content FROM message m JOIN job j ON j.thread_id = m.thread_id WHERE j.id = $1 ORDER BY m.position`,
         [jobOf(next)],
       ),
     );
-    expect(said.rows).toEqual([
+    expect(messages.rows).toEqual([
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: null },
       { role: 'user', content: 'more' },

@@ -24,10 +24,11 @@ async function paused(sessionId: string, ...ids: readonly string[]): Promise<Com
   return stage.client.ask(withTools([user('weather?')]), strict(sessionId));
 }
 
-const goOn = (...messages: Parameters<typeof withTools>[0][number][]) => withTools([user('weather?'), ...messages]);
+const continueWith = (...messages: Parameters<typeof withTools>[0][number][]) =>
+  withTools([user('weather?'), ...messages]);
 
-describe('a paused run', () => {
-  it('keeps waiting when a request does not answer just what it waits for', async () => {
+describe('paused strict run', () => {
+  it('keeps waiting when a request does not bring exactly the pending results', async () => {
     await paused('checks', 'c1', 'c2');
     const history = called(ask('c1', 'x'), ask('c2', 'x'));
     const whole = [history, result('c1', 'one'), result('c2', 'two')];
@@ -38,15 +39,15 @@ describe('a paused run', () => {
         'model',
       ],
       [plain('something else'), 'Tool result messages are required to continue the paused run', 'messages'],
-      [goOn(...whole, result('c2', 'three')), 'Duplicate tool results for tool_call_id(s): c2', 'messages'],
-      [goOn(history, result('c2', 'two')), 'Missing tool results for tool_call_id(s): c1', 'messages'],
+      [continueWith(...whole, result('c2', 'three')), 'Duplicate tool results for tool_call_id(s): c2', 'messages'],
+      [continueWith(history, result('c2', 'two')), 'Missing tool results for tool_call_id(s): c1', 'messages'],
       [
-        goOn(...whole, result('z', ''), result('a', '')),
+        continueWith(...whole, result('z', ''), result('a', '')),
         'Unknown tool_call_id(s) not in pending requirements: a, z',
         'messages',
       ],
       [
-        goOn(history, result('c1', 'one'), result('c2', 'x'.repeat(262_145))),
+        continueWith(history, result('c1', 'one'), result('c2', 'x'.repeat(262_145))),
         'Tool result for c2 exceeds 262144 bytes',
         'messages',
       ],
@@ -59,7 +60,7 @@ describe('a paused run', () => {
       ]);
     }
     stage.model.enqueue(textReply(['done']));
-    const reply = await stage.client.ask(goOn(...whole, result('c1', 'one')), strict('checks'));
+    const reply = await stage.client.ask(continueWith(...whole, result('c1', 'one')), strict('checks'));
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'done' } }] });
   });
 
@@ -67,7 +68,7 @@ describe('a paused run', () => {
     await paused('contents', 'p1', 'p2', 'p3');
     stage.model.enqueue(textReply(['fine']));
     await stage.client.ask(
-      goOn(
+      continueWith(
         called(ask('p1', 'x'), ask('p2', 'x'), ask('p3', 'x')),
         { role: 'tool', tool_call_id: 'p1', content: null },
         result('p2', ''),
@@ -94,7 +95,7 @@ describe('a paused run', () => {
     ]);
   });
 
-  it('pauses again and again, with earlier rounds in the history', async () => {
+  it('pauses repeatedly with earlier rounds in the history', async () => {
     const rounds = ['r1', 'r2', 'r3'];
     const history: Parameters<typeof withTools>[0][number][] = [user('weather?')];
     for (const id of rounds) {
@@ -114,7 +115,7 @@ describe('a paused run', () => {
     ]);
   });
 
-  it('counts tokens of the answer it gives, not of those before it', async () => {
+  it('counts the tokens of its own response, not of earlier ones', async () => {
     stage.model.enqueue(
       toolCallReply([ask('u1', 'Rome')], { usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } }),
     );
@@ -125,7 +126,7 @@ describe('a paused run', () => {
     expect(second.json['usage']).toEqual({ prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 });
   });
 
-  it('gives the calls to its client as the model wrote them', async () => {
+  it('returns the tool calls as the model wrote them', async () => {
     stage.model.enqueue(toolCallReply([{ id: 'bad', name: 'get_weather', arguments: '{"city": ' }]));
     const reply = await stage.client.ask(withTools([user('hi')]));
     expect(reply.json).toMatchObject({
@@ -161,7 +162,7 @@ describe('a paused run', () => {
     ]);
   });
 
-  it('means the tool of the agent by a name that is both', async () => {
+  it('selects the tool of the agent when both define a name', async () => {
     stage.model.enqueue(textReply(['ok']));
     const both = { type: 'function', function: { name: 'add_numbers' } };
     const reply = await stage.client.ask(withTools([user('hi')], { tools: [both] }));
@@ -185,7 +186,7 @@ describe('a paused run', () => {
       );
       return rows[0]?.reason === 'client_tool_expired' ? true : undefined;
     });
-    const reply = await stage.client.ask(goOn(called(ask('e1', 'x')), result('e1', 'late')), strict('expiry'));
+    const reply = await stage.client.ask(continueWith(called(ask('e1', 'x')), result('e1', 'late')), strict('expiry'));
     expect([reply.status, messageOf(reply)]).toEqual([400, 'No pending tool run exists for these tool results']);
   });
 });

@@ -27,7 +27,7 @@ const question = [{ role: 'user' as const, content: 'Rome?' }];
 const answer = '{"city":"Rome","degrees":30}';
 
 describe('structured output of the OpenAI client', () => {
-  it('is parsed by the zod helper for response formats', async () => {
+  it('parses with the zod helper for response formats', async () => {
     stage.model.enqueue(textReply([answer]));
     const format = { response_format: zodResponseFormat(City, 'city') };
     const { choices } = await client.chat.completions.parse({ model: 'helper', messages: question, ...format });
@@ -127,7 +127,7 @@ describe('a user at MAX_UNFINISHED_JOBS_PER_USER', () => {
     );
   });
 
-  it('is refused with the limit on every API when all stored jobs wait for approvals', async () => {
+  it('gets the limit as an error on every API when all stored jobs wait for approvals', async () => {
     const owner = await tenant('approvals');
     const waiting = [];
     for (let n = 0; n < bound; n++) waiting.push(await awaitApproval(owner));

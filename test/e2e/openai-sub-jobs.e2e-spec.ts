@@ -58,8 +58,8 @@ async function jobIdOf(open: OpenCompletion): Promise<string> {
 const rows = async <Row extends object>(text: string, values: readonly unknown[]) =>
   (await stage.test.platform.postgres.engine.query<Row>(text, [...values])).rows;
 
-describe('a person whom a workflow that is a tool waits for', () => {
-  it('is told in the stream of its caller, also to one who comes later, in any process', async () => {
+describe('/v1 stream with a question of a sub-job', () => {
+  it('shows the question in the stream of its caller, also to a later viewer in any process', async () => {
     const headers = { 'idempotency-key': newId() };
     stage.model.enqueue(toolCallReply([review]), toolCallReply([sum]), textReply(['Reviewed.']), textReply(['Done.']));
     const open = stage.client.open(asked('review'), headers);
@@ -79,10 +79,10 @@ describe('a person whom a workflow that is a tool waits for', () => {
   });
 });
 
-describe('where nobody is waited for', () => {
+describe('/v1 without waiting for people', () => {
   const body = asked('review', { tools: [weather] });
 
-  it('a request below cancels the job of its caller, whoever looks, and each who comes is told why', async () => {
+  it('cancels the job of the caller for a request of a sub-job, and returns the reason to each viewer', async () => {
     const headers = { 'idempotency-key': newId() };
     stage.model.enqueue(toolCallReply([review]), toolCallReply([sum]));
     const open = strict.client.open(body, headers);
@@ -101,12 +101,12 @@ describe('where nobody is waited for', () => {
       { status: 'cancelled', reason: 'human_wait' },
       { status: 'cancelled', reason: 'parent_stopped' },
     ]);
-    // The wish is the job's: a process with another setting tells the same.
+    // The setting belongs to the job: a process with another setting returns the same.
     const again = await stage.client.ask({ ...body, stream: false }, headers);
     expect([again.status, again.json]).toMatchObject([400, { error: { message: refusal, code: null } }]);
   });
 
-  it('it is the same when nobody listens', async () => {
+  it('cancels the job of the caller also without a viewer', async () => {
     const headers = { 'idempotency-key': newId() };
     const gone = { tools: [weather], model: 'helper', messages: [user('add')] };
     stage.model.enqueue(toolCallReply([sum]));

@@ -24,8 +24,8 @@ const rows = async <Row extends object>(sql: string, values: readonly unknown[])
     async (client) => (await client.query<Row>(sql, [...values])).rows,
   );
 
-describe('a model of the provider', () => {
-  it('answers by itself: with the tools of the client, and none of the server', async () => {
+describe('/v1 model of the provider', () => {
+  it('runs with the tools of the client and none of the server', async () => {
     stage.model.enqueue(textReply(['plain']));
     const reply = await stage.client.ask(withTools([user('hi')], { model: 'scripted', temperature: 0.5 }));
     expect(reply.json).toMatchObject({ model: 'scripted', choices: [{ message: { content: 'plain' } }] });
@@ -38,8 +38,8 @@ describe('a model of the provider', () => {
   });
 });
 
-describe('auto', () => {
-  it('is called by the agent that it has become, and stays with it', async () => {
+describe('/v1 model auto', () => {
+  it('returns the name of the chosen agent and keeps it', async () => {
     const agents = stage.test.api.app.get(AgentsService);
     await agents.create(stage.owner.principal, { name: 'Poet', description: 'Writes verse.' });
     const route = (name: string) => {
@@ -63,7 +63,7 @@ describe('auto', () => {
     expect([...models][0]).not.toBe('auto');
   });
 
-  it('counts what the choice has cost', async () => {
+  it('includes the usage of the choice', async () => {
     const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = defaultUsage;
     const reply = await stage.client.ask(plain('another verse, please', { model: 'auto' }));
     expect(reply.json).toMatchObject({
@@ -72,14 +72,14 @@ describe('auto', () => {
   });
 });
 
-describe('a workflow', () => {
-  it('takes the last thing a user said, and what was said before', async () => {
+describe('/v1 model of a workflow', () => {
+  it('takes the last user message as prompt and the earlier messages as history', async () => {
     const nodes = { work: { type: 'agent', model: 'scripted', prompt: 'You work.' } };
     const definition = sketch(nodes, ['start -> work'], { name: 'Work' });
     const { app } = stage.test.api;
     await publish({ app }, stage.owner.principal, definition);
     stage.model.answer(() => textReply(['the work']));
-    const messages = [user('before'), { role: 'assistant', content: 'said' }, user('now')];
+    const messages = [user('before'), { role: 'assistant', content: 'reply' }, user('now')];
     for (const prefix of ['workflow', 'team']) {
       const model = `${prefix}/work`;
       const reply = await stage.client.ask({ model, messages, tools: [{ type: 'function', function: { name: 'x' } }] });
@@ -94,15 +94,15 @@ describe('a workflow', () => {
         `SELECT input->>'prompt' AS prompt, input->'history' AS history FROM job WHERE id = $1`,
         [reply.headers['x-job-id']],
       );
-      expect(job).toMatchObject({ prompt: 'now', history: [{ content: 'before' }, { content: 'said' }] });
+      expect(job).toMatchObject({ prompt: 'now', history: [{ content: 'before' }, { content: 'reply' }] });
     }
     const unknown = await stage.client.ask({ model: 'team/unknown', messages });
     expect(unknown.json['error']).toMatchObject({ message: "Team 'unknown' not found", code: 'model_not_found' });
   });
 });
 
-describe('what a client sends along', () => {
-  it('is kept with its answer: user, metadata, store', async () => {
+describe('fields and history of a /v1 request', () => {
+  it('store user, metadata and store with the response', async () => {
     stage.model.enqueue(textReply(['ok']));
     const notes = { user: 'u-1', metadata: { a: 'b' }, store: true };
     const reply = await stage.client.ask(plain('hi', { ...notes, unknown_field: 1 }));
@@ -112,7 +112,7 @@ describe('what a client sends along', () => {
     ]);
   });
 
-  it('of earlier blocks becomes real calls again where they are calls of the session', async () => {
+  it('turn earlier tool blocks into calls when they belong to the session', async () => {
     const headers = { 'x-tool-event-format': 'open-webui', 'x-session-id': 'webui' };
     stage.model.enqueue(
       toolCallReply([{ id: 'call_sum', name: 'add_numbers', arguments: '{"a":1,"b":2}' }]),
@@ -157,7 +157,7 @@ describe('what a client sends along', () => {
     }
   });
 
-  it('of a plain history with tools begins something new', async () => {
+  it('start a new run for a plain history with tools', async () => {
     stage.model.enqueue(textReply(['new']));
     const history = [
       user('one'),

@@ -36,7 +36,7 @@ async function decide(id: string, decision: 'approve' | 'deny'): Promise<void> {
   expect(reply).toMatchObject({ status: 200 });
 }
 
-describe('an answer that needs a person', () => {
+describe('/v1 response that waits for a person', () => {
   it('sends a comment while it waits, and continues after the decision', async () => {
     stage.model.enqueue(toolCallReply([sum]), textReply(['3']));
     const open = stage.client.open(plain('add', { stream: true }));
@@ -48,7 +48,7 @@ describe('an answer that needs a person', () => {
     );
   });
 
-  it('waits for people first where its client has calls as well, approved or not', async () => {
+  it('waits for people before it returns client calls, approved or not', async () => {
     for (const decision of ['approve', 'deny'] as const) {
       const id = `with-${decision}`;
       stage.model.enqueue(toolCallReply([ask(id, 'Rome'), { ...sum, id: `sum-${decision}` }]));
@@ -73,7 +73,7 @@ describe('an answer that needs a person', () => {
     expect((await open.over).text).toContain('"finish_reason":"tool_calls"');
   });
 
-  it('is rejected with OPENAI_HUMAN_WAIT=reject, and its job is cancelled', async () => {
+  it('fails with OPENAI_HUMAN_WAIT=reject, and its job is cancelled', async () => {
     const { client } = await stage.another({ OPENAI_HUMAN_WAIT: 'reject' });
     const message = 'x-tool-event-format=openai cannot pause for human approval or input';
     for (const stream of [true, false]) {
@@ -95,8 +95,8 @@ describe('an answer that needs a person', () => {
   });
 });
 
-describe('a key that is revoked', () => {
-  it('ends its stream, and the job keeps running', async () => {
+describe('/v1 stream of a revoked key', () => {
+  it('ends while the job keeps running', async () => {
     const { key, keyId } = await stage.test.people.keyOf(stage.owner.principal, ['read', 'write']);
     const gate = createGate();
     const { body } = textReply(['One, ', 'two.']);
@@ -116,8 +116,8 @@ describe('a key that is revoked', () => {
   });
 });
 
-describe('a reader that does not read', () => {
-  it('is waited for, and gets everything in the end', async () => {
+describe('/v1 stream of a slow reader', () => {
+  it('waits for the reader and delivers everything', async () => {
     const piece = 'x'.repeat(8_192);
     const pieces = Array.from({ length: 200 }, () => piece);
     stage.model.enqueue(textReply(pieces));
@@ -137,8 +137,8 @@ describe('a reader that does not read', () => {
   });
 });
 
-describe('a server that stops', () => {
-  it('breaks off its streams, which another one takes up', async () => {
+describe('/v1 streams of a stopping server', () => {
+  it('break off, and another server continues them', async () => {
     const gate = createGate();
     const { body } = textReply(['One, ', 'two.']);
     const { test, client } = await stage.another({});
@@ -155,7 +155,7 @@ describe('a server that stops', () => {
   });
 });
 
-describe('an answer whose model provider is down', () => {
+describe('/v1 response during a provider outage', () => {
   it('streams comments while the job waits, and continues after a decision to retry', async () => {
     const other = await stage.another({ ON_PROVIDER_DOWN: 'wait', MODEL_RETRY_FOR_MS: '600000' });
     stage.model.enqueue(errorReply(503, undefined, { 'retry-after': '3600' }), textReply(['Back.']));

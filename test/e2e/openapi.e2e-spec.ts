@@ -40,8 +40,8 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
 }
 
-describe('the OpenAPI document', () => {
-  it('has each route of the server, and no other', async () => {
+describe('OpenAPI document', () => {
+  it('lists exactly the routes of the server', async () => {
     const { status, body } = await test.call('GET', '/openapi.json');
     expect(status).toBe(200);
     const { paths } = body as Document; // what is looked at below
@@ -55,11 +55,11 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('the address of the server', () => {
+describe('root page', () => {
   it('GET / lists the endpoints without a credential', async () => {
     const { status, headers, body } = await test.call('GET', '/');
     expect(status).toBe(200);
-    const { endpoints } = body as { endpoints: Record<string, string> }; // as the document says
+    const { endpoints } = body as { endpoints: Record<string, string> }; // by the OpenAPI document
     expect(Object.keys(endpoints)).toEqual(['graphql', 'openai', 'rest', 'docs', 'openapi', 'health']);
     const page = await test.call('GET', '/docs');
     for (const name of ['x-content-type-options', 'strict-transport-security', 'cache-control'])
@@ -71,8 +71,8 @@ describe('the address of the server', () => {
   });
 });
 
-describe('the page of the API', () => {
-  it('is served with a policy that lets nothing in or out', async () => {
+describe('GET /docs', () => {
+  it('sends a policy that allows no foreign content', async () => {
     const { status, headers, body } = await test.call('GET', '/docs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self';/);
@@ -80,7 +80,7 @@ describe('the page of the API', () => {
   });
 
   it.each(['package.json', '..%2fpackage.json', 'swagger-ui.js.map', 'constructor'])(
-    'is nothing else: %s',
+    'serves no other file: %s',
     async (name) => {
       expect((await test.call('GET', `/docs/${name}`)).status).toBe(404);
     },
@@ -100,7 +100,7 @@ describe('the page of the API', () => {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('draws the document, from here only, and breaks no rule of its policy', async () => {
+    it('renders the document from its own origin without a violation of its policy', async () => {
       const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
       page.setDefaultTimeout(100_000);
       const asked: string[] = [];

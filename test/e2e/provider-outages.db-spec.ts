@@ -142,7 +142,7 @@ describe('a chat job whose model provider is down', () => {
     expect(await retriesOf(jobId)).toEqual([]);
   });
 
-  it('ends as cancelled when it is stopped while it waits', async () => {
+  it('ends as cancelled when the requester stops it while it waits', async () => {
     const jobId = await chat('Stop.', [later()]);
     const { id } = await waitOf(jobId);
     await stage.stop(jobId);
@@ -264,13 +264,13 @@ describe('a job that sleeps in its worker until the next attempt', () => {
     return jobId;
   };
 
-  it('is cancelled at once', async () => {
+  it('ends at once when it is cancelled', async () => {
     const jobId = await asleep('Sleep.');
     await sleepy.stop(jobId);
     expect(await sleepy.ended(jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('is released at once when its worker stops', async () => {
+  it('returns to the queue at once when its worker stops', async () => {
     const jobId = await asleep('Sleep, too.');
     await sleepy.engine.close();
     await sleepy.model.close();

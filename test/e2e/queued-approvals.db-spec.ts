@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const call = (name: string) => ({ id: `call_${name}`, name, arguments: '{"depth":3}' });
 
-it('asks for a call that has come to need approval in the queue, and runs it there once it is approved', async () => {
+it('a queued call that needs an approval now opens a request, and runs in the queue once it is approved', async () => {
   stage.model.enqueue(toolCallReply([call('once'), call('idempotent')]), textReply(['Rich.']));
   const { jobId } = await stage.ask(['once', 'idempotent']);
   expect(await stage.waits(jobId)).toEqual([]);
@@ -33,7 +33,7 @@ it('asks for a call that has come to need approval in the queue, and runs it the
   queue.app.get(ToolResults).start();
   const first = await queue.handling(1);
   expect(first.name).toBe('idempotent');
-  const asked = await eventually('somebody is asked', async () => (await stage.waits(jobId))[0]);
+  const asked = await eventually('an approval is requested', async () => (await stage.waits(jobId))[0]);
   expect(asked).toMatchObject({
     kind: 'tool_approval',
     tool: 'once',

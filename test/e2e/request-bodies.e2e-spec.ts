@@ -41,7 +41,7 @@ async function pathsWithBodies(): Promise<{ method: string; path: string }[]> {
 }
 
 describe('a request without a valid credential', () => {
-  it('is refused on every path before a byte of its body arrives', async () => {
+  it('gets a rejection on every path before a byte of its body arrives', async () => {
     const routes = await pathsWithBodies();
     expect(routes.length).toBeGreaterThan(10);
     for (const { method, path } of routes) {
@@ -62,7 +62,7 @@ describe('a request without a valid credential', () => {
     }
   });
 
-  it.each(paths)('has a body without an end cut by %s', async (path) => {
+  it.each(paths)('loses a body without an end at %s', async (path) => {
     const connection = RawConnection.send(test.url, { path, headers: { ...json, 'Transfer-Encoding': 'chunked' } });
     const written = await connection.writeUntilClosed(chunkOf(65_536));
     expect(await connection.status()).toBe(401);
@@ -71,7 +71,7 @@ describe('a request without a valid credential', () => {
 });
 
 describe('a request body', () => {
-  it.each(paths)('is never inflated by %s', async (path) => {
+  it.each(paths)('stays compressed at %s', async (path) => {
     const body = gzipSync('{"messages":[]}');
     const headers = { ...json, ...bearer(), 'Content-Encoding': 'gzip' };
     const reply = await fetch(new URL(path, test.url), { method: 'POST', headers, body });
@@ -81,14 +81,14 @@ describe('a request body', () => {
     ]);
   });
 
-  it.each(paths)('in another charset is refused by %s', async (path) => {
+  it.each(paths)('fails in another charset at %s', async (path) => {
     const headers = { ...bearer(), 'Content-Type': 'application/json; charset=utf-16le' };
     const body = Buffer.from('{"messages":[]}', 'utf16le');
     const reply = await fetch(new URL(path, test.url), { method: 'POST', headers, body });
     expect(reply.status).toBe(415);
   });
 
-  it.each(paths)('without an end is cut at the limit by %s, and the client reads why', async (path) => {
+  it.each(paths)('stops at the limit at %s, and the client reads the reason', async (path) => {
     const headers = { ...json, ...bearer(), 'Transfer-Encoding': 'chunked' };
     const connection = RawConnection.send(test.url, { path, headers });
     const written = await connection.writeUntilClosed(chunkOf(65_536));
@@ -97,7 +97,7 @@ describe('a request body', () => {
     expect(written).toBeLessThan(40 * 1_048_576);
   });
 
-  it('sent in chunks is limited by its route', async () => {
+  it('respects the limit of its route when sent in chunks', async () => {
     const path = '/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/claim';
     const headers = { ...json, ...bearer(), 'Transfer-Encoding': 'chunked' };
     const connection = RawConnection.send(test.url, { path, headers });
@@ -107,21 +107,24 @@ describe('a request body', () => {
     connection.close();
   });
 
-  it.each(paths)('nested too deep or made of too many tokens is refused by %s before it is complete', async (path) => {
-    for (const [body, why] of [
-      [Buffer.from('['.repeat(101)), 'is nested deeper than 100 levels'],
-      [Buffer.from(`[${'{},'.repeat(50_000)}`), 'has more than 100000 JSON tokens'],
-    ] as const) {
-      const headers = { ...json, ...bearer(), 'Content-Length': '4000000' };
-      const connection = RawConnection.send(test.url, { path, headers });
-      connection.write(body);
-      expect([path, await connection.status()]).toEqual([path, 413]);
-      expect(connection.received).toContain(`Request body ${why}`);
-      connection.close();
-    }
-  });
+  it.each(paths)(
+    'fails at %s before it is complete when it is nested too deep or has too many tokens',
+    async (path) => {
+      for (const [body, why] of [
+        [Buffer.from('['.repeat(101)), 'is nested deeper than 100 levels'],
+        [Buffer.from(`[${'{},'.repeat(50_000)}`), 'has more than 100000 JSON tokens'],
+      ] as const) {
+        const headers = { ...json, ...bearer(), 'Content-Length': '4000000' };
+        const connection = RawConnection.send(test.url, { path, headers });
+        connection.write(body);
+        expect([path, await connection.status()]).toEqual([path, 413]);
+        expect(connection.received).toContain(`Request body ${why}`);
+        connection.close();
+      }
+    },
+  );
 
-  it.each(paths)('that does not arrive in time is refused by %s', async (path) => {
+  it.each(paths)('fails at %s when it does not arrive in time', async (path) => {
     const connection = RawConnection.send(test.url, {
       path,
       headers: { ...json, ...bearer(), 'Content-Length': '10' },
