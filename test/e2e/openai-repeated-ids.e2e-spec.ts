@@ -50,7 +50,7 @@ describe('/v1 conversations with equal call ids', () => {
     expect(next.headers['x-job-id']).not.toBe(second.jobId);
     expect(JSON.stringify(stage.model.requests.at(-1)?.json['messages'])).not.toContain('second?');
 
-    // A repeat joins its own continuation, whatever other conversation waits meanwhile.
+    // A repeat joins its own continuation, even if another conversation waits meanwhile.
     expect(textOf(await stage.client.ask(withTools(answered('first?', first.id, 'one'))))).toBe('answer to the first');
     stage.model.enqueue(textReply(['answer to the second']));
     expect(textOf(await stage.client.ask(withTools(answered('second?', second.id, 'two'))))).toBe(

@@ -48,7 +48,7 @@ describe('OpenAPI document', () => {
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
-    // Apollo Server is no route of Express.
+    // Apollo Server is not a route of Express.
     const served = [...servedRoutes(), 'get /graphql', 'post /graphql'];
     expect(served).toContain('post /v1/chat/completions');
     expect(described.toSorted()).toEqual(served.toSorted());

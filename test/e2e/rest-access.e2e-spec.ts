@@ -22,7 +22,7 @@ const startBody = (name: string) => ({
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Nobody takes jobs here: what is started stays queued.
+  // No worker runs here, so started jobs stay queued.
   test = await startTestApi(database, { takesJobs: false });
   ours = await test.people.workspaceOf('ours');
   theirs = await test.people.workspaceOf('theirs');
@@ -35,13 +35,13 @@ afterAll(async () => {
   await database.close();
 });
 
-interface Door {
+interface Endpoint {
   readonly method: string;
   readonly path: () => string;
   readonly body?: () => unknown;
 }
 
-const doors: Record<string, Door> = {
+const endpoints: Record<string, Endpoint> = {
   start: { method: 'POST', path: () => '/api/jobs', body: () => startBody(newId()) },
   'or3 start': { method: 'POST', path: () => '/api/openrouter/stream', body: () => startBody(newId()) },
   status: { method: 'GET', path: () => `/api/jobs/${jobId}/status` },
@@ -57,7 +57,7 @@ const doors: Record<string, Door> = {
 };
 
 function knock(name: string, key: string | undefined): Promise<Reply> {
-  const { method, path, body } = doors[name] ?? { method: 'GET', path: () => '/' };
+  const { method, path, body } = endpoints[name] ?? { method: 'GET', path: () => '/' };
   return test.call(method, path(), {
     ...(key === undefined ? {} : { key }),
     ...(body === undefined ? {} : { body: body() }),
@@ -69,7 +69,7 @@ async function countJobs(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-describe.each(Object.keys(doors))('the door "%s"', (name) => {
+describe.each(Object.keys(endpoints))('REST endpoint "%s"', (name) => {
   it.each([
     ['no key', () => undefined],
     ['a wrong key', () => ours.owner.key.replace(/.{6}$/, 'aaaaaa')],
@@ -84,7 +84,7 @@ describe.each(Object.keys(doors))('the door "%s"', (name) => {
     ],
     ['an expired token', () => test.people.tokenOf('ours-owner', -1)],
     ['an unsigned token', async () => `${(await test.people.tokenOf('ours-owner')).split('.').slice(0, 2).join('.')}.`],
-  ])('refuses %s with 401 and starts nothing', async (_, credential) => {
+  ])('rejects %s with 401 and starts nothing', async (_, credential) => {
     const before = await countJobs();
     const reply = await knock(name, await credential());
     const text = name.includes('start')
@@ -96,8 +96,8 @@ describe.each(Object.keys(doors))('the door "%s"', (name) => {
   });
 });
 
-describe('another tenant', () => {
-  it.each(['status', 'stream'])('does not see a job at the door "%s", as if it did not exist', async (name) => {
+describe('REST endpoints and another tenant', () => {
+  it.each(['status', 'stream'])('treat a job of another tenant as unknown at endpoint "%s"', async (name) => {
     const foreign = await knock(name, theirs.owner.key);
     const { requestId, ...body } = foreign.body as { requestId: string };
     expect(foreign.status).toBe(404);
@@ -106,7 +106,7 @@ describe('another tenant', () => {
     expect({ ...(absent.body as object), requestId }).toEqual(foreign.body);
   });
 
-  it('stops nothing, and learns nothing by trying', async () => {
+  it('cancel no job of another tenant and reveal nothing about it', async () => {
     const reply = await knock('abort', theirs.owner.key);
     expect(reply.status).toBe(200);
     expect(reply.body).toEqual({
@@ -117,26 +117,26 @@ describe('another tenant', () => {
     expect((await knock('status', ours.owner.key)).body).toMatchObject({ job_status: 'queued' });
   });
 
-  it('finds no admission under a key that is not its own', async () => {
+  it('find no admission under the key of another tenant', async () => {
     expect((await knock('admission', theirs.owner.key)).body).toMatchObject({ error: 'No job for this admission' });
     expect((await knock('admission', ours.admin.key)).status).toBe(404);
     expect((await knock('admission', ours.owner.key)).body).toMatchObject({ jobId, status: 'streaming' });
   });
 
-  it('leaves a marker of its own only, whatever the key is called', async () => {
+  it('store an abort marker only for the own tenant, for any key', async () => {
     const reply = await knock('admission abort', theirs.owner.key);
     expect(reply.body).toEqual({ aborted: false, pending: true, jobId: null, state: 'cancel_requested' });
     expect((await knock('status', ours.owner.key)).body).toMatchObject({ job_status: 'queued' });
   });
 
-  it('cannot choose a workspace by header', async () => {
+  it('ignore a workspace header', async () => {
     const headers = { 'x-workspace-id': ours.owner.principal.workspaceId };
     expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key: theirs.owner.key, headers })).status).toBe(404);
     expect((await test.call('GET', `/api/jobs/${jobId}/status`, { key: theirs.member.key, headers })).status).toBe(404);
   });
 });
 
-describe('a user of two workspaces', () => {
+describe('REST endpoints and a user of two workspaces', () => {
   const knocking = async (headers: Record<string, string>) => {
     const key = await test.people.tokenOf('ours-owner');
     return test.call('GET', `/api/jobs/${jobId}/status`, { key, headers });
@@ -148,12 +148,12 @@ describe('a user of two workspaces', () => {
     second = (await test.auth.workspaces.create(identity, { name: 'second' })).id;
   });
 
-  it('sees a job by the right of its own workspace, whichever is active', async () => {
+  it('return a job by the rights in its workspace, whichever is active', async () => {
     expect((await knocking({})).status).toBe(200);
     expect((await knocking({ 'x-workspace-id': second })).status).toBe(200);
   });
 
-  it('still has to say where a new job belongs', async () => {
+  it('require a workspace for a new job', async () => {
     const key = await test.people.tokenOf('ours-owner');
     const reply = await test.call('POST', '/api/jobs', { key, body: startBody(newId()) });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'bad_request', field: 'workspaceId' }]);
@@ -161,7 +161,7 @@ describe('a user of two workspaces', () => {
     expect((await test.call('POST', '/api/jobs', { key, body: startBody(newId()), headers })).status).toBe(202);
   });
 
-  it('sees no job of a workspace it is not a member of', async () => {
+  it('return no job of a workspace without membership', async () => {
     const key = await test.people.tokenOf('ours-owner');
     const foreign = await test.call('POST', '/api/jobs', { key: theirs.owner.key, body: startBody(newId()) });
     const { jobId: id } = foreign.body as { jobId: string };
@@ -170,15 +170,15 @@ describe('a user of two workspaces', () => {
   });
 });
 
-describe('a viewer', () => {
-  it.each(['start', 'or3 start', 'admission abort'])('may not use the door "%s"', async (name) => {
+describe('REST endpoints and the role viewer', () => {
+  it.each(['start', 'or3 start', 'admission abort'])('reject the role viewer at endpoint "%s"', async (name) => {
     const before = await countJobs();
     const reply = await knock(name, ours.viewer.key);
     expect([reply.status, reply.body]).toMatchObject([403, { error: 'Forbidden', code: 'forbidden' }]);
     expect(await countJobs()).toBe(before);
   });
 
-  it('may read a job and not stop it', async () => {
+  it('allow the role viewer to read a job and not to cancel it', async () => {
     expect((await knock('status', ours.viewer.key)).status).toBe(200);
     expect([
       (await knock('abort', ours.viewer.key)).status,
@@ -187,31 +187,31 @@ describe('a viewer', () => {
   });
 });
 
-describe('a key', () => {
-  it('that may only read starts and stops nothing', async () => {
+describe('REST endpoints and API key scopes', () => {
+  it('reject start and cancel with a read key', async () => {
     const { key } = await test.people.keyOf(ours.owner.principal, ['read']);
     expect((await knock('start', key)).status).toBe(403);
     expect((await knock('abort', key)).status).toBe(403);
     expect((await knock('status', key)).status).toBe(200);
   });
 
-  it('that may only write sees no job', async () => {
+  it('reject reads with a write key', async () => {
     const { key } = await test.people.keyOf(ours.owner.principal, ['write']);
     expect((await knock('status', key)).status).toBe(404);
     expect((await knock('abort', key)).body).toMatchObject({ state: 'not_found' });
   });
 });
 
-describe('an id that is none', () => {
+describe('REST endpoints and invalid ids', () => {
   it.each(['x', '00000000-0000-0000-0000-000000000000', "' OR 1=1", '%00', 'constructor'])(
-    'reads as not found: %s',
+    'return not found for %s',
     async (id) => {
       const reply = await test.call('GET', `/api/jobs/${encodeURIComponent(id)}/status`, { key: ours.owner.key });
       expect(reply.body).toMatchObject({ error: 'Job not found or unauthorized', code: 'not_found' });
     },
   );
 
-  it('is missing when it is blank', async () => {
+  it('report a blank id as missing', async () => {
     const reply = await test.call('GET', '/api/jobs/%20/status', { key: ours.owner.key });
     expect([reply.status, reply.body]).toMatchObject([400, { error: 'Missing job ID', code: 'bad_request' }]);
   });

@@ -28,8 +28,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('an idempotency key', () => {
-  it('starts one job however many requests bring it, and costs one model call', async () => {
+describe('REST admission by idempotency key', () => {
+  it('starts one job and one model call for many requests', async () => {
     model.enqueue(textReply(['once']));
     const body = chatBody({ _admissionId: 'twenty' });
     const replies = await Promise.all(Array.from({ length: 20 }, () => jobs.start(body)));
@@ -41,7 +41,7 @@ describe('an idempotency key', () => {
     await jobs.ended(jobIdOf(replies[0] ?? (await jobs.start(body))));
   });
 
-  it('answers with the same job when that has ended', async () => {
+  it('returns the same job after its end', async () => {
     model.enqueue(textReply(['done']));
     const body = chatBody();
     const headers = { 'idempotency-key': 'ended' };
@@ -59,7 +59,7 @@ describe('an idempotency key', () => {
     ]);
   });
 
-  it('stays free when its start was refused', async () => {
+  it('leaves the key free when its start was rejected', async () => {
     const headers = { 'idempotency-key': 'refused-then-used' };
     expect((await jobs.start(chatBody({ messages: [] }), { headers })).status).toBe(400);
     model.enqueue(textReply(['fine']));
@@ -68,7 +68,7 @@ describe('an idempotency key', () => {
     await jobs.ended(jobIdOf(reply));
   });
 
-  it('finds its job', async () => {
+  it('finds the job of the key', async () => {
     model.enqueue(textReply(['found']));
     const body = chatBody({ _admissionId: 'find-me' });
     const jobId = jobIdOf(await jobs.start(body));
@@ -82,12 +82,12 @@ describe('an idempotency key', () => {
     ['/api/jobs/admission/unknown', 404, 'No job for this admission'],
     [`/api/jobs/admission/${'x'.repeat(256)}`, 400, 'Missing admission ID'],
     ['/api/jobs/admission/', 400, 'Missing admission ID'],
-  ])('asked for at %.40s answers %i', async (path, status, error) => {
+  ])('responds to a lookup at %.40s with %i', async (path, status, error) => {
     const reply = await test.call('GET', path, { key });
     expect([reply.status, reply.body]).toMatchObject([status, { error }]);
   });
 
-  it('that was cancelled first starts nothing', async () => {
+  it('starts nothing when the key was aborted first', async () => {
     const abort = await test.call('POST', '/api/jobs/admission-abort', { key, body: { admissionId: 'too-early' } });
     expect([abort.status, abort.body]).toEqual([
       200,
@@ -101,7 +101,7 @@ describe('an idempotency key', () => {
     expect((await test.call('GET', '/api/jobs/admission/too-early', { key })).status).toBe(404);
   });
 
-  it('cancels its job on abort, with the same response when repeated', async () => {
+  it('cancels the job on abort, with the same response when repeated', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('never '), gate], end: 'hang' });
     const jobId = jobIdOf(await jobs.start(chatBody({ _admissionId: 'stop-me' })));
@@ -119,7 +119,7 @@ describe('an idempotency key', () => {
     [{ admissionId: '' }, 'Missing admission ID'],
     [{ admissionId: 5 }, 'Invalid request body'],
     [{ admissionId: 'x'.repeat(256) }, 'Invalid request body'],
-  ])('of an abort must be one: %#', async (body, error) => {
+  ])('rejects an invalid key of an abort: %#', async (body, error) => {
     const reply = await test.call('POST', '/api/jobs/admission-abort', { key, body });
     expect([reply.status, reply.body]).toMatchObject([400, { error }]);
   });

@@ -29,8 +29,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('a job that asks a person', () => {
-  it('waits, is answered at the inbox, and goes on with the answer', async () => {
+describe('REST job with ask_person', () => {
+  it('waits, and continues with the answer from the inbox', async () => {
     const call = { id: 'q', name: 'ask_person', arguments: '{"question":"Which size?"}' };
     model.enqueue(toolCallReply([call]), textReply(['Ordered.']));
     const jobs = restJobs(test, here.member.key);
@@ -43,7 +43,7 @@ describe('a job that asks a person', () => {
     });
     const [shown] = opened.event === 'snapshot' ? (opened.data['interrupts'] as object[]) : [opened.data];
     expect(shown).toMatchObject({ kind: 'human_input', callId: 'q', title: 'Which size?', request: { mode: 'input' } });
-    // Whoever comes later is shown the same.
+    // A later viewer receives the same.
     const late = await jobs.watch(jobId);
     const snapshot = await late.until(({ event }) => event === 'snapshot');
     const { interruptId } = shown as { interruptId: string };

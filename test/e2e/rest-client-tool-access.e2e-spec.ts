@@ -33,16 +33,16 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('the client tool endpoints', () => {
+describe('REST client tool endpoints', () => {
   const steps = ['claim', 'validate', 'result'] as const;
   const body = { callId: 'c1', deviceId: 'd', claimToken: 't', result: 'r' };
 
-  it('say that they are there', async () => {
+  it('report that client tools are enabled', async () => {
     const reply = await test.call('GET', '/api/jobs/client-tool/capability', { key: people.viewer.key });
     expect([reply.status, reply.body]).toEqual([200, { available: true }]);
   });
 
-  it.each(steps)('refuse everybody but the starter of the job: %s', async (step) => {
+  it.each(steps)('reject everyone but the requester of the job: %s', async (step) => {
     const jobId = await waitingFor({ jobs, model }, ['c1']);
     const knock = async (key: string, id = jobId) => {
       const reply = await test.call('POST', `/api/jobs/${id}/client-tool/${step}`, { key, body });
@@ -57,7 +57,7 @@ describe('the client tool endpoints', () => {
     await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
   });
 
-  it.each(steps)('take what comes with a cookie from pages of their own only: %s', async (step) => {
+  it.each(steps)('accept a cookie only from pages of their own origin: %s', async (step) => {
     const path = `/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/${step}`;
     const reply = await test.call('POST', path, {
       body,
@@ -77,7 +77,7 @@ describe('the client tool endpoints', () => {
     ['result', { callId: 'c1', claimToken: 't' }, 'Invalid tool result'],
     ['result', { callId: 'c1', claimToken: 't', result: {} }, 'Invalid tool result'],
     ['result', { callId: 'c1', claimToken: 't', result: 'a', error: 'b' }, 'Invalid tool result'],
-  ])('refuse what they cannot read: %s %j', async (step, given, error) => {
+  ])('reject invalid input: %s %j', async (step, given, error) => {
     const path = `/api/jobs/01890000-0000-7000-8000-000000000000/client-tool/${step}`;
     const reply = await test.call('POST', path, {
       key: people.member.key,
@@ -86,7 +86,7 @@ describe('the client tool endpoints', () => {
     expect([reply.status, reply.body]).toMatchObject([400, { error, code: 'bad_request' }]);
   });
 
-  it('refuse what is too large, and take the largest result', async () => {
+  it('reject a result over the limit and accept the largest one', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1']);
     const client = restClient(test, people.member.key, 'laptop');
     const path = `/api/jobs/${jobId}/client-tool`;
@@ -104,8 +104,8 @@ describe('the client tool endpoints', () => {
   });
 });
 
-describe('where clients are switched off', () => {
-  it('the endpoints report it, and calls of client tools are skipped', async () => {
+describe('REST client tool endpoints with client tools disabled', () => {
+  it('report that, and calls of client tools are skipped', async () => {
     const env = { MODEL_BASE_URL: model.url, FEATURE_CLIENT_TOOLS: 'off' };
     const off = await startTestApi(database, { env, takesJobs: false });
     const { key } = people.member;

@@ -37,8 +37,8 @@ function lastMessages(): readonly Record<string, unknown>[] {
   return model.requests.at(-1)?.json['messages'] as Record<string, unknown>[]; // chat completions have them
 }
 
-describe('a call that a client runs', () => {
-  it('is shown, claimed by one of two devices, run there, and its result read by the model', async () => {
+describe('client tool call over REST', () => {
+  it('appears in the stream, is claimed by one of two devices, and its result reaches the model', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1'], { _threadId: 'thread-1', _messageId: 'message-1' });
     const stream = await jobs.watch(jobId);
     const { data } = await stream.until(({ event }) => event === 'snapshot');
@@ -59,7 +59,7 @@ describe('a call that a client runs', () => {
     });
     const won = claims.findIndex(({ status }) => status === 200);
     const [winner, claim] = [devices[won], claims[won]];
-    if (winner === undefined || claim === undefined) throw new Error('nobody won');
+    if (winner === undefined || claim === undefined) throw new Error('no device has claimed the call');
     const claimToken = tokenOf(claim);
     expect(claim.body).toMatchObject({
       call: { id: 'c1', name: 'open_file', arguments: '{"path":"/c1"}', definition: advertised('open_file') },
@@ -69,17 +69,17 @@ describe('a call that a client runs', () => {
     const validated = await winner.validate(jobId, 'c1', claimToken);
     expect([validated.status, validated.body]).toEqual([200, { valid: true, expiresAt: expect.any(Number) }]);
     expect((await jobs.status(jobId))['tool_calls']).toMatchObject([{ id: 'c1', status: 'loading' }]);
-    model.enqueue(textReply(['It says hello.']));
+    model.enqueue(textReply(['The file contains hello.']));
     const taken = await winner.submit(jobId, { callId: 'c1', claimToken }, { result: 'hello' });
     expect([taken.status, taken.body]).toEqual([200, { accepted: true }]);
-    expect(await jobs.ended(jobId)).toMatchObject({ status: 'complete', content: 'It says hello.' });
+    expect(await jobs.ended(jobId)).toMatchObject({ status: 'complete', content: 'The file contains hello.' });
     expect(lastMessages().at(-1)).toEqual({ role: 'tool', tool_call_id: 'c1', content: 'hello' });
     expect(await stream.over).toBe(true);
     const kinds = stream.frames.map(({ event }) => event);
     expect(kinds.filter((kind) => kind === 'interrupt-resolved')).toHaveLength(1);
   });
 
-  it('may fail there, which the model reads too', async () => {
+  it('sends an error of the client to the model', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1']);
     const client = restClient(test, people.member.key, 'laptop');
     const claimToken = tokenOf(await client.claim(jobId, 'c1'));
@@ -89,7 +89,7 @@ describe('a call that a client runs', () => {
     expect(lastMessages().at(-1)).toMatchObject({ content: 'Error executing tool "open_file": no such file' });
   });
 
-  it('waits for every call of its round; results that are there are kept', async () => {
+  it('keeps its result while other calls of the round are pending', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1', 'c2', 'c3']);
     const client = restClient(test, people.member.key, 'laptop');
     await client.serve(jobId, 'c2', 'two');
@@ -108,7 +108,7 @@ describe('a call that a client runs', () => {
     ]);
   });
 
-  it('may be called while a tool of the server runs in the same round', async () => {
+  it('runs while a tool of the server runs in the same round', async () => {
     const add = { id: 's1', name: 'add_numbers', arguments: '{"a":1,"b":2}' };
     model.enqueue(toolCallReply([scriptedCall('c1'), add]));
     const server = { a: { type: 'number' }, b: { type: 'number' } };
@@ -122,7 +122,7 @@ describe('a call that a client runs', () => {
     expect(await jobs.ended(jobId)).toMatchObject({ status: 'complete' });
   });
 
-  it('is for the device that the request names', async () => {
+  it('accepts claims only from the device of the request', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1'], { _clientTools: undefined, _clientDeviceId: 'laptop' });
     const refused = await restClient(test, people.member.key, 'phone').claim(jobId, 'c1');
     expect([refused.status, refused.body]).toMatchObject([
@@ -134,7 +134,7 @@ describe('a call that a client runs', () => {
     await jobs.ended(jobId);
   });
 
-  it('is skipped when the request has no client', async () => {
+  it('ends as skipped when the request has no client', async () => {
     model.enqueue(toolCallReply([scriptedCall('c1')]), textReply(['Never mind.']));
     const start = { tools: [advertised('open_file')], _toolRuntime: { open_file: 'client' } };
     const jobId = jobIdOf(await jobs.start(chatBody(start)));
@@ -144,7 +144,7 @@ describe('a call that a client runs', () => {
     });
   });
 
-  it('ends with its job: a result that comes later is refused and changes nothing', async () => {
+  it('ends with its job: a later result is rejected and changes nothing', async () => {
     const jobId = await waitingFor({ jobs, model }, ['c1']);
     const client = restClient(test, people.member.key, 'laptop');
     const claimToken = tokenOf(await client.claim(jobId, 'c1'));
@@ -163,7 +163,7 @@ describe('a call that a client runs', () => {
     expect(await jobs.status(jobId)).toEqual(before);
   });
 
-  describe('beside a tool of the server that takes its time', () => {
+  describe('client tool call beside a slow server tool', () => {
     const input = { type: 'object' };
     let gate = createGate();
 
@@ -184,7 +184,7 @@ describe('a call that a client runs', () => {
       const tools = [advertised('open_file'), { type: 'function', function: { name: 'hold', parameters: input } }];
       const jobId = jobIdOf(await jobs.start(chatBody({ tools, _clientTools: true })));
       const client = restClient(test, people.member.key, 'laptop');
-      const claimed = await eventually('the call is to be had', async () => {
+      const claimed = await eventually('the call can be claimed', async () => {
         const reply = await client.claim(jobId, 'c1');
         return reply.status === 200 ? reply : undefined;
       });
@@ -193,7 +193,7 @@ describe('a call that a client runs', () => {
       return { jobId, client, claim };
     }
 
-    it('its result is kept until the round is complete', async () => {
+    it('keeps its result until the round is complete', async () => {
       const { jobId, client, claim } = await begun();
       expect((await client.submit(jobId, claim, { result: 'one' })).status).toBe(200);
       expect(await jobs.status(jobId)).toMatchObject({
@@ -206,7 +206,7 @@ describe('a call that a client runs', () => {
       expect(lastMessages().slice(-2)).toMatchObject([{ content: 'one' }, { tool_call_id: 's1' }]);
     });
 
-    it('it has an unknown outcome when the job is cancelled after its claim', async () => {
+    it('has an unknown outcome when the job is cancelled after its claim', async () => {
       const { jobId } = await begun();
       await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
       expect(await jobs.ended(jobId)).toMatchObject({

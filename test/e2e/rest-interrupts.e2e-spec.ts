@@ -15,7 +15,7 @@ let worlds = 0;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Nobody takes jobs here: what is answered stays queued.
+  // No worker runs here, so resumed jobs stay queued.
   test = await startTestApi(database, { takesJobs: false });
   stranger = (await test.people.workspaceOf('elsewhere')).owner;
 });
@@ -75,7 +75,7 @@ describe('/api/interrupts', () => {
     }
   });
 
-  it('lists what a job asks together with what its sub-jobs ask', async () => {
+  it('lists the requests of a job and its sub-jobs', async () => {
     const [root, below, other] = [await layOut(), await layOut(), await layOut()];
     await placeBelow(test.api.app, below, root);
     const asked: string[] = [];
@@ -102,7 +102,7 @@ describe('/api/interrupts', () => {
     expect(await get(here.viewer, '?after=nonsense')).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } });
   });
 
-  it('shows a request with the names its starter gave, before and after it is settled', async () => {
+  it('shows a request with the names of its requester, before and after it is settled', async () => {
     const job = await layOut('my thread');
     const expiresAt = Date.now() + 60_000;
     const asked = {
@@ -180,7 +180,7 @@ describe('/api/interrupts', () => {
     expect((await test.call('GET', '/api/interrupts')).status).toBe(401);
   });
 
-  it('lets a person of several workspaces answer in that of the job, whichever is active', async () => {
+  it('accepts an answer in the workspace of the job, whichever is active for the user', async () => {
     const id = await openInterrupt(test.api.app, await layOut());
     const other = (await test.people.workspaceOf(`beside${worlds}`)).owner;
     await test.people.join(other.person, `here${worlds}-member`, 'member');

@@ -35,8 +35,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('starting', () => {
-  it('accepts a chat, answers it in the background, and shows it whole', async () => {
+describe('POST /api/jobs', () => {
+  it('accepts a chat, completes it in the background and returns it whole', async () => {
     model.enqueue(textReply(['Good ', 'evening']));
     const body = chatBody({ _threadId: 'my-thread', _messageId: 'my-message', model: 'scripted-9', temperature: 0.5 });
     const reply = await jobs.start(body);
@@ -57,7 +57,7 @@ describe('starting', () => {
     expect(Object.keys(sent).filter((name) => name.startsWith('_') || name.endsWith('Id'))).toEqual([]);
   });
 
-  it('speaks the route that OR3 clients know', async () => {
+  it('serves the route of OR3 clients', async () => {
     model.enqueue(textReply(['ok']));
     const refused = await test.call('POST', '/api/openrouter/stream', { key, body: chatBody() });
     expect([refused.status, refused.body]).toMatchObject([400, { error: 'Only background requests are served here' }]);
@@ -66,7 +66,7 @@ describe('starting', () => {
     await jobs.ended(jobIdOf(reply));
   });
 
-  it('shows the calls of tools', async () => {
+  it('returns the tool calls', async () => {
     const call = { id: 'c1', name: 'add_numbers', arguments: '{"a":2,"b":3}' };
     model.enqueue(toolCallReply([call]), textReply(['5']));
     const tools = [test.api.app.get(ToolRegistry).definitionOf('add_numbers')];
@@ -84,13 +84,13 @@ describe('starting', () => {
     [{ messages: undefined }, 'Missing messages'],
     [{ messages: [] }, 'Missing messages'],
     [{ messages: 'hi' }, 'Invalid request body'],
-  ])('refuses %j and keeps nothing of it', async (change, text) => {
+  ])('rejects %j and stores nothing of it', async (change, text) => {
     const reply = await jobs.start(chatBody({ ...change, _admissionId: `refused-${text}-x`.replaceAll(' ', '') }));
     expect([reply.status, reply.body]).toMatchObject([400, { error: text, code: 'bad_request' }]);
     expect(reply.headers.get('x-request-id')).toBe((reply.body as { requestId: string }).requestId);
   });
 
-  it.each(['{"a":', '"text"', 'null', '[1]'])('refuses the body %j without quoting it', async (body) => {
+  it.each(['{"a":', '"text"', 'null', '[1]'])('rejects the body %j without quoting it', async (body) => {
     const reply = await jobs.start(body);
     const { error, code } = reply.body as { error: string; code: string };
     expect([reply.status, error, code]).toEqual([400, 'Invalid request body', 'bad_request']);
@@ -101,7 +101,7 @@ describe('starting', () => {
     expect(reply.status).toBe(400);
   });
 
-  it('refuses a body that announces to be too large before reading it', async () => {
+  it('rejects a body by its content-length before reading it', async () => {
     const refused = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
       const headers = {
         authorization: `Bearer ${key}`,
@@ -122,7 +122,7 @@ describe('starting', () => {
     expect(JSON.parse(refused.body)).toMatchObject({ error: 'Request body exceeds 65536 bytes', code: 'too_large' });
   });
 
-  it('refuses a body that turns out to be too large', async () => {
+  it('rejects a chunked body over the limit', async () => {
     const stream = new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode(`{"x":"${'a'.repeat(100_000)}"}`));
@@ -134,7 +134,7 @@ describe('starting', () => {
     expect([reply.status, await reply.json()]).toMatchObject([413, { error: 'Request body exceeds 65536 bytes' }]);
   });
 
-  it('refuses a call that carries a cookie of ours from another site', async () => {
+  it('rejects a request with a session cookie from another site', async () => {
     const reply = await test.call('POST', '/api/jobs', {
       body: chatBody(),
       headers: { cookie: 'session=1', origin: 'https://evil.example' },
@@ -145,7 +145,7 @@ describe('starting', () => {
     ]);
   });
 
-  it('refuses a second start in a busy thread', async () => {
+  it('rejects a second start in a busy thread', async () => {
     const gate = createGate();
     model.enqueue({ ...textReply(['later']), before: gate });
     const first = chatBody();
@@ -159,7 +159,7 @@ describe('starting', () => {
     await jobs.ended(jobId);
   });
 
-  it('gives another tenant a thread of its own under the same name', async () => {
+  it('creates a separate thread of another tenant under the same name', async () => {
     model.enqueue(textReply(['mine']));
     const body = chatBody();
     await jobs.ended(jobIdOf(await jobs.start(body)));
@@ -174,8 +174,8 @@ describe('starting', () => {
   });
 });
 
-describe('aborting', () => {
-  it('cancels a running job, closes its model request, and keeps what was shown', async () => {
+describe('POST /api/jobs/:id/abort', () => {
+  it('cancels a running job, closes its model request, and keeps the streamed text', async () => {
     const gate = createGate();
     model.enqueue({ body: [textChunk('half an ans'), gate], end: 'hang' });
     const jobId = jobIdOf(await jobs.start(chatBody()));
@@ -206,8 +206,8 @@ describe('aborting', () => {
   });
 });
 
-describe('the status', () => {
-  it('gives the rest to a client that polls, and never changes by being read', async () => {
+describe('GET /api/jobs/:id/status', () => {
+  it('returns new text to a polling client without changing the job', async () => {
     const gate = createGate();
     model.enqueue({
       ...textReply(['Hello ', '👋 there']),
@@ -225,7 +225,7 @@ describe('the status', () => {
     expect(await jobs.status(jobId, '?offset=99')).toMatchObject({ content: 'Hello 👋 there', content_reset: true });
   });
 
-  it('has the error of a failed job', async () => {
+  it('returns the error of a failed job', async () => {
     model.enqueue({ status: 400, body: ['{"error":{"message":"no such model"}}'] });
     const status = await jobs.ended(jobIdOf(await jobs.start(chatBody())));
     expect(status).toMatchObject({ status: 'error', job_status: 'failed', error: expect.any(String) });

@@ -65,8 +65,8 @@ async function open(env: Readonly<Record<string, string>>, takesJobs = true): Pr
   };
 }
 
-describe('starts a minute', () => {
-  it('are limited for each principal, and repetitions are free', async () => {
+describe('start limit per minute', () => {
+  it('limits each principal and counts no repeats', async () => {
     const { test, start } = await open({ STARTS_PER_MINUTE: '2' }, false);
     const first = await start('a');
     expect([first.status, first.headers.get('x-ratelimit-limit'), first.headers.get('x-ratelimit-remaining')]).toEqual([
@@ -95,7 +95,7 @@ describe('starts a minute', () => {
   });
 });
 
-describe('caps of a workspace', () => {
+describe('workspace limits', () => {
   it('reject a start with whenFull `reject`, store nothing and name the limit', async () => {
     const { owner, start } = await open({}, false);
     const { workspaceId } = owner.principal;
@@ -116,7 +116,7 @@ describe('caps of a workspace', () => {
 });
 
 describe('500 parallel starts of one user', () => {
-  it('are all accepted and complete without exceeding the caps of the workspace', async () => {
+  it('receive job ids and complete without exceeding the caps of the workspace', async () => {
     const { owner, start } = await open({});
     const { workspaceId } = owner.principal;
     await database.postgres.withWorkspaceSql(workspaceId, (client) =>
@@ -143,8 +143,8 @@ describe('500 parallel starts of one user', () => {
   });
 });
 
-describe('a viewer that stops reading', () => {
-  it('is disconnected, while the other viewers and the job continue', async () => {
+describe('REST viewer that stops reading', () => {
+  it('loses its connection, while the other viewers and the job continue', async () => {
     const { test, start, watch } = await open({
       ...{ SLOW_VIEWER_BYTES: '65536', SLOW_VIEWER_MS: '300', MAX_OUTPUT_BYTES: '67108864' },
       ...{ DELTA_FLUSH_BYTES: '65536' },
@@ -171,7 +171,7 @@ describe('a viewer that stops reading', () => {
   });
 });
 
-describe('health', () => {
+describe('health endpoints', () => {
   it('reports liveness and readiness without a credential', async () => {
     const { test } = await open({});
     expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
@@ -179,7 +179,7 @@ describe('health', () => {
     expect([ready.status, ready.body]).toEqual([200, { status: 'ready', draining: false, database: true, bus: true }]);
   });
 
-  it('serves /metrics to the operator token only', async () => {
+  it('return /metrics only for the operator token', async () => {
     const METRICS_TOKEN = 'the token of the operators of this test';
     const { test, owner } = await open({ METRICS_TOKEN }, false);
     const local = await test.call('GET', '/metrics', { key: METRICS_TOKEN });
@@ -196,12 +196,12 @@ describe('health', () => {
     expect(counted.body).toContain('nightshift_requests_refused_total{api="openai",status="401"} 1');
   });
 
-  it('has no /metrics without an operator token', async () => {
+  it('return 404 for /metrics without an operator token', async () => {
     const { test } = await open({}, false);
     expect((await test.call('GET', '/metrics')).status).toBe(404);
   });
 
-  it('is not ready without its database', async () => {
+  it('report not ready without the database', async () => {
     const { test } = await open({}, false);
     await test.platform.postgres.close();
     const reply = await test.call('GET', '/readyz');
@@ -210,8 +210,8 @@ describe('health', () => {
   });
 });
 
-describe('every reply', () => {
-  it('has a request id, no framework name, and protective headers', async () => {
+describe('REST responses', () => {
+  it('carry a request id and security headers and no framework name', async () => {
     const { test } = await open({}, false);
     const reply = await test.call('GET', '/nowhere', { headers: { 'x-request-id': 'trace-1' } });
     expect(reply.body).toEqual({ error: 'Not found', code: 'not_found', requestId: 'trace-1' });
@@ -220,7 +220,7 @@ describe('every reply', () => {
     expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('to a path that cannot be decoded is a plain refusal', async () => {
+  it('return a plain error for a path that cannot be decoded', async () => {
     const { test } = await open({}, false);
     const status = await new Promise((resolve) => {
       get(`${test.url}/api/jobs/%FF/status`, (response) => {
@@ -231,7 +231,7 @@ describe('every reply', () => {
     expect(status).toBe(400);
   });
 
-  it('during a database outage has Retry-After and no internal error text', async () => {
+  it('carry Retry-After during a database outage and no internal error text', async () => {
     const { test, owner } = await open({}, false);
     const path = `/api/jobs/${newId()}/status`;
     expect((await test.call('GET', path, { key: owner.key })).status).toBe(404);
@@ -246,7 +246,7 @@ describe('every reply', () => {
 });
 
 describe('closing the API', () => {
-  it('ends live streams with a reason, and takes nothing more', async () => {
+  it('ends live streams with a reason and rejects new requests', async () => {
     const { test, owner, start, watch } = await open({ WORKER_DRAIN_MS: '50' });
     model.enqueue({ body: [textChunk('half'), createGate()], end: 'hang' });
     const { jobId } = (await start()).body as { jobId: string };

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   model.assertDone();
-  // Whatever a test did: nobody is left watching.
+  // After each test no viewer is left.
   await eventually('all viewers are gone', () => (test.api.app.get(OpenStreams).size === 0 ? true : undefined));
   await eventually('all tails are gone', () => (test.api.app.get(EventFeed).tails === 0 ? true : undefined));
   expect(await test.platform.metrics.registry.getSingleMetricAsString('nightshift_viewers')).toContain(
@@ -42,8 +42,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('the right to watch', () => {
-  it('ends with the key: no more content, and a reason', async () => {
+describe('access to a REST stream', () => {
+  it('ends when the key is revoked: no more content, and a reason', async () => {
     const { key, keyId } = await test.people.keyOf(owner.principal, ['read']);
     const { jobId, gate } = await gated(['seen '], ['unseen']);
     const stream = await jobs.watch(jobId, { key: key });
@@ -60,7 +60,7 @@ describe('the right to watch', () => {
     ).over;
   });
 
-  it('ends with the membership', async () => {
+  it('ends when the membership ends', async () => {
     const { owner: boss, member } = await test.people.workspaceOf('leaving');
     model.enqueue({ body: [textChunk('x'), createGate()], end: 'hang' });
     const body = { _threadId: newId(), _messageId: newId(), messages: [{ role: 'user', content: 'go' }] };
@@ -75,9 +75,9 @@ describe('the right to watch', () => {
     await test.call('POST', `/api/jobs/${jobId}/abort`, { key: boss.key });
   });
 
-  it('ends with the token', async () => {
+  it('ends when the token expires', async () => {
     const { jobId, gate } = await gated(['x'], []);
-    // One that ends before it has let somebody in is followed by one that lasts longer.
+    // A token that expires before the stream begins is followed by one with a longer life.
     let stream = await jobs.watch(jobId, { key: await test.people.tokenOf('streams-owner', 2) });
     for (let life = 4; stream.status === 401; life *= 2)
       stream = await jobs.watch(jobId, { key: await test.people.tokenOf('streams-owner', life) });

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   model.assertDone();
-  // Whatever a test did: nobody is left watching.
+  // After each test no viewer is left.
   await eventually('all viewers are gone', () => (test.api.app.get(OpenStreams).size === 0 ? true : undefined));
   await eventually('all tails are gone', () => (test.api.app.get(EventFeed).tails === 0 ? true : undefined));
   expect(await test.platform.metrics.registry.getSingleMetricAsString('nightshift_viewers')).toContain(
@@ -41,8 +41,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('an OR3 viewer', () => {
-  it('gets a snapshot, deltas, statuses, and the whole text at the end', async () => {
+describe('OR3 stream', () => {
+  it('sends a snapshot, deltas, statuses, and the whole text at the end', async () => {
     const { jobId, gate } = await gated(['Hello '], ['there']);
     const stream = await jobs.watch(jobId, { query: '?format=or3&offset=4' });
     const first = await stream.until(() => true);
@@ -60,7 +60,7 @@ describe('an OR3 viewer', () => {
     expect(stream.frames.every(({ id }) => id !== undefined)).toBe(true);
   });
 
-  it('that comes back with a number gets what follows it', async () => {
+  it('resumes after an event number', async () => {
     const { jobId, gate } = await gated(['Hello '], ['there']);
     const before = await jobs.watch(jobId, { query: '?format=or3' });
     const { id = '' } = await before.until(() => true);
@@ -73,7 +73,7 @@ describe('an OR3 viewer', () => {
     expect(stream.frames.at(-1)?.data).toMatchObject({ event: 'status', status: { content: 'Hello there' } });
   });
 
-  it('sees text withdrawn as a status with what is left', async () => {
+  it('sends a status with the remaining text when text is withdrawn', async () => {
     model.enqueue({ body: [textChunk('broken ')], end: 'destroy' });
     model.enqueue(textReply(['whole']));
     const jobId = jobIdOf(await jobs.start(chatBody()));
@@ -83,7 +83,7 @@ describe('an OR3 viewer', () => {
     expect(last.status).toMatchObject({ content: 'whole', attempt: 1, status: 'complete' });
   });
 
-  it('asks for a format that exists', async () => {
+  it('rejects an unknown format', async () => {
     const { jobId, gate } = await gated(['x'], []);
     gate.open();
     const reply = await test.call('GET', `/api/jobs/${jobId}/stream?format=xml`, { key: owner.key });

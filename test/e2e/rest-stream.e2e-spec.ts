@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   model.assertDone();
-  // Whatever a test did: nobody is left watching.
+  // After each test no viewer is left.
   await eventually('all viewers are gone', () => (test.api.app.get(OpenStreams).size === 0 ? true : undefined));
   await eventually('all tails are gone', () => (test.api.app.get(EventFeed).tails === 0 ? true : undefined));
   expect(await test.platform.metrics.registry.getSingleMetricAsString('nightshift_viewers')).toContain(
@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Says `texts`, and is over. */
+/** Streams `texts` and completes. */
 async function startFinished(texts: readonly string[]): Promise<{ jobId: string; lastSeq: number }> {
   const { jobId, gate } = await gated(texts, []);
   gate.open();
@@ -54,8 +54,8 @@ const textOf = (frames: readonly StreamFrame[]) =>
   frames.map(({ event, data }) => (event === 'text-delta' ? String(data['text']) : '')).join('');
 const seqsOf = (frames: readonly StreamFrame[]) => frames.map(({ id }) => Number(id));
 
-describe('a viewer', () => {
-  it('gets a snapshot of the text, then every later event, then the end', async () => {
+describe('REST stream of a job', () => {
+  it('sends a snapshot of the text, then every later event, then the end', async () => {
     const { jobId, gate } = await gated(['Hello '], ['👋 ', 'there']);
     const stream = await jobs.watch(jobId);
     expect(stream.headers).toMatchObject({
@@ -82,7 +82,7 @@ describe('a viewer', () => {
     expect(stream.raw().startsWith('retry: 2000\n\n')).toBe(true);
   });
 
-  it('that comes back at any number gets exactly what follows it', async () => {
+  it('resumes exactly after any event number', async () => {
     const { jobId, lastSeq } = await startFinished(['a', 'b', 'c']);
     const all = await jobs.watch(jobId, { query: '?after=0' });
     await all.over;
@@ -96,7 +96,7 @@ describe('a viewer', () => {
     }
   });
 
-  it('that has every event of a finished job gets 204', async () => {
+  it('returns 204 to a viewer that has every event of a finished job', async () => {
     const { jobId, lastSeq } = await startFinished(['done']);
     for (const query of [`?after=${lastSeq}`, `?after=${lastSeq}&format=or3`]) {
       const stream = await jobs.watch(jobId, { query: query });
@@ -106,16 +106,16 @@ describe('a viewer', () => {
   });
 
   it.each(['?after=999', '?after=99999999999'])(
-    'that is ahead of the log (%s) gets a snapshot that resets it',
+    'sends a reset snapshot for a cursor ahead of the log (%s)',
     async (query) => {
-      const { jobId } = await startFinished(['said']);
+      const { jobId } = await startFinished(['text']);
       const stream = await jobs.watch(jobId, { query: query });
       await stream.over;
-      expect(stream.frames).toMatchObject([{ event: 'snapshot', data: { reset: true, status: { content: 'said' } } }]);
+      expect(stream.frames).toMatchObject([{ event: 'snapshot', data: { reset: true, status: { content: 'text' } } }]);
     },
   );
 
-  it('that comes back after the deltas were trimmed gets a snapshot, never a silent gap', async () => {
+  it('sends a snapshot instead of a gap after the deltas were trimmed', async () => {
     const { jobId, lastSeq } = await startFinished(['trimmed']);
     await database.postgres.withWorkspaceSql(owner.principal.workspaceId, () => Promise.resolve());
     await database.postgres.engine.query(`DELETE FROM job_event WHERE job_id = $1 AND type = 'text-delta'`, [jobId]);
@@ -131,23 +131,23 @@ describe('a viewer', () => {
     ['?after=1.5', {}],
     ['?after=x', {}],
     ['', { 'last-event-id': 'abc' }],
-  ])('with a cursor that was never ours (%s, %j) is refused by name', async (query, headers) => {
+  ])('rejects the invalid cursor %s %j and names it', async (query, headers) => {
     const { jobId } = await startFinished(['x']);
     const reply = await test.call('GET', `/api/jobs/${jobId}/stream${query}`, { key: owner.key, headers });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_cursor' }]);
   });
 
-  it('may be any EventSource: it reconnects by itself, and stops when it has it all', async () => {
+  it('serves any EventSource, which reconnects automatically and stops at the end', async () => {
     const { jobId, gate } = await gated(['Hi '], ['line\nbreak\r\n']);
     const source = new EventSource(`${test.url}/api/jobs/${jobId}/stream`, {
       fetch: (input, init) =>
         fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${owner.key}` } }),
     });
-    const said: string[] = [];
+    const texts: string[] = [];
     for (const kind of ['snapshot', 'text-delta', 'job-finished']) {
       source.addEventListener(kind, (message) => {
         const data = JSON.parse(String(message.data)) as { text?: string; status?: { content?: string } };
-        said.push(data.text ?? data.status?.content ?? kind);
+        texts.push(data.text ?? data.status?.content ?? kind);
       });
     }
     const stopped = new Promise<number | undefined>((resolve) => {
@@ -155,13 +155,13 @@ describe('a viewer', () => {
         if (source.readyState === EventSource.CLOSED) resolve(code);
       });
     });
-    await eventually('the snapshot came', () => (said.length > 0 ? true : undefined));
+    await eventually('the snapshot came', () => (texts.length > 0 ? true : undefined));
     gate.open();
     expect(await stopped).toBe(204);
-    expect(said.slice(0, -1).join('')).toBe('Hi line\nbreak\r\n');
+    expect(texts.slice(0, -1).join('')).toBe('Hi line\nbreak\r\n');
   });
 
-  it('shares one reading of the log with the others of its job', async () => {
+  it('reads the log once for all viewers of a job', async () => {
     const { jobId, gate } = await gated(['a'], ['b']);
     const streams = await Promise.all([1, 2, 3].map(() => jobs.watch(jobId)));
     await Promise.all(streams.map((stream) => stream.until(() => true)));
@@ -176,7 +176,7 @@ describe('a viewer', () => {
       );
   });
 
-  it('that disconnects leaves no open stream, and the job keeps running', async () => {
+  it('releases the stream of a viewer that disconnects while the job keeps running', async () => {
     const { jobId, gate } = await gated(['a'], ['b']);
     const stream = await jobs.watch(jobId);
     await stream.until(() => true);
@@ -188,7 +188,7 @@ describe('a viewer', () => {
     expect(textOf(other.frames)).toBe('ab');
   });
 
-  it('that sends HEAD takes no stream slot', async () => {
+  it('takes no stream slot for HEAD', async () => {
     const { jobId, gate } = await gated(['a'], []);
     const reply = await test.call('HEAD', `/api/jobs/${jobId}/stream`, { key: owner.key });
     expect([reply.status, reply.body]).toEqual([200, '']);
@@ -196,14 +196,14 @@ describe('a viewer', () => {
     await jobs.ended(jobId);
   });
 
-  it('is one of a limited number', async () => {
+  it('limits the number of streams', async () => {
     const { jobId, gate } = await gated(['a'], []);
     const streams = await Promise.all([1, 2, 3, 4].map(() => jobs.watch(jobId)));
     const refused = await test.call('GET', `/api/jobs/${jobId}/stream`, { key: owner.key });
     expect([refused.status, refused.body]).toMatchObject([429, { code: 'rate_limited' }]);
     expect(refused.headers.get('retry-after')).toBe('5');
     streams[0]?.leave();
-    await eventually('a seat is free', () => (test.api.app.get(OpenStreams).size === 3 ? true : undefined));
+    await eventually('a stream slot is free', () => (test.api.app.get(OpenStreams).size === 3 ? true : undefined));
     const again = await jobs.watch(jobId);
     expect(again.status).toBe(200);
     gate.open();

@@ -41,7 +41,7 @@ const linesOf = (text: string) =>
 const idsOf = (lines: readonly Line[]) => lines.flatMap(({ id }) => id ?? []);
 
 describe('GET /api/tool-calls/export', () => {
-  it('gives a line for each call, newest first, and a last line with their number', async () => {
+  it('returns a line for each call, newest first, and a last line with their number', async () => {
     const response = await exported(here.admin);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
@@ -59,7 +59,7 @@ describe('GET /api/tool-calls/export', () => {
     });
   });
 
-  it('takes the filters of the list', async () => {
+  it('applies the filters of the list', async () => {
     const { admin, member } = here;
     for (const [query, expected] of [
       [`?tool=crm.*&runtime=mcp,http`, [4, 2]],
@@ -77,10 +77,10 @@ describe('GET /api/tool-calls/export', () => {
     }
   });
 
-  it('gives what was run, and what was proposed where a person changed that', async () => {
-    const id = await made.edit(4, '{"to":"nobody"}');
+  it('returns the executed arguments, and the proposed ones of an edited call', async () => {
+    const id = await made.edit(4, '{"to":"user9"}');
     const line = linesOf(await (await exported(here.admin)).text()).find((one) => one.id === id);
-    expect(line).toMatchObject({ arguments: '{"to":"nobody"}', proposedArguments: '{"to":"user4","n":4}' });
+    expect(line).toMatchObject({ arguments: '{"to":"user9"}', proposedArguments: '{"to":"user4","n":4}' });
   });
 
   it('shows the reason of a rejection only to callers who may read the policy', async () => {
@@ -90,7 +90,7 @@ describe('GET /api/tool-calls/export', () => {
     expect([await reasonFor(here.admin), await reasonFor(here.member)]).toEqual([reason, null]);
   });
 
-  it('refuses what it does not know, before anything is sent', async () => {
+  it('rejects an unknown parameter before it sends anything', async () => {
     for (const [query, field] of [
       ['?tols=add', 'tols'],
       ['?status=done', 'status'],
@@ -105,7 +105,7 @@ describe('GET /api/tool-calls/export', () => {
     expect((await api.call('GET', '/api/tool-calls/export')).status).toBe(401);
   });
 
-  it('shows everybody what they may look through, and is audited for administrators', async () => {
+  it('exports only permitted calls and writes an audit entry for administrators', async () => {
     const of = async (who: TestMember) => idsOf(linesOf(await (await exported(who, '?tool=*')).text())).length;
     const before = (await made.auditOf('tool-calls-exported')).length;
     expect([await of(here.owner), await of(here.member), await of(here.viewer), await of(made.stranger)]).toEqual([
@@ -117,7 +117,7 @@ describe('GET /api/tool-calls/export', () => {
   });
 });
 
-describe('a long export', () => {
+describe('long tool call export', () => {
   let world: ManyCalls['here'];
   const COUNT = 3_000;
 
@@ -160,7 +160,7 @@ describe('a long export', () => {
     return counter;
   };
 
-  it('reads no further than its reader does', async () => {
+  it('reads no further than its client', async () => {
     const counter = countReads();
     const response = await begin(world.owner);
     let [seen, calm] = [0, 0];
@@ -175,14 +175,14 @@ describe('a long export', () => {
     expect(counter.reads).toBeGreaterThanOrEqual(COUNT / 50);
   });
 
-  it('breaks off, without its last line, when the right to it ends', async () => {
+  it('breaks off without its last line when the access ends', async () => {
     const key = await api.people.keyOf(world.admin.principal, ['read', 'admin']);
     const response = await begin(key);
     await api.auth.members.changeRole(world.owner.person, { userId: world.admin.principal.userId, role: 'viewer' });
     await expect(readAll(response)).rejects.toThrow('aborted');
   });
 
-  it('gives its place back when its reader leaves', async () => {
+  it('releases its stream slot when its client leaves', async () => {
     const response = await begin(world.owner);
     const streams = api.api.app.get(OpenStreams);
     expect(streams.size).toBeGreaterThan(0);

@@ -43,7 +43,7 @@ const status = async (jobId: string) =>
   (await api.call('GET', `/api/jobs/${jobId}/status`, { key: people.viewer.key })).body as Record<string, unknown>;
 
 describe('POST /api/workflows/background', () => {
-  it('starts what is published and says so in the words of OR3', async () => {
+  it('starts a published workflow and responds in the format of OR3', async () => {
     const document = smallWorkflow({ name: 'Letters', id: 'w-1' });
     const { id, updatedAt } = await publish(document);
     const more = { workflowName: 'Letters', workflowUpdatedAt: updatedAt, workflowVersion: 1, workflow: document };
@@ -77,13 +77,13 @@ describe('POST /api/workflows/background', () => {
     [{ attachments: [{ type: 'image' }] }, 'Invalid request body'],
     [{ resumeFrom: {} }, 'resumeFrom requires a startNodeId'],
     [{ resumeFrom: { startNodeId: 'gone' } }, 'resumeFrom startNodeId is not in this workflow'],
-  ])('refuses %j', async (change, error) => {
+  ])('rejects %j', async (change, error) => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const reply = await start(body(change));
     expect([reply.status, reply.body]).toMatchObject([400, { error, code: 'bad_request' }]);
   });
 
-  it('says what keeps a workflow from being started', async () => {
+  it('returns the reason why a workflow cannot start', async () => {
     expect(await start(body())).toMatchObject({
       status: 404,
       body: { error: 'Workflow not found', code: 'not_found' },
@@ -118,7 +118,7 @@ describe('POST /api/workflows/background', () => {
     });
   });
 
-  it('names the issues of a workflow that cannot be run any more', async () => {
+  it('names the issues of a workflow that became invalid', async () => {
     const child = await publish(smallWorkflow({ name: 'child', id: 'child' }));
     const data = { subflowId: 'child', inputMappings: { input: '{{input}}' } };
     await publish(workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 's', type: 'subflow', data }], ['start -> s']));
@@ -133,7 +133,7 @@ describe('POST /api/workflows/background', () => {
     });
   });
 
-  it('starts once for a key, as header or in the body', async () => {
+  it('starts once per key, as header or in the body', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const given = body({ admissionId: 'a-1' });
     const first = await start(given);
@@ -149,7 +149,7 @@ describe('POST /api/workflows/background', () => {
     expect(admission.body).toMatchObject({ jobId: (byHeader.body as { jobId: string }).jobId });
   });
 
-  it('starts so often a minute, and no more', async () => {
+  it('starts at most as often per minute as the limit allows', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     for (let i = 0; i < 12; i++) expect((await start(body(), people.admin.key)).status).toBe(200);
     const reply = await start(body(), people.admin.key);
@@ -158,8 +158,8 @@ describe('POST /api/workflows/background', () => {
   });
 });
 
-describe('the state of a workflow job', () => {
-  it('is made from its rows', async () => {
+describe('state of a workflow job over REST', () => {
+  it('equals the stored rows', async () => {
     const { id } = await publish(smallWorkflow({ name: 'Letters', id: 'w-1' }));
     const { jobId } = await api.api.app.get(StartWorkflowService).start(people.member.principal, {
       ...{ workflowRef: id, version: null, prompt: 'Hi', threadRef: null, createThread: false, messageClientId: null },
@@ -215,7 +215,7 @@ describe('POST /api/workflows/hitl', () => {
     await openInterrupt(api.api.app, job, { nodeId: 'n1', request });
   });
 
-  it('settles the request that was shown under this id, once', async () => {
+  it('settles the request with this id once', async () => {
     expect(await answer()).toMatchObject({ status: 200, body: { ok: true } });
     expect(await answer()).toMatchObject({ status: 200, body: { ok: true } });
     expect(await answer({ data: 'worse' })).toMatchObject({
@@ -237,25 +237,25 @@ describe('POST /api/workflows/hitl', () => {
     [{ requestId: 'hitl_other' }, 404, 'HITL request not found'],
     [{ jobId: newId() }, 404, 'HITL request not found'],
     [{ jobId: 'nonsense' }, 404, 'HITL request not found'],
-  ])('refuses %j', async (change, expected, error) => {
+  ])('rejects %j', async (change, expected, error) => {
     const reply = await answer(change);
     expect([reply.status, reply.body]).toMatchObject([expected, { error }]);
   });
 
-  it('is for whom the request is for', async () => {
+  it('rejects users who may not answer the request', async () => {
     expect(await answer({}, people.viewer.key)).toMatchObject({ status: 403 });
     const { owner: stranger } = await api.people.workspaceOf(`others-${newId()}`);
     expect(await answer({}, stranger.key)).toMatchObject({ status: 404, body: { error: 'HITL request not found' } });
   });
 
-  it('comes too late for what has expired', async () => {
+  it('returns a conflict for an expired request', async () => {
     await database.prisma.withWorkspace(people.owner.principal, (tx) =>
       tx.interrupt.updateMany({ where: { jobId: job.jobId }, data: { expiresAt: new Date(1) } }),
     );
     expect(await answer()).toMatchObject({ status: 410, body: { error: 'HITL request expired', code: 'expired' } });
   });
 
-  it('takes so many answers a minute', async () => {
+  it('limits the answers per minute', async () => {
     for (let i = 0; i < 12; i++) await answer({ requestId: 'hitl_other' });
     expect(await answer()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
   });

@@ -40,7 +40,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-describe('a restored backup', () => {
+describe('restored backup', () => {
   it('requests a decision about a once call that was about to start', async () => {
     stage.model.enqueue(toolCallReply([{ id: 'a', name: 'pay', arguments: '{}' }]), textReply(['Done.']));
     const { jobId } = await stage.ask(['pay']);

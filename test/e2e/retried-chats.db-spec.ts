@@ -14,7 +14,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-it('asks for no client where clients have been switched off since, and skips what was theirs', async () => {
+it('a retried chat skips its client tool calls when client tools were disabled meanwhile', async () => {
   stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
   const definition = { type: 'function', function: { name: 'open_file' } } as const;
   const { jobId } = await stage.ask([], { tools: [definition] });
@@ -35,7 +35,7 @@ it('asks for no client where clients have been switched off since, and skips wha
   ]);
 });
 
-it('is refused for a job whose calls go to its requester in the reply', async () => {
+it('rejects a retry of a job whose calls go to its requester in the response', async () => {
   stage.model.enqueue({ status: 400, body: ['{"error":{"message":"no"}}'] });
   const { jobId } = await stage.ask([]);
   expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });

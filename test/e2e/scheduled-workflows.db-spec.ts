@@ -42,25 +42,25 @@ async function comes(workflowRef: string): Promise<string> {
   return jobId;
 }
 
-describe('a workflow on a schedule', () => {
-  it('runs by itself to its end', async () => {
+describe('scheduled workflow', () => {
+  it('runs to its end without a requester', async () => {
     const jobId = await comes(await stage.publish({ out }, ['start -> out']));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
   });
 
-  it('runs tools for Nightshift itself', async () => {
+  it('runs tools as the system principal', async () => {
     const sum = { type: 'tool', toolId: 'calculate', config: { expression: '2 + 3' } };
     const jobId = await comes(await stage.publish({ sum, out }, ['start -> sum', 'sum -> out']));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
     expect((await stage.outputsOf(jobId))['sum']).toContain('5');
   });
 
-  it('asks the approvers where somebody has to be asked, and nobody else', async () => {
+  it('asks only the approvers for an approval', async () => {
     const ask = { type: 'approval', prompt: 'May it?' };
     const jobId = await comes(await stage.publish({ ask, out }, ['start -> ask', 'ask.output -> out']));
     const asked = (await stage.waitsAt(jobId)).get('ask');
     expect(asked).toMatchObject({ requester: null, jobId, rootJobId: jobId });
-    if (asked === undefined) throw new Error('nobody asked');
+    if (asked === undefined) throw new Error('no approval was requested');
     await expect(stage.decide(stage.people.member, asked, { action: 'approve' })).rejects.toMatchObject({
       code: 'cannot_decide',
     });

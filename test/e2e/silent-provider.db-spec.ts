@@ -6,7 +6,7 @@ import { eventually } from '../harness/eventually.js';
 import { createGate, type Reply, textReply } from '../harness/scripted-reply.js';
 import { openWorkflowStage, type WorkflowStage } from '../harness/workflow-stage.js';
 
-describe('a job whose model provider accepts requests and sends nothing', () => {
+describe('job with a silent model provider', () => {
   let scaled: WorkflowStage;
   const silent: Reply = { body: [], before: createGate(), end: 'hang' };
   /** Together longer than the time that a job may work. */

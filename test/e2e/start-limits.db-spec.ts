@@ -11,7 +11,7 @@ import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 
 const limits = { MAX_UNFINISHED_JOBS: '5', MAX_UNFINISHED_JOBS_PER_USER: '3' };
 
-describe('the limits of stored jobs', () => {
+describe('limits of stored jobs', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
 

@@ -15,7 +15,7 @@ const fresh = (word: string) => `${word}-${(names += 1)}`;
 const replyText = (text: string) => textReply([text]);
 const call = (name: string, args: object, id = `call_${name}`) => ({ id, name, arguments: JSON.stringify(args) });
 
-describe('a chat that may start jobs', () => {
+describe('start_job in a chat', () => {
   let stage: SubJobStage;
 
   beforeAll(async () => {
@@ -42,8 +42,8 @@ describe('a chat that may start jobs', () => {
       messages: [{ role: 'user', content: line }],
       ...(threadRef === undefined ? {} : { threadRef }),
     });
-  /** What the tools have said to whoever has this line. */
-  const told = (line: string) =>
+  /** The tool results in the requests with this line. */
+  const resultsOf = (line: string) =>
     (stage.asked(line).at(-1) ?? []).flatMap(({ role, content }) => (role === 'tool' ? [String(content)] : []));
   const handleOf = (text: string | undefined) => JSON.parse(text ?? '') as Readonly<Record<string, unknown>>;
   /** Once this line has read something from a tool: what is answered to it. */
@@ -56,7 +56,7 @@ describe('a chat that may start jobs', () => {
     });
   };
 
-  it('gets a handle at once, and the job goes on in a thread of its own when the chat has ended', async () => {
+  it('returns a handle at once, and the job continues in its own thread after the end of the chat', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     const gate = createGate();
     stage.script(line, starting(task), replyText('It is under way.'));
@@ -64,7 +64,7 @@ describe('a chat that may start jobs', () => {
     const { jobId, threadId } = await chat(line);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It is under way.' });
     const [below] = await stage.below(jobId, 1, 'running');
-    const handle = handleOf(told(line)[0]);
+    const handle = handleOf(resultsOf(line)[0]);
     expect(handle).toEqual({
       job_id: below?.id,
       thread_id: expect.any(String),
@@ -93,7 +93,7 @@ describe('a chat that may start jobs', () => {
     ]);
   });
 
-  it('gets the answer from job_result, which waits for a job that runs', async () => {
+  it('returns the result by job_result, which waits for a running job', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     stage.script(line, starting(task));
     stage.script(task, replyText('Forty-two.'));
@@ -106,10 +106,10 @@ describe('a chat that may start jobs', () => {
     });
     const { jobId } = await chat(line);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'I have it.' });
-    expect(handleOf(told(line).at(-1))).toMatchObject({ status: 'completed', result: 'Forty-two.', error: null });
+    expect(handleOf(resultsOf(line).at(-1))).toMatchObject({ status: 'completed', result: 'Forty-two.', error: null });
   });
 
-  it('looks after its jobs in a later turn of its thread, and nobody else does', async () => {
+  it('allows get_jobs and job_result in later turns of the thread, and in no other thread', async () => {
     const [line, later, task] = [fresh('ask'), fresh('later'), fresh('task')];
     stage.script(line, starting(task), replyText('ok'));
     stage.script(task, replyText('Done.'));
@@ -121,19 +121,19 @@ describe('a chat that may start jobs', () => {
     // The thread's first line is what the script goes by.
     stage.script(line, both(), replyText('seen'));
     await stage.ended((await chat(later, jobTools, threadId)).jobId);
-    const [list, result] = told(line).slice(-2);
+    const [list, result] = resultsOf(line).slice(-2);
     expect(handleOf(list)).toEqual({ jobs: [expect.objectContaining({ job_id: below?.id, status: 'completed' })] });
     expect(handleOf(result)).toMatchObject({ result: 'Done.' });
     const elsewhere = fresh('elsewhere');
     stage.script(elsewhere, both(), replyText('nothing'));
     await stage.ended((await chat(elsewhere)).jobId);
-    expect(told(elsewhere)).toEqual([
+    expect(resultsOf(elsewhere)).toEqual([
       '{"jobs":[]}',
       `Error executing tool "job_result": Job "${below?.id ?? ''}" is not available.`,
     ]);
   });
 
-  it('reads the same of a model that is not there and of one that is not to be had, and starts nothing elsewhere', async () => {
+  it('returns the same error for an unknown and a forbidden model, and starts nothing in another workspace', async () => {
     const line = fresh('ask');
     const other = '00000000-0000-7000-8000-000000000000';
     stage.script(
@@ -147,7 +147,7 @@ describe('a chat that may start jobs', () => {
     );
     const { jobId } = await chat(line);
     await stage.ended(jobId);
-    const [model, workspace, prompt] = told(line);
+    const [model, workspace, prompt] = resultsOf(line);
     expect(model).toBe('Error executing tool "start_job": Model "secret/model" is not available.');
     expect(workspace).toContain('start_job');
     expect(workspace).toContain('workspace');
@@ -155,7 +155,7 @@ describe('a chat that may start jobs', () => {
     expect(await stage.below(jobId, 0)).toEqual([]);
   });
 
-  it('starts a job with a model that the workspace lets be asked for by name', async () => {
+  it('starts a job with a model that the workspace allows by name', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     const direct = (models: readonly string[]) =>
       stage.database.postgres.withWorkspaceSql(workspaceOf(), (client) =>
@@ -173,7 +173,7 @@ describe('a chat that may start jobs', () => {
     stage.engine.platform.bus.publish('access-changed', { workspaceId: workspaceOf() });
   });
 
-  it('hands down no tool that the chat has not, or that its requester may not call', async () => {
+  it('passes on no tool that the chat lacks or its requester may not call', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
     stage.script(line, starting(task), replyText('ok'));
@@ -181,11 +181,11 @@ describe('a chat that may start jobs', () => {
     const { jobId } = await chat(line, ['start_job', 'send', 'look_up']);
     await stage.ended(jobId);
     const [below] = await stage.below(jobId, 1, 'completed');
-    expect(handleOf(told(line)[0])).toMatchObject({ job_id: below?.id, tools: ['start_job', 'look_up'] });
+    expect(handleOf(resultsOf(line)[0])).toMatchObject({ job_id: below?.id, tools: ['start_job', 'look_up'] });
     await stage.policy({});
   });
 
-  it('hands down what its agent wants to be asked', async () => {
+  it('passes on the approval rules of its agent', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     const { slug: ref } = await stage.engine.app.get(AgentsService).create(stage.people.owner, {
       ...{ name: fresh('Clerk'), tools: ['start_job', 'send'] },
@@ -206,7 +206,7 @@ describe('a chat that may start jobs', () => {
     await stage.stop(below?.id ?? '');
   });
 
-  it('starts three at most, none of which starts one that starts another', async () => {
+  it('limits the number of started jobs and their depth', async () => {
     const [line, first, second] = [fresh('ask'), fresh('first'), fresh('second')];
     const others = [fresh('other'), fresh('other')];
     const starts = [first, ...others].map((prompt) => call('start_job', wanted(prompt), `call_${prompt}`));
@@ -217,7 +217,9 @@ describe('a chat that may start jobs', () => {
     const { jobId } = await chat(line);
     await stage.ended(jobId);
     const below = await stage.below(jobId, 3, 'completed');
-    expect(told(line).at(-1)).toBe('Error executing tool "start_job": A job starts 3 jobs at most, and this one has');
+    expect(resultsOf(line).at(-1)).toBe(
+      'Error executing tool "start_job": A job starts 3 jobs at most, and this one has',
+    );
     const deep = await stage.rows<{ id: string; parent: string }>(
       'SELECT id, parent_job_id AS parent FROM job WHERE root_job_id = $1 AND depth > 1',
       [jobId],
@@ -225,11 +227,11 @@ describe('a chat that may start jobs', () => {
     expect(below.map(({ id }) => id)).toEqual(expect.arrayContaining(deep.map(({ parent }) => parent)));
     expect(deep).toHaveLength(1);
     await stage.ended(deep[0]?.id ?? '');
-    expect(handleOf(told(first)[0])).toMatchObject({ depth: 2, tools: ['get_jobs', 'job_result'] });
-    expect(told(second)).toEqual(['Tool "start_job" is not registered on server.']);
+    expect(handleOf(resultsOf(first)[0])).toMatchObject({ depth: 2, tools: ['get_jobs', 'job_result'] });
+    expect(resultsOf(second)).toEqual(['Tool "start_job" is not registered on server.']);
   });
 
-  /** A chat that has started a job which answers no more, and said `then`; both ids. */
+  /** A chat that has started a job without a response and sent `then`; both ids. */
   const hanging = async (...then: readonly Reply[]) => {
     const [line, task] = [fresh('ask'), fresh('task')];
     stage.script(line, starting(task), ...then);
@@ -240,7 +242,7 @@ describe('a chat that may start jobs', () => {
     return { jobId, line, belowId: below?.id ?? '' };
   };
 
-  it('stops what it has started with itself, also when it has ended', async () => {
+  it('cancels the started jobs with the chat, also after it has ended', async () => {
     const { jobId, belowId } = await hanging(replyText('ok'));
     await stage.ended(jobId);
     const stopped = await stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
@@ -249,9 +251,9 @@ describe('a chat that may start jobs', () => {
     expect(await stage.line(belowId)).toMatchObject({ reason: 'parent_stopped' });
   });
 
-  it('is stopped with all it has started although whoever stopped it was lost', async () => {
+  it('cancels the chat and its started jobs although the process that cancelled it was lost', async () => {
     const { jobId, line, belowId } = await hanging({ body: [createGate()] });
-    await eventually('it goes on', () => stage.requests(line)[1]);
+    await eventually('it continues', () => stage.requests(line)[1]);
     await stage.sweep();
     expect(await stage.line(belowId)).toMatchObject({ status: 'running' });
     await stage.rows(
@@ -263,7 +265,7 @@ describe('a chat that may start jobs', () => {
     expect(await stage.ended(belowId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('gives ten rounds to what it starts', async () => {
+  it('limits a started job to ten rounds', async () => {
     const [line, task] = [fresh('ask'), fresh('task')];
     stage.script(line, starting(task), replyText('ok'));
     const looks = Array.from({ length: 9 }, (_, n) => toolCallReply([call('look_up', { to: `${n}` }, `call_${n}`)]));
@@ -278,8 +280,8 @@ describe('a chat that may start jobs', () => {
   });
 });
 
-describe('where nobody has switched it on', () => {
-  it('there are no tools to start jobs', async () => {
+describe('start_job without its setting', () => {
+  it('offers no tools to start jobs', async () => {
     const stage = await openSubJobStage();
     for (const name of jobTools) {
       await expect(stage.ask([name])).rejects.toMatchObject({ code: 'bad_request', field: 'tools' });

@@ -55,15 +55,15 @@ const stopped = async (names: readonly string[], running: number) => {
   return { threadId, status, open, ends: Object.fromEntries(calls.map(({ name, status: end }) => [name, end])) };
 };
 
-describe('a job that is stopped while its calls run', () => {
-  it('closes a round of pure calls that was not written yet', async () => {
+describe('cancelled job with running calls', () => {
+  it('closes an unwritten round of pure calls', async () => {
     expect(await stopped(['slow_pure', 'look_up'], 1)).toMatchObject({
       status: 'cancelled',
       ends: { slow_pure: 'cancelled', look_up: 'completed' },
     });
   });
 
-  it('closes each call by its effect, and the requests with them', async () => {
+  it('closes each call by its effect, and its requests', async () => {
     expect(await stopped(['slow_once', 'send', 'slow_idempotent', 'look_up'], 2)).toMatchObject({
       status: 'cancelled',
       open: [],
@@ -71,12 +71,12 @@ describe('a job that is stopped while its calls run', () => {
     });
   });
 
-  it('leaves a thread that goes on', async () => {
+  it('leaves its thread usable', async () => {
     const { threadId } = await stopped(['slow_once', 'send'], 1);
     stage.model.enqueue(textReply(['Fine.']));
     const { jobId } = await stage.ask([], { threadRef: threadId, createThread: false });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Fine.' });
-    const said = JSON.stringify(stage.model.requests.at(-1)?.json['messages']);
-    expect(said).toContain('The tool was started but its outcome is unknown. It was not repeated.');
+    const messages = JSON.stringify(stage.model.requests.at(-1)?.json['messages']);
+    expect(messages).toContain('The tool was started but its outcome is unknown. It was not repeated.');
   });
 });

@@ -27,7 +27,7 @@ const toolTexts = (stage: SubJobStage, line: string) => {
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 };
 
-describe('jobs below jobs', () => {
+describe('sub-jobs', () => {
   let stage: SubJobStage;
 
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('jobs below jobs', () => {
   };
   const stopTree = (jobId: string) => stage.engine.app.get(JobStopper).stopTree(scopeOf(stage.people.member), jobId);
 
-  it('end with the job that is stopped, at every depth', async () => {
+  it('end with their cancelled root at every depth', async () => {
     const { ids } = await threeDeep();
     expect(await stage.line(ids[2])).toMatchObject({ depth: 2, root: ids[0], parent: ids[1] });
     expect(await stopTree(ids[0])).toEqual({ state: 'aborted', stoppedSubJobs: 2 });
@@ -79,9 +79,9 @@ describe('jobs below jobs', () => {
     expect(open).toEqual([]);
   });
 
-  it('end with it also when it had ended before', async () => {
+  it('end with their cancelled root also when it had ended before', async () => {
     const { ids } = await threeDeep();
-    // As if whoever ended it had been lost before it could stop what was below.
+    // As if the process that ended it had been lost before it cancelled the descendants.
     await stage.rows(
       `UPDATE job SET status = 'failed', reason = 'internal', finished_at = clock_timestamp(), lease_epoch = lease_epoch + 1
         WHERE id = $1`,
@@ -92,7 +92,7 @@ describe('jobs below jobs', () => {
     expect((await statuses(ids)).map(([status]) => status)).toEqual(['failed', 'cancelled', 'cancelled']);
   });
 
-  it('are cancelled by the sweeper when their call has ended but they still run', async () => {
+  it('end by the sweeper when their call has ended but they still run', async () => {
     const { ids } = await threeDeep();
     await stage.rows(
       `WITH ended AS (UPDATE tool_call SET status = 'cancelled', finished_at = clock_timestamp() WHERE job_id = $1)
@@ -103,7 +103,7 @@ describe('jobs below jobs', () => {
     expect((await statuses(ids)).map(([status]) => status)).toEqual(['failed', 'cancelled', 'cancelled']);
   });
 
-  it('can be cancelled alone while their parent job continues', async () => {
+  it('end alone when cancelled while their parent job continues', async () => {
     const { ids, line, prompt } = await threeDeep();
     const [root, middle, leaf] = ids;
     stage.script(prompt, replyText('stopped below'));
@@ -113,7 +113,7 @@ describe('jobs below jobs', () => {
     expect(await stage.line(middle)).toMatchObject({ status: 'completed' });
   });
 
-  it('are limited to three per job, ended ones included, and the model gets the reason for the fourth', async () => {
+  it('number at most three per job, ended ones included, and the model gets the reason for the fourth', async () => {
     const [name, line] = [fresh('asks'), fresh('ask')];
     await stage.offer(name, untilAsked, ['start -> q']);
     const calls = ['a', 'b', 'c', 'd'].map((input) => call(`workflow.${name}`, input));
@@ -126,7 +126,7 @@ describe('jobs below jobs', () => {
     expect(toolTexts(stage, line)).toEqual(['a', 'b', 'c', refused, refused]);
   });
 
-  it('are no deeper than two', async () => {
+  it('nest at most two levels deep', async () => {
     const [a, b, c, line] = [fresh('a'), fresh('b'), fresh('c'), fresh('ask')];
     const [first, second] = [fresh('first'), fresh('second')];
     await stage.offer(c, { t: { type: 'transform', expression: 'input' } }, ['start -> t']);
@@ -142,7 +142,7 @@ describe('jobs below jobs', () => {
     ]);
   });
 
-  it('count for the cap of their user', async () => {
+  it('count for the limit of their user', async () => {
     const [name, line] = [fresh('capped'), fresh('ask')];
     await stage.offer(name, untilAsked, ['start -> q']);
     const cap = (jobs: number) =>
@@ -165,7 +165,7 @@ describe('jobs below jobs', () => {
   });
 });
 
-describe('a sub-job whose hints are lost', () => {
+describe('sub-job with lost hints', () => {
   let stage: SubJobStage;
 
   beforeAll(async () => {
@@ -183,7 +183,7 @@ describe('a sub-job whose hints are lost', () => {
 
   const transform = { t: { type: 'transform', expression: 'input' } };
 
-  it('is started exactly once by the sweeper when its start was lost', async () => {
+  it('starts exactly once by the sweeper when its start was lost', async () => {
     const [name, line] = [fresh('lost'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
     stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('found'));
@@ -199,7 +199,7 @@ describe('a sub-job whose hints are lost', () => {
     expect(toolTexts(stage, line)).toEqual(['x']);
   });
 
-  it('is started by a later sweep when another start holds the workspace for too long', async () => {
+  it('starts at a later sweep when another start locks the workspace for too long', async () => {
     const [name, line] = [fresh('held'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
     stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('in the end'));
@@ -217,7 +217,7 @@ describe('a sub-job whose hints are lost', () => {
     expect(toolTexts(stage, line)).toEqual(['x']);
   });
 
-  it('is taken over by the sweep, once, when it has ended', async () => {
+  it('returns its result once by the sweep after it has ended', async () => {
     const [name, line] = [fresh('late'), fresh('ask')];
     await stage.offer(name, transform, ['start -> t']);
     stage.script(line, toolCallReply([call(`workflow.${name}`, 'x')]), replyText('at last'));

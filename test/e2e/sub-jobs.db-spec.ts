@@ -47,8 +47,8 @@ const startOffered = async (id: string) => {
 };
 const fresh = (word: string) => `${word}-${(names += 1)}`;
 
-describe('a workflow that a chat calls', () => {
-  it('runs as a job of its own, while the chat waits without a slot, and its output is the result', async () => {
+describe('workflow called by a chat', () => {
+  it('runs as its own job while the chat waits without a slot, and returns its output as the result', async () => {
     const [name, line, prompt] = [fresh('shout'), fresh('ask'), fresh('louder')];
     await stage.offer(name, { a: agent(prompt) }, ['start -> a']);
     stage.script(line, calling(`workflow.${name}`, { input: 'hi there' }), replyText('So be it.'));
@@ -75,7 +75,7 @@ describe('a workflow that a chat calls', () => {
     expect(shown.find(({ type }) => type === 'tool-progress')?.body).toMatchObject({ subJobId: below?.id });
   });
 
-  it('is told its declared inputs, the first of them as what its user says', async () => {
+  it('receives its declared inputs, the first as its prompt', async () => {
     const [name, line] = [fresh('greet'), fresh('ask')];
     const inputs = [
       { id: 'who', name: 'Whom to greet', type: 'string', required: true },
@@ -89,7 +89,7 @@ describe('a workflow that a chat calls', () => {
     expect(toolText(line)).toBe('Ada is greeted warmly');
   });
 
-  it('that fails, or is cancelled, is an error that the model reads', async () => {
+  it('returns an error to the model when it fails or is cancelled', async () => {
     const [name, line, prompt] = [fresh('fail'), fresh('ask'), fresh('break')];
     await stage.offer(name, { a: agent(prompt) }, ['start -> a']);
     stage.script(line, calling(`workflow.${name}`), replyText('too bad'));
@@ -125,8 +125,8 @@ describe('a workflow that a chat calls', () => {
   });
 });
 
-describe('what a sub-job asks', () => {
-  it('stands in the inbox of whoever started the root, in its thread, and its answer lets all go on', async () => {
+describe('request of a sub-job', () => {
+  it('appears in the inbox of the requester of the root, and its answer resumes all jobs', async () => {
     const [name, line, prompt] = [fresh('mails'), fresh('ask'), fresh('mail')];
     await stage.offer(name, { a: agent(prompt, { tools: ['send'] }) }, ['start -> a']);
     stage.script(line, calling(`workflow.${name}`), replyText('sent'));
@@ -161,7 +161,7 @@ describe('what a sub-job asks', () => {
   });
 });
 
-describe('what an agent wants to be asked', () => {
+describe('approval rules of an agent', () => {
   const careful = async (name: string, ...tools: readonly string[]) => {
     const toolApproval = { rules: [{ match: 'send', action: 'require_approval' }] };
     await stage.engine.app.get(AgentsService).create(stage.people.owner, { name, tools, toolApproval });
@@ -170,14 +170,14 @@ describe('what an agent wants to be asked', () => {
     await stage.offer(name, { a: agent(prompt, { tools: ['send'] }) }, ['start -> a']);
     stage.script(prompt, toolCallReply([call('send', { to: name })]), replyText('mailed'));
   };
-  /** The job asks about it, and goes on once that was approved. */
+  /** The job requests an approval, and continues after it. */
   const approved = async (jobId: string) => {
     const [asked] = await stage.waits(jobId);
     expect(asked).toMatchObject({ kind: 'tool_approval', tool: 'send' });
     await stage.answer(asked, { decision: 'approve', argumentsHash: asked?.request['argumentsHash'] });
   };
 
-  it('is asked two levels below its chat as well', async () => {
+  it('apply two levels below its chat', async () => {
     const [inner, outer, who] = [fresh('inner'), fresh('outer'), fresh('careful')];
     const [line, pass, mail] = [fresh('ask'), fresh('pass'), fresh('mail')];
     await offerMail(inner, mail);
@@ -195,7 +195,7 @@ describe('what an agent wants to be asked', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'all done' });
   });
 
-  it('is asked below its node as well', async () => {
+  it('apply below its node', async () => {
     const [inner, who, prompt, mail] = [fresh('inner'), fresh('careful'), fresh('node'), fresh('mail')];
     await offerMail(inner, mail);
     await careful(who, `workflow.${inner}`);
@@ -207,19 +207,19 @@ describe('what an agent wants to be asked', () => {
   });
 });
 
-describe('an agent node that calls a workflow', () => {
-  it('waits for it, and goes on with its output', async () => {
+describe('workflow called by an agent node', () => {
+  it('lets the node wait and continue with its output', async () => {
     const [name, outer, inner] = [fresh('inner'), fresh('outer'), fresh('think')];
     await stage.offer(name, { a: agent(inner) }, ['start -> a']);
-    stage.script(outer, calling(`workflow.${name}`), replyText('as it says'));
+    stage.script(outer, calling(`workflow.${name}`), replyText('as returned'));
     stage.script(inner, replyText('forty-two'));
     const jobId = await stage.run({ a: agent(outer, { tools: [`workflow.${name}`] }) }, ['start -> a']);
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'as it says' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'as returned' });
     expect(toolText(outer)).toBe('forty-two');
     expect(await stage.below(jobId, 1, 'completed')).toMatchObject([{ depth: 1, root: jobId }]);
   });
 
-  it('is not offered its own workflow, and no workflow runs within itself', async () => {
+  it('cannot call itself', async () => {
     const [name, other, prompt, inner] = [fresh('self'), fresh('other'), fresh('me'), fresh('it')];
     const id = await stage.offer(name, { a: agent(prompt, { tools: ['*'] }) }, ['start -> a']);
     await stage.offer(other, { a: agent(inner, { tools: ['*'] }) }, ['start -> a']);
@@ -235,12 +235,12 @@ describe('an agent node that calls a workflow', () => {
     );
   });
 
-  it('that is given up takes what it has called with it', async () => {
+  it('ends when its node is given up', async () => {
     const [name, outer, failing] = [fresh('slow'), fresh('outer'), fresh('failing')];
     await stage.offer(name, { q: { type: 'approval', prompt: 'Well?' } }, ['start -> q']);
     stage.script(outer, calling(`workflow.${name}`));
     stage.script(failing, errorReply(400));
-    const first = { hitl: { enabled: true, mode: 'approval', prompt: 'Go on?' } };
+    const first = { hitl: { enabled: true, mode: 'approval', prompt: 'Continue?' } };
     const nodes = {
       a: agent(outer, { tools: [`workflow.${name}`] }),
       b: agent(failing, { ...first, errorHandling: { mode: 'stop', retry: { maxRetries: 0 } } }),

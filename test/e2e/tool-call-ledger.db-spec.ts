@@ -28,7 +28,7 @@ const call = {
   ranMs: null,
 } as const;
 
-describe('the ledger row of a tool call', () => {
+describe('tool call ledger', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
 
@@ -56,7 +56,7 @@ describe('the ledger row of a tool call', () => {
       [job.jobId],
     );
 
-  it('carries the thread and the user of its job, so that lists of calls need no join', async () => {
+  it('stores thread and user of the job, so that lists of calls need no join', async () => {
     const job = await claimed();
     const threadId = newId();
     await database.postgres.withWorkspaceSql(jobs.workspaceId, async (client) => {
@@ -77,7 +77,7 @@ describe('the ledger row of a tool call', () => {
     ]);
   });
 
-  it('keeps hashes of what its arguments contain, bound to workspace and day', async () => {
+  it('stores hashes of argument values, bound to workspace and day', async () => {
     const job = await claimed();
     await commit(job, 1, {
       rows: [
@@ -95,7 +95,7 @@ describe('the ledger row of a tool call', () => {
     expect(rows[1]?.keys).toBeNull();
   });
 
-  it('knows how long a call ran and how many bytes it gave, whether it was written at once or settled later', async () => {
+  it('stores duration and result size of calls that are written at once or settled later', async () => {
     const job = await claimed();
     const ran = { ...call, status: 'completed', result: 'é', ranMs: 7, runtime: 'mcp' } as const;
     await commit(job, 1, {

@@ -6,7 +6,7 @@ import { freePort } from '../harness/free-port.js';
 import { type NightshiftProcess, startProcess } from '../harness/processes.js';
 import { openTestToolQueue, type TestToolQueue } from '../harness/tool-queue.js';
 
-describe('a process that runs calls of isolated tools', () => {
+describe('tool worker process', () => {
   let database: TestDatabase;
   let queue: TestToolQueue;
   const running: NightshiftProcess[] = [];
@@ -35,12 +35,12 @@ describe('a process that runs calls of isolated tools', () => {
   it.each([
     ['tools', {}],
     ['worker', { WORKER_QUEUES: 'tool-execution' }],
-  ] as const)('as role %s with %j takes calls, leaves jobs alone, and ends as it is told', async (role, env) => {
+  ] as const)('as role %s with %j runs calls, claims no jobs and ends on its signal', async (role, env) => {
     const started = await start(role, { ...env, WORKER_PORT: await freePort() });
     const health = started.healthUrl ?? '';
     expect((await fetch(`${health}/readyz`)).status).toBe(200);
     const call = await queue.sendOne('vanished');
-    // The answer lies in the queue until somebody who runs jobs reads it.
+    // The response stays in the queue until a worker reads it.
     await eventually('it has answered', async () => {
       const rows = await queue.rows(
         `SELECT 1 FROM pgboss.job WHERE name = 'tool-results' AND data->>'status' = 'error'`,

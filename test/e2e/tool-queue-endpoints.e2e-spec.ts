@@ -23,7 +23,7 @@ interface Letters {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
 }
 
-describe('the doors of the isolated tool queue', () => {
+describe('endpoints of the isolated tool queue', () => {
   let database: TestDatabase;
   let api: TestApi;
   let acme: Awaited<ReturnType<TestApi['people']['workspaceOf']>>;
@@ -71,7 +71,7 @@ describe('the doors of the isolated tool queue', () => {
   const takeRequests = () =>
     database.postgres.engine.query('DELETE FROM pgboss.job WHERE name = $1', [TOOL_QUEUES.requests]);
 
-  it('shows dead letters to those who run the workspace, and to nobody else', async () => {
+  it('show dead letters only to operators of the workspace', async () => {
     const sent = await sendOne('once');
     await bury(sent);
     expect(await lettersOf(acme.admin)).toMatchObject({
@@ -97,7 +97,7 @@ describe('the doors of the isolated tool queue', () => {
     expect((await api.call('GET', '/api/tool-queue/dead', { key: acme.member.key })).status).toBe(404);
   });
 
-  it('pages through them, newest first', async () => {
+  it('list dead letters in pages, newest first', async () => {
     for (const tool of ['pure', 'idempotent']) await bury(await sendOne(tool));
     const all = await lettersOf(acme.owner);
     const first = await lettersOf(acme.owner, { first: 2 });
@@ -111,7 +111,7 @@ describe('the doors of the isolated tool queue', () => {
     expect((await api.call('GET', '/api/tool-queue/dead?limit=0', { key: acme.owner.key })).status).toBe(400);
   });
 
-  it('sends a call again that nobody has taken, once, and the letter is gone', async () => {
+  it('redrive an unclaimed call once and remove its dead letter', async () => {
     const sent = await sendOne('once');
     const letter = await bury(sent);
     await takeRequests();
@@ -130,7 +130,7 @@ describe('the doors of the isolated tool queue', () => {
     expect(rows).toEqual([{ actor: acme.admin.principal.id, action: 'tool-call-redriven', subject_id: sent.id }]);
   });
 
-  it('sends no call again that has ended, runs, or was started and may run once', async () => {
+  it('redrive no call that has ended, runs, or was started and may run once', async () => {
     const [ended, running, lost, lostPure] = [
       await sendOne('pure'),
       await sendOne('pure'),
@@ -159,7 +159,7 @@ describe('the doors of the isolated tool queue', () => {
     expect(await requests()).toEqual([lostPure.id]);
   });
 
-  it('redrives nothing for those who do not run the workspace', async () => {
+  it('redrive nothing for users who do not operate the workspace', async () => {
     const letter = await bury(await sendOne('pure'));
     const errors = [];
     for (const member of [acme.member, acme.viewer, other.owner]) {
@@ -174,7 +174,7 @@ describe('the doors of the isolated tool queue', () => {
     });
   });
 
-  it('stops a call for those who may stop its job', async () => {
+  it('cancel a call for users who may cancel its job', async () => {
     const [sent, taken] = [await sendOne('once'), await sendOne('once')];
     await claim(taken);
     const path = `/api/tool-queue/calls/${sent.id}/cancel`;

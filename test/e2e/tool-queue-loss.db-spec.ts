@@ -12,7 +12,7 @@ import { openTestToolQueue, type SentCall, type TestToolQueue } from '../harness
 
 const unknown = 'The tool was started but its outcome is unknown. It was not repeated.';
 
-describe('the isolated queue, when processes or requests are lost', () => {
+describe('isolated tool queue after losses', () => {
   let database: TestDatabase;
   let queue: TestToolQueue;
 
@@ -36,7 +36,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
     expect(await claim(sent)).toBeDefined();
     await queue.expire(sent);
   };
-  /** Somebody waits for a row. */
+  /** A session waits for a row lock. */
   const waiters = async () =>
     (
       await queue.rows(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
@@ -51,8 +51,8 @@ describe('the isolated queue, when processes or requests are lost', () => {
   const takeRequests = () =>
     queue.app.get(ToolMessagesRepository).takeRequests({ limit: 100, busyTools: [], busyWorkspaces: [] });
 
-  describe('claims', () => {
-    it('have one winner, however many processes have the message', async () => {
+  describe('claims of isolated calls', () => {
+    it('have one winner among many processes with the message', async () => {
       const sent = await queue.sendOne('once');
       const winners = await Promise.all(Array.from({ length: 16 }, (_, i) => claim(sent, `process ${i}`)));
       expect(winners.filter((call) => call !== undefined)).toMatchObject([{ epoch: 1, attempt: 1 }]);
@@ -62,7 +62,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       ['pure', 1],
       ['idempotent', 1],
       ['once', 0],
-    ])('that ran out: a %s call is taken over by %i', async (tool, takers) => {
+    ])('that expired: a %s call is claimed again, attempt %i', async (tool, takers) => {
       const sent = await queue.sendOne(tool);
       await lose(sent);
       const taken = await Promise.all(Array.from({ length: 8 }, () => claim(sent)));
@@ -72,21 +72,21 @@ describe('the isolated queue, when processes or requests are lost', () => {
     it.each([
       ['pure', { status: 'running', taken: false, exec_attempts: 1 }],
       ['once', { status: 'interrupted' }],
-    ])('of a process that has ended are lost at once: a %s call', async (tool, state) => {
+    ])('end at once with their process: a %s call', async (tool, state) => {
       const sent = await queue.sendOne(tool);
       await claim(sent, await endedProcess());
       await sweep();
       expect(await queue.callOf(sent)).toMatchObject(state);
     });
 
-    it('of a process that lives stay its own', async () => {
+    it('stay with a live process', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent, processName());
       await sweep();
       expect(await queue.callOf(sent)).toMatchObject({ status: 'running', taken: true });
     });
 
-    it('are not to be had for a call whose job is being stopped, or has ended', async () => {
+    it('fail for a call whose job is cancelled or has ended', async () => {
       const [stopping, ended] = [await queue.sendOne('pure'), await queue.sendOne('pure')];
       await queue.rows('UPDATE job SET cancel_requested_at = now() WHERE id = $1', [stopping.jobId]);
       await queue.rows(`UPDATE job SET status = 'failed', finished_at = now(), lease_until = NULL WHERE id = $1`, [
@@ -95,7 +95,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       expect([await claim(stopping), await claim(ended)]).toEqual([undefined, undefined]);
     });
 
-    it('wait for whoever holds the job, and see that it stopped it', async () => {
+    it('wait for a lock of the job and notice its cancellation', async () => {
       const sent = await queue.sendOne('pure');
       const claimed = await queue.platform.postgres.withWorkspaceSql(sent.workspaceId, async (client) => {
         await client.query('UPDATE job SET cancel_requested_at = now() WHERE id = $1', [sent.jobId]);
@@ -107,7 +107,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       expect(await queue.callOf(sent)).toMatchObject({ exec_epoch: 0, taken: false });
     });
 
-    it('pass by what somebody else writes to, and get it all the same', async () => {
+    it('skip rows that another session locks, and get them later', async () => {
       const sent = await queue.sendOne('pure');
       const claimed = await queue.platform.postgres.withWorkspaceSql(sent.workspaceId, async (client) => {
         await client.query('UPDATE job SET answered = answered + 1 WHERE id = $1', [sent.jobId]);
@@ -118,7 +118,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       expect(await claimed.asked).toMatchObject({ id: sent.id, epoch: 1 });
     });
 
-    it('are renewed in one order, whichever they are named in', async () => {
+    it('renew in one lock order', async () => {
       const sent = (await queue.send('pure', 'pure')).toSorted((a, b) => (a.id < b.id ? -1 : 1));
       const [first, last] = await Promise.all(sent.map((one) => claim(one)));
       if (first === undefined || last === undefined) throw new Error('no claim');
@@ -126,14 +126,14 @@ describe('the isolated queue, when processes or requests are lost', () => {
         await client.query('SELECT 1 FROM tool_call WHERE id = $1 FOR NO KEY UPDATE', [first.id]);
         const renewing = claims().renew([last, first]);
         await eventually('it waits', waiters);
-        // Whoever waits for the first does not hold the last.
+        // A session that waits for the first row has not locked the last.
         await client.query('SELECT 1 FROM tool_call WHERE id = $1 FOR NO KEY UPDATE NOWAIT', [last.id]);
         return { asked: renewing };
       });
       expect(await asked).toEqual(new Set([first.id, last.id]));
     });
 
-    it('are not renewed for an old epoch', async () => {
+    it('reject a renewal of an old epoch', async () => {
       const sent = await queue.sendOne('pure');
       const old = await claim(sent);
       await queue.expire(sent);
@@ -146,8 +146,8 @@ describe('the isolated queue, when processes or requests are lost', () => {
     });
   });
 
-  describe('processes', () => {
-    it.each(['pure', 'idempotent'])('a %s call is sent again after 1, 5 and 25 s, and then given up', async (tool) => {
+  describe('isolated calls of lost processes', () => {
+    it.each(['pure', 'idempotent'])('repeat a %s call after 1, 5 and 25 s, and then fail it', async (tool) => {
       const sent = await queue.sendOne(tool);
       for (const delayMs of [1_000, 5_000, 25_000]) {
         await takeRequests();
@@ -174,7 +174,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       ]);
     });
 
-    it('a call that may run once is interrupted, and its job goes on', async () => {
+    it('interrupt a `once` call, and its job continues', async () => {
       const sent = await queue.sendOne('once');
       await takeRequests();
       await lose(sent);
@@ -184,7 +184,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       expect(await requests()).toEqual([]);
     });
 
-    it('a call that was told to stop is settled when its process is gone', async () => {
+    it('settle a call with a stop request when its process has ended', async () => {
       const [pure, once] = [await queue.sendOne('pure'), await queue.sendOne('once')];
       for (const sent of [pure, once]) {
         await claim(sent);
@@ -201,8 +201,8 @@ describe('the isolated queue, when processes or requests are lost', () => {
     });
   });
 
-  describe('requests', () => {
-    it('that are gone are sent again, also for a call that may run once', async () => {
+  describe('queue messages of isolated calls', () => {
+    it('repeat when lost, also for a `once` call', async () => {
       const sent = await queue.sendOne('once');
       await takeRequests();
       await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [sent.id]);
@@ -214,14 +214,14 @@ describe('the isolated queue, when processes or requests are lost', () => {
       expect(await queue.reached(sent, 'completed')).toMatchObject({ exec_epoch: 1 });
     });
 
-    it('that only wait are not sent again', async () => {
+    it('do not repeat while they wait', async () => {
       const sent = await queue.sendOne('pure');
       await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '1 minute' WHERE id = $1`, [sent.id]);
       await sweep();
       expect(await requests()).toHaveLength(1);
     });
 
-    it('that nobody takes in time end their call', async () => {
+    it('end their call when no process claims them in time', async () => {
       const sent = await queue.sendOne('once');
       await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '6 minutes' WHERE id = $1`, [sent.id]);
       await sweep();
@@ -234,7 +234,7 @@ describe('the isolated queue, when processes or requests are lost', () => {
       expect(await messages(TOOL_QUEUES.dead)).toMatchObject([{ data: { reason: 'not_taken' } }]);
     });
 
-    it('are left to others for tools and workspaces that have no room here', async () => {
+    it('stay for other processes when tool or workspace slots are full', async () => {
       const [pure, once] = [await queue.sendOne('pure'), await queue.sendOne('once')];
       const all = queue.app.get(ToolMessagesRepository);
       const take = { limit: 10, busyTools: [] as string[], busyWorkspaces: [] as string[] };

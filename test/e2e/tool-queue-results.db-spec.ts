@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestToolQueue, progressOf, responseTo, type SentCall, type TestToolQueue } from '../harness/tool-queue.js';
 
-describe('what tool processes send back', () => {
+describe('results of isolated calls', () => {
   let database: TestDatabase;
   let queue: TestToolQueue;
 
@@ -50,8 +50,8 @@ describe('what tool processes send back', () => {
   const hold = (sent: SentCall) =>
     queue.rows(`UPDATE tool_call SET progress_at = progress_at + interval '1 h' WHERE id = $1`, [sent.id]);
 
-  describe('a response', () => {
-    it('count once, however often they come', async () => {
+  describe('response of a tool process', () => {
+    it('applies once when it arrives repeatedly', async () => {
       const sent = await queue.sendOne('idempotent');
       await claim(sent);
       await Promise.all(Array.from({ length: 8 }, () => apply(responseTo(sent, 1))));
@@ -63,7 +63,7 @@ describe('what tool processes send back', () => {
       expect(await queue.callOf(sent)).toMatchObject({ result: 'result of 1' });
     });
 
-    it('of an old epoch change nothing', async () => {
+    it('changes nothing with an old epoch', async () => {
       const sent = await queue.sendOne('idempotent');
       await lose(sent);
       await claim(sent);
@@ -73,7 +73,7 @@ describe('what tool processes send back', () => {
       expect(await queue.callOf(sent)).toMatchObject({ status: 'completed', result: 'result of 2' });
     });
 
-    it('that come late end the doubt about a call that may run once', async () => {
+    it('settles a `once` call with an unknown outcome when it arrives late', async () => {
       const sent = await queue.sendOne('once');
       await lose(sent);
       await sweep();
@@ -87,7 +87,7 @@ describe('what tool processes send back', () => {
       ]);
     });
 
-    it('that come late change nothing once somebody has decided', async () => {
+    it('changes nothing when it arrives after a decision of a person', async () => {
       const sent = await queue.sendOne('once');
       await lose(sent);
       await sweep();
@@ -101,7 +101,7 @@ describe('what tool processes send back', () => {
       expect(await queue.eventsOf(sent)).toEqual(before);
     });
 
-    it('settle a call as the contract maps them', async () => {
+    it('settles a call with the mapping of the contract', async () => {
       const failure = { phase: 'execution', message: 'no' } as const;
       const outcomes: [Partial<ToolResponse>, string][] = [
         [{ status: 'success', result: { content: 'broken', success: false } }, 'error'],
@@ -119,7 +119,7 @@ describe('what tool processes send back', () => {
       }
     });
 
-    it('that are large are kept whole, and shown as far as a model reads', async () => {
+    it('stores a large result whole and shows the part for the model', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       const content = '0123456789'.repeat(60_000);
@@ -133,7 +133,7 @@ describe('what tool processes send back', () => {
       expect(kept).toEqual([{ text: content }]);
     });
 
-    it('that say that nothing was begun leave no start behind', async () => {
+    it('clears the start when it reports that nothing began', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);
       await apply(responseTo(sent, 1, { status: 'cancelled', result: null, started: false }));
@@ -141,7 +141,7 @@ describe('what tool processes send back', () => {
       expect(row).toEqual({ status: 'cancelled', started_at: null, duration_ms: null });
     });
 
-    it('stay in the queue until they are applied', async () => {
+    it('stays in the queue until it is applied', async () => {
       const sent = await queue.sendOne('once');
       await claim(sent);
       const all = queue.app.get(ToolMessagesRepository);
@@ -159,7 +159,7 @@ describe('what tool processes send back', () => {
       );
     });
 
-    it('that nobody can read, or that are about nothing, lie among the dead letters', async () => {
+    it('becomes a dead letter when it is invalid or names no call', async () => {
       const sent = await queue.sendOne('once');
       const all = queue.app.get(ToolMessagesRepository);
       const place = { queue: TOOL_QUEUES.results, workspaceId: sent.workspaceId, topic: 'once' };
@@ -178,8 +178,8 @@ describe('what tool processes send back', () => {
     });
   });
 
-  describe('progress', () => {
-    it('is put in order, and waits for what is missing', async () => {
+  describe('progress of a tool process', () => {
+    it('appears in order and waits for a missing message', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       expect(await apply(progressOf(sent, 2))).toEqual({ againInMs: expect.any(Number) });
@@ -190,7 +190,7 @@ describe('what tool processes send back', () => {
       expect(await shown(sent)).toEqual([1, 2]);
     });
 
-    it('goes on without what is missing after five seconds', async () => {
+    it('continues without a missing message after five seconds', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       expect(await apply(progressOf(sent, 3), 5_001)).toBe('done');
@@ -200,7 +200,7 @@ describe('what tool processes send back', () => {
       expect(await shown(sent)).toEqual([3, 4]);
     });
 
-    it('is shown twice a second at most', async () => {
+    it('appears at most twice a second', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       await apply(progressOf(sent, 1));
@@ -209,7 +209,7 @@ describe('what tool processes send back', () => {
       expect(await shown(sent)).toEqual([1]);
     });
 
-    it('of an old epoch, or after the response, is dropped', async () => {
+    it('drops messages of an old epoch and after the response', async () => {
       const sent = await queue.sendOne('pure');
       await lose(sent);
       await claim(sent);
@@ -219,7 +219,7 @@ describe('what tool processes send back', () => {
       expect(await shown(sent)).toEqual([]);
     });
 
-    it('changes nothing that a worker of the job has to look at', async () => {
+    it('does not wake a worker of the job', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       await apply(progressOf(sent, 1));

@@ -10,7 +10,7 @@ import { openTestToolQueue, type SentCall, type TestToolQueue } from '../harness
 const ids = (call: { status: string; error: { message: string } | null }) => [call.status, call.error?.message ?? null];
 const unknown = 'The tool was started but its outcome is unknown. It was not repeated.';
 
-describe('a call in the isolated queue', () => {
+describe('isolated call', () => {
   let database: TestDatabase;
   let queue: TestToolQueue;
   const worker = () => queue.app.get(ToolWorker);
@@ -28,7 +28,7 @@ describe('a call in the isolated queue', () => {
 
   const typesOf = async (sent: SentCall) => (await queue.eventsOf(sent)).map(({ type }) => type);
 
-  it('runs in a tool process and lets its job go on with the result', async () => {
+  it('runs in a tool process, and its job continues with the result', async () => {
     const sent = await queue.sendOne('idempotent');
     worker().start();
     const { context, args, finish } = await queue.handling(1);
@@ -55,7 +55,7 @@ describe('a call in the isolated queue', () => {
     ]);
   });
 
-  it('is held as long as it runs, however short a claim is', async () => {
+  it('keeps its claim while it runs longer than a claim lasts', async () => {
     await queue.close();
     queue = await openTestToolQueue(database, { env: { LEASE_MS: '12000' } });
     queue.app.get(ToolResults).start();
@@ -93,7 +93,7 @@ describe('a call in the isolated queue', () => {
     expect((await typesOf(first)).filter((type) => type === 'job-requeued')).toHaveLength(1);
   });
 
-  it('shows how far it is, numbered, and nothing once it has ended', async () => {
+  it('publishes numbered progress, and none after its end', async () => {
     const sent = await queue.sendOne('pure');
     worker().start();
     const { context, finish } = await queue.handling(1);
@@ -111,7 +111,7 @@ describe('a call in the isolated queue', () => {
     expect(await queue.rows('SELECT 1 FROM job WHERE id = $1 AND answered = 1', [sent.jobId])).toHaveLength(1);
   });
 
-  it('is not run when it has waited too long', async () => {
+  it('does not run when it has waited too long', async () => {
     const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE tool_call SET queued_at = queued_at - interval '6 minutes' WHERE id = $1`, [sent.id]);
     worker().start();
@@ -121,13 +121,13 @@ describe('a call in the isolated queue', () => {
     ]);
   });
 
-  it('reads as not registered when its tool is gone', async () => {
+  it('fails as not registered when its tool is removed', async () => {
     const sent = await queue.sendOne('vanished');
     worker().start();
     expect(ids(await queue.reached(sent, 'error'))).toEqual(['error', 'Tool "vanished" is not registered on server.']);
   });
 
-  it('is denied when its tool has changed since it was offered', async () => {
+  it('fails as denied when its tool has changed since it was offered', async () => {
     const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE tool_call SET tool_version = 'another' WHERE id = $1`, [sent.id]);
     worker().start();
@@ -147,7 +147,7 @@ describe('a call in the isolated queue', () => {
     );
   };
 
-  it('is denied when the policy has come to block it', async () => {
+  it('fails as denied when the policy blocks it now', async () => {
     const sent = await queue.sendOne('once');
     await setPolicy(sent, 'block');
     worker().start();
@@ -157,7 +157,7 @@ describe('a call in the isolated queue', () => {
     ]);
   });
 
-  it("goes back to its job when the policy has come to ask for approval, and is nobody else's any more", async () => {
+  it('returns to its job when the policy requires an approval now, and no process claims it', async () => {
     const sent = await queue.sendOne('once');
     await setPolicy(sent, 'require_approval');
     worker().start();
@@ -168,7 +168,7 @@ describe('a call in the isolated queue', () => {
     expect((await typesOf(sent)).slice(-2)).toEqual(['tool-call-updated', 'job-requeued']);
   });
 
-  it("is denied when the request's own policy does not let it run", async () => {
+  it('fails as denied when the policy of the request denies it', async () => {
     const sent = await queue.sendOne('once');
     const policy = parseApprovalPolicy({ rules: [{ match: 'once', action: 'block' }] });
     await queue.rows(`UPDATE job SET input = jsonb_set(input, '{toolApproval}', $2) WHERE id = $1`, [
@@ -179,7 +179,7 @@ describe('a call in the isolated queue', () => {
     expect(await queue.reached(sent, 'denied')).toMatchObject({ status: 'denied' });
   });
 
-  it('is denied when whoever asked for it is no member any more', async () => {
+  it('fails as denied when its requester is no longer a member', async () => {
     const sent = await queue.sendOne('once');
     await queue.rows(`UPDATE job SET principal = $2 WHERE id = $1`, [sent.jobId, `user:${sent.id}`]);
     worker().start();
@@ -190,31 +190,31 @@ describe('a call in the isolated queue', () => {
     ['pure', 'cancelled', 'Tool execution cancelled'],
     ['idempotent', 'cancelled', 'Tool execution cancelled'],
     ['once', 'interrupted', unknown],
-  ])('is told to stop while it runs: %s becomes %s, and its job goes on', async (tool, status, text) => {
+  ])('stops while it runs: %s becomes %s, and its job continues', async (tool, status, text) => {
     const sent = await queue.sendOne(tool);
     worker().start();
     const { context, fail } = await queue.handling(1);
     const cancels = queue.app.get(ToolQueueCancels);
     const order = { ...sent, toolCallId: sent.id, issuedBy: 'user:a' };
     expect(await cancels.cancel(order)).toBe('stopping');
-    await eventually('it is told', () => (context.signal.aborted ? true : undefined));
+    await eventually('it is aborted', () => (context.signal.aborted ? true : undefined));
     fail(new Error('stopped'));
     expect(ids(await queue.reached(sent, status))).toEqual([status, text]);
     expect(await queue.jobOf(sent)).toMatchObject({ status: 'queued' });
     expect(await cancels.cancel(order)).toBe('settled');
   });
 
-  it('is cancelled although it may run once, when the tool says that it did nothing', async () => {
+  it('ends as cancelled although it may run once, when the tool reports that it did nothing', async () => {
     const sent = await queue.sendOne('once');
     worker().start();
     const { context, fail } = await queue.handling(1);
     await queue.app.get(ToolQueueCancels).cancel({ ...sent, toolCallId: sent.id, issuedBy: 'user:a' });
-    await eventually('it is told', () => (context.signal.aborted ? true : undefined));
+    await eventually('it is aborted', () => (context.signal.aborted ? true : undefined));
     fail(new ToolDidNothing());
     expect(ids(await queue.reached(sent, 'cancelled'))).toEqual(['cancelled', 'Tool execution cancelled']);
   });
 
-  it('loses its result to a stop that came before', async () => {
+  it('loses its result to an earlier stop', async () => {
     const sent = await queue.sendOne('pure');
     worker().start();
     const { finish } = await queue.handling(1);
@@ -223,7 +223,7 @@ describe('a call in the isolated queue', () => {
     expect(await queue.reached(sent, 'cancelled')).toMatchObject({ result: null });
   });
 
-  it('is cancelled at once when nobody has taken it', async () => {
+  it('ends as cancelled at once when no process has claimed it', async () => {
     const sent = await queue.sendOne('once');
     const cancels = queue.app.get(ToolQueueCancels);
     expect(await cancels.cancel({ ...sent, toolCallId: sent.id, issuedBy: 'user:a' })).toBe('cancelled');
@@ -234,13 +234,13 @@ describe('a call in the isolated queue', () => {
     expect((await queue.handling(1)).name).toBe('pure');
   });
 
-  it('is told to stop when its job is stopped, and its result changes nothing', async () => {
+  it('stops when its job is cancelled, and its result changes nothing', async () => {
     const sent = await queue.sendOne('idempotent');
     worker().start();
     const { context, finish } = await queue.handling(1);
     const scope = { workspaceId: sent.workspaceId, principal: 'user:a', userId: null, where: () => ({}) };
     expect(await queue.app.get(JobStopper).stop(scope, sent.jobId)).toBe('aborted');
-    await eventually('it is told', () => (context.signal.aborted ? true : undefined));
+    await eventually('it is aborted', () => (context.signal.aborted ? true : undefined));
     finish('too late');
     await worker().stop(1_000);
     const log = await typesOf(sent);
@@ -249,7 +249,7 @@ describe('a call in the isolated queue', () => {
   });
 
   it.each(['pure', 'idempotent', 'once'])(
-    'that nobody has taken is surely cancelled with its job, also when it is %s',
+    'ends as cancelled with its job when no process has claimed it, also when it is %s',
     async (tool) => {
       const sent = await queue.sendOne(tool);
       const scope = { workspaceId: sent.workspaceId, principal: 'user:a', userId: null, where: () => ({}) };
@@ -258,7 +258,7 @@ describe('a call in the isolated queue', () => {
     },
   );
 
-  it('is put back when its process stops, if it may be called again', async () => {
+  it('returns to the queue when its process stops, if it may be repeated', async () => {
     const sent = await queue.sendOne('idempotent');
     worker().start();
     await queue.handling(1);
@@ -278,7 +278,7 @@ describe('a call in the isolated queue', () => {
     await other.close();
   });
 
-  it('is interrupted when its process stops, if it may run once', async () => {
+  it('ends as interrupted when its process stops, if it may run once', async () => {
     const sent = await queue.sendOne('once');
     worker().start();
     await queue.handling(1);
@@ -286,7 +286,7 @@ describe('a call in the isolated queue', () => {
     expect(ids(await queue.reached(sent, 'interrupted'))).toEqual(['interrupted', unknown]);
   });
 
-  it('may end while its process stops', async () => {
+  it('completes while its process drains', async () => {
     const sent = await queue.sendOne('once');
     worker().start();
     const { finish } = await queue.handling(1);

@@ -31,7 +31,7 @@ const call = {
   ranMs: null,
 } as const;
 
-describe('sending a call to the isolated queue', () => {
+describe('isolated tool queue: send', () => {
   let database: TestDatabase;
   let jobs: TestJobs;
   let boss: PgBoss;
@@ -113,7 +113,7 @@ describe('sending a call to the isolated queue', () => {
     ]);
   });
 
-  it('sends a call with the very commit that inserts it', async () => {
+  it('sends a call in the commit that inserts it', async () => {
     const job = await claimed();
     const id = newId();
     const row = newCallRow(job, 1, { ...call, id, status: 'running', executor: 'queue' });
@@ -122,7 +122,7 @@ describe('sending a call to the isolated queue', () => {
     expect(await fetched()).toEqual([expect.objectContaining({ correlation_id: id, exec_epoch: 0 })]);
   });
 
-  it('takes what pg-boss itself sends, once, the most urgent first', async () => {
+  it('fetches messages of pg-boss once, the most urgent first', async () => {
     const messages = new ToolMessagesRepository(jobs.platform.postgres);
     const take = { limit: 10, busyTools: ['dig'], busyWorkspaces: [] };
     await boss.send(TOOL_QUEUES.requests, { n: 1 });
@@ -138,7 +138,7 @@ describe('sending a call to the isolated queue', () => {
     await boss.deleteQueuedJobs(TOOL_QUEUES.requests);
   });
 
-  it('counts a tool of the process for all workspaces, and one that is data of a workspace for that one', async () => {
+  it('counts a built-in tool across workspaces, and a workspace tool per workspace', async () => {
     const job = await claimed();
     const rows = (['server', 'http', 'mcp'] as const).flatMap((runtime, i) => {
       const of = { ...call, id: newId(), ordinal: i + 1, callId: runtime, runtime };
@@ -171,7 +171,7 @@ describe('sending a call to the isolated queue', () => {
     ['pure', true],
     ['idempotent', true],
     ['once', false],
-  ] as const)('sends what a lost worker ran, if calling twice does no harm: %s', async (effect, isSent) => {
+  ] as const)('sends a call of a lost worker again when it may be repeated: %s', async (effect, isSent) => {
     const old = await claimed();
     await commit(old, 1, { rows: [newCallRow(old, 1, { ...call, effect, status: 'running' })] });
     expect(await commit(old, 2, { rows: queueCallRows(old, sent) })).toBeInstanceOf(Error);

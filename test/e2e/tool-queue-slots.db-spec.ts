@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { openTestToolQueue, type TestToolQueue } from '../harness/tool-queue.js';
 
-describe('the room of a tool process', () => {
+describe('slots of a tool process', () => {
   let database: TestDatabase;
   const opened: TestToolQueue[] = [];
 
@@ -31,7 +31,7 @@ describe('the room of a tool process', () => {
   const waiting = async (queue: TestToolQueue) =>
     (await queue.rows(`SELECT 1 FROM pgboss.job WHERE name = 'tool-execution'`)).length;
 
-  it('holds one call of a tool at a time where that is the limit, and leaves room for the others', async () => {
+  it('run one call of a tool at its limit and leave slots for other tools', async () => {
     const queue = await open({ TOOL_SLOTS_PER_TOOL: '1' });
     const [first, second] = await queue.send('pure', 'pure', 'idempotent');
     if (first === undefined || second === undefined) throw new Error('nothing was sent');
@@ -45,7 +45,7 @@ describe('the room of a tool process', () => {
     expect(ended.map(({ result }) => result).sort()).toEqual(['one', 'two']);
   });
 
-  it('is not filled by one workspace while another has work', async () => {
+  it('serve another workspace while one has many calls', async () => {
     const noisy = await open({ TOOL_SLOTS: '3', TOOL_SLOTS_PER_WORKSPACE: '2' });
     const quiet = await open();
     for (let n = 0; n < 4; n++) await noisy.send('pure', 'idempotent');
@@ -56,7 +56,7 @@ describe('the room of a tool process', () => {
     expect(await waiting(noisy)).toBe(6);
   });
 
-  it('comes free again, so that all of them have their turn', async () => {
+  it('serve all calls in turn as slots become free', async () => {
     const queue = await open({ TOOL_SLOTS: '2' });
     const sent = (await Promise.all(Array.from({ length: 4 }, () => queue.send('pure', 'once')))).flat();
     begin(queue);

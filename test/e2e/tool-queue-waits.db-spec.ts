@@ -34,14 +34,14 @@ const waited = async (minutes: number): Promise<SentCall> => {
 };
 const tooLate = 'Error executing tool "once": it was not started within 900000 ms';
 
-it('ends a call that nobody took in the time that was set, and none before', async () => {
+it('the tool queue ends an unclaimed call after its queue timeout, and none before', async () => {
   const [early, late] = [await waited(6), await waited(16)];
   await queue.app.get(ToolQueueSweeper).sweep();
   expect(await queue.callOf(early)).toMatchObject({ status: 'running' });
   expect(await queue.callOf(late)).toMatchObject({ status: 'timed_out', error: { message: tooLate } });
 });
 
-it('runs a call that is taken within the time that was set, and none after it', async () => {
+it('the tool queue runs a call that is claimed within its queue timeout, and none after it', async () => {
   const [early, late] = [await waited(6), await waited(16)];
   queue.app.get(ToolWorker).start();
   for (const count of [1, 2]) (await queue.handling(count)).finish('done'); // the one that was left before, and this one
@@ -49,7 +49,7 @@ it('runs a call that is taken within the time that was set, and none after it', 
   expect(await queue.reached(late, 'timed_out')).toMatchObject({ error: { message: tooLate } });
 });
 
-it('says in the request of a chat how long it may wait', async () => {
+it('a chat request sets the queue timeout of its calls', async () => {
   const stage = await openApprovalStage(env);
   stage.engine.app.get(ToolRegistry).register(
     defineTool({

@@ -15,7 +15,7 @@ let stage: ApprovalStage;
 let gate: Gate;
 /** What the tools were called with, by key, in order. */
 const called: { readonly name: string; readonly key: string; readonly to: unknown }[] = [];
-/** What `book` says of a lost call. */
+/** The verification result of `book` for a lost call. */
 let verify: () => Promise<Verification>;
 
 const input = { type: 'object', properties: { to: { type: 'string' }, pin: { type: 'string' } } } as const;
@@ -56,7 +56,7 @@ afterAll(async () => {
 const call = (name: string, id = 'a') => ({ id, name, arguments: `{"to":"${id}","pin":"1234"}` });
 const running = (count: number) => eventually(`${count} calls run`, () => (called.length >= count ? true : undefined));
 
-/** As if the worker died now, and another one took over: what it had started is nobody's any more. */
+/** As if the worker died now and another one took over its started calls. */
 async function loseWorker(jobId: string): Promise<void> {
   const { workspaceId } = stage.people.owner;
   await stage.rows(
@@ -78,7 +78,7 @@ async function lost(...calls: readonly ReturnType<typeof call>[]): Promise<strin
 async function lostOne(one = call('pay')): Promise<{ readonly jobId: string; readonly interrupt: Interrupt }> {
   const jobId = await lost(one);
   const [interrupt] = await stage.waits(jobId);
-  if (interrupt === undefined) throw new Error('nobody is asked');
+  if (interrupt === undefined) throw new Error('no person is asked');
   return { jobId, interrupt };
 }
 
@@ -93,8 +93,8 @@ const statusOf = async (jobId: string, callId = 'a') => {
   return calls.find((one) => one.callId === callId)?.status;
 };
 
-describe('a call whose end nobody saw', () => {
-  it('is shown with what is known of it, and no secret', async () => {
+describe('call with an unknown outcome', () => {
+  it('opens a request with the known facts and no secret', async () => {
     const { jobId, interrupt } = await lostOne();
     expect(interrupt).toMatchObject({
       ...{ kind: 'unknown_outcome', status: 'open', tool: 'pay', callId: 'a', requester: stage.people.member.userId },
@@ -114,7 +114,7 @@ describe('a call whose end nobody saw', () => {
     ['a text', 'Paid.', 'Paid.'],
     ['JSON', { receipt: 7 }, '{"receipt":7}'],
     ['nothing', undefined, ''],
-  ])('happened, with %s as its result', async (_what, result, read) => {
+  ])('completes as happened with %s as its result', async (_what, result, read) => {
     const { jobId, interrupt } = await lostOne();
     await decide(interrupt, { decision: 'happened', result });
     expect(await statusOf(jobId)).toBe('completed');
@@ -122,7 +122,7 @@ describe('a call whose end nobody saw', () => {
     expect(called).toHaveLength(1);
   });
 
-  it('is no longer settled by the worker that lost it', async () => {
+  it('rejects the result of the worker that lost it', async () => {
     const { jobId, interrupt } = await lostOne();
     gate.open();
     await decide(interrupt, { decision: 'did_not_happen' });
@@ -130,7 +130,7 @@ describe('a call whose end nobody saw', () => {
     expect(results()).toEqual(['Error executing tool "pay": it did not happen']);
   });
 
-  it('is decided by those who may, in words that there are, and stays open until then', async () => {
+  it('accepts only valid decisions of permitted users, and stays open until then', async () => {
     const { jobId, interrupt } = await lostOne();
     const { viewer, admin } = stage.people;
     for (const other of [viewer, admin])
@@ -148,7 +148,7 @@ describe('a call whose end nobody saw', () => {
     await stage.ended(jobId);
   });
 
-  it('takes one of many decisions that come at once, and the same again', async () => {
+  it('accepts one of many concurrent decisions, and its repeat', async () => {
     const decisions = ['happened', 'did_not_happen', 'repeat', 'report'] as const;
     gate.open();
     for (const order of fc.sample(fc.shuffledSubarray([...decisions, ...decisions], { minLength: 8 }), 6)) {
@@ -171,7 +171,7 @@ describe('a call whose end nobody saw', () => {
     }
   });
 
-  it('is one of several: each is decided by itself, and the model is asked when all are', async () => {
+  it('settles each of several calls separately, and continues the model after the last', async () => {
     const jobId = await lost(call('pay', 'a'), call('pay', 'b'), call('pay', 'c'));
     const requests = await stage.waits(jobId);
     expect(requests.map(({ callId }) => callId).toSorted()).toEqual(['a', 'b', 'c']);
@@ -189,13 +189,13 @@ describe('a call whose end nobody saw', () => {
     expect(called.at(-1)).toMatchObject({ key: `${jobId}:1:2` });
   });
 
-  it('is asked about again when it is lost again', async () => {
+  it('opens another request when it is lost again', async () => {
     const { jobId, interrupt } = await lostOne();
     await decide(interrupt, { decision: 'repeat' });
     await running(2);
     await loseWorker(jobId);
     const [again] = await stage.waits(jobId);
-    if (again === undefined) throw new Error('nobody is asked');
+    if (again === undefined) throw new Error('no person is asked');
     expect([again.id === interrupt.id, again.kind]).toEqual([false, 'unknown_outcome']);
     gate.open();
     await decide(again, { decision: 'repeat' });
@@ -205,7 +205,7 @@ describe('a call whose end nobody saw', () => {
     expect(row).toEqual({ decision_id: again.id });
   });
 
-  it('expires into a report', async () => {
+  it('becomes a report when the request expires', async () => {
     const { jobId, interrupt } = await lostOne();
     await stage.rows(`UPDATE interrupt SET expires_at = clock_timestamp() WHERE id = $1`, [interrupt.id]);
     await stage.timers();
@@ -216,13 +216,13 @@ describe('a call whose end nobody saw', () => {
     expect(row).toEqual({ status: 'expired', outcome: { outcome: 'report' }, decided_by: null });
   });
 
-  it('is left as it is when its job is stopped', async () => {
+  it('stays unknown when its job is cancelled', async () => {
     stage.model.enqueue(toolCallReply([call('pay')]));
     const { jobId } = await stage.ask(['pay']);
     await running(1);
     await loseWorker(jobId);
     const [interrupt] = await stage.waits(jobId);
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     expect(await stage.engine.app.get(JobStopper).stop(scopeOf(stage.people.member), jobId)).toBe('aborted');
     expect(await statusOf(jobId)).toBe('interrupted');
     await expect(decide(interrupt, { decision: 'repeat' })).rejects.toMatchObject({
@@ -231,7 +231,7 @@ describe('a call whose end nobody saw', () => {
     });
   });
 
-  it('fails its job when its tool asks for that, and what else is asked falls away', async () => {
+  it('fails its job when its tool requires that, and closes the other requests', async () => {
     stage.model.enqueue(toolCallReply([call('wire', 'a'), call('pay', 'b')]));
     const { jobId } = await stage.ask(['pay', 'wire']);
     await running(2);
@@ -244,12 +244,12 @@ describe('a call whose end nobody saw', () => {
   });
 });
 
-describe('a tool that can be asked what became of a call', () => {
+describe('tool with verify', () => {
   it.each<[Verification, string, string]>([
-    [{ outcome: 'happened', result: { seat: 7 } }, 'completed', '{"seat":7}'],
+    [{ outcome: 'happened', result: { table: 7 } }, 'completed', '{"table":7}'],
     [{ outcome: 'did_not_happen' }, 'error', 'did not happen'],
-  ])('is believed when it says %j', async (said, status, text) => {
-    verify = () => Promise.resolve(said);
+  ])('settles a lost call with %j', async (verified, status, text) => {
+    verify = () => Promise.resolve(verified);
     const jobId = await lost(call('book'));
     expect(await statusOf(jobId)).toBe(status);
     expect(results()[0]).toContain(text);
@@ -264,8 +264,8 @@ describe('a tool that can be asked what became of a call', () => {
     ],
     ['fails', () => Promise.reject(new AppError({ code: 'internal', message: 'secret' })), 'The tool could not say.'],
     ['does not answer', () => new Promise(() => undefined), 'The tool did not answer in time.'],
-  ])('leaves it to a person when it %s, who reads that', async (_what, said, verification) => {
-    verify = said;
+  ])('asks a person when verify %s, and shows that', async (_what, verified, verification) => {
+    verify = verified;
     const { jobId, interrupt } = await lostOne(call('book'));
     expect(interrupt.request).toMatchObject({ verification });
     await decide(interrupt, { decision: 'happened', result: 'Booked.' });
@@ -273,21 +273,21 @@ describe('a tool that can be asked what became of a call', () => {
   });
 });
 
-describe('a call that had been approved before it was lost', () => {
-  it('is repeated with what was approved, on the word of whoever may say what became of it', async () => {
+describe('approved call with an unknown outcome', () => {
+  it('repeats with the approved arguments after a decision of a permitted user', async () => {
     await stage.policy({
       rules: [{ match: 'pay', action: 'require_approval', decidableBy: 'approvers', fourEyes: true }],
     });
     stage.model.enqueue(toolCallReply([call('pay')]), textReply(['Done.']));
     const { jobId } = await stage.ask(['pay']);
     const [approval] = await stage.waits(jobId);
-    if (approval === undefined) throw new Error('nobody is asked');
+    if (approval === undefined) throw new Error('no person is asked');
     const edited = { decision: 'approve', argumentsHash: approval.request['argumentsHash'], arguments: { to: 'b' } };
     await decide(approval, edited, stage.people.admin);
     await running(1);
     await loseWorker(jobId);
     const [interrupt] = await stage.waits(jobId);
-    if (interrupt === undefined) throw new Error('nobody is asked');
+    if (interrupt === undefined) throw new Error('no person is asked');
     expect(interrupt).toMatchObject({
       kind: 'unknown_outcome',
       request: { argumentsPreview: expect.stringContaining('b') },

@@ -42,13 +42,13 @@ const asked = async (changes: Partial<StartChat> = {}) => {
   );
   const { jobId } = await stage.ask(['pay', 'look_up'], changes);
   const [interrupt] = await stage.waits(jobId);
-  if (interrupt === undefined) throw new Error('nobody is asked');
+  if (interrupt === undefined) throw new Error('no person is asked');
   return { jobId, interrupt };
 };
 
-describe('a once tool that cannot tell what became of its call', () => {
+describe('once tool with an unknown outcome', () => {
   it.each(['thread', 'request'] as const)(
-    'has a person asked, is not called again by itself, and is repeated with the same key if the person says so (%s)',
+    'asks a person and repeats the call with the same key only by decision (%s)',
     async (history) => {
       const { jobId, interrupt } = await asked({ history });
       expect(interrupt).toMatchObject({
@@ -62,7 +62,7 @@ describe('a once tool that cannot tell what became of its call', () => {
     },
   );
 
-  it('takes what a person saw as its result', async () => {
+  it('takes the result that a person reports', async () => {
     const { jobId, interrupt } = await asked();
     await stage.decide(stage.people.member, interrupt, { decision: 'happened', result: { receipt: 7 } });
     expect(await stage.ended(jobId)).toMatchObject({

@@ -26,18 +26,18 @@ afterAll(async () => {
 });
 
 // NUL is what no text of Postgres holds, half a pair what its JSON does not.
-describe.each(['a\0b', 'a\ud800b'])('a text that no row can hold: %j', (text) => {
+describe.each(['a\0b', 'a\ud800b'])('text that Postgres cannot store: %j', (text) => {
   it.each<[string, object]>([
     ['mutation($i: ClaimClientToolInput!) { claimClientTool(input: $i) { userErrors { code } } }', { deviceId: 'd' }],
     ['mutation($i: ValidateClientToolInput!) { validateClientTool(input: $i) { userErrors { code } } }', {}],
     ['mutation($i: SubmitClientToolResultInput!) { submitClientToolResult(input: $i) { userErrors { code } } }', {}],
-  ])('names no call: %s', async (query, more) => {
+  ])('matches no call: %s', async (query, more) => {
     const i = { jobId, callId: text, ...more, ...('deviceId' in more ? {} : { claimToken: newId() }) };
     const input = query.includes('submit') ? { ...i, result: 'so' } : i;
     expect((await ask(api, query, { key, variables: { i: input } })).errors).toEqual([]);
   });
 
-  it.each(['tool', 'approver'])('fits no call by its %s', async (field) => {
+  it.each(['tool', 'approver'])('matches no call by its %s', async (field) => {
     const filter = { [field]: text };
     const list = 'query($filter: ToolCallFilterInput) { toolCalls(filter: $filter) { nodes { id } } }';
     const stats = 'query($filter: ToolCallFilterInput) { toolCallStats(filter: $filter) { __typename } }';
@@ -45,13 +45,13 @@ describe.each(['a\0b', 'a\ud800b'])('a text that no row can hold: %j', (text) =>
       expect((await ask(api, query, { key, variables: { filter } })).errors).toEqual([]);
   });
 
-  it.each(['code', 'phase', 'text'])('fits no failure by its %s', async (field) => {
+  it.each(['code', 'phase', 'text'])('matches no failure by its %s', async (field) => {
     const variables = { filter: { error: { [field]: text } } };
     const query = 'query($filter: ToolCallFilterInput) { toolCalls(filter: $filter) { nodes { id } } }';
     expect((await ask(api, query, { key, variables })).errors).toEqual([]);
   });
 
-  it('fits no request, and names none', async () => {
+  it('matches no request and no request id', async () => {
     const variables = { filter: { tool: { eq: text } } };
     const query = 'query($filter: InterruptFilterInput) { interrupts(filter: $filter) { nodes { id } } }';
     expect((await ask(api, query, { key, variables })).errors).toEqual([]);

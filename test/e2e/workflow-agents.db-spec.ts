@@ -31,8 +31,8 @@ afterAll(async () => {
 
 const edges = ['start -> a'];
 
-describe('a node that names an agent', () => {
-  it('is made of it, where it says nothing itself', async () => {
+describe('node with an agent', () => {
+  it('takes the fields of the agent that it does not set', async () => {
     stage.script('Be a clerk.', textReply(['Filed.']));
     const jobId = await stage.run({ a: { type: 'agent', agent: 'clerk' } }, edges);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Filed.' });
@@ -42,7 +42,7 @@ describe('a node that names an agent', () => {
     });
   });
 
-  it('says the rest itself', async () => {
+  it('overrides fields of the agent', async () => {
     stage.script('Be a cook.', textReply(['Soup.']));
     const own = { model: 'plain', prompt: 'Be a cook.', temperature: 1, tools: ['send'] };
     const jobId = await stage.run({ a: { type: 'agent', agent: 'Clerk', ...own } }, edges);
@@ -53,7 +53,7 @@ describe('a node that names an agent', () => {
     });
   });
 
-  it('asks for approval where the agent does, and keeps to its rounds', async () => {
+  it('applies the approval rules and the rounds of the agent', async () => {
     stage.script('Be a clerk.', toolCallReply([{ id: 'call_1', name: 'look_up', arguments: '{"to":"a"}' }]));
     const jobId = await stage.run({ a: { type: 'agent', agent: 'clerk' } }, edges);
     const [request] = await stage.waits(jobId);
@@ -63,7 +63,7 @@ describe('a node that names an agent', () => {
     expect((await stage.ended(jobId)).content).toContain('Maximum tool iterations (1) reached.');
   });
 
-  it('keeps to every limit of the agent', async () => {
+  it('respects every limit of the agent', async () => {
     const { owner } = stage.people;
     const agents = stage.engine.app.get(AgentsService);
     const gate = createGate();
@@ -91,10 +91,10 @@ describe('a node that names an agent', () => {
   });
 
   it.each([
-    ['where it says nothing itself', {}],
+    ['with the tools of the agent', {}],
     ['where it names the tool itself', { tools: ['look_up', 'send'] }],
     ['where it names all tools', { tools: ['*'] }],
-  ])('leaves to clients what the agent leaves to them, %s', async (how, own) => {
+  ])('leaves the external tools of the agent to clients, %s', async (how, own) => {
     const { owner, member } = stage.people;
     const slug = `hand-${how.length}`;
     const hand = { name: slug, slug, instructions: `Be ${slug}.`, tools: ['look*', 'send'], externalTools: ['se*'] };
@@ -114,7 +114,7 @@ describe('a node that names an agent', () => {
     expect(stage.ran.filter(([tool]) => tool === 'send')).toEqual([]);
   });
 
-  it('is not offered what the agent leaves to clients where nobody has any', async () => {
+  it('offers no external tools without a client', async () => {
     const { owner } = stage.people;
     const alone = { name: 'Alone', model: 'm', instructions: 'Be alone.', tools: ['*'], externalTools: ['send'] };
     await stage.engine.app.get(AgentsService).create(owner, alone);
@@ -128,12 +128,12 @@ describe('a node that names an agent', () => {
     expect(request).not.toContain('send');
   });
 
-  it('keeps the version that its job was accepted with', async () => {
+  it('uses the agent version of the start of its job', async () => {
     const { owner } = stage.people;
     const agents = stage.engine.app.get(AgentsService);
     const made = await agents.create(owner, { name: 'Old', model: 'm', instructions: 'Be old.' });
     stage.script('Be old.', textReply(['As ever.']));
-    const approval = { type: 'approval', prompt: 'Go on?' };
+    const approval = { type: 'approval', prompt: 'Continue?' };
     const jobId = await stage.run({ q: approval, a: { type: 'agent', agent: 'old' } }, ['start -> q', 'q -> a']);
     const [question] = await stage.waits(jobId);
     await agents.update(owner, { ref: made.id, changes: { instructions: 'Be new.' }, expectedVersion: null });
@@ -142,7 +142,7 @@ describe('a node that names an agent', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'As ever.' });
   });
 
-  it('is refused in a subflow, too, once its agent is gone', async () => {
+  it('fails, also in a subflow, when its agent was removed', async () => {
     const { owner } = stage.people;
     const agents = stage.engine.app.get(AgentsService);
     await agents.create(owner, { name: 'Guard', model: 'm', instructions: 'Be a guard.' });
@@ -157,8 +157,8 @@ describe('a node that names an agent', () => {
     });
   });
 
-  it('is refused when there is no such agent', async () => {
-    const definition = sketch({ a: { type: 'agent', agent: 'nobody' } }, edges, { name: 'Nobody' });
+  it('rejects the definition with an unknown agent', async () => {
+    const definition = sketch({ a: { type: 'agent', agent: 'unknown' } }, edges, { name: 'Unknown' });
     const saved = stage.engine.app
       .get(WorkflowsService)
       .save(stage.people.owner, { id: null, definition, expectedVersion: null });

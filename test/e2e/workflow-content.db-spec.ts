@@ -31,8 +31,8 @@ function shown(events: readonly StoredEvent[]): string {
     return type === 'text-delta' && 'offset' in body ? text + String(body['text']) : text;
   }, '');
 }
-describe('the content of a workflow', () => {
-  it('is what its only leaf streams, once', async () => {
+describe('content of a workflow job', () => {
+  it('equals the stream of its only leaf', async () => {
     stage.script('Answer.', textReply(['The ', 'answer.']));
     const jobId = await stage.run({ a: agent('Answer.') }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', attempt: 0 });
@@ -40,10 +40,10 @@ describe('the content of a workflow', () => {
     expect((await stage.eventsOf(jobId)).at(-1)?.body).toMatchObject({ content_length: 11, status: 'completed' });
   });
 
-  it('keeps what its only leaf thought about it', async () => {
+  it('includes the reasoning of its only leaf', async () => {
     const thinking = deltaChunk({ reasoning_content: 'Hm.' });
-    const said = textReply(['The answer.']);
-    stage.script('Think.', { ...said, body: [thinking, ...said.body] });
+    const reply = textReply(['The answer.']);
+    stage.script('Think.', { ...reply, body: [thinking, ...reply.body] });
     const jobId = await stage.run({ a: agent('Think.') }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'The answer.', reasoning: 'Hm.' });
     expect(
@@ -51,7 +51,7 @@ describe('the content of a workflow', () => {
     ).toEqual([{ text: 'The answer.', reasoning: 'Hm.' }]);
   });
 
-  it('holds nothing of what nodes before the leaf say', async () => {
+  it('omits the text of nodes before the leaf', async () => {
     stage.script('Draft.', textReply(['A draft.']));
     stage.script('Finish.', textReply(['Finished.']));
     const jobId = await stage.run({ a: agent('Draft.'), b: agent('Finish.') }, ['start -> a', 'a -> b']);
@@ -62,12 +62,12 @@ describe('the content of a workflow', () => {
     ]);
   });
 
-  it('is what all leaves stream while it runs, and the final output in the end', async () => {
+  it('streams all leaves while the job runs, and equals the final output at the end', async () => {
     const gate = createGate();
     stage.script('First.', textReply(['One.']));
     stage.script('Second.', { ...textReply(['Two.']), before: gate });
     const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
-    await eventually('the first has said all', async () =>
+    await eventually('the first has streamed its text', async () =>
       (await snapshot(jobId))?.content === 'One.' ? true : undefined,
     );
     gate.open();
@@ -77,14 +77,14 @@ describe('the content of a workflow', () => {
     expect(events.at(-1)?.body).toMatchObject({ content_length: 4 });
   });
 
-  it('is put together by an output node, which says it in one go', async () => {
+  it('comes from an output node in one piece', async () => {
     stage.script('Draft.', textReply(['A draft.']));
     const nodes = { a: agent('Draft.'), out: { ...output, sources: ['a'], introText: 'Here:' } };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> out']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'Here:\n\nA draft.', attempt: 0 });
   });
 
-  it('withdraws what a leaf has shown that fails in the middle, and shows what it says then', async () => {
+  it('withdraws the text of a leaf that fails in the middle, and streams its retry', async () => {
     const broken = { body: [textChunk('Half of ')], end: 'destroy' } as const;
     stage.script('Answer.', broken, textReply(['The whole.']));
     const retry = { errorHandling: { retry: { maxRetries: 1, baseDelay: 1 } } };
@@ -93,7 +93,7 @@ describe('the content of a workflow', () => {
     expect(shown(await stage.eventsOf(jobId))).toBe('The whole.');
   });
 
-  it('keeps what was shown of a run that fails', async () => {
+  it('keeps the streamed text of a failed run', async () => {
     stage.script('First.', textReply(['One.']));
     stage.script('Second.', errorReply(400));
     const jobId = await stage.run({ a: agent('First.'), b: agent('Second.') }, ['start -> a', 'start -> b']);
@@ -114,7 +114,7 @@ describe('the content of a workflow', () => {
   };
   const untilAsked = { a: agent('First.'), wait: { type: 'approval', prompt: 'Ok?' } };
 
-  it('outlives its log where a run fails, also when another look at it showed it', async () => {
+  it('survives its event log after a failed run, also for a later viewer', async () => {
     stage.script('First.', textReply(['One.']));
     stage.script('Second.', errorReply(400));
     const edges = ['start -> a', 'start -> wait', 'wait -> b'];
@@ -127,7 +127,7 @@ describe('the content of a workflow', () => {
     expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
   });
 
-  it('outlives its log where the final output is too long', async () => {
+  it('survives its event log when the final output is too long', async () => {
     stage.script('First.', textReply(['One.']));
     const long = { ...output, template: `{{input}}${'x'.repeat(70_000)}` };
     const jobId = await stage.run({ a: agent('First.'), out: long }, ['start -> a', 'start -> out']);
@@ -136,7 +136,7 @@ describe('the content of a workflow', () => {
     expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
   });
 
-  it('outlives its log where the run breaks', async () => {
+  it('survives its event log when the run breaks', async () => {
     stage.script('First.', textReply(['One.']));
     const drive = jest.spyOn(WorkflowRunner.prototype, 'drive');
     drive.mockImplementationOnce(async function (this: WorkflowRunner) {
@@ -149,12 +149,12 @@ describe('the content of a workflow', () => {
     expect(await keptOf(jobId)).toEqual({ rounds: [{ text: 'One.', partial: true, length: 4 }], content: 'One.' });
   });
 
-  it('outlives its log where a run is cancelled at work', async () => {
+  it('survives its event log when a run is cancelled', async () => {
     const gate = createGate();
     stage.script('First.', textReply(['One.']));
     stage.script('Never second.', { ...textReply(['Two.']), before: gate });
     const jobId = await stage.run({ a: agent('First.'), b: agent('Never second.') }, ['start -> a', 'start -> b']);
-    await eventually('the first has said all', async () =>
+    await eventually('the first has streamed its text', async () =>
       (await stage.statusesOf(jobId))['a'] === 'completed' ? true : undefined,
     );
     await eventually('the second one is at work', () => stage.requests('Never second.')[0]);
@@ -165,7 +165,7 @@ describe('the content of a workflow', () => {
     expect(await keptOf(jobId)).toEqual({ rounds, content: 'One.' });
   });
 
-  it('is what a later chat in its thread reads of it, and nothing else of its nodes', async () => {
+  it('appears in a later chat of its thread without the texts of other nodes', async () => {
     const call = toolCallReply([{ id: 'c', name: 'look_up', arguments: '{"to":"x"}' }]);
     stage.script('Draft.', call, textReply(['A draft.']));
     stage.script('Finish.', textReply(['Finished.']));
@@ -183,7 +183,7 @@ describe('the content of a workflow', () => {
     ]);
   });
 
-  it('is known to agents as what was said before, without being said twice', async () => {
+  it('appears once in the history of later agents', async () => {
     stage.script('Answer.', textReply(['Fine.']));
     const history = [
       { role: 'user', content: 'Hi.' },
@@ -199,8 +199,8 @@ describe('the content of a workflow', () => {
   });
 });
 
-describe('the events of a workflow', () => {
-  it('tell a small run in its order', async () => {
+describe('events of a workflow job', () => {
+  it('describe a small run in order', async () => {
     stage.script('Answer.', textReply(['Fine.']));
     const jobId = await stage.run({ a: agent('Answer.'), out: { ...output, sources: ['a'] } }, [
       'start -> a',
@@ -230,7 +230,7 @@ describe('the events of a workflow', () => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
   });
 
-  it('tell of each node run once, however often its job waits', async () => {
+  it('report each node run once for a job that waits repeatedly', async () => {
     const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, too: { type: 'approval', prompt: 'And this?' } };
     const jobId = await stage.run(nodes, ['start -> ok', 'ok -> too']);
     for (const node of ['ok', 'too']) {
@@ -238,10 +238,10 @@ describe('the events of a workflow', () => {
       await stage.answer(asked, { action: 'approve' });
     }
     await stage.ended(jobId);
-    const told = (await stage.eventsOf(jobId, 'node-started', 'node-finished')).map(
+    const nodeEvents = (await stage.eventsOf(jobId, 'node-started', 'node-finished')).map(
       ({ type, body }) => `${type} ${String(body['nodeId'])}`,
     );
-    expect(told).toEqual([
+    expect(nodeEvents).toEqual([
       ...['node-started start', 'node-finished start', 'node-started ok', 'node-finished ok'],
       ...['node-started too', 'node-finished too'],
     ]);

@@ -33,10 +33,10 @@ const promptOf = async (jobId: string, number: number) => {
   return { asked, prompt: asked.request['prompt'] };
 };
 
-describe('what a run costs', () => {
-  it('is counted by the prices of the models, and asked about when it is as much as was granted', async () => {
+describe('costs of a workflow run', () => {
+  it('add up by model prices, and open a request when they reach the granted amount', async () => {
     const [a, b, c] = [fresh('a'), fresh('b'), fresh('c')];
-    for (const line of [a, b]) stage.script(line, replyText('Said.'));
+    for (const line of [a, b]) stage.script(line, replyText('Done.'));
     const nodes = { a: agent(a), b: agent(b), c: agent(c) };
     const jobId = await stage.run(nodes, chain('a', 'b', 'c'), limited({ maxCostUsd: 0.01 }));
     const first = await promptOf(jobId, 1);
@@ -48,10 +48,10 @@ describe('what a run costs', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
   });
 
-  it('counts what was spent before the run was made again from its rows', async () => {
+  it('include the costs before the run was rebuilt from its rows', async () => {
     const [a, b] = [fresh('a'), fresh('b')];
-    stage.script(a, replyText('Said.'));
-    stage.script(b, replyText('Said.'));
+    stage.script(a, replyText('Done.'));
+    stage.script(b, replyText('Done.'));
     const nodes = { a: agent(a), ok: { type: 'approval', prompt: 'Ok?' }, b: agent(b), t: agent(fresh('never')) };
     const jobId = await stage.run(nodes, chain('a', 'ok', 'b', 't'), limited({ maxCostUsd: 0.03 }));
     await stage.answer((await stage.waitsAt(jobId)).get('ok'), { action: 'approve' });
@@ -59,20 +59,20 @@ describe('what a run costs', () => {
     await stage.stop(jobId);
   });
 
-  it('is nothing where the price is nothing', async () => {
+  it('stay zero for models with a price of zero', async () => {
     const [a, b] = [fresh('a'), fresh('b')];
-    stage.script(a, replyText('Said.'));
-    stage.script(b, replyText('Said.'));
+    stage.script(a, replyText('Done.'));
+    stage.script(b, replyText('Done.'));
     const nodes = { a: agent(a, { model: 'free/one' }), b: agent(b, { model: 'free/two' }) };
     const jobId = await stage.run(nodes, chain('a', 'b'), limited({ maxCostUsd: 0.000001 }));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
     expect(await stage.eventsOf(jobId, 'warning')).toEqual([]);
   });
 
-  it('of a model whose price nobody has said is told to viewers, once, and not counted', async () => {
+  it('exclude a model without a price and warn viewers once', async () => {
     const [a, b] = [fresh('a'), fresh('b')];
-    stage.script(a, replyText('Said.'));
-    stage.script(b, replyText('Said.'));
+    stage.script(a, replyText('Done.'));
+    stage.script(b, replyText('Done.'));
     const nodes = { a: agent(a, { model: 'dear' }), b: agent(b, { model: 'dear' }) };
     const jobId = await stage.run(nodes, chain('a', 'b'), limited({ maxCostUsd: 0.000001 }));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed' });
@@ -84,12 +84,12 @@ describe('what a run costs', () => {
   it.each([
     ['USD', { maxCostUsd: 0.05 }, 'It has used 0.054 of 0.05 USD. May it use 0.05 USD more?'],
     ['tokens', { maxTokens: 50 }, 'It has used 54 of 50 tokens. May it use 50 tokens more?'],
-  ])('counts the %s of the jobs below it', async (_, policy, prompt) => {
+  ])('include the %s of sub-jobs', async (_, policy, prompt) => {
     const [name, above, below] = [fresh('below'), fresh('above'), fresh('line')];
     await stage.offer(name, { a: agent(below) }, ['start -> a']);
     const call = { id: `call_${name}`, name: `workflow.${name}`, arguments: '{"input":"Hello"}' };
     stage.script(above, toolCallReply([call]), replyText('Done.'));
-    stage.script(below, replyText('Said below.'));
+    stage.script(below, replyText('Done below.'));
     const nodes = { a: agent(above, { tools: [`workflow.${name}`] }), t: agent(fresh('never')) };
     const jobId = await stage.run(nodes, chain('a', 't'), limited(policy));
     expect((await promptOf(jobId, 1)).prompt).toBe(prompt);

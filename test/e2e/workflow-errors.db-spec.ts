@@ -22,8 +22,8 @@ const once = (mode: string, retry: object = { maxRetries: 0 }) => ({ errorHandli
 const bad = errorReply(400, { error: { message: 'no such thing' } });
 const hang = { body: [], end: 'hang' } as const;
 
-describe('a node that fails', () => {
-  it('goes its own way where that is there, with what the failed node read and why it failed', async () => {
+describe('failing workflow node', () => {
+  it('follows its error edge with its input and the error', async () => {
     stage.script('Try it.', bad);
     const nodes = {
       a: agent('Try it.', once('branch')),
@@ -46,7 +46,7 @@ describe('a node that fails', () => {
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'error', ok: 'skipped', no: 'completed' });
   });
 
-  it('hands on nothing where it is passed over', async () => {
+  it('passes on an empty output with error handling `continue`', async () => {
     stage.script('Try it.', bad);
     const nodes = { a: agent('Try it.', once('continue')), ok: say('Ok'), no: say('No') };
     const jobId = await stage.run(nodes, ['start -> a', 'a.output -> ok', 'a.error -> no']);
@@ -54,7 +54,7 @@ describe('a node that fails', () => {
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'error', ok: 'completed', no: 'skipped' });
   });
 
-  it('stops the run: what works beside it is aborted, what would come is skipped', async () => {
+  it('stops the run: concurrent nodes are aborted, later nodes are skipped', async () => {
     const gate = createGate();
     stage.script('Try it.', { ...bad, before: gate });
     stage.script('Take long.', hang);
@@ -66,13 +66,13 @@ describe('a node that fails', () => {
     await long.settled;
     expect(long.aborted).toBe(true);
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'error', b: 'cancelled', out: 'skipped' });
-    const told = (await stage.eventsOf(jobId, 'node-finished')).map(
+    const nodeEvents = (await stage.eventsOf(jobId, 'node-finished')).map(
       ({ body }) => `${String(body['nodeId'])} ${String(body['status'])}`,
     );
-    expect(told.sort()).toEqual(['a error', 'b cancelled', 'out skipped', 'start completed']);
+    expect(nodeEvents.sort()).toEqual(['a error', 'b cancelled', 'out skipped', 'start completed']);
   });
 
-  it('takes the open requests of the run along when it stops it', async () => {
+  it('closes the open requests of the run when it stops the run', async () => {
     const gate = createGate();
     stage.script('Try it.', { ...bad, before: gate });
     const nodes = { a: agent('Try it.', once('stop')), ok: { type: 'approval', prompt: 'Ok?' } };
@@ -85,7 +85,7 @@ describe('a node that fails', () => {
     ]);
   });
 
-  it('takes the open requests of what it gives up along while the run goes on', async () => {
+  it('closes the open requests of abandoned work while the run continues', async () => {
     const gate = createGate();
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     const items = {
@@ -118,7 +118,7 @@ describe('a node that fails', () => {
     expect(await stage.stop(jobId)).toBe('aborted');
   });
 
-  it('takes questions of what it gives up along while the run goes on', async () => {
+  it('closes the questions of abandoned work while the run continues', async () => {
     const gate = createGate();
     const map = { type: 'map', items: '["x"]', errorHandling: { mode: 'continue' } };
     stage.script('Fail late.', { ...bad, before: gate });
@@ -141,8 +141,8 @@ describe('a node that fails', () => {
   });
 });
 
-describe('a node that is tried again', () => {
-  it('says how often, in the end', async () => {
+describe('retried workflow node', () => {
+  it('reports the number of attempts at the end', async () => {
     stage.script('Be patient.', errorReply(429, {}, { 'retry-after': '1' }), textReply(['There.']));
     const jobId = await stage.run(
       { a: agent('Be patient.', once('stop', { maxRetries: 1, baseDelay: 1, maxDelay: 50 })) },
@@ -154,7 +154,7 @@ describe('a node that is tried again', () => {
     ).toEqual([{ retries: 1 }]);
   });
 
-  it('goes on after the calls that have ended, which are not run again', async () => {
+  it('continues after its finished calls without running them again', async () => {
     const call = toolCallReply([{ id: 'c', name: 'look_up', arguments: '{"to":"x"}' }]);
     stage.script('Look it up.', call, errorReply(500), textReply(['There.']));
     const nodes = { a: agent('Look it up.', { tools: ['look_up'], ...once('stop', { maxRetries: 1, baseDelay: 1 }) }) };
@@ -165,7 +165,7 @@ describe('a node that is tried again', () => {
     expect(stage.ran).toHaveLength(1);
   });
 
-  it('tells all its tries when the last one fails, and skips what no try mends', async () => {
+  it('reports all attempts when the last one fails, and does not retry permanent errors', async () => {
     stage.script('Fail.', errorReply(500), errorReply(401));
     const jobId = await stage.run({ a: agent('Fail.', once('stop', { maxRetries: 3, baseDelay: 1 })) }, ['start -> a']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'AUTH' } });
@@ -186,7 +186,7 @@ describe('a node that is tried again', () => {
     });
   });
 
-  it('is given up when it takes too long', async () => {
+  it('fails when it exceeds its timeout', async () => {
     stage.script('Dawdle.', hang);
     // On a slow machine its time is over before its model is asked.
     while (stage.requests('Dawdle.').length === 0) {
@@ -202,7 +202,7 @@ describe('a node that is tried again', () => {
   });
 });
 
-/** The newest one of whoever has this line, once it has come. */
+/** The newest request with this line, once it has arrived. */
 async function stageRequest(line: string) {
   for (;;) {
     const found = stage.requests(line).at(-1);

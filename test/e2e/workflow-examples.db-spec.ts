@@ -56,8 +56,8 @@ const say = (line: string, ...texts: readonly string[]) => {
 const improver = 'You improve texts towards the goal you are given.';
 const judge = 'You control a loop. Answer only "continue" or "done".';
 
-describe('an example', () => {
-  it('research-and-write comes to its article', async () => {
+describe('workflow examples', () => {
+  it('research-and-write returns its article', async () => {
     say('Collect the facts that answer the question. Write short bullet points.', '- It is blue.');
     say('Write three clear paragraphs from the facts you are given.', 'The sky is blu.');
     say('Correct mistakes and cut what is not needed. Reply with the text only.', 'The sky is blue.');
@@ -68,7 +68,7 @@ describe('an example', () => {
     });
   });
 
-  it('support-desk hands a request to whom its router names', async () => {
+  it('the support example passes a request to the route of its router', async () => {
     const args = { route_id: 'technical', reasoning: 'It broke.' };
     const choice = { id: 'c1', name: 'select_route', arguments: JSON.stringify(args) };
     stage.script('Rules:', toolCallReply([choice]));
@@ -96,7 +96,7 @@ describe('an example', () => {
     });
   });
 
-  it('three-views merges three views, and has another example sum them up', async () => {
+  it('three-views merges three views and lets another example summarize them', async () => {
     await publishExample('refine-until-good');
     say('Say what is good about the proposal.', 'Fast.');
     say('Say what could go wrong.', 'Loud.');
@@ -138,7 +138,7 @@ describe('an example', () => {
     return jobId;
   }
 
-  it('send-after-approval sends a letter once a person has let it pass', async () => {
+  it('send-after-approval sends a letter after an approval', async () => {
     const jobId = await sendLetter();
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Sent as letter-1.' });
     expect(mail.requests.map(({ method, path, body }) => [method, path, JSON.parse(body) as unknown])).toEqual([
@@ -146,7 +146,7 @@ describe('an example', () => {
     ]);
   });
 
-  it('send-after-approval hands the letter back in plain words when it could not be sent', async () => {
+  it('send-after-approval returns the letter with an explanation when it could not be sent', async () => {
     mailStatus = 500;
     const jobId = await sendLetter();
     expect(await stage.ended(jobId)).toMatchObject({
@@ -154,7 +154,7 @@ describe('an example', () => {
     });
   });
 
-  it('is played here, whichever it is', () => {
+  it('each example has a test here', () => {
     expect([...played].toSorted()).toEqual(
       readdirSync(folder)
         .map((file) => file.replace('.json', ''))

@@ -46,8 +46,8 @@ async function startOf(definition: unknown): Promise<string> {
 const hitl = (body: object) => api.call('POST', '/api/workflows/hitl', { key: people.member.key, body });
 const oneAgent = (data: object): readonly TestNode[] => [{ id: 'writer', data }];
 
-describe('a workflow over REST', () => {
-  it('runs, and shows how it went', async () => {
+describe('workflow job over REST', () => {
+  it('runs and returns its node runs', async () => {
     model.enqueue(textReply(['Yours ', 'truly']));
     const jobId = await startOf(smallWorkflow({ name: 'Letters' }));
     expect(await jobs.ended(jobId)).toMatchObject({
@@ -83,7 +83,7 @@ describe('a workflow over REST', () => {
     });
   });
 
-  it('is run again from the node that failed, with what had finished', async () => {
+  it('reruns from the failed node with the finished outputs', async () => {
     model.enqueue(textReply(['One']), { status: 401, body: ['no'] });
     const nodes = [{ id: 'first' }, { id: 'second' }];
     const jobId = await startOf(workflowDocument({ name: 'x' }, nodes, ['start -> first', 'first -> second']));

@@ -20,11 +20,11 @@ const plus = { type: 'transform', expression: 'text + "+"' };
 const limited = (stopPolicy: object) => ({ meta: { execution: { stopPolicy } } });
 const open = (jobId: string) => stage.rows(`SELECT 1 FROM interrupt WHERE job_id = $1 AND status = 'open'`, [jobId]);
 
-describe('the budget of a run', () => {
+describe('budget of a workflow run', () => {
   const three = { a: plus, b: plus, c: plus };
   const chain = ['start -> a', 'a -> b', 'b -> c'];
 
-  it('is asked about when as many nodes were run as were granted, and each yes grants as many again', async () => {
+  it('opens a request when the granted node runs are used, and each approval grants as many again', async () => {
     const jobId = await stage.run(three, chain, limited({ maxSteps: 2 }));
     const [first] = await stage.waits(jobId);
     expect(first).toMatchObject({ kind: 'human_input', nodeId: '' });
@@ -41,13 +41,13 @@ describe('the budget of a run', () => {
     ]);
   });
 
-  it('ends a run as failed that is given no more', async () => {
+  it('fails a run when the request is rejected', async () => {
     const jobId = await stage.run(three, chain, limited({ maxSteps: 2 }));
     await stage.answer((await stage.waits(jobId))[0], { action: 'reject' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
   });
 
-  it('ends a run as failed about which nobody says anything', async () => {
+  it('fails a run when the request expires', async () => {
     const jobId = await stage.run(three, chain, limited({ maxSteps: 2 }));
     await stage.waits(jobId);
     await stage.expire(jobId);
@@ -55,7 +55,7 @@ describe('the budget of a run', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
   });
 
-  it('counts tokens, and asks again when those granted are used too', async () => {
+  it('counts tokens, and opens another request when the granted ones are used too', async () => {
     const words = ['One.', 'Two.', 'Three.'];
     for (const word of words) stage.script(`Say ${word}`, textReply([word])); // 18 tokens each
     const nodes = Object.fromEntries(words.map((word, i) => [`n${i}`, agent(`Say ${word}`)]));
@@ -71,14 +71,14 @@ describe('the budget of a run', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Three.' });
   });
 
-  it('is not asked about when the run is over anyway', async () => {
+  it('opens no request when the run is complete', async () => {
     stage.script('Say it.', textReply(['It.']));
     const jobId = await stage.run({ a: agent('Say it.') }, ['start -> a'], limited({ maxTokens: 1 }));
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'It.' });
     expect(await open(jobId)).toEqual([]);
   });
 
-  it('counts the time it works, and begins nothing once that is over', async () => {
+  it('counts working time, and starts no node after it', async () => {
     stage.script('Take your time.', textReply(['Done.'], { delayMs: 60 }));
     const nodes = { a: agent('Take your time.'), b: plus };
     const jobId = await stage.run(nodes, ['start -> a', 'a -> b'], limited({ maxDurationMs: 50 }));
@@ -90,24 +90,24 @@ describe('the budget of a run', () => {
   });
 });
 
-describe('a workflow that is cancelled', () => {
-  it('while it works: its model calls are aborted, what it has shown stays, all of it is over', async () => {
+describe('cancelled workflow job', () => {
+  it('aborts its model calls and keeps its streamed text while it works', async () => {
     const gate = createGate();
-    stage.script('Go on and on.', { body: [textChunk('So far'), gate], end: 'hang' });
-    const jobId = await stage.run({ a: agent('Go on and on.') }, ['start -> a']);
+    stage.script('Write a lot.', { body: [textChunk('So far'), gate], end: 'hang' });
+    const jobId = await stage.run({ a: agent('Write a lot.') }, ['start -> a']);
     await eventually('something is shown', async () => {
       const [shown] = await stage.eventsOf(jobId, 'text-delta');
       return shown;
     });
     expect(await stage.stop(jobId)).toBe('aborted');
-    const request = stage.requests('Go on and on.').at(-1);
+    const request = stage.requests('Write a lot.').at(-1);
     await request?.settled;
     expect(request?.aborted).toBe(true);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'cancelled', content: 'So far' });
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', a: 'cancelled' });
   });
 
-  it('while it waits: its requests are closed with it', async () => {
+  it('closes its requests while it waits', async () => {
     const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, b: plus };
     const jobId = await stage.run(nodes, ['start -> ok', 'ok -> b']);
     const asked = (await stage.waitsAt(jobId)).get('ok');
@@ -117,7 +117,7 @@ describe('a workflow that is cancelled', () => {
     await expect(stage.answer(asked, { action: 'approve' })).rejects.toMatchObject({ code: 'already_answered' });
   });
 
-  it('while one node waits and another works: nothing of it stays open', async () => {
+  it('closes everything while one node waits and another works', async () => {
     stage.script('Never end.', { body: [], end: 'hang' });
     const nodes = { ok: { type: 'approval', prompt: 'Ok?' }, a: agent('Never end.') };
     const jobId = await stage.run(nodes, ['start -> ok', 'start -> a']);

@@ -19,25 +19,25 @@ const output = { type: 'output', format: 'text' };
 const noRetry = { errorHandling: { retry: { maxRetries: 0 } } };
 const loop = (data: object) => ({ type: 'whileLoop', conditionModel: 'scripted', ...data });
 const ways = ['start -> loop', 'loop.body -> step', 'loop.done -> out'];
-/** Tells what it reads, so that no model is needed. */
+/** Returns its input, so that no model is needed. */
 const echo = (expression = 'input + "+"') => ({ type: 'transform', expression });
 
-describe('a loop', () => {
-  it('asks its condition before each pass, until it is done', async () => {
-    stage.script('Go on?', textReply(['Continue.']), textReply(['continue']), textReply(['Done.']));
+describe('loop node', () => {
+  it('evaluates its condition before each pass until it is done', async () => {
+    stage.script('Repeat?', textReply(['Continue.']), textReply(['continue']), textReply(['Done.']));
     stage.script('Improve it.', textReply(['Better.']), textReply(['Best.']));
     const nodes = {
-      loop: loop({ conditionPrompt: 'Go on?' }),
+      loop: loop({ conditionPrompt: 'Repeat?' }),
       step: agent('Improve it.'),
       out: { ...output, sources: ['loop'] },
     };
     const jobId = await stage.run(nodes, ways, { prompt: 'Good.' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Best.' });
     expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual(['start', 'loop', 'step@1', 'step@2', 'out']);
-    expect(stage.requests('Go on?').map(({ json }) => [json['temperature'], json['max_tokens']])).toEqual(
+    expect(stage.requests('Repeat?').map(({ json }) => [json['temperature'], json['max_tokens']])).toEqual(
       Array(3).fill([0, 10]),
     );
-    expect(stage.asked('Go on?').map((messages) => messages.at(-1)?.content)).toEqual([
+    expect(stage.asked('Repeat?').map((messages) => messages.at(-1)?.content)).toEqual([
       expect.stringContaining('Initial input: Good.'),
       expect.stringContaining('Last output: Better.'),
       expect.stringContaining('Last output: Best.'),
@@ -52,7 +52,7 @@ describe('a loop', () => {
     ]);
   });
 
-  it('passes its input through when it makes no pass', async () => {
+  it('passes its input through without a pass', async () => {
     stage.script('More?', textReply(['done']));
     const nodes = {
       loop: loop({ conditionPrompt: 'More?' }),
@@ -64,7 +64,7 @@ describe('a loop', () => {
     expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual(['start', 'loop', 'out']);
   });
 
-  it('makes a fixed number of passes without asking anybody, and gathers them', async () => {
+  it('runs a fixed number of passes without a condition and collects their outputs', async () => {
     const fixed = { loopMode: 'fixed', maxIterations: 3, outputMode: 'accumulate', includePreviousOutputs: false };
     const nodes = { loop: loop(fixed), step: echo(), out: { ...output, sources: ['loop'] } };
     const jobId = await stage.run(nodes, ways, { prompt: 'a' });
@@ -72,7 +72,7 @@ describe('a loop', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
   });
 
-  it('does not ask after its last permitted pass, and warns', async () => {
+  it('evaluates no condition after its last permitted pass, and warns', async () => {
     stage.script('And now?', textReply(['continue']));
     const nodes = {
       loop: loop({ conditionPrompt: 'And now?', maxIterations: 1 }),
@@ -86,7 +86,7 @@ describe('a loop', () => {
     ]);
   });
 
-  it('fails at its limit where it is told to', async () => {
+  it('fails at its limit with onMaxIterations error', async () => {
     stage.script('Once more?', textReply(['continue']));
     const limit = { conditionPrompt: 'Once more?', maxIterations: 1, onMaxIterations: 'error' };
     const jobId = await stage.run({ loop: loop(limit), step: echo(), out: output }, ways);
@@ -96,7 +96,7 @@ describe('a loop', () => {
     });
   });
 
-  it('fails when its condition cannot be asked', async () => {
+  it('fails when its condition fails', async () => {
     stage.script('Well?', errorReply(400));
     const nodes = { loop: loop({ conditionPrompt: 'Well?', ...noRetry }), step: echo(), out: output };
     const jobId = await stage.run(nodes, ways);
@@ -104,7 +104,7 @@ describe('a loop', () => {
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', loop: 'error', out: 'skipped' });
   });
 
-  it('runs inside of another, each pass with its own numbers', async () => {
+  it('runs inside another loop, each pass with its own numbers', async () => {
     const twice = { loopMode: 'fixed', maxIterations: 2, includePreviousOutputs: false };
     const nodes = {
       outer: loop(twice),
@@ -131,30 +131,30 @@ describe('a loop', () => {
     expect(event?.body).toMatchObject({ path: ['outer', 'inner'], iteration: 1 });
   });
 
-  it('leaves nothing of its body in the content of the job', async () => {
-    stage.script('Say it.', textReply(['Said.']));
+  it('adds no text of its body to the content of the job', async () => {
+    stage.script('Say it.', textReply(['Spoken.']));
     const nodes = {
       loop: loop({ loopMode: 'fixed', maxIterations: 1 }),
       step: agent('Say it.'),
       out: { ...output, introText: 'So:', sources: ['loop'] },
     };
     const jobId = await stage.run(nodes, ways);
-    expect(await stage.ended(jobId)).toMatchObject({ content: 'So:\n\nSaid.', attempt: 0 });
+    expect(await stage.ended(jobId)).toMatchObject({ content: 'So:\n\nSpoken.', attempt: 0 });
     expect(
       (await stage.eventsOf(jobId, 'text-delta')).map(({ body }) => [body['nodeId'], body['offset'], body['text']]),
     ).toEqual([
-      ['step', undefined, 'Said.'],
-      [undefined, 0, 'So:\n\nSaid.'],
+      ['step', undefined, 'Spoken.'],
+      [undefined, 0, 'So:\n\nSpoken.'],
     ]);
   });
 });
 
-describe('a map', () => {
+describe('map node', () => {
   const mapWays = ['start -> map', 'map.body -> step', 'map.done -> out'];
   const map = (data: object = {}) => ({ type: 'map', ...data });
   const out = { ...output, sources: ['map'] };
 
-  it('runs its body once for each item, and hands on what came of them in their order', async () => {
+  it('runs its body once per item and returns the outputs in order', async () => {
     stage.script('Shout.', ...['A!', 'B!', 'C!'].map((text) => textReply([text])));
     const nodes = { map: map({ maxConcurrency: 1 }), step: agent('Shout.'), out };
     const jobId = await stage.run(nodes, mapWays, { prompt: '["a","b","c"]' });
@@ -165,18 +165,18 @@ describe('a map', () => {
     ]);
   });
 
-  it('has nothing to do with an empty list', async () => {
+  it('returns an empty list for an empty list', async () => {
     const jobId = await stage.run({ map: map(), step: echo(), out }, mapWays, { prompt: '[]' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '[]' });
   });
 
-  it('fails with an input that is no list', async () => {
+  it('fails for an input that is not a list', async () => {
     const jobId = await stage.run({ map: map(), step: echo(), out }, mapWays, { prompt: 'nothing of the kind' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed' });
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', map: 'error', out: 'skipped' });
   });
 
-  it('leaves the place of a failed item empty where it goes on, and stops with it where it does not', async () => {
+  it('leaves the output of a failed item empty with `continue`, and otherwise stops', async () => {
     const nodes = (onItemError: string) => ({
       map: map({ items: '[1, 0, 2]', onItemError }),
       step: { type: 'transform', expression: '10 / int(input)', ...noRetry },

@@ -27,7 +27,7 @@ afterAll(async () => {
 const output = { type: 'output', format: 'text' };
 const noRetry = { errorHandling: { retry: { maxRetries: 0 } } };
 
-describe('a tool node', () => {
+describe('tool node', () => {
   const tool = (data: object) => ({ type: 'tool', ...data });
 
   it('runs a tool once, through the ledger', async () => {
@@ -38,11 +38,11 @@ describe('a tool node', () => {
     expect(
       await stage.rows('SELECT name, arguments, status, result FROM tool_call WHERE job_id = $1', [jobId]),
     ).toEqual([{ name: 'look_up', arguments: '{"to":"cats"}', status: 'completed', result: 'look_up done' }]);
-    const [told] = await stage.eventsOf(jobId, 'tool-call');
-    expect(told?.body).toMatchObject({ nodeId: 'look', call: { name: 'look_up' } });
+    const [event] = await stage.eventsOf(jobId, 'tool-call');
+    expect(event?.body).toMatchObject({ nodeId: 'look', call: { name: 'look_up' } });
   });
 
-  it('asks before it runs what the policy asks about', async () => {
+  it('requests an approval before it runs when the policy requires it', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     const nodes = { post: tool({ toolId: 'send', config: { to: 'Bob' } }) };
     const jobId = await stage.run(nodes, ['start -> post']);
@@ -54,7 +54,7 @@ describe('a tool node', () => {
     expect(stage.ran).toEqual([['send', { to: 'Bob' }]]);
   });
 
-  it('fails when it may not run', async () => {
+  it('fails when the policy denies the call', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'block' }] });
     const nodes = { post: tool({ toolId: 'send', config: { to: 'Bob' }, ...noRetry }) };
     const jobId = await stage.run(nodes, ['start -> post']);
@@ -64,11 +64,11 @@ describe('a tool node', () => {
   });
 });
 
-describe('a memory node', () => {
+describe('memory node', () => {
   const memory = (data: object) => ({ type: 'memory', ...data });
   const query = memory({ operation: 'query', limit: 1 });
 
-  it('keeps a text that a later node of the session finds', async () => {
+  it('stores a text that a later node of the session finds', async () => {
     const nodes = {
       keep: memory({ operation: 'store', text: 'Noted: {{input}}' }),
       query,
@@ -80,7 +80,7 @@ describe('a memory node', () => {
     expect(content).toMatch(/^\[\d{4}-\d\d-\d\dT[\d:.]+Z\] \[keep\] Noted: red shoes$/);
   });
 
-  it('remembers beyond a job for its thread, and nothing of other threads', async () => {
+  it('finds texts of earlier jobs of its thread, and none of other threads', async () => {
     const thread = 'of the shoes';
     await stage.ended(
       await stage.run({ keep: memory({ operation: 'store' }) }, ['start -> keep'], { prompt: 'size 42', thread }),
@@ -92,21 +92,21 @@ describe('a memory node', () => {
   });
 });
 
-describe('a node that checks or changes its input', () => {
+describe('validate and transform nodes', () => {
   const check = { type: 'schemaValidation', spec: { type: 'object', required: ['name'] } };
 
-  it('passes what fits the schema', async () => {
+  it('pass input that matches the schema', async () => {
     const jobId = await stage.run({ check }, ['start -> check'], { prompt: '{"name":"x"}' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '{"name":"x"}' });
   });
 
-  it('fails with what does not, once', async () => {
+  it('fail once for input that does not match', async () => {
     const jobId = await stage.run({ check }, ['start -> check'], { prompt: '{}' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'VALIDATION' } });
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', check: 'error' });
   });
 
-  it('leads what does not fit elsewhere, with what is wrong', async () => {
+  it('send invalid input to the error edge with its faults', async () => {
     const bad = { ...output, template: '{{input}} is wrong: {{check_error}}' };
     const nodes = { check: { ...check, onInvalid: 'route' }, good: output, bad };
     const jobId = await stage.run(nodes, ['start -> check', 'check.output -> good', 'check.invalid -> bad'], {
@@ -119,21 +119,21 @@ describe('a node that checks or changes its input', () => {
     expect(await stage.statusesOf(jobId)).toMatchObject({ good: 'skipped', bad: 'completed' });
   });
 
-  it('makes something else of it', async () => {
+  it('transform the input', async () => {
     const nodes = { total: { type: 'transform', expression: 'input.prices[0] + input.prices[1]' } };
     const jobId = await stage.run(nodes, ['start -> total'], { prompt: '{"prices":[2,3]}' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '5' });
   });
 });
 
-describe('an http node', () => {
-  it('asks a server; what it inserts cannot leave its place in the URL', async () => {
+describe('http node', () => {
+  it('calls a server, and inserted values cannot change other parts of the URL', async () => {
     const nodes = { get: { type: 'http', url: `${target.url}/find?q={{input}}`, select: '$.path' } };
     const jobId = await stage.run(nodes, ['start -> get'], { prompt: 'a&b=c' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '/find?q=a%26b%3Dc' });
   });
 
-  it('names its node run where it may change something', async () => {
+  it('sends an idempotency key with a request that may change something', async () => {
     const nodes = {
       post: { type: 'http', method: 'POST', url: `${target.url}/order`, body: { item: '{{input}}' }, select: '$.key' },
     };
@@ -142,7 +142,7 @@ describe('an http node', () => {
     expect(target.requests.at(-1)).toMatchObject({ method: 'POST', body: '{"item":"shoes"}' });
   });
 
-  it('fails with a bad answer once its retries are used up', async () => {
+  it('fails with an error response after its retries', async () => {
     const retry = { maxRetries: 2, baseDelay: 1 };
     const nodes = { get: { type: 'http', url: `${target.url}/bad`, errorHandling: { retry } } };
     const before = target.requests.length;
@@ -152,7 +152,7 @@ describe('an http node', () => {
   });
 });
 
-describe('an output node', () => {
+describe('output node', () => {
   const nodes = (out: object) => ({ a: agent('Say A.'), b: agent('Say B.'), out: { ...output, ...out } });
   const edges = ['start -> a', 'start -> b', 'a -> out', 'b -> out'];
   const answers = () => {
@@ -173,12 +173,12 @@ describe('an output node', () => {
       'A. and B., {{unknown}}',
     ],
     ['JSON', { format: 'json', sources: ['a'] }, '{\n  "result": "A."\n}'],
-  ])('gives %s', async (_, out, content) => {
+  ])('returns %s', async (_, out, content) => {
     answers();
     expect(await stage.ended(await stage.run(nodes(out), edges))).toMatchObject({ status: 'completed', content });
   });
 
-  it('has a model put its sources together, and shows what that says as it comes', async () => {
+  it('lets a model combine its sources and streams the text', async () => {
     answers();
     stage.script('Write one text.', textReply(['Both', ' of them.']));
     const synthesis = {
@@ -198,7 +198,7 @@ describe('an output node', () => {
     ).toEqual(['out']);
   });
 
-  it('tells the way that led to it', async () => {
+  it('returns the path that led to it', async () => {
     answers();
     const { content } = await stage.ended(await stage.run(nodes({ sources: ['a'], includeMetadata: true }), edges));
     expect(content).toMatch(/^\[Executed: start → a → b\]\n\[Time: [\dT:.-]+Z\]\s+A\.$/);

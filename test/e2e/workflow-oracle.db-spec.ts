@@ -22,7 +22,7 @@ const review = { hitl: { enabled: true, mode: 'review' } };
 
 /** The lines of the list of differences that only whole jobs show. */
 describe('or3-workflow-core does otherwise than a job', () => {
-  it('3: what the last node of a body says is output of the workflow; here only what its own last nodes say', async () => {
+  it('3: there the text of the last node of a body is workflow output; here only the text of its own last nodes', async () => {
     const loop = { conditionPrompt: '<more?>', loopMode: 'fixed', maxIterations: 1 };
     const heard: string[] = [];
     await runThere(
@@ -36,11 +36,11 @@ describe('or3-workflow-core does otherwise than a job', () => {
     const nodes = { l: { type: 'whileLoop', ...loop }, b: agent('Inside.'), z: agent('Last.') };
     const jobId = await stage.run(nodes, ['start -> l', 'l.body -> b', 'l.done -> z']);
     expect(await stage.ended(jobId)).toMatchObject({ content: 'Last' });
-    const told = (await stage.eventsOf(jobId, 'text-delta')).filter(({ body }) => 'offset' in body);
-    expect(told.map(({ body }) => body['text'])).toEqual(['Last']);
+    const deltas = (await stage.eventsOf(jobId, 'text-delta')).filter(({ body }) => 'offset' in body);
+    expect(deltas.map(({ body }) => body['text'])).toEqual(['Last']);
   });
 
-  it('10: a restart asks again about what was sent back; here it goes on after that', async () => {
+  it('10: there a restart repeats a request that was sent back; here it continues after it', async () => {
     const document = definition({ a: ['agent', review] }, ['start > a']);
     const texts = ['Draft', 'lost', 'Draft', 'Better'];
     const seen: (string | undefined)[] = [];
@@ -85,7 +85,7 @@ describe('or3-workflow-core does otherwise than a job', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Better' });
   });
 
-  it('16: a request is never over; here after seven days', async () => {
+  it('16: there a request never expires; here it does after seven days', async () => {
     const approval = { hitl: { enabled: true, mode: 'approval' } };
     const asked = createGate();
     const there = runThere(definition({ a: ['agent', approval] }, ['start > a']), worldOf({}), {

@@ -18,7 +18,7 @@ interface Digging {
   readonly finish: (result: unknown) => void;
 }
 
-describe('calls of agent nodes that run elsewhere', () => {
+describe('external calls of agent nodes', () => {
   let database: TestDatabase;
   let model: ScriptedModel;
   let api: TestApi;
@@ -71,7 +71,7 @@ describe('calls of agent nodes that run elsewhere', () => {
     return startWorkflow(api.api, owner, { workflow, prompt: 'Hello' });
   };
 
-  it('waits for the isolated queue without a worker slot, and continues with the result', async () => {
+  it('wait for the isolated queue without a worker slot, and continue with the result', async () => {
     model.enqueue(call('dig'));
     const jobId = await run({ miner: agent('Dig.', { tools: ['dig'] }) }, ['start -> miner']);
     const { finish } = await eventually('it digs', () => diggings[0]);
@@ -88,7 +88,7 @@ describe('calls of agent nodes that run elsewhere', () => {
     });
   });
 
-  it('takes the result of the isolated queue while another node works', async () => {
+  it('take the result of the isolated queue while another node works', async () => {
     const gate = createGate();
     model.answer(({ body }) =>
       body.includes('Think slowly.') ? { ...textReply(['Thought.']), before: gate } : undefined,
@@ -102,7 +102,7 @@ describe('calls of agent nodes that run elsewhere', () => {
     const jobId = await run(nodes, ['start -> miner', 'start -> thinker']);
     const { finish } = await eventually('it digs', () => diggings[0]);
     finish('gold');
-    await eventually('the miner is told', () => (model.requests.length >= asked + 3 ? true : undefined));
+    await eventually('the miner is called', () => (model.requests.length >= asked + 3 ? true : undefined));
     gate.open();
     expect(await reached(jobId, 'completed')).toMatchObject({ content: 'Thought.' });
     const { rows } = await database.postgres.engine.query(
@@ -112,7 +112,7 @@ describe('calls of agent nodes that run elsewhere', () => {
     expect(rows).toEqual([]);
   });
 
-  it('sends a client tool call only to a client of the requester', async () => {
+  it('reach only a client of the requester', async () => {
     model.enqueue(call('open_file'));
     const jobId = await run({ reader: agent('Read.', { tools: ['open_file'] }) }, ['start -> reader']);
     await reached(jobId, 'waiting');
@@ -120,10 +120,10 @@ describe('calls of agent nodes that run elsewhere', () => {
     const callId = 'call_open_file';
     const { claimToken } = await clients.claim(owner, jobId, { callId, deviceId: 'a laptop' });
     await clients.validate(owner, jobId, { callId, claimToken });
-    model.enqueue(textReply(['It says: milk.']));
+    model.enqueue(textReply(['It lists: milk.']));
     await clients.submit(owner, jobId, { callId, claimToken, result: 'milk' });
     expect(await reached(jobId, 'completed')).toMatchObject({
-      content: 'It says: milk.',
+      content: 'It lists: milk.',
       calls: [{ name: 'open_file', status: 'completed', result: 'milk' }],
     });
   });

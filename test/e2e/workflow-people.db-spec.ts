@@ -20,15 +20,15 @@ const output = { type: 'output', format: 'text' };
 const hitl = (mode: string, more: object = {}) => ({ hitl: { enabled: true, mode, ...more } });
 const out = { ...output, template: 'Out: {{input}}' };
 const no = { ...output, template: 'No: {{input}}' };
-/** One agent that somebody is asked about. */
+/** One agent with a request to a person. */
 const nodes = (mode: string, more: object = {}) => ({ a: agent('Draft it.', hitl(mode, more)), out });
 const straight = ['start -> a', 'a.output -> out'];
 const withRefusal = [...straight, 'a.rejected -> no'];
 const asks = (jobId: string) =>
   stage.rows<{ n: string }>('SELECT count(*) AS n FROM interrupt WHERE job_id = $1', [jobId]);
 
-describe('an agent that a person is asked about before it runs', () => {
-  it('waits without a model call, and shows what it is about', async () => {
+describe('agent node with an approval before it runs', () => {
+  it('waits without a model call and shows its prompt and input', async () => {
     const jobId = await stage.run({ ...nodes('approval', { prompt: 'May it?' }), no }, withRefusal, {
       prompt: 'Write.',
     });
@@ -52,8 +52,8 @@ describe('an agent that a person is asked about before it runs', () => {
     ['with its own input', { action: 'approve' }, 'Write.'],
     ['with what was given instead', { action: 'approve', data: 'Write more.' }, 'Write more.'],
     ['with an empty text, where that was given', { action: 'modify', data: '' }, 'Write.'],
-    ['with what was given as JSON, where it is no text', { action: 'submit', data: { n: 1 } }, '{"n":1}'],
-  ])('runs once it is approved, %s', async (_, answer, read) => {
+    ['with the submitted data as JSON when it is not text', { action: 'submit', data: { n: 1 } }, '{"n":1}'],
+  ])('runs after the approval, %s', async (_, answer, read) => {
     stage.script('Draft it.', textReply(['Drafted.']));
     const jobId = await stage.run(nodes('approval'), straight, { prompt: 'Write.' });
     await stage.answer((await stage.waitsAt(jobId)).get('a'), answer);
@@ -62,21 +62,21 @@ describe('an agent that a person is asked about before it runs', () => {
     expect(await asks(jobId)).toEqual([{ n: '1' }]);
   });
 
-  it('leads elsewhere when it is refused, with what it would have read', async () => {
+  it('follows its reject edge with its input when it is rejected', async () => {
     const jobId = await stage.run({ ...nodes('approval'), no }, withRefusal, { prompt: 'Write.' });
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'reject' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'No: Write.' });
     expect(await stage.outputsOf(jobId)).toMatchObject({ a: '', out: null, no: 'No: Write.' });
   });
 
-  it('fails when it is refused and nothing leads on, without being tried again', async () => {
+  it('fails without a retry when it is rejected and has no reject edge', async () => {
     const jobId = await stage.run(nodes('approval'), straight);
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'reject' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { message: 'HITL: Request rejected' } });
     expect(await asks(jobId)).toEqual([{ n: '1' }]);
   });
 
-  it('hands its input on when it is skipped', async () => {
+  it('passes its input on when it is skipped', async () => {
     const jobId = await stage.run({ ...nodes('approval'), no }, withRefusal, { prompt: 'Write.' });
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'skip' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Write.' });
@@ -84,7 +84,7 @@ describe('an agent that a person is asked about before it runs', () => {
     expect(finished?.body).toMatchObject({ status: 'completed', output: 'HITL: Skipped' });
   });
 
-  it('takes only a form that is filled in right', async () => {
+  it('accepts only a valid form', async () => {
     stage.script('Draft it.', textReply(['Drafted.']));
     const form = { inputSchema: { type: 'object', required: ['tone'], properties: { tone: { type: 'string' } } } };
     const jobId = await stage.run(nodes('input', form), straight);
@@ -98,7 +98,7 @@ describe('an agent that a person is asked about before it runs', () => {
   });
 });
 
-describe('an agent whose text is reviewed', () => {
+describe('agent node with a review of its output', () => {
   it.each([
     ['keeps it when that is approved', { action: 'approve' }, 'Out: First.'],
     ['keeps it when the review is skipped', { action: 'skip' }, 'Out: First.'],
@@ -112,14 +112,14 @@ describe('an agent whose text is reviewed', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
   });
 
-  it('leads elsewhere with the text that was refused', async () => {
+  it('follows its reject edge with the rejected text', async () => {
     stage.script('Draft it.', textReply(['First.']));
     const jobId = await stage.run({ ...nodes('review'), no }, withRefusal);
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'reject' });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'No: First.' });
   });
 
-  it('is run again with its first input, and reviewed again, when nothing leads on', async () => {
+  it('runs and is reviewed again with its first input without a reject edge', async () => {
     stage.script('Draft it.', textReply(['First.']), textReply(['Second.']));
     const jobId = await stage.run(nodes('review'), straight, { prompt: 'Write.' });
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'reject' });
@@ -133,7 +133,7 @@ describe('an agent whose text is reviewed', () => {
     expect((await stage.runsOf(jobId)).filter(({ node }) => node === 'a')).toHaveLength(1);
   });
 
-  it('shows the content of the job once, however long its review takes', async () => {
+  it('streams the content of the job once, also after a long review', async () => {
     stage.script('Draft it.', textReply(['The ', 'answer.']));
     const jobId = await stage.run({ a: agent('Draft it.', hitl('review')) }, ['start -> a']);
     await stage.answer((await stage.waitsAt(jobId)).get('a'), { action: 'approve' });
@@ -142,7 +142,7 @@ describe('an agent whose text is reviewed', () => {
   });
 });
 
-describe('two people who are asked at once', () => {
+describe('two concurrent requests of a workflow', () => {
   const both = {
     a: agent('Do A.', hitl('approval')),
     b: agent('Do B.', hitl('approval')),
@@ -153,14 +153,14 @@ describe('two people who are asked at once', () => {
   it.each([
     ['a', 'b'],
     ['b', 'a'],
-  ])('may answer in any order: %s, then %s', async (first, second) => {
+  ])('accept answers in any order: %s, then %s', async (first, second) => {
     stage.script('Do A.', textReply(['A.']));
     stage.script('Do B.', textReply(['B.']));
     const jobId = await stage.run(both, join);
     const asked = await stage.waitsAt(jobId);
     expect([...asked.keys()].sort()).toEqual(['a', 'b']);
     await stage.answer(asked.get(first), { action: 'approve' });
-    // The one who is let go on does so, while the other is still waited for.
+    // The answered node continues while the other still waits.
     await expectStatus(jobId, first, 'completed');
     expect([...(await stage.waitsAt(jobId)).keys()]).toEqual([second]);
     await stage.answer(asked.get(second), { action: 'approve' });
@@ -168,7 +168,7 @@ describe('two people who are asked at once', () => {
     expect(await asks(jobId)).toEqual([{ n: '2' }]);
   });
 
-  it('are heard at once, although another node still works', async () => {
+  it('resume at once although another node still works', async () => {
     const gate = createGate();
     stage.script('Do B.', { ...textReply(['B.']), before: gate });
     stage.script('Do A.', textReply(['A.']));
@@ -183,7 +183,7 @@ describe('two people who are asked at once', () => {
     expect(await stage.eventsOf(jobId, 'job-started')).toHaveLength(1);
   });
 
-  it('are asked once, although the job looked at its answers before it went to wait', async () => {
+  it('open once although the job read its answers before it began to wait', async () => {
     const gate = createGate();
     stage.script('Do B.', { ...textReply(['B.']), before: gate });
     const nodes = { a: { type: 'approval', prompt: 'A?' }, b: agent('Do B.'), c: { type: 'approval', prompt: 'C?' } };

@@ -19,12 +19,12 @@ afterAll(async () => {
 
 const output = { type: 'output', format: 'text' };
 const call = (name: string) => toolCallReply([{ id: `c_${name}`, name, arguments: '{"to":"x"}' }]);
-/** A reply of a worker's that is lost: it is held until somebody else has taken its job over. */
+/** A reply to a lost worker: it waits until another worker has claimed the job. */
 const held = (gate: Gate) => ({ ...textReply(['Too late.']), before: gate });
 const asked = (line: string, count: number) =>
-  eventually(`${line} was said ${count} times`, () => (stage.requests(line).length >= count ? true : undefined));
-/** Node runs as they were told: each begun once and ended once. */
-const told = async (jobId: string) =>
+  eventually(`${line} was requested ${count} times`, () => (stage.requests(line).length >= count ? true : undefined));
+/** Node runs by their events: each begun once and ended once. */
+const nodeEvents = async (jobId: string) =>
   (await stage.eventsOf(jobId, 'node-started', 'node-finished')).map(
     ({ type, body }) => `${type} ${String(body['nodeId'])}`,
   );
@@ -34,8 +34,8 @@ async function lose(jobId: string, line: string): Promise<void> {
   await stage.loseLease(jobId);
 }
 
-describe('a workflow whose worker was lost', () => {
-  it('does not run again what had ended', async () => {
+describe('workflow job of a lost worker', () => {
+  it('runs no finished node again', async () => {
     const gate = createGate();
     stage.script('First part.', textReply(['One.']));
     stage.script('Second part.', held(gate), textReply(['Two.']));
@@ -46,14 +46,14 @@ describe('a workflow whose worker was lost', () => {
     gate.open();
     expect(stage.requests('First part.')).toHaveLength(1);
     expect(stage.asked('Second part.')[1]).toEqual(stage.asked('Second part.')[0]);
-    expect((await told(jobId)).sort()).toEqual([
+    expect((await nodeEvents(jobId)).sort()).toEqual([
       ...['node-finished a', 'node-finished b', 'node-finished out', 'node-finished start'],
       ...['node-started a', 'node-started b', 'node-started out', 'node-started start'],
     ]);
     expect((await stage.eventsOf(jobId, 'job-started')).map(({ body }) => body['epoch'])).toHaveLength(2);
   });
 
-  it('goes on in an agent after its last round, and repeats no call', async () => {
+  it('continues an agent after its last round and repeats no call', async () => {
     const gate = createGate();
     stage.script('Use a tool.', call('send'), held(gate), textReply(['Sent.']));
     const jobId = await stage.run({ a: agent('Use a tool.', { tools: ['send'] }) }, ['start -> a']);
@@ -66,7 +66,7 @@ describe('a workflow whose worker was lost', () => {
     expect(stage.asked('Use a tool.')[2]).toEqual(stage.asked('Use a tool.')[1]);
   });
 
-  it('asks only the branches again that had not ended', async () => {
+  it('repeats only the unfinished branches', async () => {
     const gate = createGate();
     stage.script('Quick branch.', textReply(['Quick.']));
     stage.script('Slow branch.', held(gate), textReply(['Slow.']));
@@ -86,7 +86,7 @@ describe('a workflow whose worker was lost', () => {
     expect(stage.requests('Quick branch.')).toHaveLength(1);
   });
 
-  it('goes on in a loop at its pass, and decides no pass twice', async () => {
+  it('continues a loop at its pass and decides no pass twice', async () => {
     const gate = createGate();
     stage.script('More of it?', textReply(['continue']), textReply(['continue']), textReply(['done']));
     stage.script('Again.', textReply(['One.']), held(gate), textReply(['Two.']));
@@ -101,7 +101,7 @@ describe('a workflow whose worker was lost', () => {
     expect((await stage.eventsOf(jobId, 'loop-iteration')).map(({ body }) => body['iteration'])).toEqual([1, 2]);
   });
 
-  it('goes on inside of a subflow', async () => {
+  it('continues inside a subflow', async () => {
     const gate = createGate();
     const child = await stage.publish({ a: agent('Inner one.'), b: agent('Inner two.') }, ['start -> a', 'a -> b']);
     stage.script('Inner one.', textReply(['One.']));
@@ -117,7 +117,7 @@ describe('a workflow whose worker was lost', () => {
     ]);
   });
 
-  it('withdraws what was shown of a leaf that nobody finished, and keeps what was', async () => {
+  it('withdraws the text of an unfinished leaf and keeps that of a finished one', async () => {
     stage.script('Leaf one.', textReply(['One. ']));
     const gate = createGate();
     stage.script('Leaf two.', { body: [textChunk('Half'), gate, ...textReply([]).body] }, textReply(['Two.']));
@@ -138,7 +138,7 @@ describe('a workflow whose worker was lost', () => {
     expect(stage.requests('Leaf one.')).toHaveLength(1);
   });
 
-  it('does not ask a person again', async () => {
+  it('opens no second request to a person', async () => {
     const gate = createGate();
     stage.script('After a yes.', held(gate), textReply(['Done.']));
     const approved = { hitl: { enabled: true, mode: 'approval' } };
@@ -153,7 +153,7 @@ describe('a workflow whose worker was lost', () => {
     expect(stage.asked('After a yes.')[1]?.at(-1)).toEqual({ role: 'user', content: 'Go.' });
   });
 
-  it('asks a person once, who answers while it is taken over', async () => {
+  it('opens one request when the person answers during the takeover', async () => {
     const gate = createGate();
     stage.script('Works on.', held(gate), textReply(['Worked.']));
     const nodes = {

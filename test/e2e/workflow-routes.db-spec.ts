@@ -20,12 +20,12 @@ const chooses = (route_id: string) =>
   toolCallReply([{ id: 'r', name: 'select_route', arguments: JSON.stringify({ route_id, reasoning: 'It fits.' }) }]);
 const noRetry = { errorHandling: { retry: { maxRetries: 0 } } };
 
-describe('a router', () => {
+describe('router node', () => {
   const router = (data: object = {}) => ({ type: 'router', model: 'scripted', prompt: 'Rules.', ...data });
   const ways = ['start -> way', 'way.left -> a', 'way.right -> b'];
   const two = (data: object = {}) => ({ way: router(data), a: agent('I am A.'), b: agent('I am B.') });
 
-  it('takes the route that its model picks; what follows reads what the user said', async () => {
+  it('follows the route that its model picks, and the next node reads the user message', async () => {
     stage.script('Rules.', chooses('right'));
     stage.script('I am B.', textReply(['From B.']));
     const jobId = await stage.run(two(), ways, { prompt: 'Which way?' });
@@ -54,7 +54,7 @@ describe('a router', () => {
     ]);
   });
 
-  it('tells viewers of its route, and keeps it with its run', async () => {
+  it('publishes its route and stores it with its run', async () => {
     stage.script('Rules.', chooses('left'));
     stage.script('I am A.', textReply(['From A.']));
     const jobId = await stage.run(two(), ways);
@@ -71,7 +71,7 @@ describe('a router', () => {
     expect(await stage.eventsOf(jobId, 'tool-call')).toEqual([]);
   });
 
-  it('takes the first route, and says so, when its model picks none', async () => {
+  it('follows the first route with a warning when its model picks none', async () => {
     stage.script('Rules.', textReply(['I cannot say.']));
     stage.script('I am A.', textReply(['From A.']));
     const jobId = await stage.run(two(), ways);
@@ -85,13 +85,13 @@ describe('a router', () => {
   it.each([
     ['the name of a route', 'B', 'From B.'],
     ['its number', 'I would take number 2.', 'From B.'],
-  ])('reads %s out of a text', async (_, text, content) => {
+  ])('reads %s from a text', async (_, text, content) => {
     stage.script('Rules.', textReply([text]));
     stage.script('I am B.', textReply(['From B.']));
     expect(await stage.ended(await stage.run(two(), ways))).toMatchObject({ status: 'completed', content });
   });
 
-  it('fails where it has to choose and does not', async () => {
+  it('fails when a choice is required and its model makes none', async () => {
     stage.script('Rules.', textReply(['']));
     const jobId = await stage.run(two({ fallbackBehavior: 'error', ...noRetry }), ways);
     expect(await stage.ended(jobId)).toMatchObject({
@@ -101,7 +101,7 @@ describe('a router', () => {
     expect(await stage.statusesOf(jobId)).toEqual({ start: 'completed', way: 'error', a: 'skipped', b: 'skipped' });
   });
 
-  it('takes no route where it need not choose, and the run succeeds', async () => {
+  it('follows no route when a choice is optional, and the run succeeds', async () => {
     stage.script('Rules.', textReply(['No idea.']));
     const jobId = await stage.run(two({ fallbackBehavior: 'none' }), ways);
     const content = 'Router failed to select a route';
@@ -123,14 +123,14 @@ describe('a router', () => {
   });
 });
 
-describe('a parallel node', () => {
+describe('parallel node', () => {
   const branches = [
     { id: 'pro', label: 'Pro', prompt: 'Argue for it.' },
     { id: 'con', label: 'Con', prompt: 'Argue against it.' },
   ];
   const parallel = (data: object = {}) => ({ type: 'parallel', model: 'scripted', branches, ...data });
 
-  it('asks all branches at once and merges what they say', async () => {
+  it('runs all branches concurrently and merges their outputs', async () => {
     stage.script('Argue for it.', textReply(['Yes!']));
     stage.script('Argue against it.', textReply(['No!']));
     stage.script('Merge it.', textReply(['Perhaps.']));
@@ -147,14 +147,14 @@ describe('a parallel node', () => {
     expect(stage.asked('Merge it.')[0]?.[1]).toMatchObject({
       content: expect.stringContaining('## Pro\nYes!\n\n## Con\nNo!'),
     });
-    const told = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
-    expect(told.map(({ type, body }) => `${type} ${String(body['branchId'])}`).sort()).toEqual([
+    const branchEvents = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+    expect(branchEvents.map(({ type, body }) => `${type} ${String(body['branchId'])}`).sort()).toEqual([
       ...['branch-finished __merge__', 'branch-finished con', 'branch-finished pro'],
       ...['branch-started __merge__', 'branch-started con', 'branch-started pro'],
     ]);
   });
 
-  it('tells each beginning and end once, though its worker is lost and people are asked', async () => {
+  it('publishes each start and end once although its worker is lost and people are asked', async () => {
     const gate = createGate();
     const order = { id: 'call_1', name: 'send', arguments: '{"to":"a"}' };
     stage.script('Argue for it.', textReply(['Yes!']));
@@ -168,23 +168,23 @@ describe('a parallel node', () => {
     const armed = branches.map((branch) => ({ ...branch, tools: ['send'] }));
     const jobId = await stage.run({ fan: parallel({ branches: armed }) }, ['start -> fan']);
     await eventually('one branch is over, and the other one speaks', async () => {
-      const told = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
-      return told.length === 3 && stage.requests('Argue against it.').length > 0 ? true : undefined;
+      const branchEvents = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+      return branchEvents.length === 3 && stage.requests('Argue against it.').length > 0 ? true : undefined;
     });
     await stage.loseLease(jobId);
     gate.open();
     const [request] = await stage.waits(jobId);
     await stage.answer(request, { decision: 'approve', argumentsHash: request?.request['argumentsHash'] });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: '## Pro\nYes!\n\n## Con\nNo!' });
-    const told = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
-    expect(told.map(({ type, body }) => `${type} ${String(body['branchId'])}`)).toEqual([
+    const branchEvents = await stage.eventsOf(jobId, 'branch-started', 'branch-finished');
+    expect(branchEvents.map(({ type, body }) => `${type} ${String(body['branchId'])}`)).toEqual([
       ...['branch-started pro', 'branch-started con', 'branch-finished pro', 'branch-finished con'],
     ]);
-    expect(told.map(({ body }) => body['nodeRunId'])).toEqual(Array(4).fill(`${jobId}:2`));
+    expect(branchEvents.map(({ body }) => body['nodeRunId'])).toEqual(Array(4).fill(`${jobId}:2`));
     await stage.policy({ rules: [] });
   });
 
-  it('shows what branches say under their own ids, and not as content of the job', async () => {
+  it('streams branches under their own ids and not as content of the job', async () => {
     stage.script('Argue for it.', textReply(['Yes!']));
     stage.script('Argue against it.', textReply(['No!']));
     const jobId = await stage.run({ fan: parallel() }, ['start -> fan']);
@@ -197,7 +197,7 @@ describe('a parallel node', () => {
     expect(deltas).toContainEqual({ round: expect.any(Number), offset: 0, text: content });
   });
 
-  it('succeeds although a branch fails, and says which', async () => {
+  it('succeeds although a branch fails, and names it', async () => {
     stage.script('Argue for it.', textReply(['Yes!']));
     stage.script('Argue against it.', errorReply(400, { error: { message: 'no' } }));
     const nodes = { fan: parallel({ mergeEnabled: false }), a: agent('I am A.'), b: agent('I am B.') };
@@ -216,7 +216,7 @@ describe('a parallel node', () => {
     expect(failed?.body).toMatchObject({ status: 'error', output: '', error: expect.any(String) });
   });
 
-  it('gives up a branch that takes too long, and aborts its call', async () => {
+  it('aborts a branch that exceeds its timeout', async () => {
     stage.script('Argue for it.', textReply(['Yes!']));
     stage.script('Argue against it.', { body: [], end: 'hang' });
     const jobId = await stage.run({ fan: parallel({ branchTimeout: 5_000 }) }, ['start -> fan']);

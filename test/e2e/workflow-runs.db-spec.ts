@@ -68,13 +68,13 @@ async function run(nodes: Parameters<typeof sketch>[0], edges: readonly string[]
   return startWorkflow(engine, owner, { workflow, prompt });
 }
 
-describe('a workflow job', () => {
+describe('workflow job', () => {
   it('runs its nodes one after the other, and ends with the output of the last', async () => {
-    const jobId = await run({ out: { type: 'output', format: 'text', introText: 'Said:' } }, ['start -> out']);
+    const jobId = await run({ out: { type: 'output', format: 'text', introText: 'Result:' } }, ['start -> out']);
     expect(await ended(jobId)).toEqual({ status: 'completed', error: null });
     expect(await runsOf(jobId)).toEqual([
       { node_id: 'start', status: 'completed', output: 'Hello' },
-      { node_id: 'out', status: 'completed', output: 'Said:\n\nHello' },
+      { node_id: 'out', status: 'completed', output: 'Result:\n\nHello' },
     ]);
     expect(await typesOf(jobId)).toEqual([
       ...['job-queued', 'job-started', 'node-started', 'node-finished', 'node-started', 'node-finished'],
@@ -82,7 +82,7 @@ describe('a workflow job', () => {
     ]);
   });
 
-  it('asks its agents with what came before, tools included', async () => {
+  it('sends earlier outputs and tools to its agents', async () => {
     model.enqueue(
       textReply(['Draft.']),
       toolCallReply([{ id: 'c', name: 'calculate', arguments: '{"expression":"6*7"}' }]),

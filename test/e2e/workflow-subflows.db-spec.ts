@@ -32,8 +32,8 @@ const two = {
   },
 };
 
-describe('a subflow', () => {
-  it('reads what it is given, and nothing of what surrounds it', async () => {
+describe('subflow node', () => {
+  it('reads its inputs and nothing else of the parent workflow', async () => {
     const out = { ...output, template: '{{inputs.topic}}, {{inputs.style}}: {{write}}' };
     const child = await stage.publish({ write: agent('Write it.'), out }, ['start -> write', 'write -> out'], two);
     stage.script('Prepare.', textReply(['Prepared.']));
@@ -54,13 +54,13 @@ describe('a subflow', () => {
     expect((await stage.runsOf(jobId)).map(({ node }) => node)).toEqual([
       ...['start', 'prepare', 'inner', 'sf:inner|start', 'sf:inner|write', 'sf:inner|out', 'end'],
     ]);
-    const [told] = (await stage.eventsOf(jobId, 'node-started')).filter(
+    const [event] = (await stage.eventsOf(jobId, 'node-started')).filter(
       ({ body }) => body['nodeId'] === 'sf:inner|write',
     );
-    expect(told?.body).toMatchObject({ path: ['inner'], label: 'write' });
+    expect(event?.body).toMatchObject({ path: ['inner'], label: 'write' });
   });
 
-  it('streams under the ids of its own nodes, and not as content of the job', async () => {
+  it('streams under its own node ids and not as content of the job', async () => {
     const child = await stage.publish({ write: agent('Write it.') }, ['start -> write']);
     stage.script('Write it.', textReply(['Written.']));
     const jobId = await stage.run({ inner: sub(child) }, ['start -> inner']);
@@ -76,7 +76,7 @@ describe('a subflow', () => {
     ]);
   });
 
-  it('may hold another, and a loop that holds a person', async () => {
+  it('may contain another subflow, and a loop with a request to a person', async () => {
     const ask = { type: 'approval', prompt: 'Again?' };
     const loop = { type: 'whileLoop', loopMode: 'fixed', maxIterations: 2 };
     const deep = await stage.publish({ loop, ask, out: { ...output, sources: ['loop'] } }, [
@@ -118,7 +118,7 @@ describe('a subflow', () => {
     });
   });
 
-  it('leads elsewhere when it fails and that is there', async () => {
+  it('follows its error edge when it fails', async () => {
     const child = await stage.publish({ write: agent('Fail in there.', once) }, ['start -> write']);
     stage.script('Fail in there.', errorReply(400, { error: { message: 'no' } }));
     const jobId = await stage.run({ inner: sub(child), end: say('End'), no: say('No') }, [
@@ -130,7 +130,7 @@ describe('a subflow', () => {
     expect([status, content]).toEqual(['completed', expect.stringMatching(/^No: Subflow error: .+/)]);
   });
 
-  it('stays as it was published when its job began', async () => {
+  it('uses the version published at the start of its job', async () => {
     const child = await stage.publish({ ok: { type: 'approval', prompt: 'Ok?' }, out: say('Old') }, [
       'start -> ok',
       'ok -> out',

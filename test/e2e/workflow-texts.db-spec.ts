@@ -16,15 +16,15 @@ afterAll(async () => {
 
 const open = (jobId: string) => stage.rows(`SELECT kind FROM interrupt WHERE job_id = $1 AND status = 'open'`, [jobId]);
 
-describe('the texts of nodes', () => {
-  it('are stored though they hold what no database can', async () => {
+describe('texts of workflow nodes', () => {
+  it('store characters that Postgres cannot store in replaced form', async () => {
     const jobId = await stage.run({ a: { type: 'transform', expression: 'input.a' } }, ['start -> a'], {
       prompt: '{"a":"x\\u0000y\\ud800z"}',
     });
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'x\ufffdy\ufffdz' });
   });
 
-  it('may not grow without end', async () => {
+  it('fail over the size limit', async () => {
     const twice = { type: 'transform', expression: 'text + text' };
     const nodes = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`n${i}`, twice]));
     const edges = ['start -> n0', ...Array.from({ length: 29 }, (_, i) => `n${i} -> n${i + 1}`)];
@@ -37,7 +37,7 @@ describe('the texts of nodes', () => {
     expect(longest).toEqual({ ok: true });
   });
 
-  it('may not grow without end where nodes only hand on', async () => {
+  it('fail over the size limit when nodes only pass them on', async () => {
     const pause = { type: 'wait', durationMs: 0 };
     const nodes = Object.fromEntries(Array.from({ length: 45 }, (_, i) => [`n${i}`, pause]));
     const edges = Array.from({ length: 15 }, (_, i) => {

@@ -28,8 +28,8 @@ const grantAll = async (jobId: string) => {
 };
 const states = { start: 'completed', a: 'active' };
 
-describe('a workflow whose time is over while a node works', () => {
-  it('asks, though the node has not ended and never would', async () => {
+describe('time budget of a workflow with a working node', () => {
+  it('opens a request although the node never ends', async () => {
     stage.script('Hang.', { body: [textChunk('So far')], end: 'hang' });
     const jobId = await stage.run({ a: agent('Hang.') }, ['start -> a'], within(500));
     const asked = await stage.waitsAfter('Hang.', jobId);
@@ -42,7 +42,7 @@ describe('a workflow whose time is over while a node works', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
   });
 
-  it('does the rest of it once more is granted', async () => {
+  it('completes after more time is granted', async () => {
     stage.script('Hang once.', { body: [], end: 'hang' });
     const jobId = await stage.run({ a: agent('Hang once.') }, ['start -> a'], within(500));
     const asked = await stage.waitsAfter('Hang once.', jobId);
@@ -53,7 +53,7 @@ describe('a workflow whose time is over while a node works', () => {
   });
 });
 
-describe('a workflow whose time is over while a round ends', () => {
+describe('time budget of a workflow at the end of a round', () => {
   let patient: WorkflowStage;
 
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe('a workflow whose time is over while a round ends', () => {
     await patient.close();
   });
 
-  it('lets a round reach its commit, and begins no other', async () => {
+  it('lets the round commit and starts no other', async () => {
     const call = toolCallReply([{ id: 'c1', name: 'look_up', arguments: '{"to":"Bob"}' }]);
     patient.script('Look.', { ...call, body: [{ delayMs: 500 }, ...call.body] });
     const jobId = await patient.run({ a: agent('Look.', { tools: ['look_up'] }) }, ['start -> a'], within(450));

@@ -54,8 +54,8 @@ async function add(name: string, { offered = true, draft = name, more = '' } = {
 
 const markOf = (id: string) => createHash('sha256').update(id).digest('hex').slice(0, 8);
 
-describe('a workflow that was offered before there were slugs', () => {
-  it('is called as it was, and nobody else is called that', async () => {
+describe('workflow tool from before slugs', () => {
+  it('keeps its name, which no other workflow gets', async () => {
     const plain = await add('Weekly Report');
     const named = await add('My_Flow');
     const alike = await add('my flow!', { draft: 'my flow!' });

@@ -56,7 +56,7 @@ function promptOf({ json }: RecordedRequest): string {
   return system?.content ?? '';
 }
 
-/** Says `before`, waits for the gate, and says `after`. */
+/** Streams `before`, waits for the gate, and streams `after`. */
 function gated(before: string, ...after: readonly string[]) {
   const gate = createGate();
   return { gate, reply: { body: [textChunk(before), gate, ...after.map(textChunk), ...textReply([]).body] } };
@@ -97,7 +97,7 @@ function play({ frames }: EventStream, has = ''): string {
     const { content, content_delta: delta, content_length: length, workflow_state: state } = shownIn(frame);
     text = content ?? text + (delta ?? '');
     expect(text).toHaveLength(length);
-    // A frame of text says nothing of the state, every other has it whole.
+    // A text frame carries no state, every other frame carries it whole.
     expect(frame.data['event'] === 'delta').toBe(state == null);
     expect(state?.version ?? version).toBeGreaterThanOrEqual(version);
     version = state?.version ?? version;
@@ -105,8 +105,8 @@ function play({ frames }: EventStream, has = ''): string {
   return text;
 }
 
-describe('a viewer of a workflow that speaks OR3', () => {
-  it('sees branches by their labels while they speak, and what came of them', async () => {
+describe('OR3 stream of a workflow job', () => {
+  it('shows branches by label while they stream, and their outputs', async () => {
     const [left, right] = [gated('so fa', 'r'), gated('also', ' done')];
     replies.set('Be left.', left.reply).set('Be right.', right.reply);
     const branches = ['left', 'right'].map((id) => ({ id, label: `The ${id} one`, prompt: `Be ${id}.` }));
@@ -160,7 +160,7 @@ describe('a viewer of a workflow that speaks OR3', () => {
     expect(play(stream, has)).toBe('Dear Madam');
   });
 
-  it('gets all of it when it comes after the end, and 204 when it has the end', async () => {
+  it('sends everything after the end of the job, and 204 to a viewer that has the end', async () => {
     replies.set('Write.', textReply(['Yours ', 'truly']));
     const jobId = await startWriter();
     await jobs.ended(jobId);
@@ -180,7 +180,7 @@ describe('a viewer of a workflow that speaks OR3', () => {
     expect((await jobs.watch(jobId, { query: '?format=or3', headers })).status).toBe(204);
   });
 
-  it('delays no other viewer while it reads nothing, and then catches up', async () => {
+  it('delays no other viewer when one stops reading, which then catches up', async () => {
     // Characters that JSON writes with six: more than what the kernel holds for a peer that does not read.
     const pieces = Array.from({ length: 150 }, () => '\u0001'.repeat(20_000));
     const { gate, reply } = gated('go', ...pieces);
@@ -204,7 +204,7 @@ describe('a viewer of a workflow that speaks OR3', () => {
     expect(states[0]).toMatchObject({ executionState: 'completed', resumeState: null });
   });
 
-  it('receives the node from which a cancelled run can be resumed', async () => {
+  it('names the node from which a cancelled run can resume', async () => {
     const { reply } = gated('Dear');
     replies.set('Write.', reply);
     const jobId = await startWriter();
@@ -225,8 +225,8 @@ describe('a viewer of a workflow that speaks OR3', () => {
   });
 });
 
-describe('other viewers of a workflow', () => {
-  it('get the state with each snapshot of the stream', async () => {
+describe('other streams of a workflow job', () => {
+  it('contain the state in each snapshot', async () => {
     const { gate, reply } = gated('Dear', ' Madam');
     replies.set('Write.', reply);
     const jobId = await startWriter();
@@ -242,7 +242,7 @@ describe('other viewers of a workflow', () => {
     expect(stream.frames.at(-1)).toMatchObject({ event: 'job-finished', data: { status: 'completed' } });
   });
 
-  it('follow the events over graphql-ws, and read the state when they want it', async () => {
+  it('deliver events over graphql-ws, and the state on request', async () => {
     const { gate, reply } = gated('Dear', ' Madam');
     replies.set('Write.', reply);
     const jobId = await startWriter();
@@ -276,7 +276,7 @@ describe('other viewers of a workflow', () => {
     expect(seen.at(-1)?.__typename).toBe('JobFinishedEvent');
     const { lastSeq, workflowState } = await read();
     expect(workflowState).toMatchObject({ executionState: 'completed', version: lastSeq });
-    // Who was away in the meantime is told the rest, and who comes late the whole.
+    // A returning viewer receives the rest, and a late viewer everything.
     expect(await watch(seen.at(-3)?.seq)).toEqual(seen.slice(-2));
     expect(await watch()).toMatchObject([{ __typename: 'JobSnapshotEvent', seq: lastSeq }]);
   });

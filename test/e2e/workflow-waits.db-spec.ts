@@ -23,7 +23,7 @@ const output = { type: 'output', format: 'text' };
 const say = (text: string) => ({ ...output, template: `${text}: {{input}}` });
 const hitl = (mode: string, more: object = {}) => ({ hitl: { enabled: true, mode, ...more } });
 
-describe('an approval node', () => {
+describe('approval node', () => {
   const nodes = { ok: { type: 'approval', prompt: 'Send it?' }, yes: say('Yes'), no: say('No'), late: say('Late') };
   const edges = ['start -> ok', 'ok.output -> yes', 'ok.rejected -> no', 'ok.timeout -> late'];
 
@@ -37,7 +37,7 @@ describe('an approval node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content });
   });
 
-  it('takes its own way when nobody answers in time', async () => {
+  it('follows its timeout edge without an answer in time', async () => {
     const jobId = await stage.run(nodes, edges);
     await stage.waits(jobId);
     await stage.expire(jobId);
@@ -49,11 +49,11 @@ describe('an approval node', () => {
   });
 });
 
-describe('an input node', () => {
+describe('input node', () => {
   const schema = { type: 'object', required: ['size'], properties: { size: { type: 'integer' } } };
   const nodes = { form: { type: 'input', prompt: 'Which size?', schema }, out: say('Out') };
 
-  it('hands on the form, and takes only one that is filled in right', async () => {
+  it('passes the form on and accepts only a valid one', async () => {
     const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
     const asked = (await stage.waitsAt(jobId)).get('form');
     expect(asked?.request).toMatchObject({ mode: 'input', inputSchema: schema });
@@ -64,7 +64,7 @@ describe('an input node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":42}' });
   });
 
-  it.each(['approve', 'submit', 'modify', 'custom'])('takes no form that is not there: %s', async (action) => {
+  it.each(['approve', 'submit', 'modify', 'custom'])('rejects action %s without a form', async (action) => {
     const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
     const asked = (await stage.waitsAt(jobId)).get('form');
     await expect(stage.answer(asked, { action })).rejects.toMatchObject({ code: 'bad_request', field: 'data' });
@@ -72,7 +72,7 @@ describe('an input node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":1}' });
   });
 
-  it('is not passed over: what comes behind it reads the form', async () => {
+  it('cannot be skipped: the next node reads the form', async () => {
     const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
     const asked = (await stage.waitsAt(jobId)).get('form');
     for (const answer of [{ action: 'skip' }, { action: 'skip', data: { size: 1 } }])
@@ -84,7 +84,7 @@ describe('an input node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: {"size":1}' });
   });
 
-  it('goes on without a form where nobody answers and the node says so', async () => {
+  it('continues without a form after its deadline with defaultAction skip', async () => {
     const form = { ...nodes.form, defaultAction: 'skip' };
     const jobId = await stage.run({ ...nodes, form }, ['start -> form', 'form -> out']);
     await stage.waits(jobId);
@@ -93,7 +93,7 @@ describe('an input node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
   });
 
-  it('fails when nobody answers and nothing leads on', async () => {
+  it('fails after its deadline without a timeout edge', async () => {
     const jobId = await stage.run(nodes, ['start -> form', 'form -> out']);
     await stage.waits(jobId);
     await stage.expire(jobId);
@@ -102,11 +102,11 @@ describe('an input node', () => {
   });
 });
 
-describe('a person who does not answer in time', () => {
+describe('request of a node without an answer in time', () => {
   it.each([
     ['counts as a refusal', {}, ['reject', 'No: Hello']],
-    ['counts as a yes, where the node says so', { defaultAction: 'approve' }, ['approve', 'Yes: Drafted.']],
-    ['is passed over, where the node says so', { defaultAction: 'skip' }, ['skip', 'Yes: Hello']],
+    ['counts as approved with defaultAction approve', { defaultAction: 'approve' }, ['approve', 'Yes: Drafted.']],
+    ['skips the node with defaultAction skip', { defaultAction: 'skip' }, ['skip', 'Yes: Hello']],
   ])('%s', async (_, more, [outcome, content]) => {
     if (outcome === 'approve') stage.script('Draft it.', textReply(['Drafted.']));
     const nodes = {
@@ -126,8 +126,8 @@ describe('a person who does not answer in time', () => {
   });
 });
 
-describe('a wait node', () => {
-  it('holds no worker until its time has come', async () => {
+describe('wait node', () => {
+  it('uses no worker until its time', async () => {
     const nodes = { pause: { type: 'wait', durationMs: 3_600_000 }, out: say('Out') };
     const jobId = await stage.run(nodes, ['start -> pause', 'pause -> out']);
     expect([...(await stage.waitsAt(jobId)).keys()]).toEqual(['pause']);
@@ -137,14 +137,14 @@ describe('a wait node', () => {
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
   });
 
-  it('passes at once when its time is over already', async () => {
+  it('passes at once when its time is in the past', async () => {
     const nodes = { pause: { type: 'wait', until: '2020-01-01T00:00:00Z' }, out: say('Out') };
     const jobId = await stage.run(nodes, ['start -> pause', 'pause -> out']);
     expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Out: Hello' });
     expect(await stage.eventsOf(jobId, 'job-waiting')).toEqual([]);
   });
 
-  it('goes on with what comes with its event, and elsewhere when none comes', async () => {
+  it('continues with the data of its event, and at its timeout edge without one', async () => {
     const nodes = {
       pause: { type: 'wait', event: 'order {{input}}', timeout: 60_000 },
       out: say('Out'),
@@ -164,8 +164,8 @@ describe('a wait node', () => {
   });
 });
 
-describe('what a wait node waits for', () => {
-  it("is nobody's to answer, of no reminder, and found by those who deliver it", async () => {
+describe('interrupt of a wait node', () => {
+  it('accepts no answer, sends no reminder, and is listed for members who may deliver its event', async () => {
     const nodes = { pause: { type: 'wait', event: 'paid' }, out: say('Out') };
     const jobId = await stage.run(nodes, ['start -> pause', 'pause -> out']);
     const awaited = (await stage.waitsAt(jobId)).get('pause');
@@ -187,10 +187,10 @@ describe('what a wait node waits for', () => {
   });
 });
 
-describe('an agent node whose call waits', () => {
+describe('agent node with a waiting call', () => {
   const call = (name: string, args = '{"to":"Bob"}') => toolCallReply([{ id: `c_${name}`, name, arguments: args }]);
 
-  it('goes on with an approved call, without asking its model again', async () => {
+  it('continues with an approved call without another model request', async () => {
     await stage.policy({ rules: [{ match: 'send', action: 'require_approval' }] });
     stage.script('Mail.', call('send'), textReply(['Sent.']));
     const jobId = await stage.run({ mail: agent('Mail.', { tools: ['send'] }) }, ['start -> mail']);
@@ -204,7 +204,7 @@ describe('an agent node whose call waits', () => {
     expect(stage.asked('Mail.').at(-1)).toContainEqual({ role: 'tool', tool_call_id: 'c_send', content: 'send done' });
   });
 
-  it('reads of a call that was refused, and goes on', async () => {
+  it('reads that a call was denied and continues', async () => {
     stage.script('Mail too.', call('send'), textReply(['Not sent.']));
     const jobId = await stage.run({ mail: agent('Mail too.', { tools: ['send'] }) }, ['start -> mail']);
     const asked = (await stage.waitsAt(jobId)).get('mail');
@@ -213,7 +213,7 @@ describe('an agent node whose call waits', () => {
     expect(await stage.rows('SELECT status FROM tool_call WHERE job_id = $1', [jobId])).toEqual([{ status: 'denied' }]);
   });
 
-  it('asks for more iterations where it is told to', async () => {
+  it('requests more iterations with its setting', async () => {
     stage.script('Search.', call('look_up'), call('look_up'));
     const data = { tools: ['look_up'], maxToolIterations: 1, onMaxToolIterations: 'hitl' };
     const jobId = await stage.run({ find: agent('Search.', data) }, ['start -> find']);
