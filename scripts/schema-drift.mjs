@@ -50,10 +50,16 @@ class ScratchPg extends PrismaPg {
 const root = join(fileURLToPath(import.meta.url), '..', '..');
 
 function readMigrations(directory = join(root, 'prisma', 'migrations')) {
-  return readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => ({ name, sql: readFileSync(join(directory, name, 'migration.sql'), 'utf8') }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return (
+    readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      // The scratch database runs each file as one script, in which no index can be built concurrently.
+      .map(({ name }) => ({
+        name,
+        sql: readFileSync(join(directory, name, 'migration.sql'), 'utf8').replaceAll(' CONCURRENTLY', ''),
+      }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+  );
 }
 
 /** `exitCode` 0: schema and migrations agree; 2: `stdout` is the missing migration. */

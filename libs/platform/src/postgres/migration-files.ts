@@ -10,6 +10,10 @@ export interface MigrationFile {
   readonly sql: string;
   /** SHA-256 of the file, hex. */
   readonly checksum: string;
+  /** Checksums of earlier versions of the file, which left the same schema: `-- replaces: <checksum>`. */
+  readonly replaces: readonly string[];
+  /** The first line is `-- no transaction`: statements that end with `;` at the end of a line run one by one, and again after a failure. */
+  readonly isTransaction: boolean;
 }
 
 /** The migrations in the order they apply: by name, which starts with a timestamp. */
@@ -19,9 +23,19 @@ export async function readMigrationFiles(directory: string): Promise<MigrationFi
   return Promise.all(
     names.sort().map(async (name) => {
       const sql = await readFile(join(directory, name, 'migration.sql'), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+      const replaces = [...sql.matchAll(/^-- replaces: ([0-9a-f]{64})$/gm)].map(([, checksum = '']) => checksum);
+      const isTransaction = !sql.startsWith('-- no transaction\n');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex'), replaces, isTransaction };
     }),
   );
+}
+
+/** The statements of a migration that runs outside of a transaction. */
+export function statementsOf({ sql }: MigrationFile): string[] {
+  return sql
+    .split(/;[ \t]*$/m)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement.replaceAll(/^--.*$/gm, '').trim() !== '');
 }
 
 /** `prisma/migrations` of this build: the sources and the compiled tree lie at different depths below it. */

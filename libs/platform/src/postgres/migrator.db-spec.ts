@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,6 +68,28 @@ describe('migrate', () => {
       code: 'migration_changed',
       details: { name: '1_a' },
     });
+  });
+
+  it('accepts a file whose earlier version was applied when the file names its checksum', async () => {
+    const first = 'CREATE TABLE one (id int);';
+    await writeMigration('1_one', first);
+    await migrate(urls, { directory });
+    const checksum = createHash('sha256').update(first).digest('hex');
+    await writeMigration('1_one', `-- replaces: ${checksum}\nCREATE TABLE one (id integer);`);
+    expect(await migrate(urls, { directory })).toEqual({ applied: [] });
+  });
+
+  it('builds an index concurrently in a file without a transaction, also after a failed attempt', async () => {
+    await writeMigration('1_one', 'CREATE TABLE one (id int); INSERT INTO one VALUES (1), (1);');
+    const build =
+      '-- no transaction\n-- Ids; of one table.\nDROP INDEX CONCURRENTLY IF EXISTS one_id;\nCREATE UNIQUE INDEX CONCURRENTLY one_id\n  ON one (id);\n';
+    await writeMigration('2_two', build);
+    await expect(migrate(urls, { directory })).rejects.toMatchObject({ code: 'migration_failed' });
+    await query(urls.owner, 'DELETE FROM one');
+    const results = await Promise.all([migrate(urls, { directory }), migrate(urls, { directory })]);
+    expect(results.flatMap(({ applied }) => applied)).toEqual(['2_two']);
+    const valid = "SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 'one_id'::regclass";
+    expect(await query(urls.owner, valid)).toEqual([{ valid: true }]);
   });
 
   it('keeps nothing of a file that fails, and goes on from there once it is mended', async () => {

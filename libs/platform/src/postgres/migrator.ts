@@ -1,9 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 import pg from 'pg';
 
 import { isCatalogRace, retryCatalogRace } from './catalog-race.js';
 import { ensureLogins, ensureRoles } from './database-roles.js';
 import type { DatabaseUrls } from './database-urls.js';
-import { type MigrationFile, ownMigrationsDirectory, readMigrationFiles } from './migration-files.js';
+import { type MigrationFile, ownMigrationsDirectory, readMigrationFiles, statementsOf } from './migration-files.js';
 import { migrationChanged, migrationFailed } from './postgres.errors.js';
 import { ensureQueueSchema } from './queue-schema.js';
 import { supportedVersion } from './server-version.js';
@@ -16,9 +18,11 @@ export interface MigrateOptions {
 /** "nsmigrat" as a bigint: one migrator at a time in a database. */
 const LOCK = '7958549108262494580';
 const LOCK_WAIT_MS = 120_000;
+const LOCK_POLL_MS = 100;
+const TABLE_LOCK_WAIT_MS = 10_000;
 
 /**
- * Brings the database of `urls.owner` to this build's state: roles, migrations not applied yet (one transaction each),
+ * Brings the database of `urls.owner` to this build's state: roles, migrations not applied yet (one transaction each, but for indexes that are built concurrently),
  * pg-boss's schema with its queues and grants, logins. Safe to call by several processes at once and again at any time; a
  * newer database is left alone, so that an old build can serve beside a new one during a rolling deploy.
  * Throws `AppError` with `postgres_too_old`, `migration_changed`, `migration_failed`, `migration_not_allowed` or `database_role_not_ready`.
@@ -35,10 +39,9 @@ export async function migrate(urls: DatabaseUrls, options: MigrateOptions = {}):
   await client.connect();
   try {
     await supportedVersion(client);
-    await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
-    await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+    await lock(client);
     // A migration that waits for a lock makes everybody else queue behind it: better to fail and be started again.
-    await client.query("SET lock_timeout = '10s'");
+    await client.query(`SET lock_timeout = ${TABLE_LOCK_WAIT_MS}`);
     await ensureRoles(client);
     const applied = await applyFiles(client, files);
     await ensureQueueSchema(client);
@@ -54,21 +57,54 @@ async function applyFiles(client: pg.Client, files: readonly MigrationFile[]): P
     name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT clock_timestamp())`);
   const known = await client.query<{ name: string; checksum: string }>('SELECT name, checksum FROM _migration');
   const checksums = new Map(known.rows.map(({ name, checksum }) => [name, checksum]));
-  const changed = files.find(({ name, checksum }) => (checksums.get(name) ?? checksum) !== checksum);
+  const changed = files.find(
+    ({ name, checksum, replaces }) => ![checksum, ...replaces].includes(checksums.get(name) ?? checksum),
+  );
   if (changed !== undefined) throw migrationChanged(changed.name);
   const pending = files.filter(({ name }) => !checksums.has(name));
   for (const file of pending) await retryCatalogRace(() => applyFile(client, file));
   return pending.map(({ name }) => name);
 }
 
-async function applyFile(client: pg.Client, { name, sql, checksum }: MigrationFile): Promise<void> {
+/** Polls: a process that waited within a statement would keep a snapshot, for which `CREATE INDEX CONCURRENTLY` waits in turn. */
+async function lock(client: pg.Client): Promise<void> {
+  const endsAt = performance.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [LOCK]);
+    if (rows[0]?.locked === true) return;
+    if (performance.now() > endsAt) throw new Error('Another process has been migrating the database for two minutes.');
+    await pause(LOCK_POLL_MS);
+  }
+}
+
+async function applyFile(client: pg.Client, file: MigrationFile): Promise<void> {
+  try {
+    await (file.isTransaction ? applyInTransaction(client, file) : applyStatements(client, file));
+  } catch (error) {
+    throw isCatalogRace(error) ? error : migrationFailed(file.name, error);
+  }
+}
+
+async function applyInTransaction(client: pg.Client, file: MigrationFile): Promise<void> {
   await client.query('BEGIN');
   try {
-    await client.query(sql);
-    await client.query('INSERT INTO _migration (name, checksum) VALUES ($1, $2)', [name, checksum]);
+    await client.query(file.sql);
+    await record(client, file);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');
-    throw isCatalogRace(error) ? error : migrationFailed(name, error);
+    throw error;
   }
+}
+
+/** `CREATE INDEX CONCURRENTLY` waits for transactions that are open, while nothing waits for it. */
+async function applyStatements(client: pg.Client, file: MigrationFile): Promise<void> {
+  await client.query(`SET lock_timeout = ${LOCK_WAIT_MS}`);
+  for (const statement of statementsOf(file)) await client.query(statement);
+  await client.query(`SET lock_timeout = ${TABLE_LOCK_WAIT_MS}`);
+  await record(client, file);
+}
+
+async function record(client: pg.Client, { name, checksum }: MigrationFile): Promise<void> {
+  await client.query('INSERT INTO _migration (name, checksum) VALUES ($1, $2)', [name, checksum]);
 }
