@@ -94,7 +94,7 @@ describe('jobs with a killed API process', () => {
     expect(viewer.events.map(({ seq }) => seq)).toEqual(viewer.events.map((_, i) => i + 1));
   });
 
-  it('are accepted once elsewhere by the same request when it died while accepting, and leave no partial rows', async () => {
+  it('start once at another process by the same request when it died while accepting, and leave no partial rows', async () => {
     const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
     await expect(post(api, 'half')).rejects.toThrow('fetch failed');
     expect((await api.exited).signal).toBe('SIGKILL');

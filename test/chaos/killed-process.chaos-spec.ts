@@ -16,7 +16,7 @@ import { ToolLedger } from './tool-ledger.js';
 const LEASE_MS = '3600000';
 
 /** Api, worker, tools and Postgres in one process on one folder, as `npm start` makes it. */
-describe('an installation that is killed and started again', () => {
+describe('installation restart after a kill', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nightshift-chaos-'));
   let model: ScriptedModel;
   let ledger: ToolLedger;

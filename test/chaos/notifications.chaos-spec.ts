@@ -48,7 +48,7 @@ describe('notifications of jobs without viewers', () => {
     return all.filter((notification) => notification.jobId === jobId).map(({ type }) => type);
   };
 
-  it('are sent once when the worker is killed before it writes the end', async () => {
+  it('arrive once when the worker is killed before it writes the end', async () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const jobId = await kill('before-finish:kill');
     expect(await notificationsOf(jobId)).toEqual([]);
@@ -58,7 +58,7 @@ describe('notifications of jobs without viewers', () => {
     await successor.stop();
   });
 
-  it('are sent once when a paused worker wakes up and writes the end too', async () => {
+  it('arrive once when a paused worker wakes up and writes the end too', async () => {
     stage.model.enqueue(textReply(['The end.']), textReply(['The end.']));
     const before = stage.model.requests.length;
     const { jobId, victim } = await orphan('before-finish:stop');
@@ -75,7 +75,7 @@ describe('notifications of jobs without viewers', () => {
     await successor.stop();
   });
 
-  it('are sent once when the worker is killed before and after it opens a request', async () => {
+  it('arrive once when the worker is killed before and after it opens a request', async () => {
     const question = { id: 'q', name: 'ask_person', arguments: '{"question":"Which size?"}' };
     // The request is committed before the other call of its round starts.
     const asks = toolCallReply([question, { id: 'c', name: 'charge', arguments: '{}' }]);

@@ -8,7 +8,7 @@ import type { Viewer } from './viewer.js';
 
 const call = (name: string) => toolCallReply([{ id: 'call_1', name, arguments: '{}' }]);
 
-describe('a worker that wakes up after its lease has expired', () => {
+describe('worker that wakes up after its lease has expired', () => {
   let stage: Stage;
   let paused: NightshiftProcess;
   let successor: NightshiftProcess;

@@ -4,7 +4,7 @@ import { eventually } from '../harness/eventually.js';
 import { createGate, textChunk, textReply, toolCallReply } from '../harness/scripted-reply.js';
 import { Stage } from './stage.js';
 
-describe('a stopping worker', () => {
+describe('stopping worker', () => {
   let stage: Stage;
 
   beforeAll(async () => {

@@ -81,7 +81,7 @@ describe('sub-jobs with killed workers:', () => {
     expect(ends).toHaveLength(1);
   };
 
-  describe.each(Object.entries(asks))('a call of a %s', (_, ask) => {
+  describe.each(Object.entries(asks))('sub-job call of a %s', (_, ask) => {
     it('starts its job once on another worker after a kill before the start', async () => {
       const { viewer, asked, line } = await survive(ask, { CRASH_POINT: 'before-sub-job:kill' });
       await expectOnce(viewer);

@@ -72,7 +72,7 @@ describe('jobs that wait for people', () => {
     await Promise.all(waiting.map(({ ended }) => ended));
   });
 
-  it('may wait twenty times in one round without becoming dead letters', async () => {
+  it('wait twenty times in one round without becoming dead letters', async () => {
     const people = Array.from({ length: 20 }, (_, n) => `person ${n}`);
     const job = await stage.order(people.map(letter));
     const answered: unknown[] = [];

@@ -95,7 +95,7 @@ describe('NightshiftClient jobs', () => {
     expect(await job.text()).toBe('Late');
   });
 
-  it('of an imported and published workflow starts and streams its events', async () => {
+  it('starts a job of an imported and published workflow and streams its events', async () => {
     const definition = around(['agent', { model: 'scripted', prompt: 'Answer.' }]);
     const { importWorkflow } = await nightshift.mutate(ImportWorkflowDocument, { input: { definition } });
     const id = importWorkflow.workflow?.id ?? '';

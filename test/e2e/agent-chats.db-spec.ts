@@ -164,7 +164,7 @@ describe('chats with an agent', () => {
     await stage.policy({});
   });
 
-  it('are rejected for an unknown agent unless the key already has a job', async () => {
+  it('fail to start for an unknown agent unless the key already has a job', async () => {
     await expect(stage.ask([], asClerk)).rejects.toMatchObject({ code: 'not_found', field: 'agent' });
     await made();
     scriptReplies('Hello.');
@@ -177,7 +177,7 @@ describe('chats with an agent', () => {
 });
 
 describe('chats with agent "auto"', () => {
-  it('are rejected without any agent', async () => {
+  it('fail to start without any agent', async () => {
     await expect(stage.ask([], auto)).rejects.toMatchObject({
       ...{ code: 'no_agents', message: 'No agents configured for auto-routing' },
     });

@@ -26,8 +26,8 @@ afterAll(async () => {
   await database.close();
 });
 
-describe('the GraphQL explorer', () => {
-  it('is sent to browsers with a policy without inline scripts and other origins', async () => {
+describe('GraphQL explorer', () => {
+  it('reaches browsers with a policy without inline scripts and other origins', async () => {
     const { status, headers, body } = await api.call('GET', '/graphql', { headers: { accept } });
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const policy = headers.get('content-security-policy') ?? '';
@@ -36,7 +36,7 @@ describe('the GraphQL explorer', () => {
     expect(String(body)).not.toMatch(/https?:|<script>|<style|\son\w+=/);
   });
 
-  it('is not sent to other clients, which need a credential', async () => {
+  it('stays hidden from other clients, which need a credential', async () => {
     for (const headers of [
       {},
       { accept: 'application/json' },
@@ -56,7 +56,7 @@ describe('the GraphQL explorer', () => {
     },
   );
 
-  it('is off with GRAPHQL_EXPLORER=false', async () => {
+  it('stays disabled with GRAPHQL_EXPLORER=false', async () => {
     const closed = await startTestApi(database, { takesJobs: false, env: { GRAPHQL_EXPLORER: 'false' } });
     expect((await closed.call('GET', '/graphql', { headers: { accept } })).status).toBe(401);
     expect((await closed.call('GET', '/explorer/graphiql.js')).status).toBe(404);

@@ -182,26 +182,23 @@ describe('GraphQL over HTTP', () => {
   });
 });
 
-describe('a hostile document', () => {
-  it.each(hostileRequests)(
-    'with $title is refused over HTTP and WebSocket alike',
-    async ({ query, variables, message }) => {
-      const overHttp = await ask(api, query, { key: ours.key, ...(variables === undefined ? {} : { variables }) });
-      const socket = await RawSocket.enter(api, ours.key);
-      socket.send({ id: '1', type: 'subscribe', payload: { query, variables } });
-      const { type, payload } = await socket.until(({ id }) => id === '1');
-      socket.close();
-      expect(type).toBe('error');
-      const overSocket = payload as typeof overHttp.errors;
-      const comparable = (errors: typeof overHttp.errors) =>
-        errors.map((error) => ({ ...error, extensions: { ...error.extensions, requestId: '' } }));
-      expect(comparable(overHttp.errors)).toEqual(comparable(overSocket));
-      expect([overHttp.data, overHttp.errors[0]?.extensions['code']]).toEqual([undefined, 'BAD_USER_INPUT']);
-      expect(overHttp.errors[0]?.message).toContain(message);
-    },
-  );
+describe('hostile GraphQL document', () => {
+  it.each(hostileRequests)('fails equally over HTTP and WebSocket: $title', async ({ query, variables, message }) => {
+    const overHttp = await ask(api, query, { key: ours.key, ...(variables === undefined ? {} : { variables }) });
+    const socket = await RawSocket.enter(api, ours.key);
+    socket.send({ id: '1', type: 'subscribe', payload: { query, variables } });
+    const { type, payload } = await socket.until(({ id }) => id === '1');
+    socket.close();
+    expect(type).toBe('error');
+    const overSocket = payload as typeof overHttp.errors;
+    const comparable = (errors: typeof overHttp.errors) =>
+      errors.map((error) => ({ ...error, extensions: { ...error.extensions, requestId: '' } }));
+    expect(comparable(overHttp.errors)).toEqual(comparable(overSocket));
+    expect([overHttp.data, overHttp.errors[0]?.extensions['code']]).toEqual([undefined, 'BAD_USER_INPUT']);
+    expect(overHttp.errors[0]?.message).toContain(message);
+  });
 
-  it('is looked up in one cache by both transports', async () => {
+  it('resolves from one cache in both transports', async () => {
     const cache = Reflect.get(api.api.app.get(GraphqlExecutor, { strict: false }), 'cache') as DocumentCache;
     const sizeOf = () => (Reflect.get(cache, 'known') as Map<string, unknown>).size;
     const query = 'query OnBothTransports { me { id } }';

@@ -42,7 +42,7 @@ interface ErrorBody {
 
 const codeOf = ({ body }: { readonly body: unknown }) => (body as ErrorBody).errors[0]?.extensions['code'];
 
-describe('an automatic persisted query', () => {
+describe('automatic persisted query', () => {
   const extensionsOf = (query: string) => ({ persistedQuery: { version: 1, sha256Hash: sha256(query) } });
 
   it('runs by its hash once its document was sent, by POST and by GET', async () => {
@@ -55,7 +55,7 @@ describe('an automatic persisted query', () => {
     expect(byGet.body).toEqual({ data: { threads: { totalCount: 0 } } });
   });
 
-  it('is not found from another workspace', async () => {
+  it('returns not found in another workspace', async () => {
     const query = 'query OfOurs { me { id } }';
     const extensions = extensionsOf(query);
     await post({ query, extensions });
@@ -63,7 +63,7 @@ describe('an automatic persisted query', () => {
     expect((await post({ extensions })).body).toMatchObject({ data: { me: {} } });
   });
 
-  it('is not stored under the hash of another document, nor when it is refused', async () => {
+  it('stays unstored under the hash of another document, and when it is rejected', async () => {
     const extensions = extensionsOf('{ me { id } }');
     expect((await post({ query: count, extensions })).status).toBe(400);
     expect(codeOf(await post({ extensions }))).toBe('PERSISTED_QUERY_NOT_FOUND');

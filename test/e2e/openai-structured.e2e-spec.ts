@@ -53,7 +53,7 @@ describe('structured output of the OpenAI client', () => {
   });
 });
 
-describe('a user at MAX_UNFINISHED_JOBS_PER_USER', () => {
+describe('MAX_UNFINISHED_JOBS_PER_USER', () => {
   const bound = 5;
   let small: OpenAiStage;
 

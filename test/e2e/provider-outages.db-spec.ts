@@ -44,7 +44,7 @@ const fire = async (jobId: string) => {
   await stage.timers();
 };
 
-describe('a chat job whose model provider is down', () => {
+describe('chat job during a provider outage', () => {
   it.each([408, 409, 425, 429, 500, 503])(
     'retries after status %i and sends viewers the time of each retry',
     async (status) => {
@@ -151,7 +151,7 @@ describe('a chat job whose model provider is down', () => {
   });
 });
 
-describe('a workflow whose model provider is down', () => {
+describe('workflow job during a provider outage', () => {
   it('waits as a job, uses no retry of the node, and completes later', async () => {
     stage.script('Answer.', later(), textReply(['Fine.']));
     const retry = { errorHandling: { mode: 'stop', retry: { maxRetries: 1, baseDelay: 1 } } };
@@ -196,7 +196,7 @@ describe('a workflow whose model provider is down', () => {
   });
 });
 
-describe('a job whose requester lost access', () => {
+describe('waiting job of a requester without access', () => {
   const withoutMember = async (work: () => Promise<void>): Promise<void> => {
     const { workspaceId, userId, id, role } = stage.people.member;
     const inWorkspace = (text: string, values: readonly unknown[]) =>
@@ -244,7 +244,7 @@ describe('a job whose requester lost access', () => {
   });
 });
 
-describe('a job that sleeps in its worker until the next attempt', () => {
+describe('job that waits in its worker for the next attempt', () => {
   let sleepy: WorkflowStage;
 
   beforeAll(async () => {

@@ -41,8 +41,8 @@ async function exceedRate(): Promise<void> {
 
 const query = { query: '{ me { user { id } } }' };
 
-describe('an address that exceeds REFUSALS_PER_SECOND', () => {
-  it('gets refusals of every API later, without and with a wrong key', async () => {
+describe('REFUSALS_PER_SECOND for an address', () => {
+  it('delays error responses of every API, without and with a wrong key', async () => {
     const before = await delayedCount();
     const routes = [
       ['POST', '/api/jobs', 401],
@@ -63,7 +63,7 @@ describe('an address that exceeds REFUSALS_PER_SECOND', () => {
     expect((await delayedCount()) - before).toBeGreaterThan(calls.length / 2);
   });
 
-  it('gets every response to a valid credential at once', async () => {
+  it('delays no response to a valid credential', async () => {
     await exceedRate();
     const before = await delayedCount();
     const routes = [

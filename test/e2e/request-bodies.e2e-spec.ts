@@ -40,7 +40,7 @@ async function pathsWithBodies(): Promise<{ method: string; path: string }[]> {
   );
 }
 
-describe('a request without a valid credential', () => {
+describe('request without a valid credential', () => {
   it('gets a rejection on every path before a byte of its body arrives', async () => {
     const routes = await pathsWithBodies();
     expect(routes.length).toBeGreaterThan(10);
@@ -70,7 +70,7 @@ describe('a request without a valid credential', () => {
   });
 });
 
-describe('a request body', () => {
+describe('request body', () => {
   it.each(paths)('stays compressed at %s', async (path) => {
     const body = gzipSync('{"messages":[]}');
     const headers = { ...json, ...bearer(), 'Content-Encoding': 'gzip' };
@@ -136,7 +136,7 @@ describe('a request body', () => {
   });
 });
 
-describe('a body over the limit', () => {
+describe('request body over the limit', () => {
   const text = 'a'.repeat(30 * 1_048_576);
 
   it('gets a response that fetch can read', async () => {

@@ -206,7 +206,7 @@ describe('client tool call over REST', () => {
       expect(lastMessages().slice(-2)).toMatchObject([{ content: 'one' }, { tool_call_id: 's1' }]);
     });
 
-    it('has an unknown outcome when the job is cancelled after its claim', async () => {
+    it('ends with an unknown outcome when the job is cancelled after its claim', async () => {
       const { jobId } = await begun();
       await test.call('POST', `/api/jobs/${jobId}/abort`, { key: people.member.key });
       expect(await jobs.ended(jobId)).toMatchObject({

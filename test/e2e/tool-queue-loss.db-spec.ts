@@ -52,7 +52,7 @@ describe('isolated tool queue after losses', () => {
     queue.app.get(ToolMessagesRepository).takeRequests({ limit: 100, busyTools: [], busyWorkspaces: [] });
 
   describe('claims of isolated calls', () => {
-    it('have one winner among many processes with the message', async () => {
+    it('succeed for one of many processes with the message', async () => {
       const sent = await queue.sendOne('once');
       const winners = await Promise.all(Array.from({ length: 16 }, (_, i) => claim(sent, `process ${i}`)));
       expect(winners.filter((call) => call !== undefined)).toMatchObject([{ epoch: 1, attempt: 1 }]);
@@ -62,7 +62,7 @@ describe('isolated tool queue after losses', () => {
       ['pure', 1],
       ['idempotent', 1],
       ['once', 0],
-    ])('that expired: a %s call is claimed again, attempt %i', async (tool, takers) => {
+    ])('expire: a %s call is claimed again, attempt %i', async (tool, takers) => {
       const sent = await queue.sendOne(tool);
       await lose(sent);
       const taken = await Promise.all(Array.from({ length: 8 }, () => claim(sent)));

@@ -142,7 +142,7 @@ describe('agent node with a review of its output', () => {
   });
 });
 
-describe('two concurrent requests of a workflow', () => {
+describe('concurrent requests of a workflow', () => {
   const both = {
     a: agent('Do A.', hitl('approval')),
     b: agent('Do B.', hitl('approval')),

@@ -76,7 +76,7 @@ describe('subflow node', () => {
     ]);
   });
 
-  it('may contain another subflow, and a loop with a request to a person', async () => {
+  it('contains another subflow, and a loop with a request to a person', async () => {
     const ask = { type: 'approval', prompt: 'Again?' };
     const loop = { type: 'whileLoop', loopMode: 'fixed', maxIterations: 2 };
     const deep = await stage.publish({ loop, ask, out: { ...output, sources: ['loop'] } }, [
