@@ -23,7 +23,7 @@ describe('session longer than the context of the model', () => {
     }));
     stage.script('Continue.', textReply(['Done.']));
     const jobId = await stage.run({ a: agent('Continue.') }, ['start -> a'], { history });
-    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Gone on.' });
+    expect(await stage.ended(jobId)).toMatchObject({ status: 'completed', content: 'Done.' });
     const contents = stage.asked('Continue.')[0]?.map(({ content }) => (content as string).slice(0, 6));
     // It reads 2,000 tokens, of which a message of the history has 500; the five newest are sent in any case.
     expect(contents).toEqual(['Contin', '4 xxxx', '5 xxxx', '6 xxxx', '7 xxxx', 'Hello']);
