@@ -107,7 +107,7 @@ export function snapshotAfter(events: readonly JobEvent[]): JobSnapshot {
   };
 }
 
-/** What the rounds have cost, and the choice of who answers. */
+/** The usage of the rounds and of the choice of an agent. */
 function usageAfter(events: readonly JobEvent[]): JobSnapshot['usage'] {
   const bodies = events.flatMap((event) =>
     event.type === 'round-finished' || event.type === 'agent-selected' ? [event.body] : [],

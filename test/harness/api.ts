@@ -12,7 +12,7 @@ import { failAtOnce } from './fail-at-once.js';
 const SECRET = 'the secret of the test databases';
 const JWT_SECRET = 'the shared secret of the test tokens';
 const JWT_ISSUER = 'https://issuer.example';
-/** What a test holds waits for the test, and for nothing else, however slow the machine is. */
+/** Long timeouts, so that a reply that a test blocks never times out on a slow machine. */
 const longTimeouts = {
   TOOL_TIMEOUT_MS: '300000',
   MODEL_FIRST_BYTE_TIMEOUT_MS: '300000',

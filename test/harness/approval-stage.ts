@@ -14,7 +14,7 @@ export type Ran = readonly [tool: string, args: Readonly<Record<string, unknown>
 
 const input = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
 
-/** A worker in this process, a workspace with people of every role, and tools that remember what they were called with. */
+/** A worker in this process, a workspace with people of every role, and tools that record their arguments. */
 export interface ApprovalStage {
   readonly database: TestDatabase;
   readonly model: ScriptedModel;
@@ -27,12 +27,12 @@ export interface ApprovalStage {
     tools: readonly string[],
     changes?: Partial<StartChat>,
   ): Promise<{ readonly jobId: string; readonly threadId: string }>;
-  /** All that the job waits for, once it waits. */
+  /** The open requests of the job, once it waits. */
   waits(jobId: string): Promise<readonly Interrupt[]>;
   decide(by: MemberPrincipal, interrupt: Interrupt, answer: object): Promise<Interrupt>;
   /** The job once it has ended. */
   ended(jobId: string): Promise<JobSnapshot>;
-  /** Lets the timers of requests act now. */
+  /** Runs the timers of requests now. */
   timers(): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;

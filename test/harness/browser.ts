@@ -5,7 +5,7 @@ import { type Browser, chromium } from 'playwright-core';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** The browser of this machine (`CHROMIUM`, else one on the path); undefined: there is none. `.ci/run` installs Debian's. */
+/** The browser of this machine (`CHROMIUM`, else one on the path); undefined if there is none. `.ci/run` installs the Debian package. */
 export const chromiumPath = [
   ...(process.env['CHROMIUM'] === undefined ? [] : [process.env['CHROMIUM']]),
   ...(process.env['PATH'] ?? '').split(delimiter).flatMap((folder) => names.map((name) => join(folder, name))),

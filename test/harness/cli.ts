@@ -44,7 +44,7 @@ export function startCli(words: readonly string[], { env = {}, input, cwd = root
   return watch(child);
 }
 
-/** The same on a terminal of 100 columns, by `script` of util-linux: both streams are one, and what is typed is echoed. */
+/** The same on a terminal of 100 columns, by `script` of util-linux: both streams are combined, and input is echoed. */
 export function startInTerminal(words: readonly string[], { env = {}, cwd = root }: CliInit = {}): CliProcess {
   const command = [join(bin, 'node'), main, ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
   const child = spawn('script', ['-qec', `stty cols 100 rows 40; ${command}`, '/dev/null'], {

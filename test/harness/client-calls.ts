@@ -32,7 +32,7 @@ export interface CallOptions extends Partial<Pick<ClientCall, 'deviceId' | 'wait
   readonly count?: number;
 }
 
-/** A ledger row, as far as specs look at it. */
+/** The columns of a ledger row that specs read. */
 export interface CallState {
   readonly status: ToolCallStatus;
   readonly executor: string;
@@ -40,7 +40,7 @@ export interface CallState {
   readonly error: ToolFailure | null;
 }
 
-/** The services for client tools over a test database, without a worker: calls are laid out by hand. */
+/** The services for client tools over a test database, without a worker: the test inserts the calls. */
 export interface TestClientCalls {
   readonly app: INestApplicationContext;
   readonly service: ClientToolsService;
@@ -52,11 +52,11 @@ export interface TestClientCalls {
   requests(jobId: string): Promise<readonly string[]>;
   /** The statuses of a job's calls in its `tool-call-updated` events, in order. */
   updates(jobId: string): Promise<readonly string[]>;
-  /** Lets the claims on a job's calls lie in the past. */
+  /** Moves the expiry of the claims on a job's calls into the past. */
   lapse(jobId: string): Promise<void>;
-  /** Lets the time of a job's requests be over. */
+  /** Moves the deadline of a job's requests into the past. */
   expire(jobId: string): Promise<void>;
-  /** What the timers of a worker do. */
+  /** Runs the timers of a worker once. */
   look(): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
@@ -78,7 +78,7 @@ export async function refusal(asked: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Another process over the same database is another call. */
+/** To simulate another process over the same database, call it again. */
 export async function openTestClientCalls(database: TestDatabase): Promise<TestClientCalls> {
   const { app, platform } = await openTools(database);
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>

@@ -1,8 +1,8 @@
 import type { ChatMessage } from '#models';
 
 /**
- * Why a provider would refuse a conversation, one clause each; empty when it is valid. The rules are those of OpenAI's chat
- * completions and of the stricter providers behind the same protocol. For tests: it shares no code with what it judges.
+ * The reasons why a provider would reject a conversation, one clause each; empty when it is valid. The rules are those of OpenAI's chat
+ * completions and of the stricter providers behind the same protocol. For tests: it shares no code with the history builder.
  */
 export function conversationProblems(messages: readonly ChatMessage[]): readonly string[] {
   const problems: string[] = [];

@@ -39,7 +39,7 @@ export async function createTestDatabase(options: { readonly poolSize?: number }
   return { name, urls, postgres, prisma, close: () => (closing ??= close()) };
 }
 
-/** An empty database, for what the migrations themselves do. Drop it with `dropTestDatabase`. */
+/** An empty database, to test the migrations. Drop it with `dropTestDatabase`. */
 export async function createEmptyDatabase(name: string, owner = 'postgres'): Promise<DatabaseUrls> {
   const serverUrl = await testServerUrl();
   await asAdmin(serverUrl, (admin) => admin.query(`CREATE DATABASE ${name} OWNER ${owner}`));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 import { processName } from '#platform';
 
-/** What a process was called that has ended by now. */
+/** The name of a process that has ended. */
 export async function endedProcess(): Promise<string> {
   const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
   await once(child, 'spawn');

@@ -9,21 +9,21 @@ export interface StreamFrame {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A client of an event stream that reads what comes and can stop reading. */
+/** A client of an event stream that can pause. */
 export interface EventStream {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly frames: StreamFrame[];
   /** All bytes so far, as text. */
   readonly raw: () => string;
-  /** Resolves with the first frame, come or to come, that `holds`; rejects when the stream ends without it. */
+  /** Resolves with the first past or future frame for which `holds` is true; rejects when the stream ends without one. */
   until(holds: (frame: StreamFrame) => boolean): Promise<StreamFrame>;
-  /** Resolves when the stream is over: `true` if it came to its proper end. */
+  /** Resolves when the stream has ended: `true` for a complete response. */
   readonly over: Promise<boolean>;
   /** Reads nothing more until `resume`. */
   pause(): void;
   resume(): void;
-  /** Goes away without a word. */
+  /** Destroys the connection. */
   leave(): void;
 }
 

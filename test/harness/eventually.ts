@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 const pauseMs = 15;
 
-/** Asks until there is an answer other than undefined, and gives it; throws, naming `what`, after `deadlineMs`. */
+/** Polls until the result is not undefined, and returns it; throws with `what` after `deadlineMs`. */
 export async function eventually<T>(
   what: string,
   ask: () => Promise<T | undefined> | T | undefined,

@@ -3,7 +3,7 @@ export const everyEvent = `(SELECT e.workspace_id, e.job_id, e.seq - e.events + 
     p.event->1 AS body, e.at FROM job_event e CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN e.type = 'packed' THEN e.body
     ELSE jsonb_build_array(jsonb_build_array(e.type, e.body)) END) WITH ORDINALITY AS p(event, place))`;
 
-/** Statements after which every event has a row of its own, for who wants to change single ones. */
+/** Statements that give every event its own row, so that a test can change single events. */
 export const apart: readonly string[] = [
   `CREATE TABLE event_apart AS SELECT * FROM ${everyEvent} e`,
   'DELETE FROM job_event',

@@ -15,18 +15,18 @@ export interface ExecuteStage {
   readonly people: Readonly<Record<'owner' | 'admin' | 'stranger', TestMember>>;
   /** Keys that tools were called with, in order. */
   readonly called: string[];
-  /** Holds the tools `slow` and `lost`; closed again by `reset`. */
+  /** Blocks the tools `slow` and `lost`; `reset` closes it again. */
   gate: Gate;
   /** Rules of the owner's workspace. */
   policy(rules: readonly object[]): Promise<void>;
-  /** As the owner, unless the options say otherwise. */
+  /** As the owner, unless the options name another key. */
   execute(body: object, options?: CallOptions): Promise<Reply>;
   /** For the next test. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the agent has, as it is listed. */
+/** The tools of the agent, by name. */
 export const clerksTools = 'ask_person, echo, fail, forbidden, json, late, long, lost, open_file, slow';
 
 export async function openExecuteStage(): Promise<ExecuteStage> {

@@ -92,7 +92,7 @@ function valueOf(type: GraphQLInputType, id: string): unknown {
   }
 }
 
-/** Everything down to `depth` that needs no arguments; of what stands inside of its own kind, that it is there. */
+/** Everything down to `depth` that needs no arguments; for an object nested in its own type, only `__typename`. */
 function selectionOf(type: GraphQLOutputType, depth: number, inside: readonly string[] = []): string {
   const named = getNamedType(type);
   if (isLeafType(named)) return '';

@@ -37,7 +37,7 @@ export async function ask(
   return { status: response.status, data: body.data, errors: body.errors ?? [] };
 }
 
-/** A real graphql-ws client that does not come back by itself. */
+/** A real graphql-ws client without automatic reconnection. */
 export function connect({ url }: Pick<TestApi, 'url'>, payload: Readonly<Record<string, unknown>>): Client {
   return createClient({
     url: `${url.replace('http', 'ws')}/graphql`,
@@ -93,7 +93,7 @@ export class RawSocket {
     return raw;
   }
 
-  /** Opens and signs in. Comes back, as clients do, where the machine stood still for the 3 s in which one has to. */
+  /** Connects and authenticates. Reconnects, as clients do, when a slow machine missed the 3 s limit. */
   static async enter(api: Pick<TestApi, 'url'>, key: string, params: object = {}): Promise<RawSocket> {
     const raw = await RawSocket.open(api);
     raw.send({ type: 'connection_init', payload: { authorization: `Bearer ${key}`, ...params } });
@@ -108,7 +108,7 @@ export class RawSocket {
     this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   }
 
-  /** The first message, past or to come, that fits. Throws when the socket closes without. */
+  /** The first past or future message that matches. Throws when the socket closes without one. */
   async until(fits: (message: RawMessage) => boolean): Promise<RawMessage> {
     for (;;) {
       const found = this.messages.find(fits);

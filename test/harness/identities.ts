@@ -23,7 +23,7 @@ export interface TestIdentities {
   workspaceOf(name: string): Promise<Record<Role, MemberPrincipal>>;
 }
 
-/** Another process over the same database is another call with the same `database`. */
+/** To simulate another process over the same database, call it again with the same `database`. */
 /** `env` replaces settings by the names of their variables. */
 export function openTestIdentities(
   database: TestDatabase,
@@ -77,7 +77,7 @@ export function emailOf(subject: string): string {
   return `${subject}@example.org`;
 }
 
-/** A bus that hands hints over at once and remembers them; `deaf` loses them. */
+/** A bus that delivers hints at once and records them; `deaf` drops them. */
 export class HintBus implements Bus {
   readonly sent: { readonly topic: BusTopic; readonly message: unknown }[] = [];
   deaf = false;
@@ -87,7 +87,7 @@ export class HintBus implements Bus {
   publish<T extends BusTopic>(topic: T, message: BusMessages[T]): void {
     this.sent.push({ topic, message });
     if (this.deaf) return;
-    // Listeners are kept under their own topic, so that each takes what it is given.
+    // Listeners are stored by topic, so each receives its own message type.
     for (const listener of this.listeners.get(topic) ?? []) listener(message as never);
   }
 
@@ -107,7 +107,7 @@ export class HintBus implements Bus {
     for (const listener of this.gaps) listener();
   }
 
-  /** How many listen, to topics and gaps. */
+  /** The number of listeners to topics and gaps. */
   get listening(): number {
     return [...this.listeners.values()].reduce((sum, { size }) => sum + size, this.gaps.size);
   }

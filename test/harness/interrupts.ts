@@ -10,7 +10,7 @@ import { LeaseRepository } from '../../libs/jobs/src/run/lease.repository.js';
 import { claimOne } from './claim-one.js';
 import { writeOf } from './jobs.js';
 
-/** A job that holds no worker, with one call that its round asked for; laid out by hand. */
+/** A job that holds no worker, with one call of its round; the test inserts it. */
 export interface WaitingJob {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -21,7 +21,7 @@ export interface WaitingJob {
   readonly toolCallId: string;
 }
 
-/** Whose job it is, and what its thread is called. */
+/** The owner of the job and the name of its thread. */
 export async function layOutWaitingJob(
   app: INestApplicationContext,
   principal: MemberPrincipal,
@@ -61,7 +61,7 @@ export async function openInterrupt(
   return asked.id;
 }
 
-/** Makes a waiting job a sub-job of another one, with what it has asked. */
+/** Makes a waiting job a sub-job of another one, with its interrupts. */
 export async function placeBelow(app: INestApplicationContext, { jobId }: WaitingJob, root: WaitingJob): Promise<void> {
   const { engine } = app.get(Postgres);
   const places = [jobId, root.jobId, root.toolCallId];

@@ -21,7 +21,7 @@ import type { TestDatabase } from './database.js';
 import { seedWorkspace } from './engine.js';
 import { openTestingModule } from './testing-module.js';
 
-/** The jobs library over a test database, without any handler but the test's own and without anything that runs by itself. */
+/** The jobs library over a test database, with only the handlers of the test and without background loops. */
 export interface TestJobs {
   readonly app: INestApplicationContext;
   readonly platform: Platform;
@@ -33,7 +33,7 @@ export interface TestJobs {
   start(count: number): Promise<readonly StartedJob[]>;
   /** Claims one queued or expired job; throws when it cannot be claimed. */
   claim(jobId: string, owner?: string): Promise<ClaimedJob>;
-  /** Lets the lease of a running job lie in the past. */
+  /** Moves the lease of a running job into the past. */
   expire(jobId: string): Promise<void>;
   /** Sets the handler of jobs of kind `chat`. */
   handle(run: (run: JobRun) => Promise<JobOutcome>): void;
@@ -113,7 +113,7 @@ function requestOf(workspaceId: string): StartRequest {
   };
 }
 
-/** Write `number` of the lease that `job` is. */
+/** Write `number` under the lease of `job`. */
 export function writeOf(job: ClaimedJob, number: number, changes: Partial<JobWrite> = {}): JobWrite {
   const { workspaceId, jobId, epoch } = job;
   const event = { type: 'warning', body: { code: 'note', text: `${epoch}/${number}` } } as const;

@@ -74,7 +74,7 @@ export class McpFixture {
     return { server, id };
   }
 
-  /** The same as another process would have it; close it. */
+  /** The same services as in another process; the caller closes them. */
   another(): Promise<TestMcp> {
     return openTestMcp(this.get().database);
   }

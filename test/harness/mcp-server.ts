@@ -131,7 +131,7 @@ export class McpTestServer {
       made.server.server.setRequestHandler('tools/list', ({ params }) => {
         const page = Number(params?.cursor ?? 0);
         const nextCursor = page + 1 < pages.length ? { nextCursor: String(page + 1) } : {};
-        return { tools: (pages[page] ?? []) as never, ...nextCursor }; // tests list what no proper server would
+        return { tools: (pages[page] ?? []) as never, ...nextCursor }; // tests also list invalid tools
       });
     }
     return made;

@@ -1,17 +1,17 @@
 import { McpServer, type RegisteredTool, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-/** What the tools of a test server share with the test: what happened, and what it holds back. */
+/** What the tools of a test server share with the test: the recorded calls and the blocked ones. */
 export class McpStage {
   /** Every call that began. */
   readonly calls: McpSeenCall[] = [];
   /** Names of tools whose call was cancelled. */
   readonly cancelled: string[] = [];
-  /** Texts of tools as they are now, where a test has changed them. */
+  /** Descriptions that a test has changed, by tool. */
   readonly descriptions = new Map<string, string>();
-  /** What `steps` and `die` say of their progress. */
+  /** The progress message of `steps` and `die`. */
   progressText: (progress: number) => string = (progress) => `step ${progress}`;
-  /** Ends everybody's connections at once. */
+  /** Ends all connections at once. */
   die: () => void = () => undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -21,7 +21,7 @@ export class McpStage {
     this.waiting.clear();
   }
 
-  /** How many calls are held. */
+  /** The number of blocked calls. */
   get held(): number {
     return this.waiting.size;
   }

@@ -13,11 +13,11 @@ export type Play = (conversations: JobConversations, run: JobRun) => Promise<Job
 
 /** A stage whose workflow jobs run a function of the test, with a model that answers each conversation by its own script. */
 export interface NodeStage extends ApprovalStage {
-  /** What the next jobs do, each time their handler is entered. */
+  /** Sets the function that each run of a job calls. */
   plays(play: Play): void;
-  /** The replies for the conversation that begins with these words of the user. */
+  /** Scripts the replies for the conversation with this first user message. */
   script(user: string, ...replies: readonly Reply[]): void;
-  /** How often the model was asked in the conversation that begins with these words. */
+  /** The number of model requests of the conversation with this first user message. */
   asked(user: string): number;
   /** Throws when scripted replies were not requested. */
   assertPlayed(): void;
@@ -26,7 +26,7 @@ export interface NodeStage extends ApprovalStage {
   callsOf(jobId: string): Promise<readonly StoredCall[]>;
   /** The bodies of the events of a kind. */
   eventsOf(jobId: string, type: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Takes the job from its worker, as if that had been lost, and lets another one have it. */
+  /** Expires the lease of the job, as if its worker had been lost, so that another worker claims it. */
   loseLease(run: JobRun): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface StoredCall {
   readonly status: string;
 }
 
-/** A stage for all tests of a file: each begins without a policy and with nothing run, and leaves no reply unplayed. */
+/** A stage for all tests of a file: each starts without a policy and recorded calls, and must use every scripted reply. */
 export function useNodeStage(take: (stage: NodeStage) => void): void {
   let stage: NodeStage;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import type { TestDatabase } from './database.js';
 
-/** A node run, as it differs from a completed run of an agent on the top. */
+/** The fields of a node run that differ from a completed top-level agent run. */
 export interface LaidOutRun {
   readonly nodeId: string;
   readonly type?: string;
@@ -16,7 +16,7 @@ export interface LaidOutRun {
   readonly tokens?: number;
 }
 
-/** Writes the node runs of a job as a worker would have, and how the job stands; laid out by hand. */
+/** Inserts node runs and the status of a job as a worker would write them. */
 export async function layOutNodeRuns(
   { postgres }: TestDatabase,
   job: { readonly workspaceId: string; readonly jobId: string; readonly status: string },

@@ -25,7 +25,7 @@ export interface NodeScript {
   readonly ports?: Partial<NodePorts>;
 }
 
-/** One node, and what is around it. */
+/** One node and its surroundings. */
 export interface NodeCase extends NodeScript {
   readonly type: string;
   readonly data?: Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export interface NodeCase extends NodeScript {
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly session?: ScopeView['session'];
   readonly attachments?: ScopeView['attachments'];
-  /** `[handle, target]`; targets are made on the way, labelled in upper case. */
+  /** `[handle, target]`; targets are created automatically, labeled in upper case. */
   readonly edges?: readonly (readonly [handle: string | null, target: string])[];
   readonly meta?: Readonly<Record<string, unknown>>;
   /** More nodes of the document. */
@@ -45,7 +45,7 @@ export interface NodeCase extends NodeScript {
   readonly clock?: ManualClock;
 }
 
-/** What a node asked for. */
+/** The requests of a node. */
 export class NodeRecord {
   readonly conversations: Conversing[] = [];
   readonly questions: Question[] = [];

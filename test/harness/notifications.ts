@@ -17,7 +17,7 @@ export interface NotificationStage {
   startClaimed(changes?: Partial<StartRequest>): Promise<ClaimedJob>;
   /** Ends it as completed, as its worker does. */
   end(job: ClaimedJob, number?: number): Promise<(Written | Error)[]>;
-  /** Follows the job until it has been shown something, and then on until `signal` aborts. */
+  /** Follows the job; resolves after the first item and follows until `signal` aborts. */
   watch(jobId: string, signal: AbortSignal): Promise<void>;
   /** The notifications about it, oldest first. */
   notificationsOf(jobId: string): Promise<{ type: string; user_id: string; interrupt_id: string | null }[]>;

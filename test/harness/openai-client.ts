@@ -2,7 +2,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a request to `/v1/chat/completions` got. */
+/** The response to a request to `/v1/chat/completions`. */
 export interface CompletionReply {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -11,28 +11,28 @@ export interface CompletionReply {
   readonly json: Json;
 }
 
-/** A request that is not over. */
+/** An open request. */
 export interface OpenCompletion {
   /** Resolves with status and headers. */
   readonly begun: Promise<IncomingMessage>;
-  /** Resolves with everything; `complete`: it came to its proper end. */
+  /** Resolves with the whole response; `complete`: it was not cut off. */
   readonly over: Promise<CompletionReply & { readonly complete: boolean }>;
   readonly raw: () => string;
-  /** Resolves once `text` has come. */
+  /** Resolves once `text` has arrived. */
   until(text: string): Promise<void>;
   pause(): void;
   resume(): void;
-  /** Goes away without a word. */
+  /** Destroys the connection. */
   leave(): void;
 }
 
 export interface CompletionsClient {
-  /** Asks, and reads to the end. */
+  /** Sends a request and reads the whole response. */
   ask(body: unknown, headers?: Readonly<Record<string, string>>): Promise<CompletionReply>;
   open(body: unknown, headers?: Readonly<Record<string, string>>): OpenCompletion;
 }
 
-/** A client that knows HTTP and nothing more. */
+/** A plain HTTP client. */
 export function completionsClient(url: string, key: string | null, path = '/v1/chat/completions'): CompletionsClient {
   const open: CompletionsClient['open'] = (body, headers = {}) => {
     const sent = request(`${url}${path}`, {

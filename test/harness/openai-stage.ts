@@ -74,7 +74,7 @@ export const weather = {
 /** A call of it, as a provider asks for it. */
 export const ask = (id: string, city: string) => ({ id, name: 'get_weather', arguments: JSON.stringify({ city }) });
 
-/** What a client has in its history of calls that it was handed. */
+/** The assistant message with the tool calls that a client received. */
 export const called = (...calls: readonly ReturnType<typeof ask>[]): Message => ({
   role: 'assistant',
   content: null,

@@ -110,7 +110,7 @@ function listener(begun: string[], { heard }: World): ExecutionCallbacks {
   };
 }
 
-/** There, every subflow on the way up names all that it is inside of once more: `sf:a|sf:a|sf:b|c`. */
+/** In the library each subflow repeats the names of all its parents: `sf:a|sf:a|sf:b|c`. */
 function toReported(nodeId: string): string {
   const path = nodeId.split('|');
   const depth = Math.floor(Math.sqrt(2 * path.length - 1.75) - 0.5);

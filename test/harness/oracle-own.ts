@@ -37,7 +37,7 @@ import {
 } from './oracle-world.js';
 import { offer, USAGE } from './scripted-loop.js';
 
-/** Runs a definition by our engine and executors, without a database: what they reach outside is the world's. */
+/** Runs a definition by our engine and executors, without a database: the world answers their external calls. */
 export async function runHere(document: object, world: World): Promise<Played> {
   const plan: RunPlan = {
     graph: graphOf(document),
@@ -70,7 +70,7 @@ class OwnRun {
       registry: createNodeRegistry(systemClock),
       condition: new LoopCondition(new Map([['twice', ({ outputs }) => outputs.length < 2]])),
     };
-    // Of the run of the job only its signal is read, of the services only these.
+    // The engine reads only the signal of the run and only these services.
     this.work = new NodeWork(
       new PlanNodes(plan),
       { signal: this.controller.signal } as JobRun,
@@ -142,7 +142,7 @@ class OwnRun {
     };
   }
 
-  /** Asks once for each node run and key, however often the node is run. */
+  /** Asks once per node run and key, also when the node is repeated. */
   private ask(row: NodeRunRow, { workflowName }: ScopeView, { key, output }: Question) {
     const name = `${nameOf(row)} ${key}`;
     const known = this.answers.get(name);
@@ -154,7 +154,7 @@ class OwnRun {
     return answer;
   }
 
-  /** The loop that all conversations are held by; only that nothing of it is stored. */
+  /** The tool loop of all conversations, without storage. */
   private async converse(request: Conversing): Promise<Conversed> {
     const { messages, model, tools, maxIterations, signal, ...rest } = request;
     const known = Object.keys(this.world.tools ?? {});

@@ -3,7 +3,7 @@ import { runHere } from './oracle-own.js';
 import type { ModelCall, ModelReply, Played, World } from './oracle-world.js';
 import { type NodeSketch, workflowDocument } from './workflow-document.js';
 
-/** What a small definition comes to on either side. */
+/** The result of a small definition on either side. */
 export interface Sides {
   readonly there: Played;
   readonly here: Played;

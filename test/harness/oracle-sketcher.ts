@@ -11,7 +11,7 @@ export type Piece =
 
 export type Chain = readonly Piece[];
 
-/** How a chain ends: with an output, with agents side by side and an output, or just so. */
+/** How a chain ends: with an output, with parallel agents and an output, or with its last node. */
 export type Ending =
   { readonly type: 'output'; readonly data: object } | { readonly type: 'fork'; readonly size: number } | null;
 
@@ -30,7 +30,7 @@ export class Sketcher {
 
   private constructor(private readonly subflows: Record<string, object>) {}
 
-  /** What the chain has inside of it is put to `subflows`. */
+  /** Nested workflows of the chain are added to `subflows`. */
   static document(chain: Chain, ending: Ending, subflows: Record<string, object>): object {
     const sketcher = new Sketcher(subflows);
     sketcher.end(ending, sketcher.chain(chain, ['start']));
@@ -38,7 +38,7 @@ export class Sketcher {
     return workflowDocument(sketcher.nodes, sketcher.edges, meta);
   }
 
-  /** Gives what leads on behind it. */
+  /** Returns the source of the next edge. */
   private chain(chain: Chain, from: readonly string[]): readonly string[] {
     return chain.reduce((ends, piece) => this.piece(piece, ends), from);
   }
@@ -101,7 +101,7 @@ export class Sketcher {
   }
 }
 
-/** What the tools of all cases say depends on nothing but what they are called with. */
+/** The results of the tools depend only on their arguments. */
 export const tools: World['tools'] = {
   find: (args) => textAbout('find', args),
   count: (args) => textAbout('count', args),
@@ -134,7 +134,7 @@ function isFirst({ messages }: ModelCall): boolean {
   return !messages.some((message) => message.startsWith('tool:'));
 }
 
-/** Mostly a route; a number that is one, or none; or the name of none. */
+/** Mostly a valid route; sometimes an invalid number or name. */
 function route({ tools: ids }: ModelCall, pick: (of: number, what: string) => number): ModelReply {
   const call = (id: string) => ({
     text: '',

@@ -3,23 +3,23 @@ import fc from 'fast-check';
 import { type Chain, type Ending, modelOf, type Piece, Sketcher, tools } from './oracle-sketcher.js';
 import type { World } from './oracle-world.js';
 
-/** A definition, and the world that it runs in. */
+/** A definition and its world. */
 export interface OracleCase {
   readonly document: object;
   readonly world: World;
 }
 
 interface Where {
-  /** Loops and subflows may be inside of it. */
+  /** Whether it may contain loops and subflows. */
   readonly depth: number;
-  /** There, a failure ends a subflow as if it had gone well, and what is after a choice in a body is never reached. */
+  /** In the library a failure ends a subflow as a success, and nodes after a choice in a body never run. */
   readonly place: 'top' | 'body' | 'subflow';
   readonly fails: boolean;
 }
 
 const errorHandling = (mode: string, maxRetries = 0) => ({ mode, retry: { maxRetries, baseDelay: 1 } });
 
-/** `fails`: some agents fail, some of these failures are led on, and what would tell of them otherwise is left out. */
+/** `fails`: some agents fail, some follow their error edge, and parts whose results are known to differ are left out. */
 export function oracleCases({ fails }: { readonly fails: boolean }): fc.Arbitrary<OracleCase> {
   return fc
     .record({ chain: chains({ depth: 2, place: 'top', fails }), ending: endings(fails), salt: fc.nat(1_000_000) })
@@ -64,7 +64,7 @@ function agents({ fails, place }: Where): fc.Arbitrary<Piece> {
       data: {
         ...data,
         ...(fails && isWeak && place !== 'subflow' ? { prompt: '<weak>' } : {}),
-        // There, an agent that has used its iterations is tried again from its start.
+        // In the library an agent that has used its iterations restarts.
         errorHandling: errorHandling(handled ? 'branch' : 'stop', data.onMaxToolIterations === 'error' ? 0 : retries),
       },
       handled,

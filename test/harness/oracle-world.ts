@@ -32,7 +32,7 @@ export interface PersonReply {
   readonly data?: string | Record<string, unknown>;
 }
 
-/** All that is outside of a workflow; both sides run in the same one. */
+/** Everything outside a workflow; both sides use the same one. */
 export interface World {
   /** `raw`: as it was made. */
   readonly reply: (call: ModelCall, raw: RawCall) => ModelReply | Promise<ModelReply>;
@@ -46,7 +46,7 @@ export interface World {
   readonly input?: string;
 }
 
-/** What became of a definition. */
+/** The result of a definition. */
 export interface Played {
   readonly success: boolean;
   readonly order: readonly string[];
@@ -92,7 +92,7 @@ function routeIds(parameters: unknown): readonly string[] {
   return (parameters as { properties: { route_id: { enum: string[] } } }).properties.route_id.enum;
 }
 
-/** Results of tools come as texts of the system there, and the calls before them as a text of the assistant. */
+/** The library sends tool results as system messages and the calls before them as an assistant message. */
 function toShownText(message: RawCall['messages'][number], index: number): string {
   const text = toText(message);
   const result = index === 0 ? null : /^system: \[Tool Result: [^\]]*\]\n(.*)$/s.exec(text);
@@ -104,17 +104,17 @@ export function toText({ role, content }: RawCall['messages'][number]): string {
   return `${role}: ${typeof content === 'string' ? content : content === null ? '' : JSON.stringify(content)}`;
 }
 
-/** A number that depends on nothing but what it is about. */
+/** A number that depends only on the subject. */
 export function chance(of: number, ...about: readonly unknown[]): number {
   return createHash('sha1').update(JSON.stringify(about)).digest().readUInt32BE() % of;
 }
 
-/** A text that depends on nothing but what it is about. */
+/** A text that depends only on the subject. */
 export function textAbout(...about: readonly unknown[]): string {
   return `<${createHash('sha1').update(JSON.stringify(about)).digest('hex').slice(0, 6)}>`;
 }
 
-/** There, a node that is tried again is begun again. */
+/** In the library a retried node starts again. */
 export function withoutRepeats(nodeIds: readonly string[]): readonly string[] {
   return nodeIds.filter((nodeId, index) => nodeId !== nodeIds[index - 1]);
 }

@@ -38,7 +38,7 @@ export class OutboundFixture {
     return made;
   }
 
-  /** Asks the server, as if loopback were allowed. */
+  /** Calls the server as if loopback were allowed. */
   ask(request: Partial<OutboundRequest> = {}, options: GuardedFetchOptions = {}): Promise<OutboundAnswer> {
     return this.client({ allowPrivate: true, ...options }).request({ url: this.target.url, ...request });
   }

@@ -30,7 +30,7 @@ interface RunningCluster {
 
 /**
  * The one Postgres of a test run, in Jest's main process, which outlives the workers. A worker connects to the address,
- * sends its token and reads the server's url; the first who asks starts it, so a run of pure specs pays nothing.
+ * sends its token and reads the server's url; the first request starts it, so a run of pure specs pays nothing.
  */
 export class PostgresHost {
   private running: Promise<RunningCluster> | undefined;
@@ -63,7 +63,7 @@ export class PostgresHost {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
         host.kill();
-        process.kill(process.pid, signal); // as if we had not listened
+        process.kill(process.pid, signal); // as without this listener
       });
     }
     return host;

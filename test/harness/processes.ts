@@ -45,9 +45,9 @@ export interface NightshiftProcess {
   readonly url: string | null;
   /** Base of /healthz, /readyz, /metrics; null for a worker without WORKER_PORT. */
   readonly healthUrl: string | null;
-  /** Resolves with the end, however it comes. */
+  /** Resolves when the process has ended, also by a signal. */
   readonly exited: Promise<Ending>;
-  /** What it has logged so far. */
+  /** Its log lines so far. */
   logs(): LogLine[];
   /** Everything it has printed, both streams. */
   output(): string;
@@ -64,7 +64,7 @@ export interface FinishedRun extends Ending {
 
 let built: Promise<unknown> | undefined;
 
-/** Compiles when the sources have changed. NIGHTSHIFT_TEST_BUILD=as-is takes what is there. */
+/** Compiles when the sources have changed. NIGHTSHIFT_TEST_BUILD=as-is uses the existing build. */
 function ensureBuilt(): Promise<unknown> {
   if (process.env['NIGHTSHIFT_TEST_BUILD'] === 'as-is') return Promise.resolve();
   built ??= promisify(execFile)(node, [join(root, 'scripts', 'bootstrap.mjs')], { cwd: root });

@@ -7,7 +7,7 @@ export interface RawRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A connection that sends what no HTTP client would. */
+/** A connection that sends invalid HTTP. */
 export class RawConnection {
   private text = '';
   private onChange: () => void = () => undefined;
@@ -34,7 +34,7 @@ export class RawConnection {
     return connection;
   }
 
-  /** Writes `bytes` again and again until the server closes the connection. Resolves with the number of bytes it took. */
+  /** Writes `bytes` repeatedly until the server closes the connection. Resolves with the number of bytes it took. */
   async writeUntilClosed(bytes: Buffer): Promise<number> {
     const write = () => {
       while (!this.isClosed && this.socket.writable && this.socket.write(bytes));

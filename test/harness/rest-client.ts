@@ -20,7 +20,7 @@ export interface RestClient {
   readonly claim: (jobId: string, callId: string) => Promise<Reply>;
   readonly validate: (jobId: string, callId: string, claimToken: string) => Promise<Reply>;
   readonly submit: (jobId: string, claim: { callId: string; claimToken: string }, answer: object) => Promise<Reply>;
-  /** All three, each of which is expected to succeed; gives what was claimed. */
+  /** Runs all three steps, which must succeed; returns the claimed call. */
   readonly serve: (jobId: string, callId: string, result: string) => Promise<Readonly<Record<string, unknown>>>;
 }
 

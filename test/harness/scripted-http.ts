@@ -12,7 +12,7 @@ export interface WireRequest {
 }
 
 /**
- * Takes one HTTP/1.1 request with Content-Length off the front of `bytes`. Undefined while it is not all there. Just enough of
+ * Takes one HTTP/1.1 request with Content-Length off the front of `bytes`. Undefined while it is incomplete. Just enough of
  * the protocol for model clients, by hand because the server must cost next to nothing beside what it measures.
  */
 export function takeRequest(bytes: Buffer): { readonly request: WireRequest; readonly rest: Buffer } | undefined {
@@ -53,13 +53,13 @@ export async function writeReply(socket: Socket, reply: Reply): Promise<void> {
   else if (reply.end === 'hang') await happens(socket, 'close');
 }
 
-/** A receiver that does not read is waited for. */
+/** Waits for a receiver that does not read. */
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (bytes.length === 0 || socket.write(bytes)) return;
   await Promise.race([happens(socket, 'drain'), happens(socket, 'close')]);
 }
 
-/** Unlike `events.once` it does not reject on an error: a client that resets is an ordinary guest here. */
+/** Unlike `events.once` it does not reject on an error: a client may reset its connection. */
 function happens(socket: Socket, event: 'drain' | 'close'): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed) resolve();

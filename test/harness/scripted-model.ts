@@ -10,16 +10,16 @@ export interface RecordedRequest extends WireRequest {
   readonly json: Readonly<Record<string, unknown>>;
   /** True once the client has gone before the reply's end. */
   readonly aborted: boolean;
-  /** Settles when the reply is through or the client is gone. */
+  /** Settles when the reply was sent or the client has disconnected. */
   readonly settled: Promise<void>;
 }
 
-/** Decides the reply by the request; undefined means that it is none of its own. */
+/** Decides the reply by the request; undefined passes the request on. */
 export type Answerer = (request: RecordedRequest) => Reply | undefined;
 
 /**
  * A model server that plays a script: first what was queued with `enqueue`, in order, then the reply of an `answer` function
- * knows. A request neither expects is answered with 500 and remembered; `assertDone` throws about it, and about replies
+ * knows. An unexpected request gets a 500 and is recorded; `assertDone` throws about it, and about replies
  * that was not requested. Time is the test's: gates instead of sleeps.
  */
 export class ScriptedModel {
@@ -57,7 +57,7 @@ export class ScriptedModel {
     return `http://127.0.0.1:${this.port}/v1`;
   }
 
-  /** Replies for the next requests, whichever they are. */
+  /** Replies for the next requests of any kind. */
   enqueue(...replies: readonly Reply[]): void {
     this.queue.push(...replies);
   }
@@ -81,7 +81,7 @@ export class ScriptedModel {
     }
   }
 
-  /** Throws when a request was not expected, or a queued reply was not asked for. */
+  /** Throws when a request was not expected, or a queued reply was not used. */
   assertDone(): void {
     const surprises = this.unexpected.map(
       (request) => `unexpected ${request.method} ${request.path}: ${request.body.slice(0, 500)}`,

@@ -17,14 +17,14 @@ export interface JobLine {
   readonly reason: string | null;
 }
 
-/** A stage whose workflows can be tools, with what looks after sub-jobs. */
+/** A stage whose workflows can be tools, with the sweeper of sub-jobs. */
 export interface SubJobStage extends WorkflowStage {
   /** Publishes a workflow under this name and offers it; gives its id. */
   offer(name: string, ...definition: Definition): Promise<string>;
   /** The jobs below this one, once there are `count` of them with that status; oldest first. */
   below(jobId: string, count: number, status?: string): Promise<readonly JobLine[]>;
   line(jobId: string): Promise<JobLine>;
-  /** What a sweep does, by hand. */
+  /** Runs one sweep. */
   sweep(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** Base url of what lies behind. */
+  /** Base URL of the proxy. */
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`; // it listens on TCP
   }

@@ -26,7 +26,7 @@ import { eventually } from './eventually.js';
 import { writeOf } from './jobs.js';
 import { openTestingModule } from './testing-module.js';
 
-/** What a test tool is doing. */
+/** A running call of a test tool. */
 export interface Handling {
   readonly name: string;
   readonly context: ToolContext;
@@ -35,7 +35,7 @@ export interface Handling {
   readonly fail: (error: Error) => void;
 }
 
-/** A call that waits in the queue, with its job at rest. */
+/** A call that waits in the queue, with its waiting job. */
 export interface SentCall {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -67,7 +67,7 @@ export interface TestToolQueue {
   eventsOf(sent: SentCall): Promise<readonly { readonly type: string; readonly body: Record<string, unknown> }[]>;
   /** Resolves once the call has this status. */
   reached(sent: SentCall, status: string): Promise<CallState>;
-  /** Lets the claim of a call lie in the past. */
+  /** Moves the claim of a call into the past. */
   expire(sent: SentCall): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;

@@ -7,7 +7,7 @@ import type { RunPlan } from '../../libs/workflows/src/engine/run-plan.js';
 import { graphOf, type Sketch } from './workflow-graphs.js';
 import { type Done, keyOf, planOf, type World } from './workflow-simulator.js';
 
-/** A node and where it hangs, as numbers that are made sense of once its level is known. */
+/** A node and where it hangs, as numbers that are interpreted once its level is known. */
 interface Seed {
   readonly type: 'agent' | 'tool' | 'router' | 'whileLoop' | 'map' | 'subflow';
   readonly mode: 'stop' | 'continue' | 'branch';
@@ -16,7 +16,7 @@ interface Seed {
   readonly size: number;
 }
 
-/** A random workflow and how the world treats it, which depends on nothing but the node run. */
+/** A random workflow and the behavior of its world, which depends only on the node run. */
 export interface RandomRun {
   readonly plan: RunPlan;
   /** Always the same one, with no request so far. */
@@ -46,7 +46,7 @@ function seeds(depth: number): fc.Arbitrary<readonly Seed[]> {
   );
 }
 
-/** `calm`: nodes fail only where their failure is passed over. In others, the first failure may end all. */
+/** `calm`: nodes fail only where the run continues after it. In other runs the first failure may end the run. */
 export function randomRuns({ calm }: { readonly calm: boolean }): fc.Arbitrary<RandomRun> {
   return fc.record({ level: seeds(2), salt: fc.nat(1_000_000) }).map(({ level, salt }) => {
     const subflows = new Map<string, WorkflowGraph>();
@@ -61,7 +61,7 @@ function sketchOf(level: readonly Seed[], subflows: Map<string, WorkflowGraph>):
   return { ...sketch, nodes: labelled(sketch) };
 }
 
-/** Labels say whose failures are passed over. */
+/** The label marks nodes whose failure does not end the run. */
 function labelled({ nodes, edges }: Level['sketch']): Sketch['nodes'] {
   const branches = new Set(edges.map((edge) => edge.split(' ', 1)[0]));
   const isPassedOver = (id: string, mode: unknown): boolean =>
@@ -78,7 +78,7 @@ const PASSED_OVER = 'passed over';
 
 interface Level {
   readonly prefix: string;
-  /** What leads into it, handle and all. */
+  /** The edges into it, with handles. */
   readonly entry: string;
   readonly sketch: {
     readonly nodes: Record<string, { type: string } & Record<string, unknown>>;

@@ -9,12 +9,12 @@ import { WorkflowRun } from '../../libs/workflows/src/engine/workflow-run.js';
 /** How a node does its work: a text is its output; `{ fail }` its failure; null: it waits. */
 export type Done = string | Partial<Settlement> | { readonly fail: string } | null;
 
-/** How the world outside behaves. */
+/** The behavior of the external world. */
 export interface World {
   readonly work?: (run: NodeRunRow, view: ScopeView) => Done;
   readonly decide?: (asked: DecideCommand) => boolean;
   readonly list?: (run: NodeRunRow) => readonly string[];
-  /** Which of so many that are at work ends next. */
+  /** The index of the working node that ends next. */
   readonly pick?: (count: number) => number;
   /** Types whose rows are written once, when they have ended. */
   readonly pure?: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export class Simulation {
   readonly writes: NodeRunRow[] = [];
   readonly commands: RunCommand[] = [];
   readonly atWork: Work[] = [];
-  /** What node runs saw; grows on after they ended. */
+  /** The views of node runs; grows after they have ended. */
   readonly views = new Map<string, ScopeView>();
   private readonly waiting: NodeKey[] = [];
   result: RunResult | null = null;
@@ -56,12 +56,12 @@ export class Simulation {
     return this;
   }
 
-  /** Everybody that waits has what was waited for. */
+  /** Resolves every waiting node. */
   answer(): void {
     for (const key of this.waiting.splice(0)) this.send({ type: 'resumed', key });
   }
 
-  /** One of those at work reports. */
+  /** One working node reports. */
   step(): void {
     const [work] = this.atWork.splice(this.world.pick?.(this.atWork.length) ?? 0, 1);
     if (work === undefined) return;
@@ -84,7 +84,7 @@ export class Simulation {
     this.send(toEvent(work.run, done));
   }
 
-  /** The rows as they were after so many writes; null: after all. */
+  /** The rows after this number of writes; null: after all. */
   rows(writes = this.writes.length): readonly NodeRunRow[] {
     const rows = new Map(this.writes.slice(0, writes).map((row) => [row.ordinal, row]));
     return [...rows.values()].sort((a, b) => a.ordinal - b.ordinal);
@@ -96,7 +96,7 @@ export class Simulation {
     return row;
   }
 
-  /** Ids of what was handed out to executors, in order. */
+  /** The ids of the node runs given to executors, in order. */
   get handedOut(): readonly string[] {
     return this.commands.flatMap((command) => (command.type === 'run' ? [command.run.nodeId] : []));
   }
@@ -152,7 +152,7 @@ export function keyOf({ nodeId, iteration }: NodeKey): string {
   return [nodeId, ...iteration].join('#');
 }
 
-/** A plan with nothing out of the ordinary. */
+/** A plan without failures. */
 export function planOf(graph: WorkflowGraph, more: Partial<RunPlan> = {}): RunPlan {
   return {
     graph,

@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly history?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
 }
 
-/** A stage whose jobs are workflows of the member, who also answers, with a model that answers each node by its own script. */
+/** A stage whose jobs are workflows of the member, who also answers requests, with a scripted model per node. */
 export interface WorkflowStage extends ApprovalStage {
   /** Scripts the replies for requests whose first messages contain this line: the prompt of a node. */
   script(line: string, ...replies: readonly Reply[]): void;
@@ -40,7 +40,7 @@ export interface WorkflowStage extends ApprovalStage {
   assertPlayed(): void;
   /** Publishes a workflow and starts it; gives its job. */
   run(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], options?: RunOptions): Promise<string>;
-  /** Publishes what other workflows name. Gives its id. */
+  /** Publishes a workflow for use in other workflows. Returns its id. */
   publish(nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[], meta?: object): Promise<string>;
   /** Publishes another version of it. */
   republish(id: string, nodes: Readonly<Record<string, SketchedNode>>, edges: readonly string[]): Promise<void>;
@@ -51,7 +51,7 @@ export interface WorkflowStage extends ApprovalStage {
   eventsOf(jobId: string, ...types: readonly string[]): Promise<readonly StoredEvent[]>;
   /** Its open requests, once there are `count` of them; the job may still run. */
   asks(jobId: string, count: number): Promise<readonly Interrupt[]>;
-  /** What it waits for, by node. */
+  /** Its open requests, by node. */
   waitsAt(jobId: string): Promise<ReadonlyMap<string, Interrupt>>;
   answer(interrupt: Interrupt | undefined, answer: object): Promise<void>;
   /**
@@ -59,10 +59,10 @@ export interface WorkflowStage extends ApprovalStage {
    * then the test grants more.
    */
   waitsAfter(line: string, jobId: string): Promise<Interrupt | undefined>;
-  /** Lets the time of a job's requests be over. */
+  /** Moves the deadline of a job's requests into the past. */
   expire(jobId: string): Promise<void>;
   stop(jobId: string): Promise<StopState>;
-  /** Takes the job from its worker, as if that had been lost, and lets another one have it. */
+  /** Expires the lease of the job, as if its worker had been lost, so that another worker claims it. */
   loseLease(jobId: string): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ interface AskedMessage {
   readonly content: unknown;
 }
 
-/** An agent with this prompt, which its script goes by. */
+/** An agent with this prompt, which selects its script. */
 export function agent(prompt: string, data: object = {}): SketchedNode {
   return { type: 'agent', model: 'scripted', prompt, ...data };
 }
@@ -112,10 +112,10 @@ function scriptsOf({ model }: ApprovalStage) {
 }
 
 function messagesOf({ json }: RecordedRequest): readonly AskedMessage[] {
-  return json['messages'] as readonly AskedMessage[]; // what the client of models sends
+  return json['messages'] as readonly AskedMessage[]; // the shape that the model client sends
 }
 
-/** Of the system message and the first one after it. */
+/** The lines of the first two messages. */
 function linesOf(request: RecordedRequest): readonly string[] {
   const first = messagesOf(request).slice(0, 2);
   return first.flatMap(({ content }) => (typeof content === 'string' ? content.split('\n') : []));

@@ -4,7 +4,7 @@ import { StartWorkflowService, WorkflowsService } from '#workflows';
 
 import type { TestEngine } from './engine.js';
 
-/** A node as definitions write it; `data` gets a label by itself. */
+/** A node as definitions write it; `data` gets a default label. */
 export interface SketchedNode {
   readonly type: string;
   readonly [member: string]: unknown;
@@ -13,7 +13,7 @@ export interface SketchedNode {
 /** `from -> to`, or `from.handle -> to`. */
 export type SketchedEdge = string;
 
-/** A definition in few words: nodes by id, `start` included by itself. */
+/** A definition in few words: nodes by id, `start` is added. */
 export function sketch(
   nodes: Readonly<Record<string, SketchedNode>>,
   edges: readonly SketchedEdge[],
@@ -42,7 +42,7 @@ export async function publish({ app }: Serving, owner: MemberPrincipal, definiti
   return (await app.get(WorkflowsService).publish(owner, id)).workflow;
 }
 
-/** Publishes another version of what there is. */
+/** Publishes another version of a workflow. */
 export async function republish(
   { app }: Serving,
   owner: MemberPrincipal,
@@ -62,7 +62,7 @@ export interface WorkflowInput {
   readonly history?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[];
 }
 
-/** Starts what is published; gives the job's id. */
+/** Starts a published workflow; returns the job id. */
 export async function startWorkflow(
   { app }: Serving,
   principal: MemberPrincipal,

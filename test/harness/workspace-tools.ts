@@ -12,7 +12,7 @@ import { WorkspaceSecretsRepository } from '../../libs/tools/src/secrets/workspa
 import { WorkspaceSecrets } from '../../libs/tools/src/secrets/workspace-secrets.service.js';
 import type { TestDatabase } from './database.js';
 
-/** The tools of workspaces as a process has them, over a test database. */
+/** The workspace tools services of one process over a test database. */
 export function openWorkspaceTools({ prisma }: TestDatabase, fetch: GuardedFetch) {
   const redactor = new Redactor();
   const box = new ToolSecretBox(new Secret('the secret of the tools tests, long enough'));
