@@ -156,7 +156,7 @@ describe('GraphQL over HTTP', () => {
     jest.restoreAllMocks();
   });
 
-  it('sends nothing to the makers of Apollo Server, whatever its variables say', async () => {
+  it('sends no telemetry to Apollo with any APOLLO_ variable', async () => {
     const variables = {
       APOLLO_KEY: 'service:nightshift:key',
       APOLLO_GRAPH_REF: 'nightshift@current',

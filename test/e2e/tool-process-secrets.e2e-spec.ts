@@ -88,7 +88,7 @@ describe('role tools with its own key and login', () => {
     ['without a database', { DATABASE_URL: '' }, 'set DATABASE_URL'],
     ['with jobs to run', { WORKER_QUEUES: 'jobs,tool-execution' }, 'Role tools runs no jobs'],
     ['with the login of another role', { DATABASE_URL: 'postgres://owner:word@127.0.0.1:1/x' }, 'remove the login'],
-  ])('does not start %s, and says why in a sentence', async (_, env, sentence) => {
+  ])('refuses to start %s and prints the reason as a sentence', async (_, env, sentence) => {
     const usual = {
       NIGHTSHIFT_TOOLS_KEY: toolsKeyOf(TEST_SECRET),
       DATABASE_URL: withoutLogin(given.database.urls.owner),

@@ -57,7 +57,7 @@ const text = (content: string): Result => ({ content: [{ type: 'text', text: con
 
 const TOOLS: Readonly<Record<string, TestTool>> = {
   echo: {
-    description: 'Says what it is told.',
+    description: 'Returns its text.',
     input: z.object({ text: z.string() }),
     annotations: { readOnlyHint: true },
     run: (args) => text(String(args['text'])),
@@ -76,7 +76,7 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   },
   fail: { description: 'Fails.', run: () => ({ ...text('no more paper'), isError: true }) },
   steps: {
-    description: 'Tells its progress, then waits.',
+    description: 'Reports progress, then waits.',
     run: async (_, context, stage) => {
       for (const progress of [1, 2, 3]) await tell(context, progress, stage);
       await stage.hold(context.mcpReq.signal);
