@@ -160,6 +160,10 @@ describe('published client package', () => {
         onApproval: ({ tool, request }) => (tool === 'calculate' ? 'approve' : { deny: request.argumentsPreview }),
         onQuestion: ({ request }) => ({ action: 'SUBMIT', data: request.context?.input ?? request.prompt }),
       });
+      await nightshift.retryJob(job.id, { onApproval: async () => 'deny' as const });
+      ${version === 'typescript' ? "await nightshift.retryJob(job.id, { onApproval: async () => 'deny' });" : ''}
+      // @ts-expect-error: a typing mistake is an error
+      await nightshift.retryJob(job.id, { onApproval: async () => 'aprove' });
       for await (const event of job.events({ after: 3 }))
         if (event.__typename === 'TextDeltaEvent') { const delta: JobEventOf<'TextDeltaEvent'> = event; delta.text.trim(); }
       const { tools } = await nightshift.query(ToolsDocument, {});

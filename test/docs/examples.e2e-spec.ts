@@ -159,7 +159,7 @@ describe('examples of the pages', () => {
     const stream = output.slice(output.indexOf('event: snapshot')); // of a job that may be over when the shell comes to it
     expect(stream).toMatch(/event: job-finished|^data: .*"status":"complete"/m);
     expect(stream).toContain('1024');
-    expect(stream).toContain('already_terminal');
+    expect(stream).toContain('This job has already ended');
   });
 
   it('let a model ask a person and answer the question', async () => {

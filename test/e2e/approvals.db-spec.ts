@@ -139,6 +139,10 @@ describe('approval of a tool call', () => {
 
   it('rejects a decision when the call has changed since it was shown', async () => {
     const { jobId, interrupt } = await one();
+    await expect(stage.decide(stage.people.member, interrupt, { decision: 'approve' })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining(`request.argumentsHash as request ${interrupt.id} shows it`),
+    });
     await expect(
       stage.decide(stage.people.member, interrupt, { decision: 'approve', argumentsHash: '0'.repeat(64) }),
     ).rejects.toMatchObject({ code: 'arguments_changed' });

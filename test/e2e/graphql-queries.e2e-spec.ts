@@ -132,7 +132,7 @@ describe('startChat', () => {
 
   it('names the invalid field', async () => {
     const cases: readonly (readonly [object, string, string])[] = [
-      [{}, 'bad_request', 'messages'],
+      [{}, 'bad_request', 'message'],
       [{ message: 'a', messages: [] }, 'bad_request', 'messages'],
       [{ message: 'a', tools: ['nope'] }, 'bad_request', 'tools'],
       [{ message: 'a', toolChoice: 'sometimes' }, 'bad_request', 'toolChoice'],
@@ -165,6 +165,18 @@ describe('startChat', () => {
     ) as object;
     await user.run({ message: 'x', parameters: polluted });
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  it.each([
+    [{ message: '' }, 'message'],
+    [{}, 'message'],
+    [{ messages: [] }, 'messages'],
+  ])('names the missing field of a start: %j', async (input, field) => {
+    const { startChat } = await user.query(
+      'mutation($input: StartChatInput!) { startChat(input: $input) { userErrors { code field message } } }',
+      { input },
+    );
+    expect(startChat).toEqual({ userErrors: [{ code: 'bad_request', field, message: `Missing ${field}` }] });
   });
 
   it('continues the thread that the client names', async () => {

@@ -116,11 +116,11 @@ describe('rejected POST /v1/tools/execute', () => {
   it.each<Refusal>([
     {
       body: { agent: 3 },
-      ...{ status: 400, message: 'Invalid request body: agent: expected string, received number', param: 'arguments' },
+      ...{ status: 400, message: 'Invalid request body: agent: must be a text', param: 'arguments' },
     },
     {
       body: echo({ arguments: 7 }),
-      ...{ status: 400, message: 'Invalid request body: arguments: expected record or string', param: 'arguments' },
+      ...{ status: 400, message: 'Invalid request body: arguments: must be an object or a text', param: 'arguments' },
     },
     {
       body: echo({ arguments: {} }),

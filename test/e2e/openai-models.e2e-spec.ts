@@ -41,7 +41,12 @@ const idsOf = async (who: TestMember = here.admin) =>
   ((await get('/v1/models', who)).body as { data: { id: string }[] }).data.map(({ id }) => id);
 const notFound = (message: string) => ({
   status: 404,
-  body: { error: { message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' } },
+  body: {
+    error: {
+      message: `${message}. GET /v1/models lists the models that this key may use`,
+      ...{ type: 'invalid_request_error', param: 'model', code: 'model_not_found' },
+    },
+  },
 });
 /** What a request's `model` means. */
 const meaning = (id: string, who = here.admin) => test.api.app.get(ModelDirectory).resolve(who.principal, id);

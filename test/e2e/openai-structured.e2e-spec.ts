@@ -132,14 +132,14 @@ describe('MAX_UNFINISHED_JOBS_PER_USER', () => {
     const waiting = [];
     for (let n = 0; n < bound; n++) waiting.push(await awaitApproval(owner));
     const refused = {
-      code: 'server_busy',
+      code: 'job_limit_reached',
       status: 503,
-      message: expect.stringContaining('MAX_UNFINISHED_JOBS_PER_USER'),
+      message: expect.stringMatching(/Too many unfinished jobs: .*MAX_UNFINISHED_JOBS_PER_USER/),
     };
     await expect(clientOf(owner).chat.completions.create(forced)).rejects.toMatchObject(refused);
-    const limit = { name: 'MAX_UNFINISHED_JOBS_PER_USER', value: bound, raisedBy: 'operator' };
+    const limit = { limit: 'MAX_UNFINISHED_JOBS_PER_USER', limitValue: bound, raisedBy: 'operator' };
     const { errors } = await ask(small.test, startChat, { key: owner.key });
-    expect(errors).toMatchObject([{ extensions: { reason: 'job_limit_reached', limit } }]);
+    expect(errors).toMatchObject([{ extensions: { reason: 'job_limit_reached', ...limit } }]);
     const states = await statesOf(owner);
     expect([...states]).toEqual(expect.arrayContaining(waiting.map((id) => [id, 'waiting'])));
     expect(states.size).toBe(bound);

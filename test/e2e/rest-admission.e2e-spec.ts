@@ -117,8 +117,8 @@ describe('REST admission by idempotency key', () => {
   it.each([
     [{}, 'Missing admission ID'],
     [{ admissionId: '' }, 'Missing admission ID'],
-    [{ admissionId: 5 }, 'Invalid request body'],
-    [{ admissionId: 'x'.repeat(256) }, 'Invalid request body'],
+    [{ admissionId: 5 }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
+    [{ admissionId: 'x'.repeat(256) }, 'Invalid request body: admissionId must be 1 to 255 visible ASCII characters'],
   ])('rejects an invalid key of an abort: %#', async (body, error) => {
     const reply = await test.call('POST', '/api/jobs/admission-abort', { key, body });
     expect([reply.status, reply.body]).toMatchObject([400, { error }]);

@@ -150,7 +150,7 @@ describe('/api/interrupts', () => {
     });
     const cases: readonly (readonly [TestMember, string, unknown, number, object])[] = [
       [here.member, id, {}, 400, { code: 'bad_request', error: 'Missing action' }],
-      [here.member, id, [], 400, { code: 'bad_request', error: 'Invalid request body' }],
+      [here.member, id, [], 400, { code: 'bad_request', error: expect.stringContaining('Invalid request body') }],
       [here.member, approval, { action: 'approve' }, 400, { code: 'bad_request', error: 'Missing decision' }],
       [
         ...([here.member, approval, { decision: 'maybe' }, 400] as const),

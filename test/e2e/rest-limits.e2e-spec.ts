@@ -80,8 +80,10 @@ describe('start limit per minute', () => {
     expect(refused.status).toBe(429);
     const seconds = refused.headers.get('retry-after');
     expect(refused.body).toMatchObject({
-      error: `Rate limit exceeded. Retry after ${seconds ?? ''}s`,
-      code: 'rate_limited',
+      error: expect.stringMatching(
+        `^Rate limit exceeded. Retry after ${seconds ?? ''}s. At most 2 job starts of a user in a minute`,
+      ),
+      ...{ code: 'rate_limited', limit: 'STARTS_PER_MINUTE', limitValue: 2, raisedBy: 'operator' },
     });
     expect([refused.headers.get('x-ratelimit-limit'), refused.headers.get('x-ratelimit-remaining')]).toEqual([
       '2',
@@ -109,7 +111,7 @@ describe('workspace limits', () => {
     expect(refused?.body).toMatchObject({
       error: `Server busy, try again later: ${rule}. An owner or admin of the workspace can raise it.`,
       code: 'job_limit_reached',
-      limit: { name: 'maxJobsPerUser', value: 2, raisedBy: 'workspace_admin' },
+      ...{ limit: 'maxJobsPerUser', limitValue: 2, raisedBy: 'workspace_admin' },
     });
     expect(refused?.headers.get('retry-after')).toBe('5');
   });

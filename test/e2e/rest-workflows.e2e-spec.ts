@@ -74,7 +74,7 @@ describe('POST /api/workflows/background', () => {
     [{ workflowUpdatedAt: 'now' }, 'workflowUpdatedAt must be a number'],
     [{ conversationHistory: {} }, 'conversationHistory must be an array'],
     [{ workflow: [] }, 'workflow must be an object'],
-    [{ attachments: [{ type: 'image' }] }, 'Invalid request body'],
+    [{ attachments: [{ type: 'image' }] }, 'Invalid request body: attachments.0 must have a url or content'],
     [{ resumeFrom: {} }, 'resumeFrom requires a startNodeId'],
     [{ resumeFrom: { startNodeId: 'gone' } }, 'resumeFrom startNodeId is not in this workflow'],
   ])('rejects %j', async (change, error) => {

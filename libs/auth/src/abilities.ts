@@ -138,7 +138,16 @@ export function defineAbility(principal: Principal): AppAbility {
     myKeys: { workspaceId, userId },
   };
   (principal.role === null ? system : RULES_OF[principal.role])(grants);
-  return createPrismaAbility<AppAbility>(rules, { resolveAction: CHANGE_COVERS });
+  const ability = createPrismaAbility<AppAbility>(rules, { resolveAction: CHANGE_COVERS });
+  principals.set(ability, principal);
+  return ability;
+}
+
+const principals = new WeakMap<AppAbility, Principal>();
+
+/** Whose ability it is: for the reason of a refusal. */
+export function principalOf(ability: AppAbility): Principal | undefined {
+  return principals.get(ability);
 }
 
 const CHANGE_COVERS = createAliasResolver({ change: ['cancel', 'retry', 'rename'] });

@@ -1,8 +1,9 @@
 import type { Scope, ScopedSubject } from '#platform';
 
-import { type Action, type AppAbility, asSubject, defineAbility, type SubjectRow } from './abilities.js';
+import { type Action, type AppAbility, asSubject, defineAbility, principalOf, type SubjectRow } from './abilities.js';
 import { accessibleWhere } from './accessible-where.js';
 import { forbidden, notFound } from './auth.errors.js';
+import { forbiddenReason } from './forbidden-reason.js';
 import type { Principal } from './principal.js';
 
 // Principals are frozen, so an ability can be remembered for as long as its principal lives.
@@ -42,5 +43,7 @@ export interface Question<T extends ScopedSubject> {
 export function assertCan<T extends ScopedSubject>(ability: AppAbility, question: Question<T>): void {
   const about = asSubject(question.subject, question.row);
   if (ability.can(question.action, about)) return;
-  throw ability.can('read', about) ? forbidden() : notFound(question.subject);
+  if (!ability.can('read', about)) throw notFound(question.subject);
+  const principal = principalOf(ability);
+  throw forbidden(principal === undefined ? undefined : forbiddenReason(principal, question));
 }

@@ -1,13 +1,13 @@
-import { AppError, type ScopedSubject } from '#platform';
+import { AppError, limitDetails, rateLimited, type ScopedSubject } from '#platform';
 
 /** Nobody, or nobody we know: no, wrong, expired and revoked credentials are one answer. */
 export function unauthenticated(): AppError {
   return new AppError({ code: 'unauthenticated', message: 'Authentication required' });
 }
 
-/** For a principal who may read the row and may not do this to it. */
-export function forbidden(): AppError {
-  return new AppError({ code: 'forbidden', message: 'Forbidden' });
+/** For a principal who may read the row and may not do this to it. `reason`: a sentence that says why, and who may. */
+export function forbidden(reason = 'Forbidden'): AppError {
+  return new AppError({ code: 'forbidden', message: reason });
 }
 
 const NAMES: Record<ScopedSubject, string> = {
@@ -33,13 +33,9 @@ export function notFound(subject: ScopedSubject): AppError {
 }
 
 /** Too many wrong keys with one prefix. */
-export function rateLimited(seconds: number): AppError {
-  return new AppError({
-    code: 'rate_limited',
-    message: `Rate limit exceeded. Retry after ${seconds}s`,
-    retryable: true,
-    retryAfterSeconds: seconds,
-  });
+export function tooManyWrongKeys(most: number, retryAfterSeconds: number): AppError {
+  const counts = 'wrong keys with one prefix in a minute';
+  return rateLimited({ name: 'wrong_keys_per_minute', value: most, raisedBy: 'fixed', counts }, retryAfterSeconds);
 }
 
 /** The token issuer's keys cannot be fetched; says nothing about the token. */
@@ -58,12 +54,22 @@ export function invalidInput(field: string, message: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }
 
-/** A user or workspace has reached a limit of the operator; `setting` names it. */
-export function limitReached(what: string, setting: string, value: number): AppError {
+/** A limit of the operator on what a user or a workspace has. */
+export interface OperatorLimit {
+  readonly setting: string;
+  readonly value: number;
+  /** What it counts, as in `usable API keys of a workspace`. */
+  readonly counts: string;
+  /** What the caller can do, as in `revoke one`. */
+  readonly remedy: string;
+}
+
+/** A user or workspace has reached a limit of the operator. */
+export function limitReached({ setting, value, counts, remedy }: OperatorLimit): AppError {
   return new AppError({
     code: 'limit_reached',
-    message: `${what}: at most ${value} (${setting}). The operator of this server can raise it.`,
-    details: { limit: { name: setting, value, raisedBy: 'operator' } },
+    message: `At most ${value} ${counts} (${setting}). The operator of this server can raise it, or ${remedy}.`,
+    details: limitDetails({ name: setting, value, raisedBy: 'operator' }),
   });
 }
 

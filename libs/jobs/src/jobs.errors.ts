@@ -1,12 +1,27 @@
-import { AppError } from '#platform';
+import { AppError, limitDetails, raiserSentence } from '#platform';
 
 export const jobNotFound = () => new AppError({ code: 'not_found', message: 'Job not found or unauthorized' });
 
 export const threadNotFound = () =>
   new AppError({ code: 'not_found', message: 'Thread not found or unauthorized', field: 'threadId' });
 
-export const threadBusy = () =>
-  new AppError({ code: 'thread_busy', message: 'Another job is already running in this thread', field: 'threadId' });
+/** `jobId`: the active job of the thread. */
+export const threadBusy = (jobId: string) =>
+  new AppError({
+    code: 'thread_busy',
+    message: `Another job is already running in this thread: ${jobId}. Wait until it ends, cancel it, or start with whenBusy ENQUEUE or INTERRUPT.`,
+    field: 'threadId',
+    details: { jobId },
+  });
+
+/** `jobId`: the active job of the thread, behind which `most` others are queued. */
+export const threadQueueFull = (jobId: string, most: number) =>
+  new AppError({
+    code: 'thread_busy',
+    message: `The queue of this thread is full: ${most} jobs wait for job ${jobId}. Wait, cancel some, or start with whenBusy INTERRUPT.`,
+    field: 'threadId',
+    details: { jobId },
+  });
 
 /** A client's id of a message is unique in its thread; a repeated start is recognised by its idempotency key instead. */
 export const messageIdTaken = () =>
@@ -15,52 +30,30 @@ export const messageIdTaken = () =>
 /** Whose jobs a limit counts. */
 export type LimitScope = 'user' | 'workspace';
 
-/** A limit that a start has reached, as clients read it beside the message. */
-export interface ReachedLimit {
-  readonly name: 'maxJobs' | 'maxJobsPerUser' | 'MAX_UNFINISHED_JOBS' | 'MAX_UNFINISHED_JOBS_PER_USER';
-  readonly value: number;
-  /** Who can raise it. */
-  readonly raisedBy: 'workspace_admin' | 'operator';
-}
-
 /** Too many jobs run, and the workspace refuses starts then (`whenFull: reject`). */
-export const runningLimitReached = (scope: LimitScope, value: number) =>
-  scope === 'user'
-    ? limitReached(
-        { name: 'maxJobsPerUser', value, raisedBy: 'workspace_admin' },
-        `a user runs at most ${value} jobs at once`,
-      )
-    : limitReached(
-        { name: 'maxJobs', value, raisedBy: 'workspace_admin' },
-        `this workspace runs at most ${value} jobs at once`,
-      );
-
-/** Too many jobs are stored that have not ended. */
-export const storedLimitReached = (scope: LimitScope, value: number) =>
-  scope === 'user'
-    ? limitReached(
-        { name: 'MAX_UNFINISHED_JOBS_PER_USER', value, raisedBy: 'operator' },
-        `a user has at most ${value} unfinished jobs in a workspace`,
-      )
-    : limitReached(
-        { name: 'MAX_UNFINISHED_JOBS', value, raisedBy: 'operator' },
-        `a workspace has at most ${value} unfinished jobs`,
-      );
-
-const raisers: Readonly<Record<ReachedLimit['raisedBy'], string>> = {
-  workspace_admin: 'An owner or admin of the workspace can raise it',
-  operator: 'The operator of this server can raise it',
-};
-
-function limitReached(limit: ReachedLimit, rule: string): AppError {
+export const runningLimitReached = (scope: LimitScope, value: number) => {
+  const limit = { name: scope === 'user' ? 'maxJobsPerUser' : 'maxJobs', value, raisedBy: 'workspace_admin' } as const;
+  const rule = `${scope === 'user' ? 'a user' : 'this workspace'} runs at most ${value} jobs at once`;
   return new AppError({
     code: 'job_limit_reached',
-    message: `Server busy, try again later: ${rule} (${limit.name}). ${raisers[limit.raisedBy]}.`,
+    message: `Server busy, try again later: ${rule} (${limit.name}). ${raiserSentence(limit)}`,
     retryable: true,
     retryAfterSeconds: 5,
-    details: { limit },
+    details: limitDetails(limit),
   });
-}
+};
+
+/** Too many jobs are stored that have not ended. To try again later does not help: they may wait for days. */
+export const storedLimitReached = (scope: LimitScope, value: number) => {
+  const name = scope === 'user' ? 'MAX_UNFINISHED_JOBS_PER_USER' : 'MAX_UNFINISHED_JOBS';
+  const limit = { name, value, raisedBy: 'operator' } as const;
+  const rule = scope === 'user' ? `a user has at most ${value} in a workspace` : `a workspace has at most ${value}`;
+  return new AppError({
+    code: 'job_limit_reached',
+    message: `Too many unfinished jobs: ${rule} (${name}). Cancel some that are queued or waiting. ${raiserSentence(limit)}`,
+    details: limitDetails(limit),
+  });
+};
 
 export const idempotencyKeyMismatch = () =>
   new AppError({

@@ -1,4 +1,4 @@
-import { AppError, type AppErrorInit } from '#platform';
+import { AppError, type AppErrorInit, type FieldProblem } from '#platform';
 
 /** Every way a model call fails. Stable. */
 export type ModelErrorCode =
@@ -152,11 +152,9 @@ export function missingModelKey(): AppError {
 }
 
 /** A field of a provider is wrong in itself. */
-export function providerInputInvalid(
-  issue: { readonly path: readonly PropertyKey[]; readonly message: string } | undefined,
-): AppError {
-  const field = String(issue?.path[0] ?? 'input');
-  return new AppError({ code: 'bad_request', message: `${field}: ${issue?.message ?? 'wrong value'}`, field });
+export function providerInputInvalid({ path, text }: FieldProblem): AppError {
+  const field = String(path[0] ?? 'input');
+  return new AppError({ code: 'bad_request', message: `${field}: ${text}`, field });
 }
 
 /** As `modelKeyMalformed`, said when it is entered. */

@@ -13,6 +13,14 @@ export { processEnvironment } from './config/environment.js';
 export { type ModelPrice, toModelPrices } from './config/model-prices.js';
 export { armCrashPoint, crashpoint, CrashPointReached } from './crash-point.js';
 export { AppError, type AppErrorInit } from './errors/app-error.js';
+export { type FieldProblem, problemInWords, readInput } from './errors/field-problem.js';
+export {
+  limitDetails,
+  type RateLimit,
+  raiserSentence,
+  rateLimited,
+  type ReachedLimit,
+} from './errors/reached-limit.js';
 export { firstIdAt, isId, newId } from './ids.js';
 export { createLogger, LOGGER, type Logger } from './logger.js';
 export { awakeTimeout } from './awake-timeout.js';

@@ -11,7 +11,7 @@ import {
 import { JobText, type TextChange } from './job-text.js';
 import { NightshiftError } from './nightshift-error.js';
 import { serveJob } from './serve-job.js';
-import type { ServeOptions } from './serve-options.js';
+import type { Approval, ServeOptions } from './serve-options.js';
 import { noteServing } from './serving-jobs.js';
 import { assertTaken } from './to-failure.js';
 import { type EndOptions, waitForEnd } from './wait-for-end.js';
@@ -119,7 +119,7 @@ export class JobHandle {
    * Answers for us what the job asks for, until it has ended: runs client tools, decides approvals, answers questions. What jobs
    * below it ask people reaches the same handlers.
    */
-  async serve(options: ServeOptions): Promise<void> {
+  async serve<const Decision extends Approval>(options: ServeOptions<Decision>): Promise<void> {
     const forget = noteServing(this.connection, this.id, options);
     try {
       await serveJob(this.connection, this.id, options);

@@ -15,13 +15,14 @@ import { NightshiftError } from './nightshift-error.js';
 import { Notifications } from './notifications.js';
 import { randomText } from './random-text.js';
 import { resubscribe } from './resubscribe.js';
-import type { ServeOptions } from './serve-options.js';
+import type { Approval, ServeOptions } from './serve-options.js';
 import { assertTaken } from './to-failure.js';
 import type { TypedDocument } from './typed-document.js';
 import type { WaitOptions } from './wait-options.js';
 
 /** What to answer, and what this client does meanwhile. */
-export interface StartChat extends Omit<StartChatInput, 'tools' | 'clientTools'>, ServeOptions {
+export interface StartChat<Decision extends Approval = Approval>
+  extends Omit<StartChatInput, 'tools' | 'clientTools'>, ServeOptions<Decision> {
   /** Tools that run here, declared with the start. */
   readonly tools?: ClientTools | undefined;
   /** Names of tools that run at the server. */
@@ -29,7 +30,8 @@ export interface StartChat extends Omit<StartChatInput, 'tools' | 'clientTools'>
 }
 
 /** What to run, and what this client does meanwhile. */
-export interface StartWorkflow extends StartWorkflowInput, Omit<ServeOptions, 'tools'> {}
+export interface StartWorkflow<Decision extends Approval = Approval>
+  extends StartWorkflowInput, Omit<ServeOptions<Decision>, 'tools'> {}
 
 /** A job that was just started, and where it writes. */
 export class StartedJob extends JobHandle {
@@ -68,7 +70,7 @@ export class Nightshift {
    * With `tools`, `onApproval` or `onQuestion` this client serves the job until it has ended, or `signal` aborts. Throws
    * `no_websocket`, and starts nothing, where nothing could be followed.
    */
-  async startChat(options: StartChat): Promise<StartedJob> {
+  async startChat<const Decision extends Approval>(options: StartChat<Decision>): Promise<StartedJob> {
     const { tools, serverTools, onApproval, onQuestion, onError, signal, ...rest } = options;
     const input: StartChatInput = {
       idempotencyKey: randomText(),
@@ -81,7 +83,7 @@ export class Nightshift {
   }
 
   /** Runs a published workflow in the background, as `startChat` answers. */
-  async startWorkflow(options: StartWorkflow): Promise<StartedJob> {
+  async startWorkflow<const Decision extends Approval>(options: StartWorkflow<Decision>): Promise<StartedJob> {
     const { onApproval, onQuestion, onError, signal, ...rest } = options;
     const input: StartWorkflowInput = { idempotencyKey: randomText(), ...rest };
     const { startWorkflow } = await this.start(StartWorkflowDocument, { input }, { signal });
@@ -89,7 +91,10 @@ export class Nightshift {
   }
 
   /** Asks the question of a failed or cancelled job again, as a new job. */
-  async retryJob(jobId: string, options: ServeOptions = {}): Promise<StartedJob> {
+  async retryJob<const Decision extends Approval>(
+    jobId: string,
+    options: ServeOptions<Decision> = {},
+  ): Promise<StartedJob> {
     const input = { jobId, idempotencyKey: randomText() };
     const { retryJob } = await this.start(RetryJobDocument, { input }, options);
     return this.started(retryJob, options);

@@ -17,15 +17,19 @@ export interface DecisionContext {
   readonly signal: AbortSignal;
 }
 
-export type OnApproval = (request: ApprovalRequest, context: DecisionContext) => Approval | Promise<Approval>;
+/** `Decision` keeps what a handler returns as literals, so that `async () => 'deny'` is an approval and not a `Promise<string>`. */
+export type OnApproval<Decision extends Approval = Approval> = (
+  request: ApprovalRequest,
+  context: DecisionContext,
+) => Decision | Promise<Decision>;
 export type OnQuestion = (request: QuestionRequest, context: DecisionContext) => Answer | Promise<Answer>;
 
 /** What this client does for a job. */
-export interface ServeOptions {
+export interface ServeOptions<Decision extends Approval = Approval> {
   /** Runs the calls of these tools, for as long as the job lives. */
   readonly tools?: ClientTools | undefined;
   /** Asked about each call that needs an approval which we may give, also in jobs below. */
-  readonly onApproval?: OnApproval | undefined;
+  readonly onApproval?: OnApproval<Decision> | undefined;
   /** Asked each question that we may answer, also of jobs below. */
   readonly onQuestion?: OnQuestion | undefined;
   /**

@@ -25,7 +25,8 @@ export function toError(fault: GraphqlFault | undefined): NightshiftError {
     code: name,
     field: textOf(field),
     requestId: textOf(requestId),
-    retryable: passing.has(name),
+    // Stored jobs may wait for days: only the running ones have a time after which a start may succeed.
+    retryable: passing.has(name) && (name !== 'job_limit_reached' || typeof retryAfterSeconds === 'number'),
     retryAfterMs: typeof retryAfterSeconds === 'number' ? retryAfterSeconds * 1_000 : undefined,
   });
 }

@@ -1,4 +1,4 @@
-import { AppError } from '#platform';
+import { AppError, type RateLimit, rateLimited } from '#platform';
 
 /** Bytes of bodies that one process buffers for all callers together, and for each one of them. */
 export interface BodyBudgetLimits {
@@ -30,15 +30,22 @@ export class BodyBudget {
   /** Counts a body of `caller` until it is released. Throws `rate_limited` for too many at once. */
   open(caller: string): OpenBody {
     const usage = this.callers.get(caller) ?? { bytes: 0, bodies: 0 };
-    if (usage.bodies >= this.limits.bodiesPerCaller) throw busy('rate_limited', 'Too many requests at once');
+    if (usage.bodies >= this.limits.bodiesPerCaller)
+      throw rateLimited(
+        fixed('request_bodies_at_once', this.limits.bodiesPerCaller, 'request bodies of a caller at once'),
+        retryAfterSeconds,
+      );
     usage.bodies += 1;
     this.callers.set(caller, usage);
     let taken = 0;
     return {
       take: (bytes) => {
         if (usage.bytes + bytes > this.limits.bytesPerCaller)
-          throw busy('rate_limited', 'Too many large requests at once');
-        if (this.bytes + bytes > this.limits.totalBytes) throw busy('unavailable', 'Server busy, try again later');
+          throw rateLimited(
+            fixed('request_bytes_at_once', this.limits.bytesPerCaller, 'bytes of request bodies of a caller at once'),
+            retryAfterSeconds,
+          );
+        if (this.bytes + bytes > this.limits.totalBytes) throw busy();
         taken += bytes;
         usage.bytes += bytes;
         this.bytes += bytes;
@@ -65,6 +72,13 @@ export interface OpenBody {
   release(): void;
 }
 
-function busy(code: 'rate_limited' | 'unavailable', message: string): AppError {
-  return new AppError({ code, message, retryable: true, retryAfterSeconds: 1 });
+const retryAfterSeconds = 1;
+
+function fixed(name: string, value: number, counts: string): RateLimit {
+  return { name, value, raisedBy: 'fixed', counts };
+}
+
+function busy(): AppError {
+  const message = 'The server is reading as many request bodies as it has memory for. Send the request again';
+  return new AppError({ code: 'unavailable', message, retryable: true, retryAfterSeconds });
 }

@@ -100,7 +100,7 @@ function parse(bytes: Buffer): unknown {
   } catch {
     // Rejected below, because the parser's message would quote parts of the body.
   }
-  throw invalidBody();
+  throw invalidBody('it is not JSON, or neither an object nor a list');
 }
 
 function tooComplex(problem: string): AppError {

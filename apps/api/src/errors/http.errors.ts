@@ -3,9 +3,13 @@ import { AppError } from '#platform';
 /** A field that must be there is not. `field` as the client names it. */
 export const missing = (field: string) => new AppError({ code: 'bad_request', message: `Missing ${field}`, field });
 
-/** The body as a whole, or a known field of it, has a wrong type. */
-export const invalidBody = (field?: string) =>
-  new AppError({ code: 'bad_request', message: 'Invalid request body', ...(field === undefined ? {} : { field }) });
+/** The body as a whole is not an object, or has values that cannot be stored. */
+export const invalidBody = (problem = 'it must be a JSON object') =>
+  new AppError({ code: 'bad_request', message: `Invalid request body: ${problem}` });
+
+/** A known field has a wrong value. `problem` ends the sentence: `must be a text`. */
+export const invalidField = (field: string, problem: string, path = field) =>
+  new AppError({ code: 'bad_request', message: `Invalid request body: ${path} ${problem}`, field });
 
 /** A parameter of the query has a value that means nothing. */
 export const invalidParameter = (field: string) =>
@@ -30,16 +34,6 @@ export const bodyTimedOut = () =>
 export const bodyAborted = () => new AppError({ code: 'bad_request', message: 'The request was aborted' });
 
 export const crossOriginRefused = () => new AppError({ code: 'forbidden', message: 'Cross-origin request refused' });
-
-/** `limit`: how much would have been allowed. */
-export const rateLimited = (retryAfterSeconds: number, limit: number) =>
-  new AppError({
-    code: 'rate_limited',
-    message: `Rate limit exceeded. Retry after ${retryAfterSeconds}s`,
-    retryable: true,
-    retryAfterSeconds,
-    details: { limit },
-  });
 
 /** Rights that an answer began with have ended before it did. */
 export const accessLost = () =>

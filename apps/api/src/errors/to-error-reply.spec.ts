@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { HttpException, NotFoundException } from '@nestjs/common';
 
-import { AppError } from '#platform';
+import { AppError, rateLimited } from '#platform';
 
-import { rateLimited } from './http.errors.js';
 import { toErrorReply } from './to-error-reply.js';
 
 const context = { requestId: 'r1', maxBodyBytes: 1_000 };
@@ -33,14 +32,20 @@ describe('toErrorReply', () => {
     expect(reply.body).toEqual({ error: 'Internal error', code: 'internal', requestId: 'r1' });
   });
 
-  it('tells when to come back, and how much was allowed', () => {
-    const reply = toErrorReply(rateLimited(7, 600), context);
+  it('names a rate limit, its value, who can raise it and when to retry', () => {
+    const limit = {
+      name: 'STARTS_PER_MINUTE',
+      value: 600,
+      raisedBy: 'operator',
+      counts: 'starts in a minute',
+    } as const;
+    const reply = toErrorReply(rateLimited(limit, 7), context);
     expect(reply.status).toBe(429);
     expect(reply.headers).toEqual({ 'Retry-After': '7', 'X-RateLimit-Limit': '600', 'X-RateLimit-Remaining': '0' });
     expect(reply.body).toEqual({
-      error: 'Rate limit exceeded. Retry after 7s',
-      code: 'rate_limited',
-      requestId: 'r1',
+      error:
+        'Rate limit exceeded. Retry after 7s. At most 600 starts in a minute (STARTS_PER_MINUTE). The operator of this server can raise it.',
+      ...{ code: 'rate_limited', requestId: 'r1', limit: 'STARTS_PER_MINUTE', limitValue: 600, raisedBy: 'operator' },
     });
   });
 

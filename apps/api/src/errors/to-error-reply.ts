@@ -40,18 +40,17 @@ export function toErrorReply(thrown: unknown, context: { requestId: string; maxB
 }
 
 function headersOf({ code, retryAfterSeconds, details }: AppError): Record<string, string> {
-  const { limit } = details as { limit?: unknown }; // only read; absent for other codes
+  const { limitValue } = details; // absent for other codes
   return {
     ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
-    ...(code === 'rate_limited' && typeof limit === 'number'
-      ? { 'X-RateLimit-Limit': String(limit), 'X-RateLimit-Remaining': '0' }
+    ...(code === 'rate_limited' && typeof limitValue === 'number'
+      ? { 'X-RateLimit-Limit': String(limitValue), 'X-RateLimit-Remaining': '0' }
       : {}),
   };
 }
 
 /** What contracts promise next to an error (`callStatus`, `issues` …). */
-function publicDetails({ code, details }: AppError): Record<string, Storable> {
-  if (code === 'rate_limited') return {}; // said by headers
+function publicDetails({ details }: AppError): Record<string, Storable> {
   return Object.fromEntries(Object.entries(details).map(([name, value]) => [name, toStorable(value)]));
 }
 

@@ -22,13 +22,19 @@ export function isOpenAiPath(path: string): boolean {
 /** Turns whatever was thrown into a reply. */
 export function toOpenAiReply(thrown: unknown, context: { readonly maxBodyBytes: number }): OpenAiReply {
   const error = toOpenAiError(thrown, context);
-  const { retryAfterSeconds, status } = error ?? unknownError;
+  const { status } = error ?? unknownError;
   return {
     status,
-    headers: retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
+    headers: headersOf(error ?? unknownError),
     body: { error: (error ?? unknownError).toBody() },
     ...(error === null ? { unexpected: thrown } : {}),
   };
+}
+
+/** OpenAI's SDKs repeat a request after any 503 without this header. */
+function headersOf({ code, retryAfterSeconds }: OpenAiError): Record<string, string> {
+  if (retryAfterSeconds !== undefined) return { 'Retry-After': String(retryAfterSeconds) };
+  return code === 'job_limit_reached' ? { 'X-Should-Retry': 'false' } : {};
 }
 
 const unknownError = new OpenAiError({ status: 500, message: 'Internal error' });
@@ -50,12 +56,15 @@ function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiE
     case 'rate_limited':
       return new OpenAiError({
         status: 429,
-        message: 'Rate limit exceeded',
+        message,
         code: 'rate_limit_exceeded',
         retryAfterSeconds: retryAfterSeconds ?? soon,
       });
     case 'job_limit_reached':
-      return new OpenAiError({ status, message, code: 'server_busy', retryAfterSeconds: retryAfterSeconds ?? soon });
+      // A bound on stored jobs has no time after which a retry succeeds.
+      return retryAfterSeconds === undefined
+        ? new OpenAiError({ status, message, code })
+        : new OpenAiError({ status, message, code: 'server_busy', retryAfterSeconds });
     case 'start_in_flight':
     case 'unavailable':
       return serverBusy(retryAfterSeconds);

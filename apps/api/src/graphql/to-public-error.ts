@@ -52,7 +52,7 @@ function extensionsOf(error: AppError): Record<string, unknown> {
     reason: error.code,
     ...(error.field === undefined ? {} : { field: error.field }),
     ...(error.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: error.retryAfterSeconds }),
-    ...(error.details['limit'] === undefined ? {} : { limit: error.details['limit'] }),
+    ...limitOf(error),
   };
 }
 
@@ -64,6 +64,12 @@ function ownExtensions({ extensions }: GraphQLError): Record<string, unknown> {
     ...Object.fromEntries(shown),
     code: code === undefined || code === 'BAD_REQUEST' ? 'BAD_USER_INPUT' : code,
   };
+}
+
+/** The fields that name a reached limit. */
+function limitOf({ details }: AppError): Record<string, unknown> {
+  const { limit, limitValue, raisedBy } = details;
+  return limit === undefined ? {} : { limit, limitValue, raisedBy };
 }
 
 /** graphql-js wraps what a resolver threw, sometimes twice. */

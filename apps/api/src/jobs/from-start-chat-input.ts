@@ -5,6 +5,7 @@ import type { ChatMessage, ModelParameters, ToolChoice } from '#models';
 import { AppError, Secret, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
+import { missing } from '../errors/http.errors.js';
 import { toAgentSelection } from './agent-selection.input.js';
 import type { ChatMessageInput, StartChatInput } from './start-chat.input.js';
 import { toProviderDown } from './to-provider-down.js';
@@ -59,7 +60,9 @@ export function toIdempotency(key: string | null | undefined, input: object): St
 
 function toMessages({ message, messages }: StartChatInput): readonly ChatMessage[] {
   if (message != null && messages != null) throw invalid('messages', 'Give message or messages, not both');
-  if (message != null) return message === '' ? [] : [{ role: 'user', content: message }];
+  if (message === '' || (message == null && messages == null)) throw missing('message');
+  if (message != null) return [{ role: 'user', content: message }];
+  if (messages?.length === 0) throw missing('messages');
   return (messages ?? []).map(toMessage);
 }
 

@@ -24,6 +24,8 @@ export interface AdmissionAbortReply {
   readonly state: AdmissionAbort['state'] | 'abort_error';
 }
 
+/** Only a caller who may read the job learns that it has ended. */
+const hasEnded = 'This job has already ended and stays as it is';
 const nothingToStop = 'Job not found, unauthorized, or already complete';
 
 /** Stops jobs for the REST door. */
@@ -68,6 +70,7 @@ function toAbortReply(state: StopState): AbortReply {
     case 'cancel_requested':
       return { aborted: false, state, message: 'Cancellation requested' };
     case 'already_terminal':
+      return { aborted: false, state, message: hasEnded };
     case 'not_found':
       return { aborted: false, state, message: nothingToStop };
   }

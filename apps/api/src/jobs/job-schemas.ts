@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { jobKinds, jobStatuses, type ToolCallItem } from '#jobs';
 
-import { invalidBody, missing } from '../errors/http.errors.js';
+import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
 import { named } from '../openapi/schema-names.js';
 import { refusedWith } from '../requests/request-schema.pipe.js';
 import type { StatusReply } from '../streams/to-status.js';
@@ -91,7 +91,7 @@ const admissionAbortSchema = z.object({ admissionId: z.string().regex(idempotenc
 export const admissionAbortBody = refusedWith(named('AdmissionAbort', admissionAbortSchema), ({ field, value }) => {
   if (field === undefined) return invalidBody();
   const isAbsent = value === undefined || value === null || value === '';
-  return isAbsent ? missing('admission ID') : invalidBody(field);
+  return isAbsent ? missing('admission ID') : invalidField(field, 'must be 1 to 255 visible ASCII characters');
 });
 
 export type AdmissionAbortBody = z.infer<typeof admissionAbortBody>;

@@ -126,29 +126,79 @@ describe('a request', () => {
 
 describe('refusals', () => {
   it.each([
-    [null, undefined, 'Invalid request body', undefined],
-    [undefined, undefined, 'Invalid request body', undefined],
-    [[plain], undefined, 'Invalid request body', undefined],
-    ['text', undefined, 'Invalid request body', undefined],
+    [null, undefined, 'Invalid request body: it must be a JSON object', undefined],
+    [undefined, undefined, 'Invalid request body: it must be a JSON object', undefined],
+    [[plain], undefined, 'Invalid request body: it must be a JSON object', undefined],
+    ['text', undefined, 'Invalid request body: it must be a JSON object', undefined],
     [{ ...plain, threadId: undefined }, undefined, 'Missing _threadId', '_threadId'],
     [{ ...plain, threadId: '' }, undefined, 'Missing _threadId', '_threadId'],
     [{ ...plain, messageId: null }, undefined, 'Missing _messageId', '_messageId'],
     [{ ...plain, messages: undefined }, undefined, 'Missing messages', 'messages'],
-    [{ ...plain, threadId: 5 }, undefined, 'Invalid request body', '_threadId'],
-    [{ ...plain, threadId: 'x'.repeat(257) }, undefined, 'Invalid request body', '_threadId'],
-    [{ ...plain, messages: 'hi' }, undefined, 'Invalid request body', 'messages'],
-    [{ ...plain, messages: [{ content: 'hi' }] }, undefined, 'Invalid request body', 'messages'],
-    [{ ...plain, messages: [{ role: 'wizard', content: 'hi' }] }, undefined, 'Invalid request body', 'messages'],
-    [{ ...plain, model: 7 }, undefined, 'Invalid request body', 'model'],
-    [{ ...plain, temperature: 'hot' }, undefined, 'Invalid request body', 'temperature'],
-    [{ ...plain, max_tokens: -1 }, undefined, 'Invalid request body', 'max_tokens'],
-    [{ ...plain, tools: [{ type: 'function' }] }, undefined, 'Invalid request body', 'tools'],
-    [{ ...plain, tool_choice: 'maybe' }, undefined, 'Invalid request body', 'tool_choice'],
-    [{ ...plain, toolRuntime: { a: 'moon' } }, undefined, 'Invalid request body', '_toolRuntime'],
-    [{ ...plain, clientDeviceId: 'x'.repeat(257) }, undefined, 'Invalid request body', '_clientDeviceId'],
-    [{ ...plain, clientTools: 'yes' }, undefined, 'Invalid request body', '_clientTools'],
-    [{ ...plain, whenBusy: 'wait' }, undefined, 'Invalid request body', '_whenBusy'],
-    [{ ...plain, temperature: Number.POSITIVE_INFINITY }, undefined, 'Invalid request body', undefined],
+    [{ ...plain, threadId: 5 }, undefined, 'Invalid request body: _threadId must be a text', '_threadId'],
+    [
+      { ...plain, threadId: 'x'.repeat(257) },
+      undefined,
+      'Invalid request body: _threadId must be a text of at most 256 characters',
+      '_threadId',
+    ],
+    [{ ...plain, messages: 'hi' }, undefined, 'Invalid request body: messages must be a list', 'messages'],
+    [
+      { ...plain, messages: [{ content: 'hi' }] },
+      undefined,
+      'Invalid request body: messages.0.role is missing; it must be a text',
+      'messages',
+    ],
+    [
+      { ...plain, messages: [{ role: 'wizard', content: 'hi' }] },
+      undefined,
+      'Invalid request body: messages.0 must be a message as OpenAI defines it',
+      'messages',
+    ],
+    [{ ...plain, model: 7 }, undefined, 'Invalid request body: model must be a text', 'model'],
+    [{ ...plain, temperature: 'hot' }, undefined, 'Invalid request body: temperature must be a number', 'temperature'],
+    [{ ...plain, max_tokens: -1 }, undefined, 'Invalid request body: max_tokens must be more than 0', 'max_tokens'],
+    [
+      { ...plain, tools: [{ type: 'function' }] },
+      undefined,
+      'Invalid request body: tools.0.function is missing; it must be an object',
+      'tools',
+    ],
+    [
+      { ...plain, tool_choice: 'maybe' },
+      undefined,
+      'Invalid request body: tool_choice must be "auto", "none", or "required" or an object',
+      'tool_choice',
+    ],
+    [
+      { ...plain, toolRuntime: { a: 'moon' } },
+      undefined,
+      'Invalid request body: _toolRuntime.a must be "client", "server", or "hybrid"',
+      '_toolRuntime',
+    ],
+    [
+      { ...plain, clientDeviceId: 'x'.repeat(257) },
+      undefined,
+      'Invalid request body: _clientDeviceId must be a text of at most 256 characters',
+      '_clientDeviceId',
+    ],
+    [
+      { ...plain, clientTools: 'yes' },
+      undefined,
+      'Invalid request body: _clientTools must be true or false',
+      '_clientTools',
+    ],
+    [
+      { ...plain, whenBusy: 'wait' },
+      undefined,
+      'Invalid request body: _whenBusy must be "reject", "enqueue", or "interrupt"',
+      '_whenBusy',
+    ],
+    [
+      { ...plain, temperature: Number.POSITIVE_INFINITY },
+      undefined,
+      'Invalid request body: it has a value that cannot be stored',
+      undefined,
+    ],
     [plain, { mustSayBackground: true }, 'Only background requests are served here', '_background'],
     [
       { ...plain, _background: 'true' },
@@ -163,7 +213,9 @@ describe('refusals', () => {
 
   it('of nesting beyond what is stored', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
-    expect(refusal({ ...plain, backgroundMode: deep })).toEqual(['bad_request', 'Invalid request body', undefined]);
+    expect(refusal({ ...plain, backgroundMode: deep })).toEqual([
+      ...['bad_request', 'Invalid request body: it has a value that cannot be stored', undefined],
+    ]);
   });
 });
 

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { type StartChat, toChatMessage } from '#chat';
 import type { ToolDefinition } from '#models';
-import { AppError, Secret, type Storable, toStorable } from '#platform';
+import { AppError, readInput, Secret, type Storable, toStorable } from '#platform';
 import { canonicalJson, clientToolProblem } from '#tools';
 
-import { invalidBody, missing } from '../errors/http.errors.js';
+import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
 import { parseKey } from './idempotency-key.js';
 import { controlFields, parameterNames, type StartBody, startBody } from './start-body.js';
 import { toProviderDown } from './to-provider-down.js';
@@ -70,7 +70,7 @@ function storableFields(body: unknown): Fields {
   try {
     return toStorable(body) as Fields; // an object in, an object out
   } catch (error) {
-    throw error instanceof AppError ? invalidBody() : error;
+    throw error instanceof AppError ? invalidBody('it has a value that cannot be stored') : error;
   }
 }
 
@@ -88,18 +88,19 @@ function isAbsent(value: Storable | undefined): boolean {
 }
 
 function parse(fields: Fields): StartBody {
-  const parsed = startBody.safeParse(fields);
-  if (parsed.success) return parsed.data;
-  const [name] = parsed.error.issues[0]?.path ?? [];
+  const read = readInput(startBody, fields);
+  if ('data' in read) return read.data;
+  const { path, field, text } = read.problem;
+  const [name] = path;
   if (typeof name !== 'string') throw invalidBody();
-  const isControl = controlFields.some((field) => field === name);
-  throw invalidBody(isControl ? `_${name}` : name);
+  const prefix = controlFields.some((control) => control === name) ? '_' : '';
+  throw invalidField(`${prefix}${name}`, text, `${prefix}${field}`);
 }
 
 function toMessages(messages: StartBody['messages']): StartChat['messages'] {
-  return messages.map((message) => {
+  return messages.map((message, index) => {
     const read = toChatMessage(message.role, message);
-    if (read === null) throw invalidBody('messages');
+    if (read === null) throw invalidField('messages', 'must be a message as OpenAI defines it', `messages.${index}`);
     return read;
   });
 }

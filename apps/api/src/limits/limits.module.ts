@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 
-import { Config, systemClock } from '#platform';
+import { Config, type RateLimit, type Settings, systemClock } from '#platform';
 
 import { RateCountersRepository } from './rate-counters.repository.js';
 import { SharedRate } from './shared-rate.js';
@@ -8,8 +8,19 @@ import { StartLimiter } from './start-limiter.js';
 import { HitlLimiter, WorkflowStartLimiter } from './workflow-limiters.js';
 
 const inject = [RateCountersRepository, Config];
-const rate = (counters: RateCountersRepository, name: string, limit: number) =>
-  new SharedRate(counters.counter(name, limit), limit, systemClock);
+
+type RateSetting = Extract<keyof Settings, `${string}_PER_MINUTE${string}`>;
+
+/** A rate limit of the operator. `key` keeps its counts apart, `counts` describes them. */
+const rate = (
+  [counters, { values }]: readonly [RateCountersRepository, Config],
+  setting: RateSetting,
+  { key, counts }: { readonly key: string; readonly counts: string },
+) => {
+  const value = values[setting];
+  const limit: RateLimit = { name: setting, value, raisedBy: 'operator', counts: `${counts} in a minute` };
+  return new SharedRate(counters.counter(key, value), limit, systemClock);
+};
 
 /** Rate limits of callers, shared by all APIs and all API processes. */
 @Module({
@@ -17,26 +28,37 @@ const rate = (counters: RateCountersRepository, name: string, limit: number) =>
     RateCountersRepository,
     {
       provide: StartLimiter,
-      useFactory: (counters: RateCountersRepository, { values }: Config) =>
+      useFactory: (...from: [RateCountersRepository, Config]) =>
         new StartLimiter(
-          rate(counters, 'starts-user', values.STARTS_PER_MINUTE),
-          rate(counters, 'starts-workspace', values.STARTS_PER_MINUTE_PER_WORKSPACE),
+          rate(from, 'STARTS_PER_MINUTE', { key: 'starts-user', counts: 'job starts of a user' }),
+          rate(from, 'STARTS_PER_MINUTE_PER_WORKSPACE', {
+            key: 'starts-workspace',
+            counts: 'job starts of a workspace',
+          }),
         ),
       inject,
     },
     {
       provide: WorkflowStartLimiter,
-      useFactory: (counters: RateCountersRepository, { values }: Config) =>
+      useFactory: (...from: [RateCountersRepository, Config]) =>
         new WorkflowStartLimiter(
-          rate(counters, 'workflow-starts-user', values.WORKFLOW_STARTS_PER_MINUTE),
-          rate(counters, 'workflow-starts-workspace', values.WORKFLOW_STARTS_PER_MINUTE_PER_WORKSPACE),
+          rate(from, 'WORKFLOW_STARTS_PER_MINUTE', {
+            key: 'workflow-starts-user',
+            counts: 'workflow starts of a user',
+          }),
+          rate(from, 'WORKFLOW_STARTS_PER_MINUTE_PER_WORKSPACE', {
+            key: 'workflow-starts-workspace',
+            counts: 'workflow starts of a workspace',
+          }),
         ),
       inject,
     },
     {
       provide: HitlLimiter,
-      useFactory: (counters: RateCountersRepository, { values }: Config) =>
-        new HitlLimiter(rate(counters, 'hitl-answers-user', values.HITL_ANSWERS_PER_MINUTE)),
+      useFactory: (...from: [RateCountersRepository, Config]) =>
+        new HitlLimiter(
+          rate(from, 'HITL_ANSWERS_PER_MINUTE', { key: 'hitl-answers-user', counts: 'answers of a user' }),
+        ),
       inject,
     },
   ],

@@ -7,6 +7,7 @@ import { RateCountersRepository } from './rate-counters.repository.js';
 import { SharedRate } from './shared-rate.js';
 import { StartLimiter } from './start-limiter.js';
 
+const rateOf = (value: number) => ({ name: 'TEST', value, raisedBy: 'operator', counts: 'calls' }) as const;
 const logger = createLogger({ level: 'silent' });
 
 describe('the counts of rate limits', () => {
@@ -27,7 +28,7 @@ describe('the counts of rate limits', () => {
   const open = (name: string, limit: number) =>
     [database.postgres, other].map(
       (postgres) =>
-        new SharedRate(new RateCountersRepository(postgres, logger).counter(name, limit), limit, systemClock),
+        new SharedRate(new RateCountersRepository(postgres, logger).counter(name, limit), rateOf(limit), systemClock),
     );
   const allowed = async (takes: readonly Promise<unknown>[]) =>
     (await Promise.allSettled(takes)).filter(({ status }) => status === 'fulfilled').length;
@@ -53,7 +54,7 @@ describe('the counts of rate limits', () => {
   it('apply per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
-    const rate = new SharedRate(new RateCountersRepository(gone, logger).counter('away', 4), 4, systemClock);
+    const rate = new SharedRate(new RateCountersRepository(gone, logger).counter('away', 4), rateOf(4), systemClock);
     expect(await allowed(Array.from({ length: 20 }, () => rate.take('u')))).toBe(4);
   });
 });

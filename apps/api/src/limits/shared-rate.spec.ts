@@ -26,10 +26,12 @@ class TestCounter implements RateCounter {
   }
 }
 
+const rateOf = (value: number) => ({ name: 'TEST', value, raisedBy: 'operator', counts: 'calls' }) as const;
+
 function open(limit: number, processes = 1) {
   const clock = new ManualClock(0);
   const counter = new TestCounter(clock);
-  const rates = Array.from({ length: processes }, () => new SharedRate(counter, limit, clock));
+  const rates = Array.from({ length: processes }, () => new SharedRate(counter, rateOf(limit), clock));
   const [rate] = rates;
   if (rate === undefined) throw new Error('at least one process');
   return { clock, counter, rates, rate };

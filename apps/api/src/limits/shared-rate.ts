@@ -1,6 +1,5 @@
-import type { Clock } from '#platform';
+import { type Clock, type RateLimit, rateLimited } from '#platform';
 
-import { rateLimited } from '../errors/http.errors.js';
 import type { RateCounter } from './rate-counter.js';
 
 /** Maximum number of cached keys. The least recently used one is dropped first, with its reservation. */
@@ -37,14 +36,16 @@ export interface Allowance {
  */
 export class SharedRate {
   private readonly shares = new Map<string, Share>();
+  private readonly limit: number;
   private readonly atOnce: number;
 
   constructor(
     private readonly counter: RateCounter,
-    private readonly limit: number,
+    private readonly rate: RateLimit,
     private readonly clock: Clock,
   ) {
-    this.atOnce = Math.max(1, Math.floor(limit / reserves));
+    this.limit = rate.value;
+    this.atOnce = Math.max(1, Math.floor(this.limit / reserves));
   }
 
   /** Keys held in memory. */
@@ -65,7 +66,7 @@ export class SharedRate {
         share.reserved -= 1;
         return this.allowance(share);
       }
-      if (share.free === 0) throw rateLimited(this.allowance(share).retryAfterSeconds, this.limit);
+      if (share.free === 0) throw rateLimited(this.rate, this.allowance(share).retryAfterSeconds);
       share.waiting += 1;
       share.reserving ??= this.reserve(key, share).finally(() => {
         share.reserving = undefined;

@@ -18,5 +18,6 @@ export function acquireStreamSlot(
   const close = (reason: CloseReason) => {
     closing.abort(reason === 'unauthorized' || reason === 'token_expired' ? invalidKey() : serverBusy());
   };
-  return open.enter(owner, close, most);
+  const counts = 'open /v1 responses of a key or user';
+  return open.enter(owner, close, { name: 'OPENAI_ANSWERS_PER_PRINCIPAL', value: most, raisedBy: 'operator', counts });
 }

@@ -1,14 +1,18 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { z } from 'zod';
 
-import type { AppError } from '#platform';
+import { type AppError, readInput } from '#platform';
 
-import { invalidBody, invalidParameter } from '../errors/http.errors.js';
+import { invalidBody, invalidField, invalidParameter } from '../errors/http.errors.js';
 
 /** What is wrong with an argument: the first field at fault (undefined: the argument as a whole) and its value. */
 interface ArgumentProblem {
   readonly field: string | undefined;
   readonly value: unknown;
+  /** The whole path of the field, such as `rules.0.action`. */
+  readonly path: string;
+  /** The end of a sentence that begins with the path, such as `must be a text`. */
+  readonly text: string;
 }
 
 type Refuse = (problem: ArgumentProblem) => AppError;
@@ -23,13 +27,13 @@ export function refusedWith<T extends z.ZodType>(schema: T, refuse: Refuse): T {
 
 /** The value as the schema reads it. Throws the schema's refusal, by default `bad_request` with the field at fault. */
 export function accept<T extends z.ZodType>(schema: T, value: unknown, refuse: Refuse = refuseBody): z.infer<T> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const [step] = issue?.code === 'unrecognized_keys' ? issue.keys : (issue?.path ?? []);
+  const read = readInput(schema, value);
+  if ('data' in read) return read.data;
+  const { path, field: wholePath, text } = read.problem;
+  const [step] = path;
   const field = typeof step === 'string' ? step : undefined;
   const given: unknown = field === undefined ? value : Reflect.get(Object(value), field);
-  throw (refusals.get(schema) ?? refuse)({ field, value: given });
+  throw (refusals.get(schema) ?? refuse)({ field, value: given, path: wholePath, text });
 }
 
 /**
@@ -43,5 +47,6 @@ export class RequestSchemaPipe implements PipeTransform {
   }
 }
 
-const refuseBody: Refuse = ({ field }) => invalidBody(field);
+const refuseBody: Refuse = ({ field, path, text }) =>
+  field === undefined ? invalidBody() : invalidField(field, text, path);
 const refuseQuery: Refuse = ({ field }) => invalidParameter(field ?? 'query');

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { Config } from '#platform';
+import { Config, type RateLimit, rateLimited } from '#platform';
 
-import { rateLimited, shuttingDown } from '../errors/http.errors.js';
+import { shuttingDown } from '../errors/http.errors.js';
 
 /** Why a live stream ends before its job does. */
 export type CloseReason = 'unauthorized' | 'token_expired' | 'slow_viewer' | 'shutdown';
@@ -29,6 +29,15 @@ const jitterMsPerStream = 2;
 const longestJitterMs = 1_000;
 const retryAfterSeconds = 5;
 
+const streamCounts = {
+  STREAMS_PER_PRINCIPAL: 'open streams of a key or user',
+  STREAMS_PER_JOB: 'open streams of a job',
+} as const;
+
+function streamLimit(name: keyof typeof streamCounts, value: number): RateLimit {
+  return { name, value, raisedBy: 'operator', counts: streamCounts[name] };
+}
+
 /** The live streams of this process, whatever their protocol: counted, limited, and closed when it stops. */
 @Injectable()
 export class OpenStreams {
@@ -47,13 +56,14 @@ export class OpenStreams {
    * Throws `rate_limited` when the principal or the job has its most streams already (20, or `perPrincipal`, and 100 by
    * default), `unavailable` once all are being closed.
    */
-  enter(owner: StreamOwner, close: (reason: CloseReason) => void, perPrincipal?: number): StreamSlot {
+  enter(owner: StreamOwner, close: (reason: CloseReason) => void, perPrincipal?: RateLimit): StreamSlot {
     const { STREAMS_PER_PRINCIPAL, STREAMS_PER_JOB } = this.config.values;
     const { principal, jobId } = owner;
-    const most = perPrincipal ?? STREAMS_PER_PRINCIPAL;
     if (this.closing) throw shuttingDown();
-    if ((this.ofPrincipal.get(principal) ?? 0) >= most) throw rateLimited(retryAfterSeconds, most);
-    if ((this.ofJob.get(jobId) ?? 0) >= STREAMS_PER_JOB) throw rateLimited(retryAfterSeconds, STREAMS_PER_JOB);
+    const ofPrincipal = perPrincipal ?? streamLimit('STREAMS_PER_PRINCIPAL', STREAMS_PER_PRINCIPAL);
+    if ((this.ofPrincipal.get(principal) ?? 0) >= ofPrincipal.value) throw rateLimited(ofPrincipal, retryAfterSeconds);
+    if ((this.ofJob.get(jobId) ?? 0) >= STREAMS_PER_JOB)
+      throw rateLimited(streamLimit('STREAMS_PER_JOB', STREAMS_PER_JOB), retryAfterSeconds);
     const entry = { owner, close };
     this.entries.add(entry);
     add(this.ofPrincipal, principal, 1);

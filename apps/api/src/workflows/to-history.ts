@@ -1,14 +1,14 @@
 import { toChatMessage } from '#chat';
 import type { ChatMessage } from '#models';
 
-import { invalidBody } from '../errors/http.errors.js';
+import { invalidField } from '../errors/http.errors.js';
 
 /** Messages as clients send them, `{role, content}`. Throws `bad_request` naming `field`. Pure. */
 export function toHistory(given: readonly unknown[], field: string): readonly ChatMessage[] {
-  return given.map((item) => {
+  return given.map((item, index) => {
     const { role }: { readonly role?: unknown } = Object(item) as object; // only read
     const message = typeof role === 'string' ? toChatMessage(role, item) : null;
-    if (message === null) throw invalidBody(field);
+    if (message === null) throw invalidField(field, 'must be a message with a role and content', `${field}.${index}`);
     return message;
   });
 }

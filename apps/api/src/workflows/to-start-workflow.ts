@@ -5,7 +5,7 @@ import { AppError, type Storable, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 import type { KnownRun, StartWorkflow } from '#workflows';
 
-import { invalidBody, missing } from '../errors/http.errors.js';
+import { invalidBody, invalidField, missing } from '../errors/http.errors.js';
 import { toProviderDown } from '../jobs/to-provider-down.js';
 import { toIdempotencyKey, toProviderKey } from '../jobs/to-start-chat.js';
 import { toAttachments } from './to-attachments.js';
@@ -30,7 +30,7 @@ export function toStartWorkflow({ body, headers, mayCreateThread }: StartWorkflo
     (name) => fields.text(name) ?? refuse(name),
   ) as [string, string, string, string]; // four names, four texts
   for (const [name, id] of Object.entries({ threadId: threadRef, messageId: messageClientId }))
-    if (id.length > 256) throw invalidBody(name);
+    if (id.length > 256) throw invalidField(name, 'must be a text of at most 256 characters');
   fields.text('workflowName');
   const updatedAt = fields.number('workflowUpdatedAt');
   const version = fields.version('workflowVersion');
@@ -69,7 +69,7 @@ function storableFields(body: unknown): Readonly<Record<string, Storable>> {
   try {
     return toStorable(body) as Readonly<Record<string, Storable>>; // an object in, an object out
   } catch (error) {
-    throw error instanceof AppError ? invalidBody() : error;
+    throw error instanceof AppError ? invalidBody('it has a value that cannot be stored') : error;
   }
 }
 

@@ -8,8 +8,8 @@ import type { Perform } from './perform.js';
 
 const said: Readonly<Record<StopState, string>> = {
   ABORTED: 'The job is cancelled.',
-  CANCEL_REQUESTED: 'The job was told to stop; its worker gets a few seconds.',
-  ALREADY_TERMINAL: 'The job had ended before.',
+  CANCEL_REQUESTED: 'The job is being cancelled: its worker stops it within a few seconds.',
+  ALREADY_TERMINAL: 'The job has already ended and stays as it is.',
 };
 
 /** `cancel`: stops a job. */

@@ -1,7 +1,7 @@
 import { type Clock, TimedCache } from '#platform';
 
 import type { AccessCache } from '../access-cache.js';
-import { rateLimited, unauthenticated } from '../auth.errors.js';
+import { tooManyWrongKeys, unauthenticated } from '../auth.errors.js';
 import type { IdentityRepository, KeyRecord } from '../identity.repository.js';
 import { type KeyPrincipal, keyPrincipal } from '../principal.js';
 import { type ApiKeyCodec, prefixOf } from './api-key-codec.js';
@@ -56,7 +56,7 @@ export class ApiKeyAuthenticator {
 
   private refusal(prefix: string) {
     const wait = this.failures.fail(prefix);
-    return wait === null ? unauthenticated() : rateLimited(wait);
+    return wait === null ? unauthenticated() : tooManyWrongKeys(this.failures.most, wait);
   }
 
   private async touch(record: KeyRecord, text: string): Promise<void> {

@@ -199,8 +199,10 @@ it('the keys of a user and of a workspace are limited, also when they are made a
   expect(second).toMatchObject({
     reason: {
       code: 'limit_reached',
-      message: expect.stringMatching(/at most 4 \(MAX_API_KEYS\)\. The operator/),
-      details: { limit: { name: 'MAX_API_KEYS', value: 4, raisedBy: 'operator' } },
+      message: expect.stringMatching(
+        /^At most 4 usable API keys of a workspace \(MAX_API_KEYS\)\. The operator .* or revoke one\.$/,
+      ),
+      details: { limit: 'MAX_API_KEYS', limitValue: 4, raisedBy: 'operator' },
     },
   });
   await limited.auth.apiKeys.revoke(owner, made[0]?.id ?? '');

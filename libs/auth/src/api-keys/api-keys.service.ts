@@ -169,9 +169,15 @@ export class ApiKeysService {
   private async assertRoom(tx: PrismaTransaction, principal: MemberPrincipal): Promise<void> {
     const { MAX_API_KEYS, MAX_API_KEYS_PER_USER } = this.parts.config.values;
     const { all, own } = await this.parts.keys.countUsable(tx, principal);
-    if (own >= MAX_API_KEYS_PER_USER)
-      throw limitReached('Usable API keys of a user in a workspace', 'MAX_API_KEYS_PER_USER', MAX_API_KEYS_PER_USER);
-    if (all >= MAX_API_KEYS) throw limitReached('Usable API keys of a workspace', 'MAX_API_KEYS', MAX_API_KEYS);
+    const remedy = 'revoke one';
+    if (own >= MAX_API_KEYS_PER_USER) {
+      const counts = 'usable API keys of a user in a workspace';
+      throw limitReached({ setting: 'MAX_API_KEYS_PER_USER', value: MAX_API_KEYS_PER_USER, counts, remedy });
+    }
+    if (all >= MAX_API_KEYS) {
+      const counts = 'usable API keys of a workspace';
+      throw limitReached({ setting: 'MAX_API_KEYS', value: MAX_API_KEYS, counts, remedy });
+    }
   }
 
   private assertWithin(principal: MemberPrincipal, scopes: readonly KeyScope[]): void {

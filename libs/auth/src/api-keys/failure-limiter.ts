@@ -32,6 +32,11 @@ export class FailureLimiter {
     return window.failures > this.limits.failures ? Math.max(1, Math.ceil((window.endsAt - now) / 1_000)) : null;
   }
 
+  /** The most failures of a name within a window. */
+  get most(): number {
+    return this.limits.failures;
+  }
+
   /** How many names are remembered. */
   get size(): number {
     return this.windows.size;

@@ -106,6 +106,12 @@ describe('the reason of a refusal', () => {
     ['signature', {}, () => byHand({ alg: 'HS256' }, good, 'another secret'), /signature/],
     ['signing_key', {}, () => byRsa(good, { kid: 'unknown' }), /no key with the "kid"/],
     ['expired', {}, () => bySecret({ ...good, exp: now - 60 }), /"exp" has passed/],
+    [
+      'claim',
+      { JWT_ISSUER: undefined, JWT_JWKS_URL: undefined },
+      () => bySecret(without('iss')),
+      /^the claim "iss" is missing: it is required, also without JWT_ISSUER/,
+    ],
     ['claim', {}, () => bySecret(without('sub')), /^the claim "sub" is missing$/],
     ['claim', {}, () => bySecret(without('exp')), /^the claim "exp" is missing$/],
     ['claim', {}, () => bySecret({ ...good, aud: 'other' }), /^the claim "aud" is "other", expected "nightshift"$/],

@@ -49,7 +49,7 @@ export interface JwtVerifierParts {
 
 /** The claims of a token and what each is for, in the words that people read. */
 export const TOKEN_CLAIMS = [
-  { claim: 'iss', meaning: 'Who issued it. Must equal JWT_ISSUER where that is set.' },
+  { claim: 'iss', meaning: 'The issuer. Required, also without JWT_ISSUER; must equal JWT_ISSUER where that is set.' },
   { claim: 'aud', meaning: 'Who it is for. Must hold JWT_AUDIENCE where that is set.' },
   { claim: 'sub', meaning: 'The id of the person at the issuer. Together with "iss" it is the user.' },
   { claim: 'exp', meaning: 'When it ends, in seconds since 1970. Streams are closed then.' },
@@ -190,7 +190,9 @@ function toRefusal(error: unknown, { JWT_ISSUER, JWT_AUDIENCE }: JwtSettings): T
   if (error instanceof errors.JWTExpired) return { reason: 'expired', detail: 'the claim "exp" has passed' };
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason, payload } = error;
-    if (reason === 'missing') return { reason: 'claim', detail: `the claim "${claim}" is missing` };
+    const isAlways = claim === 'iss' && JWT_ISSUER === undefined;
+    const why = isAlways ? ': it is required, also without JWT_ISSUER, because "iss" and "sub" identify the user' : '';
+    if (reason === 'missing') return { reason: 'claim', detail: `the claim "${claim}" is missing${why}` };
     const wanted = { iss: JWT_ISSUER, aud: JWT_AUDIENCE }[claim];
     const expected = wanted === undefined ? 'another value' : `"${wanted}"`;
     return { reason: 'claim', detail: `the claim "${claim}" is ${shown(payload[claim])}, expected ${expected}` };

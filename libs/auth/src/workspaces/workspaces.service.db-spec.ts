@@ -179,6 +179,9 @@ it('limits the workspaces of a user, also when they are created concurrently', a
   );
   expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
   expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({
-    reason: { code: 'limit_reached', message: expect.stringContaining('at most 3 (MAX_WORKSPACES_PER_USER)') },
+    reason: {
+      code: 'limit_reached',
+      message: expect.stringContaining('At most 3 workspaces that a user owns (MAX_WORKSPACES_PER_USER)'),
+    },
   });
 });

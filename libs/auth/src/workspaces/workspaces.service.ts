@@ -66,13 +66,17 @@ export class WorkspacesService {
 
   /** Makes a workspace of one's own and becomes its owner. A key needs the scope `admin` for that (`forbidden`). Throws `limit_reached`. */
   async create(identity: Identity, input: { readonly name: string }, actor: string = identity.id): Promise<Workspace> {
-    if (!identity.scopes.includes('admin')) throw forbidden();
+    if (!identity.scopes.includes('admin'))
+      throw forbidden('This API key cannot create workspaces: it lacks the scope "admin".');
     const { name } = parseInput(newWorkspaceInput, input);
     const workspaceId = newId();
     const { MAX_WORKSPACES_PER_USER: most } = this.parts.config.values;
     const made = await this.prisma.withWorkspace({ workspaceId }, async (tx) => {
       if ((await this.tables.workspaces.countOwned(tx, identity.userId)) >= most)
-        throw limitReached('Workspaces that a user owns', 'MAX_WORKSPACES_PER_USER', most);
+        throw limitReached({
+          ...{ setting: 'MAX_WORKSPACES_PER_USER', value: most, counts: 'workspaces that a user owns' },
+          remedy: 'make another member owner of one',
+        });
       const workspace = await this.tables.workspaces.insert(tx, { id: workspaceId, name });
       await this.tables.memberships.insert(tx, { workspaceId, userId: identity.userId }, 'owner');
       const subject = { subjectType: 'Workspace', subjectId: workspaceId };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { toStorableText } from '#platform';
+import { readInput, toStorableText } from '#platform';
 import { parseApprovalPolicy } from '#tools';
 
 import { type AgentSettings, toolEventFormats } from '../agent.js';
@@ -90,14 +90,9 @@ const agent = z.strictObject({
 
 /** Reads what is said of an agent. Throws `bad_request` naming the member at fault (`parameters.temperature`). Pure. */
 export function readAgentInput(given: AgentChanges): ReadAgent {
-  const parsed = agent.safeParse(given);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-    const path = [...(issue?.path ?? []), ...unknown].join('.');
-    throw agentInvalid(path, unknown.length > 0 ? 'is not a field of an agent' : (issue?.message ?? 'wrong value'));
-  }
-  const { name, slug, description, toolApproval, ...settings } = parsed.data;
+  const read = readInput(agent, given);
+  if ('problem' in read) throw agentInvalid(read.problem.field, read.problem.text);
+  const { name, slug, description, toolApproval, ...settings } = read.data;
   return {
     ...(name === undefined ? {} : { name }),
     ...(slug === undefined ? {} : { slug }),

@@ -10,6 +10,7 @@ import {
   subJobTooDeep,
   threadBusy,
   threadNotFound,
+  threadQueueFull,
   tooManySubJobs,
 } from '../jobs.errors.js';
 import type { KnownAdmission, KnownThread, Load, StartDecision, StartFacts, StartRequest } from './start-request.js';
@@ -225,16 +226,15 @@ function placeInThread(request: StartRequest, facts: StartFacts, newThreadId: ()
 
 function placeInKnown(request: StartRequest, facts: StartFacts, thread: KnownThread): StartDecision {
   const place = { id: thread.id, isNew: false, position: thread.nextPosition };
-  if (thread.activeJobId === null && thread.lineJobIds.length === 0) {
-    return { type: 'accept', thread: place, inLine: false, supersedes: [] };
-  }
+  const first = thread.activeJobId ?? thread.lineJobIds[0];
+  if (first === undefined) return { type: 'accept', thread: place, inLine: false, supersedes: [] };
   const line = thread.lineJobIds.length;
   switch (request.whenBusy ?? thread.whenBusy ?? facts.workspace.whenBusy) {
     case 'reject':
-      return { type: 'refuse', error: threadBusy() };
+      return { type: 'refuse', error: threadBusy(first) };
     case 'enqueue':
       return line >= maxLine
-        ? { type: 'refuse', error: threadBusy() }
+        ? { type: 'refuse', error: threadQueueFull(first, maxLine) }
         : { type: 'accept', thread: place, inLine: true, queuePosition: line + 1, supersedes: [] };
     case 'interrupt': {
       const active = thread.activeJobId === null ? [] : [thread.activeJobId];

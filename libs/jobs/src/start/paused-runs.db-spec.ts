@@ -37,7 +37,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
   const refusalOf = (started: Promise<unknown>): Promise<unknown> =>
     started.then(
       () => 'started',
-      (error: unknown) => (error instanceof AppError ? error.details['limit'] : error),
+      (error: unknown) => (error instanceof AppError ? error.details : error),
     );
   /** Opens a request of a waiting job, as a `/v1` answer that hands its call over does unless `columns` say otherwise. */
   const request = (workspaceId: string, jobId: string, columns: Readonly<Record<string, unknown>> = {}) => {
@@ -101,7 +101,11 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     );
     expect(ends.filter((end) => end === 'started')).toHaveLength(bound);
     expect(ends.filter((end) => end !== 'started')).toEqual(
-      Array.from({ length: 7 }, () => ({ name: 'MAX_UNFINISHED_JOBS_PER_USER', value: bound, raisedBy: 'operator' })),
+      Array.from({ length: 7 }, () => ({
+        limit: 'MAX_UNFINISHED_JOBS_PER_USER',
+        limitValue: bound,
+        raisedBy: 'operator',
+      })),
     );
     expect(await expiring(workspaceId)).toEqual(paused.toSorted());
   });
@@ -114,7 +118,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     for (let i = 0; i < bound; i++) await start(workspaceId, third);
     await start(workspaceId, mine);
     expect(await expiring(workspaceId)).toEqual([own[0]]);
-    const limit = { name: 'MAX_UNFINISHED_JOBS', value: 12, raisedBy: 'operator' };
+    const limit = { limit: 'MAX_UNFINISHED_JOBS', limitValue: 12, raisedBy: 'operator' };
     expect(await refusalOf(start(workspaceId, newId()))).toEqual(limit);
   });
 
@@ -147,7 +151,7 @@ describe('a start of a user who has as many unfinished jobs as the bound allows'
     const user = newId();
     const paused = await pauseMany(workspaceId, user, [1, 2, 3, 4, 5]);
     for (const jobId of paused) await change(workspaceId, jobId);
-    const limit = { name: 'MAX_UNFINISHED_JOBS_PER_USER', value: bound, raisedBy: 'operator' };
+    const limit = { limit: 'MAX_UNFINISHED_JOBS_PER_USER', limitValue: bound, raisedBy: 'operator' };
     expect(await refusalOf(start(workspaceId, user))).toEqual(limit);
     expect(await expiring(workspaceId)).toEqual([]);
   });

@@ -9,6 +9,7 @@ import {
   newId,
   PrismaService,
   type PrismaTransaction,
+  readInput,
   type Scope,
   type Secret,
   SecretBox,
@@ -132,10 +133,10 @@ export class ModelProvidersService {
 
   /** Trims and checks what is given. */
   private readTexts<T extends { readonly baseUrl?: string | undefined }>(schema: z.ZodType<T>, input: object): T {
-    const parsed = schema.safeParse(input);
-    if (!parsed.success) throw providerInputInvalid(parsed.error.issues[0]);
-    if (parsed.data.baseUrl !== undefined) assertBaseUrlAllowed(parseBaseUrl(parsed.data.baseUrl), this.config);
-    return parsed.data;
+    const read = readInput(schema, input);
+    if ('problem' in read) throw providerInputInvalid(read.problem);
+    if (read.data.baseUrl !== undefined) assertBaseUrlAllowed(parseBaseUrl(read.data.baseUrl), this.config);
+    return read.data;
   }
 
   private toKeyColumns(row: { readonly workspaceId: string; readonly id: string }, apiKey: Secret | null): KeyColumns {

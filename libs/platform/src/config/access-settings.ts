@@ -37,6 +37,8 @@ export const accessSettings = {
       fallback: 'RS256,ES256,EdDSA',
       description: 'Algorithms accepted from JWT_JWKS_URL (RFC 8725, section 3.1).',
     }),
-  JWT_ISSUER: text('Required `iss` of a token.'),
+  JWT_ISSUER: text(
+    'The issuer: `iss` of a token must equal it. Without it, any issuer is accepted; a token needs `iss` in both cases.',
+  ),
   JWT_AUDIENCE: text('Required `aud` of a token.'),
 };

@@ -51,7 +51,7 @@ describe('an approval policy', () => {
 
   it.each<[string, unknown, string]>([
     ['no object', 'auto_approve', ''],
-    ['an unknown field', { rules: [], mode: 'x' }, ''],
+    ['an unknown field', { rules: [], mode: 'x' }, 'mode'],
     ['a default that blocks everything', { default: 'block' }, 'default'],
     ['a negative time', { timeoutDays: -1 }, 'timeoutDays'],
     ['a time that is no number', { timeoutDays: Number.POSITIVE_INFINITY }, 'timeoutDays'],

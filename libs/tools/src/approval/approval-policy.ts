@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { readInput } from '#platform';
+
 import { celSize } from '../cel.js';
 import { invalidPolicy } from '../tools.errors.js';
 import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
@@ -79,10 +81,9 @@ export type ApprovalRule = z.infer<typeof ruleSchema>;
 
 /** Reads a policy of strangers and fills in what it leaves out. Throws `bad_request` with the path of the first wrong field. */
 export function parseApprovalPolicy(value: unknown): ApprovalPolicy {
-  const parsed = newPolicySchema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw invalidPolicy(issue?.path.join('.') ?? '', issue?.message ?? 'wrong value');
+  const read = readInput(newPolicySchema, value);
+  if ('data' in read) return read.data;
+  throw invalidPolicy(read.problem.field, read.problem.text);
 }
 
 /** Asks for nothing. */

@@ -56,7 +56,7 @@ describe('parseHttpTool', () => {
     [{ name: '' }, 'definition.name'],
     [{ description: ' ' }, 'definition.description'],
     [{ method: 'TRACE' }, 'definition.method'],
-    [{ unknown: 1 }, 'definition: Unrecognized key'],
+    [{ unknown: 1 }, 'definition.unknown: is not a known field'],
     [{ parameters: { type: 'string' } }, 'definition.parameters: it must be'],
     [{ parameters: { type: 'object', properties: { id: { $ref: 'http://127.0.0.1/x' } } } }, 'definition.parameters:'],
     [{ parameters: { type: 'object', properties: { id: { pattern: '(' } } } }, 'definition.parameters:'],

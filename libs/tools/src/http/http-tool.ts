@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { isOwnHeader, Redactor, toStorable } from '#platform';
+import { isOwnHeader, readInput, Redactor, toStorable } from '#platform';
 
 import { assertSchema } from '../assert-schema.js';
 import type { JsonSchema } from '../tool.js';
@@ -80,12 +80,10 @@ export const KEY_ARGUMENT = 'idempotencyKey';
  * this lets through can be registered and run.
  */
 export function parseHttpTool(input: unknown): HttpTool {
-  const parsed = definition.safeParse(toStorable(input, 'definition'));
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw toolInvalid(['definition', ...(issue?.path ?? [])].map(String).join('.'), issue?.message ?? 'wrong value');
-  }
-  const tool = parsed.data;
+  const read = readInput(definition, toStorable(input, 'definition'));
+  if ('problem' in read)
+    throw toolInvalid(['definition', ...read.problem.path].map(String).join('.'), read.problem.text);
+  const tool = read.data;
   for (const [field, problem] of problemsOf(tool)) {
     if (problem !== null) throw toolInvalid(`definition.${field}`, problem);
   }

@@ -23,6 +23,7 @@ import {
   invalidEdit,
   invalidWord,
   missingAnswer,
+  missingArgumentsHash,
   notApprovable,
 } from './interrupts.errors.js';
 import { assertEntitled, mayTakeAnswer } from './pending-decision.js';
@@ -104,7 +105,7 @@ export class ApprovalDecisions implements DueHandler {
   ): Promise<InterruptSettlement> {
     const { job, interrupt } = held;
     if (interrupt.request['approvable'] !== true) throw notApprovable();
-    if (answer.argumentsHash === null) throw missingAnswer('argumentsHash');
+    if (answer.argumentsHash === null) throw missingArgumentsHash(interrupt.id);
     // What runs is what was shown: also if somebody else has changed the row.
     const { name: tool, arguments: args, round, ordinal } = call;
     const expiresAt = interrupt.expiresAt === null ? null : new Date(interrupt.expiresAt).toISOString();

@@ -37,6 +37,14 @@ export const invalidInput = (issues: readonly string[]) =>
 export const missingAnswer = (field: string) =>
   new AppError({ code: 'bad_request', message: `Missing ${field}`, field });
 
+/** An approval names the arguments that it is for. */
+export const missingArgumentsHash = (requestId: string) =>
+  new AppError({
+    code: 'bad_request',
+    message: `Missing argumentsHash: send request.argumentsHash as request ${requestId} shows it. The approval counts for the shown arguments only`,
+    field: 'argumentsHash',
+  });
+
 export const invalidAnswer = (field: string, message: string) => new AppError({ code: 'bad_request', message, field });
 
 /** A word that this request does not take; the words it takes are in `issues`. */

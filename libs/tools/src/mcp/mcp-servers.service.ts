@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { abilityOf, assertCan, type MemberPrincipal, type Page, type PageRequest, scopeOf } from '#auth';
-import { isId, newId, type Prisma, PrismaService, type PrismaTransaction, toStorableText } from '#platform';
+import { isId, newId, type Prisma, PrismaService, type PrismaTransaction, readInput, toStorableText } from '#platform';
 
 import { lockWorkspace, recordChange } from '../admin-audit.repository.js';
 import { ToolCatalog } from '../catalog/tool-catalog.js';
@@ -228,9 +228,9 @@ function assertMayManage(principal: MemberPrincipal): void {
 }
 
 function readName(name: string): string {
-  const parsed = mcpServerName.safeParse(name);
-  if (!parsed.success) throw mcpInputInvalid('name', parsed.error.issues[0]?.message ?? 'wrong value');
-  return parsed.data;
+  const read = readInput(mcpServerName, name);
+  if ('problem' in read) throw mcpInputInvalid('name', read.problem.text);
+  return read.data;
 }
 
 function assertNameFree(others: readonly { readonly id: string; readonly name: string }[], row: NewMcpServerRow): void {

@@ -36,7 +36,7 @@ describe('parseMcpSettings', () => {
     [{ ...http, headers: { a: 'x\r\ny: z' } }, 'headers.a'],
     [{ ...http, timeoutMs: 0 }, 'timeoutMs'],
     [{ ...http, effect: 'none' }, 'effect'],
-    [{ ...http, command: 'x' }, 'settings'],
+    [{ ...http, command: 'x' }, 'command'],
     [{ ...stdio, command: '' }, 'command'],
     [{ ...stdio, args: ['a\0'] }, 'args.0'],
     [{ ...stdio, env: { API_TOKEN: 'plain-text' } }, 'env'],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { isOwnHeader, Redactor, toStorableText } from '#platform';
+import { isOwnHeader, readInput, Redactor, toStorableText } from '#platform';
 
 import { secretsIn, withoutSecrets } from '../http/secret-references.js';
 import { mcpInputInvalid } from './mcp.errors.js';
@@ -68,11 +68,9 @@ export type McpSettingsInput = z.input<typeof settings>;
 
 /** Reads the settings of a server, defaults filled in. Throws `bad_request` naming the member at fault. */
 export function parseMcpSettings(input: unknown): McpSettings {
-  const parsed = settings.safeParse(input);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = issue === undefined || issue.path.length === 0 ? 'settings' : issue.path.join('.');
-  throw mcpInputInvalid(field, issue?.message ?? 'wrong value');
+  const read = readInput(settings, input);
+  if ('data' in read) return read.data;
+  throw mcpInputInvalid(read.problem.field === '' ? 'settings' : read.problem.field, read.problem.text);
 }
 
 /** The secrets that settings refer to, by name. */

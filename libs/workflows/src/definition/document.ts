@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { faultInWords } from './fault-in-words.js';
+import { problemInWords } from '#platform';
+
 import type { JsonObject } from './json.js';
 import { LIMITS } from './limits.js';
 import { jsonObject, toolNames } from './node-fields.js';
@@ -103,7 +104,7 @@ export type ParsedDocument =
  * `validateWorkflow`'s business. Never throws on what came out of `JSON.parse`.
  */
 export function parseDocument(json: unknown): ParsedDocument {
-  const parsed = envelope.safeParse(json, { error: faultInWords });
+  const parsed = envelope.safeParse(json, { error: problemInWords });
   if (!parsed.success) return { ok: false, faults: parsed.error.issues };
   const { nodes, edges } = parsed.data;
   const read = readTolerantly(meta, (json as JsonObject)['meta']); // an object: it has just been parsed as one

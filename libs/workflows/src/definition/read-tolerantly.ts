@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
-import { faultInWords } from './fault-in-words.js';
+import { problemInWords } from '#platform';
+
 import { isJsonObject } from './json.js';
 
 /** A member that is not what it has to be. */
@@ -24,7 +25,7 @@ const MOST_FAULTS = 100;
  * its other entries. The value itself is left unchanged.
  */
 export function readTolerantly<S extends z.ZodType>(schema: S, value: unknown): Read<z.output<S>> {
-  const parsed = schema.safeParse(value, { error: faultInWords });
+  const parsed = schema.safeParse(value, { error: problemInWords });
   if (parsed.success) return { value: parsed.data, faults: [] };
   const faults = parsed.error.issues.slice(0, MOST_FAULTS).map(({ path, message }) => ({ path, message }));
   const box: { left: unknown } = { left: structuredClone(value) };

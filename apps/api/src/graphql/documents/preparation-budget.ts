@@ -1,6 +1,4 @@
-import type { Clock } from '#platform';
-
-import { rateLimited } from '../../errors/http.errors.js';
+import { type Clock, type RateLimit, rateLimited } from '#platform';
 
 /** Processor time that one user may use in a burst, in ms, */
 const burstMs = 100;
@@ -11,6 +9,12 @@ const freeMs = 0.5;
 const maxWaiting = 50;
 const maxUsers = 10_000;
 const retryAfterSeconds = 1;
+const waitingLimit: RateLimit = {
+  name: 'waiting_documents_per_user',
+  value: maxWaiting,
+  raisedBy: 'fixed',
+  counts: 'GraphQL requests of a user that wait to be parsed',
+};
 
 interface Account {
   leftMs: number;
@@ -33,7 +37,7 @@ export class PreparationBudget {
   run<T>(userId: string, work: () => T | Promise<T>): T | Promise<T> {
     const account = this.accountOf(userId);
     if (account.leftMs > 0 && account.waiting.length === 0) return this.measure(account, work);
-    if (account.waiting.length >= maxWaiting) return Promise.reject(rateLimited(retryAfterSeconds, maxWaiting));
+    if (account.waiting.length >= maxWaiting) return Promise.reject(rateLimited(waitingLimit, retryAfterSeconds));
     return new Promise((resolve, reject) => {
       account.waiting.push(() => {
         try {

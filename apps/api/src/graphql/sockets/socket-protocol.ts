@@ -8,9 +8,8 @@ import {
 } from 'graphql';
 import type { Context, OperationResult, ServerOptions, SubscribePayload } from 'graphql-ws';
 
-import { AppError, LOGGER, type Logger, newId } from '#platform';
+import { AppError, LOGGER, type Logger, newId, type RateLimit, rateLimited } from '#platform';
 
-import { rateLimited } from '../../errors/http.errors.js';
 import { ContextFactory } from '../context-factory.js';
 import { GraphqlExecutor } from '../documents/graphql-executor.js';
 import { argsOf, type PreparedOperation } from '../documents/prepare-operation.js';
@@ -43,6 +42,12 @@ interface GraphqlResult {
 
 /** Operations under way on one connection; more end it. */
 const maxOperations = 100;
+const operationsLimit: RateLimit = {
+  name: 'operations_per_connection',
+  value: maxOperations,
+  raisedBy: 'fixed',
+  counts: 'running operations of a connection',
+};
 const retryAfterSeconds = 5;
 /** Every message of an operation repeats its id. */
 const maxIdLength = 128;
@@ -123,7 +128,7 @@ export class SocketProtocol {
     }
     extra.who = who;
     if (Object.keys(subscriptions).length > maxOperations)
-      return [toRequestError(rateLimited(retryAfterSeconds, maxOperations))];
+      return [toRequestError(rateLimited(operationsLimit, retryAfterSeconds))];
     const { query, operationName, variables } = payload;
     const request = { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
     const { userId } = who.identity;

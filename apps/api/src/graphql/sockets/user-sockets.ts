@@ -1,12 +1,17 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 
-import { Config, LOGGER, type Logger, newId, systemClock, type Timer } from '#platform';
+import { Config, LOGGER, type Logger, newId, rateLimited, systemClock, type Timer } from '#platform';
 
-import { rateLimited } from '../../errors/http.errors.js';
 import { type SocketLease, UserSocketsRepository } from './user-sockets.repository.js';
 
 const retryAfterSeconds = 5;
 const leaseMs = 60_000;
+
+const tooManySockets = (value: number) =>
+  rateLimited(
+    { name: 'SOCKETS_PER_USER', value, raisedBy: 'operator', counts: 'open WebSocket connections of a user' },
+    retryAfterSeconds,
+  );
 
 /** The connections that this process has of one user. */
 interface Opened {
@@ -42,7 +47,7 @@ export class UserSockets implements OnModuleDestroy {
   async open(userId: string): Promise<() => void> {
     const { SOCKETS_PER_USER: limit } = this.config.values;
     const opened = this.opened.get(userId) ?? { sockets: 0, waiting: 0, written: Promise.resolve() };
-    if (opened.waiting >= limit) throw rateLimited(retryAfterSeconds, limit);
+    if (opened.waiting >= limit) throw tooManySockets(limit);
     this.opened.set(userId, opened);
     opened.waiting += 1;
     this.renewLater();
@@ -53,7 +58,7 @@ export class UserSockets implements OnModuleDestroy {
       if (isFree) opened.sockets = sockets;
       return isFree;
     });
-    if (!isAllowed) throw rateLimited(retryAfterSeconds, limit);
+    if (!isAllowed) throw tooManySockets(limit);
     return this.closing(userId, opened);
   }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { z } from 'zod';
 
-import { toStorable } from '#platform';
+import { problemInWords, toStorable } from '#platform';
 import { canonicalJson, mayBeRounded, ROUNDED_PROBLEM } from '#tools';
 
 import { named } from '../../openapi/schema-names.js';
@@ -45,7 +45,7 @@ export interface ExecuteRequest {
  */
 export function parseExecuteRequest(body: unknown): ExecuteRequest {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalidExecuteBody();
-  const parsed = executeBody.safeParse(storable(body));
+  const parsed = executeBody.safeParse(storable(body), { error: problemInWords });
   if (!parsed.success) throw invalidExecuteBody(fieldProblem(parsed.error));
   const { agent, tool_name: toolName, arguments: given, tool_call_id: toolCallId = null } = parsed.data;
   // Parsed with the body: what the client wrote beyond 2^53 is lost by now.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { ChatMessage, ModelParameters, ToolChoice, ToolDefinition } from '#models';
-import { type Storable, toStorable } from '#platform';
+import { problemInWords, type Storable, toStorable } from '#platform';
 import { canonicalJson } from '#tools';
 
 import { OpenAiError } from '../../errors/openai-error.js';
@@ -51,7 +51,7 @@ export function parseCompletionRequest(body: unknown, maxMessages: number): Comp
   refuseUnsupported(fields);
   if ((fields['model'] ?? '') === '')
     throw new OpenAiError({ status: 400, message: 'Model is required', param: 'model' });
-  const parsed = completionBody.safeParse(fields);
+  const parsed = completionBody.safeParse(fields, { error: problemInWords });
   if (!parsed.success) throw invalidField(parsed.error);
   const { data } = parsed;
   return {

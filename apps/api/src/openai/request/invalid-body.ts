@@ -21,12 +21,12 @@ export function invalidField(error: z.ZodError): OpenAiError {
   return invalidBody(fieldProblem(error));
 }
 
-/** The first problem as `messages[0].content: expected string`. Pure. */
+/** The first problem as `messages[0].content: must be a text`. Parse with `problemInWords`. Pure. */
 export function fieldProblem({ issues }: z.ZodError): string {
   const [first] = issues;
   if (first === undefined) return 'it has a field of a wrong type';
   const { path, message } = deepest(first, []);
-  return `${pathOf(path)}: ${message.replace(/^Invalid input: /, '')}`;
+  return `${pathOf(path)}: ${message}`;
 }
 
 interface Problem {
@@ -39,14 +39,9 @@ function deepest(issue: Issue, above: readonly PropertyKey[]): Problem {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return { path, message: issue.message };
   const problems = issue.errors.flatMap((branch) => branch.slice(0, 1).map((each) => deepest(each, path)));
-  const expected = [...new Set(problems.filter((each) => each.path.length === path.length).map(toExpected))];
   const within = problems.filter((each) => each.path.length > path.length);
   const best = within.toSorted((a, b) => b.path.length - a.path.length)[0];
-  return best ?? { path, message: `expected ${expected.join(' or ')}` };
-}
-
-function toExpected({ message }: Problem): string {
-  return message.replace(/^Invalid (?:input|option): expected /, '').replace(/, received .*$/, '');
+  return best ?? { path, message: issue.message };
 }
 
 function pathOf(path: readonly PropertyKey[]): string {
