@@ -41,7 +41,8 @@ function silentConnection({ target, bounds, outcomes }: Attacking): Promise<void
     const socket = connect({ host: hostname, port: Number(port) });
     const abort = () => socket.destroy();
     bounds.signal.addEventListener('abort', abort, { once: true });
-    socket.on('error', () => undefined);
+    // A socket that reads nothing does not notice its end, nor keep the process alive.
+    socket.on('error', () => undefined).resume();
     socket.once('connect', () => {
       socket.write(
         `GET /graphql HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
