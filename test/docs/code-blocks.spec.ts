@@ -91,7 +91,8 @@ describe('code blocks of the pages', () => {
       expect.stringMatching(/^docs\/apply\.md: npx nightshift apply examples\/workspace /), // cli-apply.e2e-spec runs it
       expect.stringMatching(/^docs\/operations\.md: export DATABASE_URL=/),
       expect.stringMatching(/^docs\/operations\.md: npx nightshift backup /),
-      expect.stringMatching(/^docs\/tool-queue\.md: npm start -- --role tools /),
+      expect.stringMatching(/^docs\/tool-queue\.md: npx nightshift admin tools-key > tools\.env /),
+      expect.stringMatching(/^docs\/tool-queue\.md: WORKER_QUEUES=tool-execution npm start /),
       expect.stringMatching(/^packages\/client\/README\.md: npm install /),
     ]);
   });

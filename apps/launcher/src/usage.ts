@@ -6,7 +6,7 @@ export const usage = `Nightshift: LLM conversations with tools, in the backgroun
 
 Flags
   --role all|api|worker|tools     what this process does (ROLE, default all); the others need DATABASE_URL;
-                                  tools: a worker that runs calls of isolated tools and no jobs
+                                  tools: runs calls of isolated tools and no jobs (docs/tool-queue.md)
   --port <number>                 port of the api, 0 takes a free one (PORT, default 4000)
   --data-dir <folder>             embedded Postgres, secret, demo key (DATA_DIR, default .nightshift)
   --no-sample                     serve without running the sample job first
