@@ -144,7 +144,7 @@ describe('GraphQL subscriptions after a loss of access', () => {
     expect(await socket.closed).toEqual({ code: 4401, reason: 'Token expired' });
   });
 
-  it('close with a restart code when the server stops', async () => {
+  it('close with 1001 when the server stops', async () => {
     const other = await startTestApi(database, { takesJobs: false });
     const socket = await RawSocket.enter(other, owner.key);
     await other.close();

@@ -173,8 +173,8 @@ describe('REST viewer that stops reading', () => {
   });
 });
 
-describe('health endpoints', () => {
-  it('reports liveness and readiness without a credential', async () => {
+describe('API health endpoints', () => {
+  it('report liveness and readiness without a credential', async () => {
     const { test } = await open({});
     expect((await test.call('GET', '/healthz')).body).toEqual({ status: 'ok' });
     const ready = await test.call('GET', '/readyz');

@@ -219,7 +219,7 @@ describe('results of isolated calls', () => {
       expect(await shown(sent)).toEqual([]);
     });
 
-    it('does not wake a worker of the job', async () => {
+    it('leaves the answer counter of the job unchanged', async () => {
       const sent = await queue.sendOne('pure');
       await claim(sent);
       await apply(progressOf(sent, 1));
