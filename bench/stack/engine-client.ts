@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 
 import { type MemberPrincipal, openAuth } from '#auth';
 import { ChatModule, ChatService } from '#chat';
-import { Doorbell, EventFeed, JobsModule, Worker } from '#jobs';
+import { EventFeed, JobQueue, JobsModule, Worker } from '#jobs';
 import { Config, createLogger, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
 import { WorkflowsModule } from '#workflows';
 
@@ -41,7 +41,7 @@ export class EngineDoor implements JobDoor {
     @Module({ imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule] })
     class EngineModule {}
     const app = await NestFactory.createApplicationContext(EngineModule, { logger: false, abortOnError: false });
-    await app.get(Doorbell).start();
+    await app.get(JobQueue).start();
     app.get(Worker).start();
     return new EngineDoor(platform, app, principal, startChat);
   }
@@ -70,7 +70,6 @@ export class EngineDoor implements JobDoor {
 
   async close(): Promise<void> {
     await this.app.get(Worker).stop(1_000);
-    await this.app.get(Doorbell).stop();
     await this.app.close();
     await this.platform.close();
   }

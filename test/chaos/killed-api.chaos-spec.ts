@@ -95,7 +95,7 @@ describe('jobs with a killed API process', () => {
   });
 
   it('start once at another process by the same request when it died while accepting, and leave no partial rows', async () => {
-    const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
+    const api = await stage.startApi({ CRASH_POINT: 'before-queue-message:kill' });
     await expect(post(api, 'half')).rejects.toThrow('fetch failed');
     expect((await api.exited).signal).toBe('SIGKILL');
     const ids = await Promise.all([1, 2].map(async () => jobIdOf(await post(apis[1], 'half'))));

@@ -79,7 +79,7 @@ describe('POST /v1/chat/completions with killed processes', () => {
   });
 
   it('accepts a request once when the process dies while accepting it', async () => {
-    const api = await stage.startApi({ CRASH_POINT: 'before-doorbell:kill' });
+    const api = await stage.startApi({ CRASH_POINT: 'before-queue-message:kill' });
     const headers = { 'idempotency-key': 'accepted', 'x-session-id': 'accepted' };
     const half = clientOf(api).open(plain('hi'), headers);
     await expect(half.begun).rejects.toThrow();

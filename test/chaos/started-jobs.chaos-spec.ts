@@ -28,7 +28,7 @@ describe('calls that start a job, with killed workers', () => {
   });
 
   it.each([
-    ['before it is accepted', 'before-doorbell'],
+    ['before it is accepted', 'before-queue-message'],
     ['before its handle is written', 'before-tool-commit'],
   ])('start the job once when the worker dies %s, and return its handle', async (_, point) => {
     const worker = await stage.startWorker({ FEATURE_SUB_JOBS: 'true', CRASH_POINT: `${point}:kill` });

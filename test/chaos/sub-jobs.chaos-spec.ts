@@ -89,7 +89,7 @@ describe('sub-jobs with killed workers:', () => {
     });
 
     it('starts its job once on another worker after a kill during the start', async () => {
-      const { viewer, asked } = await survive(ask, { CRASH_POINT: 'before-doorbell:kill' });
+      const { viewer, asked } = await survive(ask, { CRASH_POINT: 'before-queue-message:kill' });
       await expectOnce(viewer);
       expect(asked).toMatchObject({ 'below 1': 1 });
     });

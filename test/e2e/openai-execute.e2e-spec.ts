@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { AgentsService } from '#chat';
-import { Doorbell } from '#jobs';
+import { JobQueue } from '#jobs';
 
 import { eventually } from '../harness/eventually.js';
 import {
@@ -98,7 +98,7 @@ describe('POST /v1/tools/execute', () => {
         [workspaceId],
       ),
     );
-    stage.test.api.app.get(Doorbell).hint({ workspaceId, jobId: rows[0]?.id ?? '', kind: 'chat' });
+    stage.test.api.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId: rows[0]?.id ?? '', kind: 'chat' });
     expect(errorOf(await reply)).toMatchObject({ message: 'Tool execution failed: outcome unknown' });
     expect(stage.called).toHaveLength(1);
   });

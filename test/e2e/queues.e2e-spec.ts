@@ -1,19 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { jobKinds, JobStarter } from '#jobs';
+
 import { startTestApi, type TestApi } from '../harness/api.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
+import { openTestJobs, type TestJobs } from '../harness/jobs.js';
 
 describe('pg-boss in a running system', () => {
   let database: TestDatabase;
   let test: TestApi;
+  /** A process that accepts jobs and runs none. */
+  let accepting: TestJobs;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     test = await startTestApi(database);
+    accepting = await openTestJobs(database);
   });
 
   afterAll(async () => {
+    await accepting.close();
     await test.close();
     await database.close();
   });
@@ -27,7 +34,8 @@ describe('pg-boss in a running system', () => {
     ).rows.map(({ name }) => name);
 
   it('delivers each kind of background work to a handler registered with work', async () => {
-    const expected = ['maintenance.retention'];
+    const expected = ['job.chat', 'job.workflow', 'maintenance.retention'];
+    for (const kind of jobKinds) await accepting.app.get(JobStarter).start(accepting.request({ kind }));
 
     const worked = await eventually('each queue was worked', async () => {
       const names = await workedQueues();

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 
-import { Doorbell, voidRestoredLeases } from '#jobs';
+import { JobQueue, voidRestoredLeases } from '#jobs';
 import { defineTool, interruptRestoredCalls, ToolRegistry } from '#tools';
 import { SchedulesService, ScheduleTimers, skipRestoredSlots } from '#workflows';
 
@@ -48,7 +48,9 @@ describe('restored backup', () => {
     await owner.query(`UPDATE tool_call SET status = 'pending', started_at = NULL WHERE job_id = $1`, [jobId]);
     await voidRestoredLeases(owner);
     await interruptRestoredCalls(owner);
-    stage.engine.app.get(Doorbell).hint({ workspaceId: stage.people.owner.workspaceId, jobId, kind: 'chat' });
+    stage.engine.app
+      .get(JobQueue)
+      .hintWithoutMessage({ workspaceId: stage.people.owner.workspaceId, jobId, kind: 'chat' });
 
     const [interrupt] = await stage.waits(jobId);
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import fc from 'fast-check';
 
 import { type MemberPrincipal, scopeOf } from '#auth';
-import { Doorbell, type Interrupt, JobStopper } from '#jobs';
+import { type Interrupt, JobQueue, JobStopper } from '#jobs';
 import { AppError } from '#platform';
 import { defineTool, ToolRegistry, type Verification } from '#tools';
 
@@ -63,7 +63,7 @@ async function loseWorker(jobId: string): Promise<void> {
     `UPDATE job SET lease_epoch = lease_epoch + 1, lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`,
     [jobId],
   );
-  stage.engine.app.get(Doorbell).hint({ workspaceId, jobId, kind: 'chat' });
+  stage.engine.app.get(JobQueue).hintWithoutMessage({ workspaceId, jobId, kind: 'chat' });
 }
 
 /** A job that lost its worker while all these calls ran. The model answers once more, with `Done.`. */

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 
 import type { MemberPrincipal } from '#auth';
-import { Doorbell, insertInterrupt, InterruptTimers, JobAmender, JobsModule, JobStarter } from '#jobs';
+import { insertInterrupt, InterruptTimers, JobAmender, JobQueue, JobsModule, JobStarter } from '#jobs';
 import { AppError, Config, createLogger, newId, openPlatform, PlatformModule, Redactor } from '#platform';
 import {
   type ClientCall,
@@ -113,7 +113,6 @@ export async function openTestClientCalls(database: TestDatabase): Promise<TestC
     },
     look: () => app.get(InterruptTimers).look(),
     close: async () => {
-      await app.get(Doorbell).stop();
       await app.close();
       await platform.close();
     },
@@ -130,7 +129,7 @@ async function openTools(database: TestDatabase) {
   const redactor = new Redactor();
   const platform = await openPlatform({ config, logger, redactor, urls: database.urls, secret: TEST_SECRET });
   const app = await openTestingModule({ imports: [PlatformModule.with(platform), JobsModule, ToolsModule] });
-  await app.get(Doorbell).start();
+  await app.get(JobQueue).start();
   return { app, platform };
 }
 

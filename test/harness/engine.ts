@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 
 import { ChatModule } from '#chat';
-import { Doorbell, JobsModule, Worker } from '#jobs';
+import { JobQueue, JobsModule, Worker } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
 import { WorkflowsModule } from '#workflows';
 
@@ -36,7 +36,7 @@ export async function startTestEngine(
     imports: [PlatformModule.with(platform), JobsModule, ChatModule, WorkflowsModule],
   });
   const worker = app.get(Worker);
-  const jobQueue = app.get(Doorbell);
+  const jobQueue = app.get(JobQueue);
   await jobQueue.start();
   if (takesJobs) worker.start();
   return {
@@ -44,7 +44,6 @@ export async function startTestEngine(
     app,
     close: async () => {
       await worker.stop(100);
-      await jobQueue.stop();
       await app.close();
       await platform.close();
     },

@@ -2,9 +2,9 @@ import type { INestApplicationContext } from '@nestjs/common';
 
 import {
   type ClaimedJob,
-  Doorbell,
   JobHandlers,
   type JobOutcome,
+  JobQueue,
   type JobRun,
   JobsModule,
   JobStarter,
@@ -65,7 +65,7 @@ export async function openTestJobs(
   const { workspaceId, userId } = await seedWorkspace(database);
   // On a busy machine a viewer may need long before it counts as present.
   Reflect.set(app.get(Presence), 'timeoutMs', 100_000);
-  await app.get(Doorbell).start();
+  await app.get(JobQueue).start();
   const rows = async <Row extends object>(sql: string, values: readonly unknown[] = []) =>
     (await platform.postgres.engine.query<Row>(sql, [...values])).rows;
   const request = (changes: Partial<StartRequest> = {}) => ({ ...requestOf(workspaceId), ...changes });
@@ -89,7 +89,6 @@ export async function openTestJobs(
       app.get(JobHandlers).register({ kind: 'chat', run });
     },
     close: async () => {
-      await app.get(Doorbell).stop();
       await app.close();
       await platform.close();
     },

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 
-import { Doorbell, JobsModule, JobStarter } from '#jobs';
+import { JobQueue, JobsModule, JobStarter } from '#jobs';
 import { Config, createLogger, newId, openPlatform, type Platform, PlatformModule, Redactor } from '#platform';
 import {
   defineTool,
@@ -139,7 +139,7 @@ async function openApp(
     imports: [PlatformModule.with(platform), JobsModule, ToolQueueModule],
     providers,
   });
-  await app.get(Doorbell).start();
+  await app.get(JobQueue).start();
   return { app, platform };
 }
 
@@ -147,7 +147,6 @@ async function closeApp(app: INestApplicationContext, platform: Platform): Promi
   await app.get(ToolWorker).stop(0);
   await app.get(ToolQueueSweeper).stop();
   await app.get(ToolResults).stop();
-  await app.get(Doorbell).stop();
   await app.close();
   await platform.close();
 }

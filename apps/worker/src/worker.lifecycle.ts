@@ -1,11 +1,6 @@
-import {
-  type BeforeApplicationShutdown,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 
-import { Doorbell, Worker } from '#jobs';
+import { JobQueue, Worker } from '#jobs';
 import { Config, queuesServed } from '#platform';
 import { ToolWorker } from '#tools';
 
@@ -16,12 +11,12 @@ import { JobUpkeep } from './job-upkeep.js';
  * taken away. WORKER_QUEUES says which of the two.
  */
 @Injectable()
-export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
+export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private drained: Promise<void> | undefined;
 
   constructor(
     private readonly worker: Worker,
-    private readonly doorbell: Doorbell,
+    private readonly queue: JobQueue,
     private readonly upkeep: JobUpkeep,
     private readonly tools: ToolWorker,
     private readonly config: Config,
@@ -33,8 +28,8 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
 
   async onApplicationBootstrap(): Promise<void> {
     const served = queuesServed(this.config.values);
-    await this.doorbell.start();
     if (served.includes('jobs')) {
+      await this.queue.start();
       this.worker.start();
       await this.upkeep.start();
     }
@@ -43,11 +38,6 @@ export class WorkerLifecycle implements OnApplicationBootstrap, BeforeApplicatio
 
   beforeApplicationShutdown(): Promise<void> {
     return this.drain();
-  }
-
-  /** Last: until now an api in the same process may have accepted jobs, and each of them rings. */
-  onApplicationShutdown(): Promise<void> {
-    return this.doorbell.stop();
   }
 
   /**

@@ -1,7 +1,6 @@
 export { HeldJob, JobAmender } from './amend/job-amender.js';
 export { JobStopper, type AdmissionAbort, type StoppedTree, type StopState } from './cancel/job-stopper.js';
-export { Doorbell } from './doorbell/doorbell.js';
-export { doorbellQueue } from './doorbell/doorbell-part.repository.js';
+export { JobQueue } from './queue/job-queue.js';
 export { DueLooks } from './due-looks.js';
 export { type CommitPart, type PartRow, partRow } from './events/commit-part.js';
 export { EventFeed, type FeedItem, type FollowOptions } from './feed/event-feed.js';

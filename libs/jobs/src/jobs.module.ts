@@ -7,8 +7,6 @@ import { CancelRepository } from './cancel/cancel.repository.js';
 import { JobStopper } from './cancel/job-stopper.js';
 import { FreedCapacity } from './capacity/freed-capacity.js';
 import { FreedCapacityRepository } from './capacity/freed-capacity.repository.js';
-import { Doorbell } from './doorbell/doorbell.js';
-import { DoorbellRepository } from './doorbell/doorbell.repository.js';
 import { EventLog } from './events/event-log.js';
 import { EventLogRepository } from './events/event-log.repository.js';
 import { LocalEvents } from './events/local-events.js';
@@ -23,6 +21,7 @@ import { JobsRepository } from './jobs.repository.js';
 import { NotificationsRepository } from './notifications/notifications.repository.js';
 import { Presence } from './presence/presence.js';
 import { PresenceRepository } from './presence/presence.repository.js';
+import { JobQueue } from './queue/job-queue.js';
 import { DueInterruptsRepository } from './resolve/due-interrupts.repository.js';
 import { InterruptSettler } from './resolve/interrupt-settler.js';
 import { InterruptTimers } from './resolve/interrupt-timers.js';
@@ -55,8 +54,6 @@ const shared = [
   AdmissionRepository,
   AmendRepository,
   CancelRepository,
-  Doorbell,
-  DoorbellRepository,
   DueInterruptsRepository,
   EventFeed,
   EventLog,
@@ -71,6 +68,7 @@ const shared = [
   JobGauges,
   JobHandlers,
   JobOwnersRepository,
+  JobQueue,
   JobRunner,
   JobStarter,
   JobStopper,

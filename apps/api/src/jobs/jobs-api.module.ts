@@ -9,7 +9,7 @@ import { StreamsModule } from '../streams/streams.module.js';
 import { AdmissionController } from './admission.controller.js';
 import { JobAbort } from './job-abort.js';
 import { JobAccess } from './job-access.js';
-import { JobDoorbellLifecycle } from './job-doorbell.lifecycle.js';
+import { JobQueueLifecycle } from './job-queue.lifecycle.js';
 import { JobRead } from './job-read.js';
 import { JobStart } from './job-start.js';
 import { JobStream } from './job-stream.js';
@@ -20,7 +20,7 @@ import { StartController } from './start.controller.js';
 @Module({
   imports: [ChatModule, JobsModule, LimitsModule, StreamsModule, WorkflowsModule],
   controllers: [StartController, AdmissionController, JobsController],
-  providers: [JobAbort, JobAccess, JobDoorbellLifecycle, JobRead, JobStart, JobStream],
+  providers: [JobAbort, JobAccess, JobQueueLifecycle, JobRead, JobStart, JobStream],
   exports: [JobAccess],
 })
 export class JobsApiModule {}

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import type { SqlClient } from '#platform';
 
-import { Doorbell } from '../doorbell/doorbell.js';
 import { concernsInterrupts } from '../events/commit-part.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { isTerminal } from '../job.lifecycle.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { AmendRepository, type InputMembers, type LockedRow } from './amend.repository.js';
 
 /** A job whose row is locked: its status and what hangs on it stand still until the work is committed. */
@@ -72,7 +72,7 @@ interface Told {
 export class JobAmender {
   constructor(
     private readonly repository: AmendRepository,
-    private readonly doorbell: Doorbell,
+    private readonly queue: JobQueue,
   ) {}
 
   /** Null: no such job in the workspace. What `work` throws rolls everything back. It must not call anything external. */
@@ -97,15 +97,15 @@ export class JobAmender {
     if (events.length === 0 && requeueReason === undefined) return null;
     if (isTerminal(row.status)) throw new Error(`job ${jobId} has ended and takes no more events`);
     const { lastSeq } = await this.repository.amend(client, job, { events, requeue, answers: job.isAnswered });
-    if (requeue) await this.doorbell.ring(client, [{ workspaceId, jobId, kind: row.kind }]);
+    if (requeue) await this.queue.send(client, { workspaceId, jobId, kind: row.kind });
     const asks = concernsInterrupts(events) || (job.isAnswered && row.status === 'running');
     return { workspaceId, jobId, kind: row.kind, seq: lastSeq, requeue, asks };
   }
 
   private tell(told: Told): void {
     const { workspaceId, jobId, kind, seq, requeue, asks } = told;
-    if (asks) this.doorbell.hintInterrupts(workspaceId);
-    this.doorbell.hintGrown({ workspaceId, jobId, seq, ...(requeue ? { status: 'queued' } : {}) });
-    if (requeue) this.doorbell.hint({ workspaceId, jobId, kind });
+    if (asks) this.queue.hintInterrupts(workspaceId);
+    this.queue.hintGrown({ workspaceId, jobId, seq, ...(requeue ? { status: 'queued' } : {}) });
+    if (requeue) this.queue.hint({ workspaceId, jobId, kind });
   }
 }

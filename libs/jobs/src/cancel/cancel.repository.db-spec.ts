@@ -39,7 +39,7 @@ describe('a cancel', () => {
   it('of a job nobody runs ends it at once, and fences whoever thinks it runs it', async () => {
     const jobId = await startOne();
     const job = await jobs.claim(jobId);
-    await log.commit([writeOf(job, 1, { move: { to: 'queued' } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'queued', kind: 'chat' } })]);
     expect(await cancel(jobId)).toMatchObject({ state: 'ended', status: 'cancelled' });
     expect((await state(jobId)).lease_epoch).toBe(2);
     expect((await log.commit([writeOf(job, 2)]))[0]).toBeInstanceOf(Error);
@@ -207,7 +207,7 @@ describe('a cancel', () => {
     const job = await jobs.claim(await startOne());
     const piece = (offset: number, text: string) => ({ type: 'text-delta', body: { round: 1, offset, text } }) as const;
     const shown = [piece(0, 'Once upon '), piece(10, 'a time')];
-    await log.commit([writeOf(job, 1, { events: shown, move: { to: 'queued' } })]);
+    await log.commit([writeOf(job, 1, { events: shown, move: { to: 'queued', kind: 'chat' } })]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
     expect(await jobs.rows('SELECT number, text, partial FROM round WHERE job_id = $1', [job.jobId])).toEqual([
       { number: 1, text: 'Once upon a time', partial: true },
@@ -226,7 +226,7 @@ describe('a cancel', () => {
     const cancels = jobs.app.get(CancelRepository);
     const endIfRequested = () => cancels.inWorkspace(jobs.workspaceId, (client) => cancels.endIfRequested(client, job));
     expect(await endIfRequested()).toBeNull();
-    await log.commit([writeOf(job, 1, { move: { to: 'queued' } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'queued', kind: 'chat' } })]);
     expect(await endIfRequested()).toMatchObject({ state: 'ended' });
     expect(await state(job.jobId)).toMatchObject({ status: 'cancelled', reason: 'why' });
     expect(await endIfRequested()).toBeNull();
@@ -243,7 +243,7 @@ describe('a cancel', () => {
     const cancelled: string[] = [];
     const race = async (jobId: string) => {
       const job = await jobs.claim(jobId);
-      const release = writeOf(job, 1, { move: { to: 'queued' } });
+      const release = writeOf(job, 1, { move: { to: 'queued', kind: 'chat' } });
       const contenders = [
         () => log.commit([endOf(job, 1)]),
         () => log.commit([release]),

@@ -55,7 +55,7 @@ describe('a cancelled workflow', () => {
       said(2, 'cd', { offset: 0 }),
       said(1, 'new', { offset: 2, nodeId: 'n' }),
     ] as const;
-    await log.commit([writeOf(job, 1, { events, move: { to: 'queued' } })]);
+    await log.commit([writeOf(job, 1, { events, move: { to: 'queued', kind: 'chat' } })]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
     const rounds = `SELECT number, node_run, text, partial FROM round WHERE job_id = $1`;
     expect(await jobs.rows(rounds, [job.jobId])).toEqual([{ number: 4, node_run: null, text: 'cdnew', partial: true }]);
@@ -109,7 +109,7 @@ describe('a cancelled workflow', () => {
   it('settles its node runs, what is inside of others first', async () => {
     const job = await startWorkflow();
     await layOut(job);
-    await log.commit([writeOf(job, 1, { move: { to: 'queued' } })]);
+    await log.commit([writeOf(job, 1, { move: { to: 'queued', kind: 'chat' } })]);
     expect(await cancel(job.jobId)).toMatchObject({ state: 'ended' });
     await settledRuns(job.jobId);
   });

@@ -20,8 +20,8 @@ export type JobMove =
     }
   /** Refused when the job was answered more often than `answered`: its worker has not seen the last answer yet. */
   | { readonly to: 'waiting'; readonly answered: number }
-  /** A drain gives the job back: the attempt is not counted. */
-  | { readonly to: 'queued' };
+  /** A drain gives the job back: the attempt is not counted, and its queue message is sent. */
+  | { readonly to: 'queued'; readonly kind: string };
 
 /** Everything one job wants to commit at once. A job has at most one write in flight. */
 export interface JobWrite {

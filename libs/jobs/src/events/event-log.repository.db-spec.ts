@@ -5,6 +5,7 @@ import { Config, type Postgres } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/harness/database.js';
 import { endOf, openTestJobs, type TestJobs, writeOf } from '../../../../test/harness/jobs.js';
 import { LeaseLost } from '../jobs.errors.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { roundRow } from '../rounds/round-part.repository.js';
 import { type ClaimedJob } from '../run/lease.repository.js';
 import { type CommitPart, partRow } from './commit-part.js';
@@ -62,7 +63,7 @@ describe('the event log', () => {
       query: (...args: readonly unknown[]) => wrap(async (): Promise<unknown> => await Reflect.apply(send, pool, args)),
     };
     // The repository uses nothing of Postgres but engine.query.
-    return new EventLogRepository({ engine } as unknown as Postgres, jobs.app.get(Config));
+    return new EventLogRepository({ engine } as unknown as Postgres, jobs.app.get(Config), jobs.app.get(JobQueue));
   };
   const gone = () => new Error('Connection terminated unexpectedly');
   /** Loses the reply of the first `times` statements after they were committed. */
@@ -113,7 +114,8 @@ describe('the event log', () => {
     const first = ['new_calls', 'opened_interrupts', 'rounds', 'settled_calls', 'started_calls'].map(rowOf);
     const client = await jobs.platform.postgres.engine.connect();
     try {
-      const repository = new EventLogRepository({ engine: client } as unknown as Postgres, jobs.app.get(Config)); // as above
+      const postgres = { engine: client } as unknown as Postgres; // as above
+      const repository = new EventLogRepository(postgres, jobs.app.get(Config), jobs.app.get(JobQueue));
       const writes = [
         writeOf(job, 1, { rows: [...first, rowOf('told_ends')] }),
         writeOf(job, 2, { rows: [...first, rowOf('tool_outputs')] }),

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-import { Config, isPassing, Postgres, systemClock } from '#platform';
+import { Config, isPassing, Postgres, type SqlStatement, systemClock } from '#platform';
 
 import { LeaseLost } from '../jobs.errors.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { commitStatement, type JobWrite, toParameters } from './commit-statement.js';
 
 /** What a committed write tells its lease. */
@@ -30,6 +31,7 @@ export class EventLogRepository {
   constructor(
     private readonly postgres: Postgres,
     private readonly config: Config,
+    private readonly queue: JobQueue,
   ) {}
 
   /**
@@ -49,16 +51,22 @@ export class EventLogRepository {
 
   private async commitTogether(writes: readonly JobWrite[]): Promise<(Written | Error)[]> {
     const statement = commitStatement(writes);
-    const { rows } = await this.postgres.engine.query<WrittenRow>({
-      ...statement,
-      values: toParameters(writes, this.config.values.JOB_TIMEOUT_MS),
-    });
+    const values = toParameters(writes, this.config.values.JOB_TIMEOUT_MS);
+    const rows = await this.run({ ...statement, values }, toMessages(writes));
     const answers: (Written | undefined)[] = writes.map(() => undefined);
     for (const { i, base, at } of rows) {
       const lastSeq = base + (writes[i]?.events.length ?? 0);
       answers[i] = { base, lastSeq, at: Math.round(Number(at)) };
     }
     return writes.map(({ jobId }, i) => answers[i] ?? new LeaseLost(jobId));
+  }
+
+  /** A write that sends no message needs no transaction of its own. */
+  private async run(statement: SqlStatement, messages: ReturnType<typeof toMessages>) {
+    if (messages.length === 0) return (await this.postgres.engine.query<WrittenRow>(statement)).rows;
+    const statements = [statement, ...this.queue.insertions(messages, false)];
+    const [rows = []] = await this.postgres.allAsEngine<WrittenRow>(statements);
+    return rows;
   }
 
   /** After a failure nobody knows whether the commit happened; the lease's write counter does. */
@@ -90,4 +98,11 @@ export class EventLogRepository {
     const row = rows[0];
     return row === undefined ? undefined : { base: null, lastSeq: row.lastSeq, at: Date.now() };
   }
+}
+
+/** Jobs that the writes make runnable. A fenced one is announced in vain: nothing can be claimed then. */
+function toMessages(writes: readonly JobWrite[]) {
+  return writes.flatMap(({ workspaceId, jobId, move }) =>
+    move?.to === 'queued' ? [{ workspaceId, jobId, kind: move.kind }] : [],
+  );
 }

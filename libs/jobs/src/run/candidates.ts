@@ -1,7 +1,7 @@
 import type { JobRef } from '../job.js';
 
 /**
- * Jobs that may be claimable, heard of by hint, doorbell or sweep. Taken in turns between workspaces, so that ten thousand
+ * Jobs that may be claimable, known from queue messages, hints or a sweep. Taken in turns between workspaces, so that ten thousand
  * jobs of one tenant do not delay the first job of another. Bounded: what does not fit is forgotten, and found again in
  * the table (`overflowed` says that looking there is worth it).
  */
@@ -22,6 +22,10 @@ export class Candidates {
   /** Whether `take` would give anything. */
   get isReady(): boolean {
     return this.byWorkspace.size > 0;
+  }
+
+  has({ workspaceId, jobId }: JobRef): boolean {
+    return [this.byWorkspace, this.deferred].some((jobs) => jobs.get(workspaceId)?.has(jobId) === true);
   }
 
   add(ref: JobRef): void {

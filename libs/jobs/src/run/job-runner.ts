@@ -30,7 +30,7 @@ export class JobRunner {
   private readonly clock: Clock = systemClock;
   private readonly keeper: LeaseKeeper;
   private readonly flush: FlushPolicy;
-  private readonly slots: number;
+  readonly slots: number;
   private readonly firstByteTimeoutMs: number;
   private readonly active = new Set<Promise<void>>();
   /** Slots of jobs that may be about to begin. */

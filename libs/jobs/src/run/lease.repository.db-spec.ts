@@ -156,7 +156,7 @@ describe('a lease', () => {
     await jobs.expire(jobId);
     const second = await jobs.claim(jobId);
     expect(second.attempts).toBe(2);
-    await log.commit([writeOf(second, 1, { move: { to: 'queued' } })]);
+    await log.commit([writeOf(second, 1, { move: { to: 'queued', kind: 'chat' } })]);
     const third = await jobs.claim(jobId);
     expect(third.attempts).toBe(2);
     await log.commit([writeOf(third, 1, { progress: true })]);

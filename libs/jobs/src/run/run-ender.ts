@@ -4,7 +4,6 @@ import { AppError, BUS, type Bus, Config, crashpoint, isPassing, newId } from '#
 
 import { CancelRepository } from '../cancel/cancel.repository.js';
 import { FreedCapacity } from '../capacity/freed-capacity.js';
-import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import type { JobMove } from '../events/commit-statement.js';
 import type { NewJobEvent } from '../events/job-event.js';
 import { type JobEnd, jobFinished } from '../events/job-finished.js';
@@ -124,11 +123,11 @@ export class RunEnder {
 
   private async commitRest(run: JobRun, rest: Exclude<Rest, { kind: 'waiting' }>): Promise<void> {
     const { workspaceId, jobId, kind, threadId } = run.job;
-    const rows = rest.kind === 'released' ? [doorbellRow(run.job)] : endNotifications(run.job, rest.end, newId());
-    await run.commit({ events: eventsOf(run, rest), rows }, moveOf(rest));
+    const rows = rest.kind === 'released' ? [] : endNotifications(run.job, rest.end, newId());
+    await run.commit({ events: eventsOf(run, rest), rows }, moveOf(rest, kind));
     const isOver = rest.kind === 'released' && (await this.endIfCancelled(run));
     if (isOver) return;
-    if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind });
+    if (rest.kind === 'released') this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
     if (rest.kind === 'end') this.tellParent(run.job);
     if (rest.kind === 'end') await this.capacity.freed({ workspaceId, threadId });
     else await this.capacity.freed({ workspaceId, threadId: null });
@@ -176,7 +175,7 @@ function toRest(outcome: JobOutcome): Rest {
   }
 }
 
-function moveOf(rest: Exclude<Rest, { kind: 'waiting' }>): JobMove {
+function moveOf(rest: Exclude<Rest, { kind: 'waiting' }>, kind: string): JobMove {
   switch (rest.kind) {
     case 'end':
       return {
@@ -185,7 +184,7 @@ function moveOf(rest: Exclude<Rest, { kind: 'waiting' }>): JobMove {
         ...(rest.end.error === undefined ? {} : { error: rest.end.error }),
       };
     case 'released':
-      return { to: 'queued' };
+      return { to: 'queued', kind };
   }
 }
 

@@ -7,7 +7,7 @@ import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import { LeaseRepository } from './lease.repository.js';
 import { LostLeases } from './lost-leases.js';
 
-/** The floor under everything that is told by hint or doorbell: what the tables say has to go on. */
+/** Finds jobs that can be claimed although their queue message and hint were lost. */
 @Injectable()
 export class Sweeper {
   constructor(

@@ -14,6 +14,13 @@ import { JobRunner } from './job-runner.js';
 import { LeaseRepository } from './lease.repository.js';
 import { Worker } from './worker.js';
 
+/** Runs until its worker stops. */
+const stopped = (run: JobRun): Promise<JobOutcome> =>
+  new Promise((resolve) => {
+    run.signal.addEventListener('abort', () => {
+      resolve({ status: 'released' });
+    });
+  });
 const done: JobOutcome = { status: 'completed', reason: 'stop' };
 /** For jobs that only a sweep finds: it comes every half a lease. A machine that stalls loses such a lease, so nothing else is asked of it. */
 const oftenSwept = { LEASE_MS: '400' };
@@ -53,6 +60,19 @@ describe('a worker', () => {
     if (row === undefined) throw new Error('no such job');
     return row;
   };
+  /** The state of the job's queue message. */
+  const messageOf = async (jobId: string) =>
+    (
+      await door.rows<{ state: string }>(
+        `SELECT state FROM pgboss.job WHERE name = 'job.chat' AND data->>'jobId' = $1 ORDER BY created_on DESC LIMIT 1`,
+        [jobId],
+      )
+    )[0]?.state;
+  /** No later test runs these jobs. */
+  const withdraw = async (ids: readonly string[]) => {
+    await door.rows('DELETE FROM pgboss.job');
+    await door.rows(`UPDATE job SET status = 'cancelled', finished_at = now() WHERE id = ANY($1)`, [ids]);
+  };
   const ended = (jobId: string) =>
     eventually(`job ${jobId} has ended`, async () => {
       const job = await state(jobId);
@@ -61,8 +81,11 @@ describe('a worker', () => {
 
   it('claims a job when its queue message arrives', async () => {
     await work(() => Promise.resolve(done));
-    expect(await ended(await start())).toMatchObject({ status: 'completed' });
-    expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
+    const jobId = await start();
+    expect(await ended(jobId)).toMatchObject({ status: 'completed' });
+    await eventually('its message is completed', async () =>
+      (await messageOf(jobId)) === 'completed' ? true : undefined,
+    );
   });
 
   it('claims a job whose row was locked when its message arrived, once the lock is released', async () => {
@@ -77,9 +100,32 @@ describe('a worker', () => {
         [{ workspaceId: door.workspaceId, jobId }],
         { claimed: [], deferred: [] },
       ]);
-      expect(await door.rows('SELECT 1 FROM pgboss.job')).toEqual([]);
     });
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
+  });
+
+  it('has pg-boss deliver a job again when its claim failed', async () => {
+    const jobId = await start();
+    const { app } = await work(() => Promise.resolve(done), { WORKER_SLOTS: '1' });
+    jest.spyOn(app.get(LeaseRepository), 'claim').mockRejectedValueOnce(new Error('the database is away'));
+    jest.spyOn(app.get(LeaseRepository), 'findRunnable').mockResolvedValue([]);
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1 });
+    await eventually('its message is completed', async () =>
+      (await messageOf(jobId)) === 'completed' ? true : undefined,
+    );
+  });
+
+  it('gives messages of jobs that it has no slot for back to pg-boss when it stops', async () => {
+    const ids = [await start(), await start()];
+    const { app } = await work((run) => stopped(run), { WORKER_SLOTS: '1' });
+    await eventually('one runs', async () =>
+      (await Promise.all(ids.map(state))).some(({ status }) => status === 'running') ? true : undefined,
+    );
+    await app.get(Worker).stop(0);
+    expect(await Promise.all(ids.map(messageOf))).not.toContain('active');
+    expect(await Promise.all(ids.map(messageOf))).not.toContain('completed');
+    expect(await Promise.all(ids.map(async (id) => (await state(id)).status))).toEqual(['queued', 'queued']);
+    await withdraw(ids);
   });
 
   it('claims a job without a queue message in the next sweep', async () => {
@@ -162,10 +208,9 @@ describe('a worker', () => {
     await eventually('it runs', async () => ((await state(jobId)).status === 'running' ? true : undefined));
     await app.get(Worker).stop(0);
     expect(await state(jobId)).toMatchObject({ status: 'queued', attempts: 0, lease_epoch: 1 });
-    // What made it runnable again also rang, in one commit: nobody has to sweep for it.
-    const rings = await door.rows<{ data: unknown }>(`SELECT data FROM pgboss.job WHERE name = 'doorbell.chat'`);
-    expect(JSON.stringify(rings)).toContain(jobId);
-    await door.rows('DELETE FROM pgboss.job');
+    // The commit that made it runnable again sent its message, too: it needs no sweep.
+    expect(await messageOf(jobId)).toBe('created');
+    await withdraw([jobId]);
   });
 
   it('does not even enter a job that stops the workers which only mean to close it', async () => {

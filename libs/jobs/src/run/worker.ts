@@ -1,10 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 
-import { BUS, type Bus, type Clock, crashpoint, systemClock, type Timer } from '#platform';
+import {
+  BUS,
+  type Bus,
+  type BusMessages,
+  type Clock,
+  crashpoint,
+  type QueueHandler,
+  systemClock,
+  type Timer,
+} from '#platform';
 
-import { Doorbell } from '../doorbell/doorbell.js';
 import type { JobKind } from '../job.js';
 import type { JobRef } from '../job.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { Candidates } from './candidates.js';
 import { JobRunner } from './job-runner.js';
 import { type ClaimedJob, LeaseRepository } from './lease.repository.js';
@@ -13,7 +22,8 @@ import { Sweeper } from './sweeper.js';
 /** Jobs heard of and not yet claimed; beyond it the table is asked again. */
 const maxCandidates = 5_000;
 const claimBatch = 100;
-const doorbellPollMs = 1_000;
+/** A job that was announced is delivered within this time, to this process or to another. */
+const announcedForMs = 1_000;
 /** Somebody who changes a job from outside holds its row for a moment. */
 const lookAgainMs = 50;
 /** Until a claim that was deferred is tried again. */
@@ -29,13 +39,21 @@ export interface Slot {
 }
 
 /**
- * Takes jobs as long as it has free slots. It hears of them by bus hint (milliseconds), by doorbell (a second) and by
- * sweeping the table (half a lease); each is enough alone, and none of them is believed: only the claim counts.
+ * Claims and runs jobs while it has free slots. pg-boss delivers the messages of the job queues to it, at once when a hint has woken
+ * it, else within a second. While no slot is free it remembers the jobs of hints, so that workspaces get the next slots in turns. The
+ * sweep finds what both have lost. Only the claim decides whether a job runs here.
  */
 @Injectable()
 export class Worker {
   private readonly candidates = new Candidates(maxCandidates);
-  /** Asked for and not had: claimed by somebody else, or locked for a moment by somebody who does not want them. */
+  /** Jobs that hints have announced and the queue has not delivered here, with the monotonic instant of the hint. */
+  private readonly announced = new Map<string, { readonly job: JobRef; readonly at: number }>();
+  /** Deliveries that wait until the worker can claim more. */
+  private deliveries: (() => void)[] = [];
+  private readonly handlers = new Map<string, QueueHandler>();
+  private registering: Promise<void> = Promise.resolve();
+  private failedClaims = 0;
+  /** Jobs whose claim found nothing: another worker claimed them, or their row was locked at that moment. */
   private readonly missed = new Map<string, JobRef>();
   private readonly clock: Clock = systemClock;
   private readonly timers = new Set<Timer>();
@@ -46,7 +64,7 @@ export class Worker {
   constructor(
     private readonly leases: LeaseRepository,
     private readonly runner: JobRunner,
-    private readonly doorbell: Doorbell,
+    private readonly queue: JobQueue,
     @Inject(BUS) private readonly bus: Bus,
     private readonly sweeper: Sweeper,
   ) {}
@@ -59,10 +77,8 @@ export class Worker {
       this.pump();
     };
     this.unsubscribe = [
-      this.bus.subscribe('job-runnable', (ref) => {
-        if (!this.runner.handles(ref.kind)) return;
-        this.candidates.add(ref);
-        this.pump();
+      this.bus.subscribe('job-runnable', (job) => {
+        this.announce(job);
       }),
       this.bus.subscribe('job-cancel', ({ jobId, why }) => {
         this.runner.cancel(jobId, why);
@@ -71,13 +87,13 @@ export class Worker {
         this.look(() => this.runner.lookForAnswers(workspaceId));
       }),
       this.bus.onGap(() => {
+        for (const handler of this.handlers.values()) handler.wake();
         this.look(() => this.sweep());
       }),
     ];
-    this.repeat(
-      () => doorbellPollMs,
-      () => this.answerDoorbell(),
-    );
+    this.registering = this.register().catch((error: unknown) => {
+      this.runner.warn(error, 'the job queues are not handled');
+    });
     this.repeat(
       () => this.sweeper.nextDelayMs(),
       () => this.sweep(),
@@ -94,9 +110,8 @@ export class Worker {
     for (const off of this.unsubscribe.splice(0)) off();
     for (const timer of this.timers) timer.cancel();
     this.timers.clear();
+    await Promise.all([this.stopDeliveries(), this.drain(graceMs)]);
     this.candidates.clear();
-    await this.claiming;
-    await this.runner.drain(graceMs);
   }
 
   /**
@@ -105,7 +120,7 @@ export class Worker {
    */
   reserve(kind: JobKind): Slot | undefined {
     const { runner, candidates } = this;
-    const isFree = runner.freeSlots > 0 && candidates.size === 0 && !candidates.overflowed;
+    const isFree = runner.freeSlots > 0 && candidates.size === 0 && !candidates.overflowed && !this.awaitsDelivery;
     if (this.state !== 'taking' || !isFree || !runner.handles(kind)) return undefined;
     runner.keep(1);
     return {
@@ -128,15 +143,76 @@ export class Worker {
     this.pump();
   }
 
-  private async answerDoorbell(): Promise<void> {
-    if (this.runner.freeSlots === 0) return;
-    for (const ref of await this.doorbell.answer(this.runner.kinds)) this.candidates.add(ref);
+  private async register(): Promise<void> {
+    const batchSize = Math.min(this.runner.slots, claimBatch);
+    for (const kind of this.runner.kinds)
+      this.handlers.set(kind, await this.queue.handle(kind, batchSize, (jobs) => this.deliver(kind, jobs)));
+  }
+
+  private async stopDeliveries(): Promise<void> {
+    for (const resume of this.deliveries.splice(0)) resume();
+    await this.registering;
+    await Promise.all([...this.handlers.values()].map((handler) => handler.stop()));
+  }
+
+  private async drain(graceMs: number): Promise<void> {
+    await this.claiming;
+    await this.runner.drain(graceMs);
+  }
+
+  /** A message is fetched at once where a slot is free. Elsewhere, and without a message, the job is remembered for the next claim. */
+  private announce({ hasMessage, ...job }: BusMessages['job-runnable']): void {
+    if (!this.runner.handles(job.kind)) return;
+    const handler = this.handlers.get(job.kind);
+    if (hasMessage === true && this.isReady && handler !== undefined) {
+      this.announced.set(job.jobId, { job, at: this.clock.monotonic() });
+      handler.wake();
+    } else {
+      // Jobs that were announced before it keep their place.
+      for (const earlier of this.announced.values()) this.candidates.add(earlier.job);
+      this.announced.clear();
+      this.candidates.add(job);
+      this.pump();
+    }
+  }
+
+  private get awaitsDelivery(): boolean {
+    const since = this.clock.monotonic() - announcedForMs;
+    for (const [jobId, { at }] of this.announced) {
+      if (at > since) return true;
+      this.announced.delete(jobId);
+    }
+    return false;
+  }
+
+  /** Whether it can claim more than it knows of. */
+  private get isReady(): boolean {
+    return this.claiming === undefined && this.candidates.size === 0 && this.runner.freeSlots > 0;
+  }
+
+  /**
+   * Handles queue messages: resolves when each job was claimed, here or elsewhere, and a slot is free for the next ones. Until then
+   * pg-boss fetches no more for this process, and delivers these again if the process dies. Rejects when a job was left unclaimed.
+   */
+  private async deliver(kind: JobKind, jobs: readonly JobRef[]): Promise<void> {
+    const { failedClaims } = this;
+    // Workers with a free slot claim those that this one has no slot for.
+    for (const job of jobs.slice(Math.max(0, this.runner.freeSlots - this.candidates.size)))
+      this.queue.hintWithoutMessage({ ...job, kind });
+    for (const job of jobs) {
+      this.announced.delete(job.jobId);
+      this.candidates.add(job);
+    }
     this.pump();
+    if (!this.isReady && this.state === 'taking') await new Promise<void>((resume) => this.deliveries.push(resume));
+    const isLeft = this.failedClaims > failedClaims || jobs.some((job) => this.candidates.has(job));
+    if (isLeft) throw new Error('delivered jobs were not claimed');
   }
 
   /** One claim at a time: what is heard of meanwhile goes into the next one. */
   private pump(): void {
     if (this.state !== 'taking' || this.claiming !== undefined) return;
+    if (this.isReady) for (const resume of this.deliveries.splice(0)) resume();
     if (this.runner.freeSlots === 0) return;
     if (!this.candidates.isReady) {
       if (this.candidates.size === 0 && this.candidates.overflowed) this.refill();
@@ -173,7 +249,8 @@ export class Worker {
     this.runner.keep(refs.length);
     const claimedAt = this.clock.monotonic();
     const claim = await this.leases.claim(refs, this.runner.owner).catch((error: unknown) => {
-      // Forgotten here, found again by the next doorbell or sweep.
+      // Forgotten here; pg-boss delivers them again, or the sweep finds them.
+      this.failedClaims += 1;
       this.runner.warn(error, 'claiming jobs failed');
       return null;
     });

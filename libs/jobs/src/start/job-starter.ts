@@ -20,7 +20,7 @@ interface WrittenBatch {
 
 /**
  * Accepts jobs. What arrives for one workspace in the same moment is decided and written together: one lock, one look at
- * the facts, one insert, one doorbell, one commit, however many clients start at once. New conversations are written without a look,
+ * the facts, one insert of jobs, one of queue messages, one commit, however many clients start at once. New conversations are written without a look,
  * by a statement that refuses them when the facts do: the database is asked once. Where this process also works and has a free slot,
  * a job that the caps have room for is accepted as claimed by it: no queue message, no second commit.
  */
@@ -112,8 +112,9 @@ export class JobStarter {
     try {
       inserted = await this.repository.insertUnseen(workspaceId, () => {
         batch = new StartBatch(requests, decisions, this.worker);
-        crashpoint('before-doorbell');
-        return { statement: this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs), begins: batch.holdsSlots };
+        crashpoint('before-queue-message');
+        const statement = this.newJobs.insertionUnlessKnown(workspaceId, batch.jobs);
+        return { statement, begins: batch.holdsSlots, messages: this.effects.queue.insertions(batch.queued, true) };
       });
     } finally {
       if (inserted.length === 0) batch?.release();
@@ -135,9 +136,10 @@ export class JobStarter {
         batch = new StartBatch(requests, decisions, this.worker);
         batch.effects.superseded.push(...(await this.admission.supersede(client, workspaceId, decisions)));
         if (batch.jobs.length === 0) return [];
-        crashpoint('before-doorbell');
+        crashpoint('before-queue-message');
         const statement = this.newJobs.insertion(workspaceId, batch.jobs);
-        return this.repository.lastInsertion(workspaceId, { statement, begins: batch.holdsSlots });
+        const messages = this.effects.queue.insertions(batch.queued, true);
+        return this.repository.lastInsertion(workspaceId, { statement, begins: batch.holdsSlots, messages });
       });
     } catch (error) {
       batch?.release();

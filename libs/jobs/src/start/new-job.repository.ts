@@ -4,7 +4,6 @@ import { Config, type SqlStatement } from '#platform';
 
 import { countActive, countUnfinished } from '../capacity/load-statement.js';
 import { ceilingsOf, holderOf, isCountable, storedLimitsOf } from '../capacity/room-statement.js';
-import { doorbellRow } from '../doorbell/doorbell-part.repository.js';
 import {
   partChecks,
   partClauses,
@@ -125,7 +124,7 @@ export class NewJobRepository {
   ) {}
 
   /**
-   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, queue messages, and
+   * One statement for the whole batch, the last of its transaction: threads, jobs, first events, messages, keys, and
    * what belongs beside them. Gives an `InsertedJob` for each job.
    */
   insertion(workspaceId: string, jobs: readonly NewJob[]): SqlStatement {
@@ -153,9 +152,7 @@ export class NewJobRepository {
     const { LEASE_MS, JOB_TIMEOUT_MS } = this.config.values;
     const ceilings = ceilingsOf(this.config);
     const said = jobs.map((job) => this.messagesOf(job));
-    const waiting = jobs.filter(({ inLine, owner }) => !inLine && owner === null);
-    const rings = waiting.map(({ request }) => doorbellRow(request));
-    const rows = [...said.flat(), ...rings, ...jobs.flatMap(({ request }) => request.beside ?? [])];
+    const rows = [...said.flat(), ...jobs.flatMap(({ request }) => request.beside ?? [])];
     const parts = partsOf(rows);
     return {
       name: statementName(want.name, parts),

@@ -33,6 +33,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     await own?.app.get(Worker).stop(0);
     await own?.close();
     own = undefined;
+    await door.rows('DELETE FROM pgboss.job');
   });
 
   afterAll(async () => {
@@ -58,16 +59,16 @@ describe('a job that is accepted where a worker has a free slot', () => {
       const job = await state(jobId);
       return job !== undefined && ['completed', 'failed', 'cancelled'].includes(job.status) ? job : undefined;
     });
-  const rung = async () => JSON.stringify(await door.rows(`SELECT data FROM pgboss.job WHERE name = 'doorbell.chat'`));
+  const messages = async () => JSON.stringify(await door.rows(`SELECT data FROM pgboss.job WHERE name = 'job.chat'`));
 
-  it('begins with the commit that accepts it: no doorbell, no claim', async () => {
+  it('begins with the commit that accepts it: no queue message, no claim', async () => {
     const { app, start, claims } = await work(() => Promise.resolve(done));
     const hints: (string | undefined)[] = [];
     app.get<Bus>(BUS).subscribe('job-events', ({ status }) => hints.push(status));
     const { jobId } = await start();
     expect(await ended(jobId)).toMatchObject({ status: 'completed', lease_epoch: 1, last_seq: 3 });
     expect(claims).not.toHaveBeenCalled();
-    expect(await rung()).not.toContain(jobId);
+    expect(await messages()).not.toContain(jobId);
     await eventually('its end was hinted at', () => (hints.includes('completed') ? true : undefined));
     expect(hints).not.toContain('queued');
   });
@@ -124,7 +125,7 @@ describe('a job that is accepted where a worker has a free slot', () => {
     const { start } = await work(() => gate.promise, { WORKER_SLOTS: '1' });
     const first = await start();
     const second = await start();
-    expect(await rung()).toContain(second.jobId);
+    expect(await messages()).toContain(second.jobId);
     expect([(await state(first.jobId))?.status, (await state(second.jobId))?.status]).toEqual(['running', 'queued']);
     gate.resolve(done);
     for (const { jobId } of [first, second]) expect(await ended(jobId)).toMatchObject({ status: 'completed' });

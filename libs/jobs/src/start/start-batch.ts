@@ -22,7 +22,14 @@ interface HeldJob {
 
 /** Starts that are decided and written together. Keeps slots of the worker until one of `begin` and `release` is called. */
 export class StartBatch {
-  readonly effects: StartEffects = { queued: [], runnable: [], begun: [], superseded: [], threads: new Set() };
+  readonly effects: StartEffects = {
+    queued: [],
+    runnable: [],
+    withoutMessage: [],
+    begun: [],
+    superseded: [],
+    threads: new Set(),
+  };
   /** To be written. */
   readonly jobs: NewJob[] = [];
   readonly answers: readonly StartAnswer[];
@@ -40,6 +47,11 @@ export class StartBatch {
       if (decision.type === 'replay') return { ...decision.job, replayed: true };
       return this.accept(request, decision);
     });
+  }
+
+  /** Jobs that wait for a worker: their queue messages are sent with them. */
+  get queued(): readonly StartRequest[] {
+    return this.effects.runnable;
   }
 
   get holdsSlots(): boolean {
@@ -62,7 +74,7 @@ export class StartBatch {
       } else {
         this.effects.queued.push(request);
         // A job that ended meanwhile may have made room before this one could be seen: one claim finds out.
-        this.effects.runnable.push(request);
+        this.effects.withoutMessage.push(request);
         slot.release();
       }
     }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import type { CancelResult } from '../cancel/cancel.repository.js';
-import { Doorbell } from '../doorbell/doorbell.js';
 import { JobTelemetry } from '../job.telemetry.js';
+import { JobQueue } from '../queue/job-queue.js';
 import { ThreadQueue } from '../thread-queue/thread-queue.js';
 import type { StartRequest } from './start-request.js';
 
@@ -11,6 +11,8 @@ export interface StartEffects {
   readonly queued: StartRequest[];
   /** The queued jobs that a worker may claim at once. */
   readonly runnable: StartRequest[];
+  /** Queued jobs whose claim at acceptance found no room under the caps: no queue message was sent for them. */
+  readonly withoutMessage: StartRequest[];
   /** Claimed by this process at acceptance; its worker publishes their events. */
   readonly begun: StartRequest[];
   /** Jobs that were cancelled, or whose cancellation was requested. */
@@ -23,20 +25,24 @@ export interface StartEffects {
 @Injectable()
 export class StartEffectsPublisher {
   constructor(
-    private readonly doorbell: Doorbell,
+    readonly queue: JobQueue,
     private readonly line: ThreadQueue,
     private readonly telemetry: JobTelemetry,
   ) {}
 
-  async publish(workspaceId: string, { queued, runnable, begun, superseded, threads }: StartEffects): Promise<void> {
+  async publish(
+    workspaceId: string,
+    { queued, runnable, withoutMessage, begun, superseded, threads }: StartEffects,
+  ): Promise<void> {
     this.telemetry.commits.inc({ writer: 'start' });
     for (const { kind } of [...queued, ...begun]) this.telemetry.accepted.inc({ kind });
-    for (const { jobId } of queued) this.doorbell.hintGrown({ workspaceId, jobId, seq: 1, status: 'queued' });
-    for (const { jobId, kind } of runnable) this.doorbell.hint({ workspaceId, jobId, kind });
+    for (const { jobId } of queued) this.queue.hintGrown({ workspaceId, jobId, seq: 1, status: 'queued' });
+    for (const { jobId, kind } of runnable) this.queue.hint({ workspaceId, jobId, kind });
+    for (const { jobId, kind } of withoutMessage) this.queue.hintWithoutMessage({ workspaceId, jobId, kind });
     for (const { jobId, state, seq, status } of superseded) {
-      if (state === 'requested') this.doorbell.hintCancel({ workspaceId, jobId, why: 'superseded' });
-      this.doorbell.hintGrown({ workspaceId, jobId, seq, status });
-      if (state === 'ended') this.doorbell.hintSubJobs({ workspaceId, jobId });
+      if (state === 'requested') this.queue.hintCancel({ workspaceId, jobId, why: 'superseded' });
+      this.queue.hintGrown({ workspaceId, jobId, seq, status });
+      if (state === 'ended') this.queue.hintSubJobs({ workspaceId, jobId });
     }
     // The active job may have ended while the new job was queued behind it.
     for (const threadId of threads) {

@@ -133,17 +133,25 @@ export class StartRepository {
    */
   async insertUnseen(workspaceId: string, toInsertion: () => Insertion): Promise<readonly InsertedJob[]> {
     const [, accepted = []] = await this.postgres.allInWorkspace(workspaceId, () => {
-      const { statement, begins } = toInsertion();
-      return [{ ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] }, statement];
+      const { statement, begins, messages } = toInsertion();
+      return [
+        { ...(begins ? freeCountStatement : freeWorkspaceStatement), values: [workspaceId] },
+        statement,
+        ...messages,
+      ];
     });
     return accepted as unknown as InsertedJob[]; // the columns of the insertion
   }
 
   /** The end of a transaction that accepts jobs: stores them and returns the outcome of each. */
-  lastInsertion(workspaceId: string, { statement, begins }: Insertion): LastStatements<readonly InsertedJob[]> {
+  lastInsertion(
+    workspaceId: string,
+    { statement, begins, messages }: Insertion,
+  ): LastStatements<readonly InsertedJob[]> {
     // Locked right before it is needed: while this lock is taken no worker claims a job of the workspace.
     const lock = { ...lockCountStatement, values: [workspaceId] };
-    return new LastStatements(begins ? [lock, statement] : [statement], (rows) => rows as unknown as InsertedJob[]);
+    const statements = [...messages, ...(begins ? [lock] : []), statement];
+    return new LastStatements(statements, (rows) => rows as unknown as InsertedJob[]);
   }
 
   /** Runs `work` in a transaction of the API's role, bound to the workspace. */
@@ -215,6 +223,8 @@ export interface Insertion {
   readonly statement: SqlStatement;
   /** Some of its jobs begin with it, so the running jobs are counted. */
   readonly begins: boolean;
+  /** What sends the queue messages of the others. Where nothing is inserted they announce jobs that cannot be claimed. */
+  readonly messages: readonly SqlStatement[];
 }
 
 /** A job that was written. */

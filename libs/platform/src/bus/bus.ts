@@ -10,8 +10,13 @@ export interface BusMessages {
     readonly seq: number;
     readonly status?: string;
   };
-  /** A job may be claimable. */
-  'job-runnable': { readonly workspaceId: string; readonly jobId: string; readonly kind: string };
+  /** A job may be claimable. `hasMessage`: a message in the queue of its kind announces it, too. */
+  'job-runnable': {
+    readonly workspaceId: string;
+    readonly jobId: string;
+    readonly kind: string;
+    readonly hasMessage?: boolean;
+  };
   /** Somebody asked a running job to stop. */
   'job-cancel': { readonly workspaceId: string; readonly jobId: string; readonly why: string };
   /** A sub-job of this job has ended, or this job does not wait for one any more. */

@@ -18,7 +18,7 @@ function toWire({ topic, message }: Hint): Wire {
         ? ['e', message.workspaceId, message.jobId, message.seq]
         : ['e', message.workspaceId, message.jobId, message.seq, message.status];
     case 'job-runnable':
-      return ['r', message.workspaceId, message.jobId, message.kind];
+      return ['r', message.workspaceId, message.jobId, message.kind, ...(message.hasMessage === true ? ['m'] : [])];
     case 'job-cancel':
       return ['c', message.workspaceId, message.jobId, message.why];
     case 'sub-jobs':
@@ -56,7 +56,10 @@ function fromWire(entry: unknown): Hint | undefined {
   if (letter === 't') {
     return isIdText(value) ? { topic: 'tool-cancel', message: { workspaceId, jobId, toolCallId: value } } : undefined;
   }
-  if (letter === 'r') return { topic: 'job-runnable', message: { workspaceId, jobId, kind: value } };
+  if (letter === 'r') {
+    const hasMessage = status === 'm' ? { hasMessage: true } : {};
+    return { topic: 'job-runnable', message: { workspaceId, jobId, kind: value, ...hasMessage } };
+  }
   return letter === 'c' ? { topic: 'job-cancel', message: { workspaceId, jobId, why: value } } : undefined;
 }
 

@@ -6,8 +6,11 @@ export const QUEUE_SCHEMA = 'pgboss';
 /** How pg-boss treats the messages of a queue. */
 export type QueueSettings = Omit<Queue, 'name'>;
 
-/** A message of these queues lists the ids of jobs that may be runnable. */
-const jobQueue: QueueSettings = { notify: true };
+/**
+ * A message says that a job may be runnable. Its handler claims the job, so what retries and expiry here protect is the time until the
+ * claim; the lease of the job does the rest. No NOTIFY: in the transaction of a start it would take a lock of the whole server.
+ */
+const jobQueue: QueueSettings = { notify: false, retryLimit: 20, expireInSeconds: 900, deleteAfterSeconds: 300 };
 
 /** At most one message waits and one is handled in the whole installation; the next one does what a failed one left. */
 const maintenance: QueueSettings = {
@@ -28,8 +31,8 @@ const toolQueue: QueueSettings = { retryLimit: 0 };
 
 /** Every queue of this build. The migrator creates the missing ones and updates the settings of the others. */
 export const queues = {
-  'doorbell.chat': jobQueue,
-  'doorbell.workflow': jobQueue,
+  'job.chat': jobQueue,
+  'job.workflow': jobQueue,
   /** Removes what has been kept long enough. */
   'maintenance.retention': maintenance,
   [TOOL_QUEUES.requests]: toolQueue,
@@ -39,7 +42,14 @@ export const queues = {
 
 export type QueueName = keyof QueueData;
 
+interface JobMessage {
+  readonly workspaceId: string;
+  readonly jobId: string;
+}
+
 /** What the messages of the queues with a handler contain: ids, never state. */
 export interface QueueData {
+  readonly 'job.chat': JobMessage;
+  readonly 'job.workflow': JobMessage;
   readonly 'maintenance.retention': null;
 }

@@ -24,37 +24,28 @@ afterAll(async () => {
   await database.close();
 });
 
-it('lets the api ring within its own transaction', async () => {
-  await database.prisma.withWorkspace(WORKSPACE, (tx) =>
-    api.send('doorbell.chat', { jobId: 'a' }, { db: fromPrisma(tx) }),
-  );
-  const taken = await engine.fetch<{ jobId: string }>('doorbell.chat', { batchSize: 10 });
+it('lets the api role send within its own transaction', async () => {
+  await database.prisma.withWorkspace(WORKSPACE, (tx) => api.send('job.chat', { jobId: 'a' }, { db: fromPrisma(tx) }));
+  const taken = await engine.fetch<{ jobId: string }>('job.chat', { batchSize: 10 });
   expect(taken.map(({ data }) => data.jobId)).toEqual(['a']);
   await engine.complete(
-    'doorbell.chat',
+    'job.chat',
     taken.map(({ id }) => id),
   );
 });
 
-it('takes the doorbell back when the transaction rolls back', async () => {
+it('takes the message back when the transaction rolls back', async () => {
   const failing = database.prisma.withWorkspace(WORKSPACE, async (tx) => {
-    await api.send('doorbell.chat', { jobId: 'b' }, { db: fromPrisma(tx) });
+    await api.send('job.chat', { jobId: 'b' }, { db: fromPrisma(tx) });
     throw new Error('no');
   });
   await expect(failing).rejects.toThrow('no');
-  expect(await engine.fetch('doorbell.chat')).toEqual([]);
+  expect(await engine.fetch('job.chat')).toEqual([]);
 });
 
-it('wakes a worker of the engine by NOTIFY', async () => {
-  const rung = new Promise<unknown>((resolve) => {
-    void engine.work('doorbell.workflow', { pollingIntervalSeconds: 60 }, (jobs) => {
-      resolve(jobs[0]?.data);
-      return Promise.resolve();
-    });
-  });
-  await api.send('doorbell.workflow', { jobId: 'c' });
-  expect(await rung).toEqual({ jobId: 'c' });
-  await engine.offWork('doorbell.workflow');
+it('sends no NOTIFY in the transaction that starts a job', async () => {
+  const queues = await Promise.all(['job.chat', 'job.workflow'].map((name) => engine.getQueue(name)));
+  expect(queues.map((queue) => queue?.notify)).toEqual([false, false]);
 });
 
 it('makes the queues of isolated tools, which nothing is retried in and nobody is notified of', async () => {

@@ -1,15 +1,17 @@
-import { PgBoss } from 'pg-boss';
+import { type Clock, PgBoss } from 'pg-boss';
 
 import { type Config, queuesServed } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Postgres } from '../postgres/postgres.js';
 import { QUEUE_SCHEMA, type QueueData, type QueueName } from '../postgres/queue-list.js';
-import type { SqlClient } from '../postgres/sql-client.js';
+import type { SqlClient, SqlStatement } from '../postgres/sql-client.js';
 
 /** A message to send. */
 export interface QueueMessage<Name extends QueueName = QueueName> {
   readonly data: QueueData[Name];
+  /** A uuid. A message is not sent while another one with its id is stored. */
+  readonly id?: string;
   /** Not delivered before this instant (ms since the epoch). */
   readonly startAfter?: number;
 }
@@ -30,6 +32,9 @@ export interface QueueHandler {
   stop(): Promise<void>;
 }
 
+/** Queues whose messages are sent by `insertion`. */
+const insertedQueues = ['job.chat', 'job.workflow'] as const;
+
 interface QueuesInit {
   readonly config: Config;
   readonly logger: Logger;
@@ -41,6 +46,8 @@ interface QueuesInit {
 export class Queues {
   private readonly boss: PgBoss;
   private readonly handled;
+  /** pg-boss's statements that insert messages, by queue. */
+  private readonly insertions = new Map<QueueName, string>();
   private starting: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
 
@@ -55,6 +62,7 @@ export class Queues {
       supervise: maintains,
       schedule: maintains,
       maintenanceIntervalSeconds: 600,
+      clock: unreferencedClock,
       reindex: false, // the engine's login does not own the indexes
     });
     this.boss.on('error', (error) => {
@@ -64,6 +72,12 @@ export class Queues {
       logger.warn(warning, 'pg-boss reported a warning');
     });
     this.handled = handledMessages(metrics);
+  }
+
+  /** Required before `insertion`; everything else starts by itself. May be called again. */
+  start(): Promise<void> {
+    this.starting ??= this.boss.start().then(() => this.readInsertions());
+    return this.starting;
   }
 
   /** Handlers should have been stopped; the messages of one that still runs are retried. May be called again. */
@@ -108,15 +122,33 @@ export class Queues {
     await this.boss.insert(queue, messages.map(toInsert), { db });
   }
 
+  /**
+   * The statement that sends messages, for a transaction that is sent as a whole. It is pg-boss's own, taken from its `insert` by the
+   * `db` option when `start` ran. Throws before that.
+   */
+  insertion<Name extends QueueName>(queue: Name, messages: readonly QueueMessage<Name>[]): SqlStatement {
+    const text = this.insertions.get(queue);
+    if (text === undefined) throw new Error('the queues are not started');
+    return { name: `send-${queue}`, text, values: [JSON.stringify(messages.map(toInsert))] };
+  }
+
   /** Sends an empty message at each instant of `cron` (UTC), once for the whole installation. May be called again. */
   async schedule(queue: QueueName, cron: string): Promise<void> {
     await this.start();
     await this.boss.schedule(queue, cron);
   }
 
-  private start(): Promise<void> {
-    this.starting ??= this.boss.start().then(() => undefined);
-    return this.starting;
+  private async readInsertions(): Promise<void> {
+    const probe = { data: { probe: true } };
+    for (const queue of insertedQueues) {
+      const capture = (text: string, values: unknown[] = []) => {
+        if (values.length !== 1 || values[0] !== JSON.stringify([probe]))
+          throw new Error('this version of pg-boss passes messages in another way');
+        this.insertions.set(queue, text);
+        return Promise.resolve({ rows: [] });
+      };
+      await this.boss.insert(queue, [probe], { db: { executeSql: capture } });
+    }
   }
 }
 
@@ -128,8 +160,24 @@ export function handledMessages(metrics: Metrics) {
   ]);
 }
 
-function toInsert({ data, startAfter }: { readonly data: object | null; readonly startAfter?: number }) {
+/** pg-boss's timers keep no process alive, like those of our own clock. */
+const unreferencedClock: Clock = {
+  now: () => Date.now(),
+  setTimeout: (run, ms) => setTimeout(run, ms).unref(),
+  clearTimeout: (timer) => {
+    clearTimeout(timer as NodeJS.Timeout); // made above
+  },
+  setInterval: (run, ms) => setInterval(run, ms).unref(),
+  clearInterval: (timer) => {
+    clearInterval(timer as NodeJS.Timeout); // made above
+  },
+};
+
+type AnyMessage = Omit<QueueMessage, 'data'> & { readonly data: object | null };
+
+function toInsert({ data, id, startAfter }: AnyMessage) {
   return {
+    ...(id === undefined ? {} : { id }),
     ...(data === null ? {} : { data }),
     ...(startAfter === undefined ? {} : { startAfter: new Date(startAfter) }),
   };

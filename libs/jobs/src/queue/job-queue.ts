@@ -1,0 +1,90 @@
+import { Inject, Injectable } from '@nestjs/common';
+
+import {
+  BUS,
+  type Bus,
+  type BusMessages,
+  type QueueHandler,
+  Queues,
+  type SqlClient,
+  type SqlStatement,
+} from '#platform';
+
+import { isJobKind, type JobKind, type JobRef } from '../job.js';
+
+/** A job that may be claimable. */
+type Runnable = JobRef & { readonly kind: string };
+
+/**
+ * The job queues, one for each kind, and the hints about jobs. A message says that a job may be runnable, and is sent in the transaction
+ * that makes it so. The hint after the commit wakes the workers. Neither carries state; if both are lost, the sweeper finds the job.
+ */
+@Injectable()
+export class JobQueue {
+  constructor(
+    private readonly queues: Queues,
+    @Inject(BUS) private readonly bus: Bus,
+  ) {}
+
+  /** Required before `insertions`. May be called again. */
+  start(): Promise<void> {
+    return this.queues.start();
+  }
+
+  /** Sends the message of a job in the transaction of `client`. */
+  async send(client: SqlClient, { kind, workspaceId, jobId }: Runnable): Promise<void> {
+    await this.queues.send(client, queueOf(kind), [{ data: { workspaceId, jobId } }]);
+  }
+
+  /**
+   * The statements that send the messages of `jobs`, one for each kind, for a transaction that is sent as a whole. `isStart`: the first
+   * message of a job has its id, so that a start that is tried again sends no second one.
+   */
+  insertions(jobs: readonly Runnable[], isStart: boolean): SqlStatement[] {
+    return [...Map.groupBy(jobs, ({ kind }) => kind)].map(([kind, own]) =>
+      this.queues.insertion(
+        queueOf(kind),
+        own.map(({ workspaceId, jobId }) => ({ ...(isStart ? { id: jobId } : {}), data: { workspaceId, jobId } })),
+      ),
+    );
+  }
+
+  /** Delivers jobs of `kind` to `deliver`, at most `batchSize` at once. A batch that rejects is delivered again. */
+  handle(kind: JobKind, batchSize: number, deliver: (jobs: readonly JobRef[]) => Promise<void>): Promise<QueueHandler> {
+    return this.queues.handle(queueOf(kind), { batchSize }, deliver);
+  }
+
+  /** After the commit that sent the job's message. */
+  hint({ workspaceId, jobId, kind }: Runnable): void {
+    this.bus.publish('job-runnable', { workspaceId, jobId, kind, hasMessage: true });
+  }
+
+  /** A job that may be claimable and has no message: workers with a free slot claim it directly. */
+  hintWithoutMessage({ workspaceId, jobId, kind }: Runnable): void {
+    this.bus.publish('job-runnable', { workspaceId, jobId, kind });
+  }
+
+  /** A job's log has grown, and its status perhaps moved, without a worker. */
+  hintGrown(message: BusMessages['job-events']): void {
+    this.bus.publish('job-events', message);
+  }
+
+  /** Requests to people or clients were opened or settled. */
+  hintInterrupts(workspaceId: string): void {
+    this.bus.publish('interrupts-changed', { workspaceId });
+  }
+
+  /** The sub-jobs of this job need attention. */
+  hintSubJobs({ workspaceId, jobId }: JobRef): void {
+    this.bus.publish('sub-jobs', { workspaceId, jobId });
+  }
+
+  hintCancel(message: BusMessages['job-cancel']): void {
+    this.bus.publish('job-cancel', message);
+  }
+}
+
+function queueOf(kind: string): `job.${JobKind}` {
+  if (!isJobKind(kind)) throw new Error(`no queue for jobs of kind ${kind}`);
+  return `job.${kind}`;
+}
