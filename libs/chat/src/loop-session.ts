@@ -118,7 +118,7 @@ export class LoopSession {
     if (open !== null && !isSilent(open)) this.run.restartRound(open.round, reason);
   }
 
-  /** Before a round, and after a request that failed: what follows in place of the step. Null: the step is taken. */
+  /** Decides before a round, and after a failed model request, whether another step replaces this one. Null: this step is taken. */
   private async mayAsk(step: LoopStep): Promise<SessionEnd | Extract<AfterFailure, { type: 'ask' }> | null> {
     if (step.type === 'round-started') return this.asking.before();
     if (step.type !== 'provider-down') return null;

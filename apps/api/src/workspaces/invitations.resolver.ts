@@ -83,7 +83,7 @@ export class InvitationsResolver {
   }
 
   @Mutation(() => DeclineInvitationPayload, {
-    description: 'Ends a received invitation without joining. Needs what accepting needs.',
+    description: 'Declines a received invitation. Requires a token with a verified address, as accepting does.',
   })
   declineInvitation(
     @Args('input', { type: () => InvitationInput, description: 'Which invitation.' }) { id }: InvitationInput,

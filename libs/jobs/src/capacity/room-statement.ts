@@ -33,7 +33,7 @@ export function isCountable(workspaceId: string): string {
   return `${workspaceId}::text = ANY(string_to_array(current_setting('${countable}', true), ','))`;
 }
 
-/** Whose cap a job counts for: its user's; a job without a user counts for its workspace alone. */
+/** SQL for the owner of the cap that a job counts against: its user, or the workspace for a job without a user. */
 export const holderOf = (job: string) => `coalesce(${job}.created_by, ${job}.workspace_id)`;
 
 /**

@@ -68,8 +68,8 @@ want AS (
            JOIN admission k ON k.workspace_id = $1 AND k.principal = a.principal AND k.key = a.idempotency_key))),`;
 
 /**
- * Which of those that a process has a slot for begin at once: as many as fit under the caps, in a transaction that has the lock of the
- * count, and none while other jobs of the workspace are queued, because they came first. The rest is queued.
+ * Selects the new jobs that start at once, from those for which this process has a free slot: as many as the caps allow, and none
+ * while older jobs of the workspace are queued. The other new jobs are queued. The transaction must have the lock on the count.
  */
 const beginning = `
 running AS (

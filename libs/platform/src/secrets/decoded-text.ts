@@ -95,7 +95,7 @@ export class DecodedText {
     this.add(String.fromCharCode(value), at, false);
   }
 
-  /** Reads the bytes that have come as UTF-8, and as Latin-1 where they are none. Gives where a sequence begins that is cut. */
+  /** Decodes the buffered bytes as UTF-8, and invalid ones as Latin-1. Returns the start of an incomplete sequence at the end. */
   private flush(isEnd: boolean): number | undefined {
     const { bytes } = this;
     if (bytes.length === 0) return undefined;

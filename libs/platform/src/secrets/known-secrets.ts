@@ -17,7 +17,7 @@ interface Patterns {
   readonly hex: PatternSet;
 }
 
-/** So few hexadecimal digits tell nothing, and every other word ends with as many. */
+/** Fewer hexadecimal digits than this do not identify a secret: many ordinary words end with them. */
 const FEWEST_DIGITS = 4;
 
 /** Secrets that are known by their text, in every form they are likely to take. */

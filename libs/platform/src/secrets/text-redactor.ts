@@ -4,14 +4,14 @@ import type { FoundSecrets, KnownSecrets } from './known-secrets.js';
 const MARK = '[redacted]';
 /** Longer than the shortest match of every shape of a credential, so that one cut in two is whole within the window. */
 const WINDOW = 256;
-/** What looks like one endless secret is given up on as text after this many characters, and marked. */
+/** The most characters that are buffered as one possible secret. A longer run is released as marked text, so memory stays bounded. */
 const LONGEST_HELD = 16_384;
 
-/** So much of what was shown is remembered: an escape that a piece ends with, of a secret that nothing else gave away. */
+/** Characters of the released text that are kept: they may be the start of an escape sequence that the next piece completes. */
 const REMEMBERED = 16;
 const LETTER = /[A-Za-z0-9]/;
 
-/** Texts that arrive in pieces, redacted although a secret may be cut between two of them. */
+/** Redacts text that arrives in pieces, also when a secret is split between two pieces. */
 export interface RedactingStream {
   /** Takes the next piece and returns what can be shown by now. */
   push(text: string): string;
