@@ -55,7 +55,7 @@ describe('curl as an OpenAI client', () => {
     const refused = await curl(plain('Hi', { model: 'unknown' }), '-i');
     expect(refused).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
     const { error } = JSON.parse(refused.slice(refused.indexOf('{'))) as { error: unknown };
-    const message = "Model 'unknown' not found. GET /v1/models lists the models that this key may use";
+    const message = "Model 'unknown' not found";
     expect(error).toEqual({ message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' });
   });
 });

@@ -16,7 +16,6 @@ afterAll(() => stage.close());
 const error = (message: string, param: string | null = null, code: string | null = null) => ({
   error: { message, type: 'invalid_request_error', param, code },
 });
-const MODELS = '. GET /v1/models lists the models that this key may use';
 const session = { 'x-tool-event-format': 'openai', 'x-session-id': 's' };
 
 describe('errors of /v1 requests', () => {
@@ -95,7 +94,7 @@ describe('errors of /v1 requests', () => {
       plain('hi', { model: 'unknown' }),
       {},
       404,
-      error(`Model 'unknown' not found${MODELS}`, 'model', 'model_not_found'),
+      error("Model 'unknown' not found", 'model', 'model_not_found'),
     ],
   ])('returns the error of the table: %j', async (...row) => {
     const [body, headers, status, expected] = row;

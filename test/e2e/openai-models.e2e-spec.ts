@@ -43,7 +43,7 @@ const notFound = (message: string) => ({
   status: 404,
   body: {
     error: {
-      message: `${message}. GET /v1/models lists the models that this key may use`,
+      message,
       ...{ type: 'invalid_request_error', param: 'model', code: 'model_not_found' },
     },
   },

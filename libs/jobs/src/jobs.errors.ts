@@ -5,11 +5,11 @@ export const jobNotFound = () => new AppError({ code: 'not_found', message: 'Job
 export const threadNotFound = () =>
   new AppError({ code: 'not_found', message: 'Thread not found or unauthorized', field: 'threadId' });
 
-/** `jobId`: the active job of the thread. */
+/** `jobId`: the active job of the thread. The message is part of the wire contract; the error's `jobId` names the job to wait for or to cancel. */
 export const threadBusy = (jobId: string) =>
   new AppError({
     code: 'thread_busy',
-    message: `Another job is already running in this thread: ${jobId}. Wait until it ends, cancel it, or start with whenBusy ENQUEUE or INTERRUPT.`,
+    message: 'Another job is already running in this thread',
     field: 'threadId',
     details: { jobId },
   });

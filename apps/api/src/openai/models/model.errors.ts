@@ -3,7 +3,7 @@ import { OpenAiError } from '../../errors/openai-error.js';
 const notFound = (what: string, id: string) =>
   new OpenAiError({
     status: 404,
-    message: `${what} '${id.slice(0, 256)}' not found. GET /v1/models lists the models that this key may use`,
+    message: `${what} '${id.slice(0, 256)}' not found`,
     param: 'model',
     code: 'model_not_found',
   });
