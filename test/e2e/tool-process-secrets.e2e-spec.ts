@@ -66,13 +66,19 @@ describe('role tools with its own key and login', () => {
     expect(tools.output()).not.toContain('permission denied');
   });
 
-  it('calls an MCP tool, and writes a changed definition to the server of its workspace', async () => {
+  it('calls an MCP tool of a workspace', async () => {
     await given.register({ accept: { all: true }, calls: { isolated: true } });
     const user = graphqlMember(given.api, given.people.member.key);
     expect(await run(user, 'test.echo', { text: 'hi' })).toMatchObject({
       toolCalls: [{ status: 'COMPLETED', result: 'hi' }],
     });
-    given.server.describe('echo', 'Something else.');
+  });
+
+  it('refuses an MCP tool whose definition has changed, and writes the change to its server', async () => {
+    await given.register({ accept: { all: true }, calls: { isolated: true } });
+    // Without a notification: the process lists the tools when it connects for the call.
+    given.server.describe('echo', 'Something else.', false);
+    const user = graphqlMember(given.api, given.people.member.key);
     expect(await run(user, 'test.echo', { text: 'hi' })).toMatchObject({ toolCalls: [{ status: 'ERROR' }] });
     const { rows } = await given.database.postgres.withWorkspaceSql(
       given.people.owner.principal.workspaceId,
