@@ -90,12 +90,7 @@ describe('errors of /v1 requests', () => {
       400,
       error('No pending tool run exists for these tool results', 'messages'),
     ],
-    [
-      plain('hi', { model: 'unknown' }),
-      {},
-      404,
-      error("Model 'unknown' not found", 'model', 'model_not_found'),
-    ],
+    [plain('hi', { model: 'unknown' }), {}, 404, error("Model 'unknown' not found", 'model', 'model_not_found')],
   ])('returns the error of the table: %j', async (...row) => {
     const [body, headers, status, expected] = row;
     const reply = await stage.client.ask(body, headers);
