@@ -6,7 +6,7 @@ import { abilityOf, Authenticator, type MemberPrincipal } from '#auth';
 import { AppError } from '#platform';
 
 import { readBody } from '../body/read-body.js';
-import { type Asked, askedKey } from './asks.js';
+import { type RequiredAbility, requiredAbilityKey } from './require-ability.js';
 import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';
 
@@ -20,7 +20,7 @@ export class PrincipalGuard implements CanActivate {
 
   /** Throws `unauthenticated`, `not_found` (workspace), `bad_request` (which workspace?), `forbidden`, `rate_limited`. */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const asked = this.reflector.get<Asked | undefined>(askedKey, context.getHandler());
+    const asked = this.reflector.get<RequiredAbility | undefined>(requiredAbilityKey, context.getHandler());
     if (asked === undefined) throw new Error(`${context.getHandler().name} does not say what it asks for`);
     const request = context.switchToHttp().getRequest<Request>();
     const principal = await this.authenticate(request, asked);
@@ -38,7 +38,7 @@ export class PrincipalGuard implements CanActivate {
     return this.authenticator.authenticate(credentialsOf(request.headers));
   }
 
-  private async authenticate(request: Request, { unauthenticatedText }: Asked): Promise<MemberPrincipal> {
+  private async authenticate(request: Request, { unauthenticatedText }: RequiredAbility): Promise<MemberPrincipal> {
     try {
       return await this.enter(request);
     } catch (error) {

@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { MemberPrincipal } from '#auth';
 import { type Claim, type ClaimRef, ClientToolsService } from '#tools';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { JobPrincipalGuard } from '../jobs/job-principal.guard.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
@@ -33,7 +33,7 @@ export class ClientToolsController {
   @ApiOperation({ operationId: 'getClientToolCapability', summary: 'Check whether client tools are enabled' })
   @ApiReply(200, clientToolReplies.capability, 'The decision.')
   @ApiRefusals(401)
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   capability(): { readonly available: boolean } {
     return { available: this.theSwitch.isOn };
   }
@@ -44,7 +44,7 @@ export class ClientToolsController {
   @ApiReply(200, clientToolReplies.claim, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
-  @Asks('change', 'Job')
+  @RequireAbility('change', 'Job')
   claim(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
@@ -59,7 +59,7 @@ export class ClientToolsController {
   @ApiReply(200, clientToolReplies.validated, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
-  @Asks('change', 'Job')
+  @RequireAbility('change', 'Job')
   validate(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
@@ -74,7 +74,7 @@ export class ClientToolsController {
   @ApiReply(200, clientToolReplies.accepted, 'Done.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 501)
   @HttpCode(200)
-  @Asks('change', 'Job')
+  @RequireAbility('change', 'Job')
   result(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
@@ -25,7 +25,7 @@ export class AdmissionController {
   @Get('admission')
   @ApiOperation({ operationId: 'getNoAdmission', summary: 'The same without a key: always 400' })
   @ApiRefusals(400, 401, 404)
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   findNothing(@CurrentPrincipal() principal: MemberPrincipal): Promise<AdmittedJob> {
     return this.jobRead.admission(principal, '');
   }
@@ -34,7 +34,7 @@ export class AdmissionController {
   @ApiOperation({ operationId: 'getAdmission', summary: 'Get the job of an idempotency key' })
   @ApiReply(200, jobReplies.admitted, 'The job.')
   @ApiRefusals(400, 401, 404)
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   find(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('admissionId') admissionId: string,
@@ -48,7 +48,7 @@ export class AdmissionController {
   @ApiReply(200, jobReplies.admissionAbort, 'Its status.')
   @ApiRefusals(400, 401, 403)
   @HttpCode(200)
-  @Asks('create', 'Job')
+  @RequireAbility('create', 'Job')
   async abort(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Body({ schema: admissionAbortBody }) { admissionId }: AdmissionAbortBody,

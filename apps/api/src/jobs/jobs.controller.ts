@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
@@ -30,7 +30,7 @@ export class JobsController {
   @ApiOperation({ operationId: 'getJobStatus', summary: 'Get the status of a job' })
   @ApiReply(200, jobReplies.status, 'Its status, with the text that the client lacks.')
   @ApiRefusals(400, 401, 404)
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   status(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,
@@ -41,7 +41,7 @@ export class JobsController {
 
   @Get(':id/stream')
   @ApiJobStream()
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   stream(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() request: Request<{ id: string }>,
@@ -55,7 +55,7 @@ export class JobsController {
   @ApiReply(200, jobReplies.abort, 'Whether it is cancelled, or will be.')
   @ApiRefusals(401, 403)
   @HttpCode(200)
-  @Asks('cancel', 'Job')
+  @RequireAbility('cancel', 'Job')
   abort(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<AbortReply> {
     return this.jobAbort.abort(principal, id);
   }

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
 import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
@@ -33,7 +33,7 @@ export class StartController {
   @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
   @ApiReply(202, jobReplies.admitted, 'It is accepted.')
   @ApiReply(200, jobReplies.admitted, 'The key had started it before.')
-  @Asks('create', 'Job', words)
+  @RequireAbility('create', 'Job', words)
   start(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() request: Request,
@@ -52,7 +52,7 @@ export class StartController {
   @ApiJsonBody(startBody)
   @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
   @ApiReply(200, jobReplies.admitted, 'It is accepted.')
-  @Asks('create', 'Job', words)
+  @RequireAbility('create', 'Job', words)
   startOr3(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() request: Request,

@@ -3,7 +3,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
@@ -22,7 +22,7 @@ export class NotificationsController {
   @ApiOperation({ operationId: 'listNotifications', summary: 'List notifications, newest first' })
   @ApiReply(200, notificationReplies.page, 'A page of them.')
   @ApiRefusals(400, 401)
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   list(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Query({ schema: notificationQuery }) query: NotificationListQuery,
@@ -35,7 +35,7 @@ export class NotificationsController {
   @ApiReply(200, notificationReplies.notification, 'It is read.')
   @ApiRefusals(401, 404)
   @HttpCode(200)
-  @Asks('read', 'Job')
+  @RequireAbility('read', 'Job')
   markRead(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<NotificationReply> {
     return this.inbox.markRead(principal, id);
   }

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
 import { ApiMediaReply, ApiRefusals } from '../openapi/route-docs.js';
@@ -22,7 +22,7 @@ export class ToolCallExportController {
   @ApiOperation({ operationId: 'exportToolCalls', summary: 'Export the tool calls of all jobs' })
   @ApiMediaReply(200, 'One line of JSON for each call.', { 'application/x-ndjson': 'The calls.' })
   @ApiRefusals(400, 401, 403)
-  @Asks('survey', 'ToolCall')
+  @RequireAbility('survey', 'ToolCall')
   export(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Query({ schema: exportQuery }) query: ExportQuery,

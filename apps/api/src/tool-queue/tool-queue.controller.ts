@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { MemberPrincipal } from '#auth';
 import { type CancelState, DeadToolCallsService, QueuedCallsService } from '#tools';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
 import { toCursor } from '../graphql/connections/cursor.js';
@@ -33,7 +33,7 @@ export class ToolQueueController {
   @ApiOperation({ operationId: 'listDeadToolCalls', summary: 'List dead letters of the tool queue' })
   @ApiReply(200, toolQueueReplies.page, 'A page of them.')
   @ApiRefusals(400, 401, 403)
-  @Asks('change', 'Workspace')
+  @RequireAbility('change', 'Workspace')
   async dead(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Query({ schema: deadToolCallQuery }) query: DeadToolCallQuery,
@@ -49,7 +49,7 @@ export class ToolQueueController {
   @ApiReply(200, toolQueueReplies.letter, 'It is sent.')
   @ApiRefusals(401, 403, 404, 409)
   @HttpCode(200)
-  @Asks('change', 'Workspace')
+  @RequireAbility('change', 'Workspace')
   async redrive(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('letter') letter: string,
@@ -62,7 +62,7 @@ export class ToolQueueController {
   @ApiReply(200, toolQueueReplies.cancelled, 'Its status.')
   @ApiRefusals(401, 403, 404)
   @HttpCode(200)
-  @Asks('cancel', 'Job')
+  @RequireAbility('cancel', 'Job')
   async cancel(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('call') call: string,

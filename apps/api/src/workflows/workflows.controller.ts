@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../auth/asks.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
 import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
@@ -32,7 +32,7 @@ export class WorkflowsController {
   @ApiReply(200, workflowBodies.started, 'Its job.')
   @ApiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 503)
   @HttpCode(200)
-  @Asks('create', 'Job', words)
+  @RequireAbility('create', 'Job', words)
   async start(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() { body, headers }: Request,
@@ -50,7 +50,7 @@ export class WorkflowsController {
   @ApiReply(200, workflowBodies.ok, 'It is answered.')
   @ApiRefusals(400, 401, 403, 404, 409, 410, 413, 422, 429)
   @HttpCode(200)
-  @Asks('approve', 'ToolCall')
+  @RequireAbility('approve', 'ToolCall')
   answer(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Body({ schema: workflowBodies.answer }) body: WorkflowAnswer,

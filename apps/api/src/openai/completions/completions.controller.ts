@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../../auth/asks.js';
+import { RequireAbility } from '../../auth/require-ability.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
 import {
   ApiIdempotencyKey,
@@ -52,7 +52,7 @@ export class CompletionsController {
   })
   @ApiOpenAiRefusals(400, 401, 404, 409, 413, 422, 429, 500, 503, 504)
   @HttpCode(200)
-  @Asks('create', 'Job')
+  @RequireAbility('create', 'Job')
   complete(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() request: Request,

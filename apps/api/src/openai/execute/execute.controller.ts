@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../../auth/asks.js';
+import { RequireAbility } from '../../auth/require-ability.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
 import {
   ApiIdempotencyKey,
@@ -44,7 +44,7 @@ export class ExecuteController {
   @ApiReply(200, openAiReplies.executed, 'What the tool gave. `X-Job-Id` names the job.')
   @ApiOpenAiRefusals(400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 504)
   @HttpCode(200)
-  @Asks('create', 'Job')
+  @RequireAbility('create', 'Job')
   execute(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Req() request: Request,

@@ -3,7 +3,7 @@ import { ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
-import { Asks } from '../../auth/asks.js';
+import { RequireAbility } from '../../auth/require-ability.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
 import { ApiOpenAiRefusals, ApiReply } from '../../openapi/route-docs.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
@@ -32,7 +32,7 @@ export class ModelsController {
   @ApiOperation({ operationId: 'listModels', summary: 'List models' })
   @ApiReply(200, openAiReplies.models, '`auto`, agents, workflows, and models of the provider that the key may use.')
   @ApiOpenAiRefusals(401, 429)
-  @Asks('read', 'Agent')
+  @RequireAbility('read', 'Agent')
   async list(
     @CurrentPrincipal() principal: MemberPrincipal,
   ): Promise<{ readonly object: 'list'; readonly data: readonly OpenAiModel[] }> {
@@ -45,7 +45,7 @@ export class ModelsController {
   @ApiParam({ name: 'id', type: String })
   @ApiReply(200, openAiReplies.model, 'The model.')
   @ApiOpenAiRefusals(401, 404, 429)
-  @Asks('read', 'Agent')
+  @RequireAbility('read', 'Agent')
   async find(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string | string[]): Promise<OpenAiModel> {
     return toOpenAiModel(await this.models.find(principal, Array.isArray(id) ? id.join('/') : id));
   }
