@@ -34,6 +34,9 @@ const READS: Record<ScopedSubject, Read> = {
   Message: (tx, where) => tx.message.findMany({ where }),
   Job: (tx, where) => tx.job.findMany({ where }),
   ToolCall: (tx, where) => tx.toolCall.findMany({ where }),
+  Interrupt: (tx, where) => tx.interrupt.findMany({ where }),
+  Notification: (tx, where) => tx.notification.findMany({ where }),
+  AuditEntry: (tx, where) => tx.auditEntry.findMany({ where }),
 };
 const SUBJECTS = Object.keys(READS) as ScopedSubject[]; // the keys of a Record of exactly these
 
@@ -85,6 +88,10 @@ async function work({ workspaceId, userId, role }: MemberPrincipal): Promise<voi
       idemKey: id,
     };
     await tx.toolCall.create({ data: call });
+    await tx.interrupt.create({
+      data: { workspaceId, id, jobId: id, kind: 'human_input', title: 't', request: {}, requester: userId },
+    });
+    await tx.notification.create({ data: { workspaceId, id, userId, type: 'job_completed', jobId: id } });
     const offer = { email: `${id}@example.org`, role: 'owner', expiresAt: new Date(8.64e14) };
     await tx.invitation.create({ data: { workspaceId, id, invitedBy: userId, ...offer } });
     const key = { workspaceId, id, userId, name: role, prefix: id, hash: new Uint8Array(32), scopes: ['read'] };
@@ -146,8 +153,12 @@ const RUNNING = {
   WorkspaceTool: 0,
   WorkspaceSecret: 0,
 };
-const NONE = { ...RUNNING, McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Workflow: 0, Agent: 0 };
-const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Workflow: 2, Agent: 2 };
+const NONE = {
+  ...RUNNING,
+  ...{ McpServer: 0, Thread: 0, Message: 0, Job: 0, ToolCall: 0, Interrupt: 0, Notification: 0, AuditEntry: 0 },
+  ...{ Workflow: 0, Agent: 0 },
+};
+const SYSTEM = { ...NONE, Thread: 2, Message: 2, Job: 2, ToolCall: 2, Interrupt: 2, Workflow: 2, Agent: 2 };
 const WORK = { ...SYSTEM, McpServer: 2 };
 const ADMINS = {
   Workspace: 1,
@@ -157,14 +168,17 @@ const ADMINS = {
   ModelProvider: 2,
   WorkspaceTool: 2,
   WorkspaceSecret: 2,
+  AuditEntry: 7,
 };
 const ALL = { ...WORK, ...ADMINS };
+/** Only the creators of jobs have notifications. */
+const INBOX: Record<Role, object> = { owner: { Notification: 1 }, admin: {}, member: { Notification: 1 }, viewer: {} };
 
 describe('one ability, two answers', () => {
   it.each<[Role, Record<string, number>]>([
-    ['owner', ALL],
+    ['owner', { ...ALL, Notification: 1 }],
     ['admin', ALL],
-    ['member', { ...WORK, ApiKey: 1 }],
+    ['member', { ...WORK, ApiKey: 1, Notification: 1 }],
     ['viewer', WORK],
   ])('can() and the Prisma filter agree row by row: %s', async (role, expected) => {
     for (const world of worlds) expect(await expectSame(world[role])).toEqual(expected);
@@ -182,7 +196,7 @@ describe('one ability, two answers', () => {
         expectSame(keyPrincipal({ ...principal, keyId: newId(), prefix: 'p', scopes, expiresAt: null }));
       expect(await withScopes([])).toEqual(NONE);
       expect(await withScopes(['write', 'approve'])).toEqual(NONE);
-      expect(await withScopes(['read'])).toEqual(WORK);
+      expect(await withScopes(['read'])).toEqual({ ...WORK, ...INBOX[role] });
       // Rights that no key has are rights to change; reading is the same.
       expect(await withScopes(KEY_SCOPES)).toEqual(await expectSame(principal));
     }

@@ -22,7 +22,16 @@ export type SubjectRow = {
   Job: { workspaceId: string; createdBy: string | null };
   /** `createdBy`: the user whose job asked for it. */
   ToolCall: { workspaceId: string; createdBy?: string | null };
+  /** `requester`: the user who started the root job. */
+  Interrupt: { workspaceId: string; requester?: string | null };
+  Notification: { workspaceId: string; userId: string };
+  AuditEntry: { workspaceId: string };
+  /** A tool of the registry, built-in or of the workspace. No table: it is never part of a filter. */
+  Tool: { workspaceId: string };
 };
+
+/** What rights are about. */
+export type AbilitySubject = keyof SubjectRow;
 
 /**
  * The verbs. `change` covers `cancel`, `retry` and `rename`; `manage` covers every verb; `chat` is to start a job that
@@ -35,7 +44,7 @@ type Conditions = PrismaQueryOf<Prisma.TypeMap, Model<object, string>>;
 /** One object that answers both `can(action, row)` and, through `accessibleWhere`, the Prisma filter of the same rows. */
 export type AppAbility = Ability<[Action, 'all' | Subjects<SubjectRow>], Conditions>;
 
-const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Workflow', 'Agent'];
+const WORK: ScopedSubject[] = ['Thread', 'Message', 'Job', 'ToolCall', 'Interrupt', 'Workflow', 'Agent'];
 const BELOW_OWNER = { in: ['admin', 'member', 'viewer'] };
 const BELOW_ADMIN = { in: ['member', 'viewer'] };
 
@@ -43,20 +52,24 @@ const BELOW_ADMIN = { in: ['member', 'viewer'] };
 // ---- key those it was given. `person` is the scope `admin` of a token, which no API key has: a leaked key must not be able to change
 // ---- roles, make owners or admins, or end the access of others. What no rule grants is denied. Every condition names the workspace.
 
-function viewer({ read, here, mine }: Grants): void {
+function viewer({ read, here, mine, myInbox }: Grants): void {
   read.can('read', WORK, here);
+  read.can('read', ['Tool'], here);
   read.can('survey', ['ToolCall'], mine);
+  read.can('read', ['Notification'], myInbox);
+  read.can('change', ['Notification'], myInbox); // to mark as read
   read.can('read', ['McpServer'], here); // names and tools; where it is and what it is sent is for those who manage it
 }
 
 function member(grants: Grants): void {
-  const { write, admin, approve, here, mine, myKeys } = grants;
+  const { write, admin, approve, here, mine, myRequests, myKeys } = grants;
   viewer(grants);
   write.can('create', ['Thread', 'Job'], mine);
   write.can('change', ['Thread', 'Job'], mine);
   write.can('create', ['Workflow'], here);
   write.can('change', ['Workflow'], here); // drafts are everybody's; what runs is published by those who manage it
   write.can('chat', ['Thread'], mine); // what one member's threads hold enters another's prompt only by a grant
+  approve.can('approve', ['Interrupt'], myRequests);
   approve.can('approve', ['ToolCall'], mine); // where the policy leaves the decision to the requester
   admin.can('manage', ['ApiKey'], myKeys);
 }
@@ -65,11 +78,11 @@ function administrator(grants: Grants): void {
   const { write, admin, person, approve, here, thisWorkspace } = grants;
   member(grants); // so an admin, too, chats only in threads of its own
   write.can('change', ['Thread', 'Job'], here);
-  approve.can('approve', ['ToolCall'], here);
+  approve.can('approve', ['ToolCall', 'Interrupt'], here);
   admin.can('survey', ['ToolCall'], here);
   admin.can('read', ['Workspace'], thisWorkspace);
   admin.can('change', ['Workspace'], thisWorkspace);
-  admin.can('read', ['Membership', 'Invitation'], here);
+  admin.can('read', ['Membership', 'Invitation', 'AuditEntry'], here);
   admin.can('create', ['Invitation'], { ...here, role: BELOW_ADMIN });
   admin.can('delete', ['Membership', 'Invitation'], { ...here, role: BELOW_ADMIN });
   person.can('manage', ['Membership', 'Invitation'], { ...here, role: BELOW_OWNER });
@@ -105,7 +118,7 @@ export const SCOPES_OF: Record<Role, readonly KeyScope[]> = {
 type Where = Readonly<Record<string, unknown>>;
 
 interface Granter {
-  can(action: Action, subjects: ScopedSubject[], conditions: Where): void;
+  can(action: Action, subjects: AbilitySubject[], conditions: Where): void;
 }
 
 interface Grants extends Readonly<Record<KeyScope | 'person', Granter>> {
@@ -113,6 +126,8 @@ interface Grants extends Readonly<Record<KeyScope | 'person', Granter>> {
   readonly thisWorkspace: Where;
   readonly mine: Where;
   readonly myKeys: Where;
+  readonly myInbox: Where;
+  readonly myRequests: Where;
 }
 
 /** Makes the ability of a principal: a pure function of it. */
@@ -136,6 +151,8 @@ export function defineAbility(principal: Principal): AppAbility {
     thisWorkspace: { id: workspaceId },
     mine: { workspaceId, createdBy: userId },
     myKeys: { workspaceId, userId },
+    myInbox: { workspaceId, userId },
+    myRequests: { workspaceId, requester: userId },
   };
   (principal.role === null ? system : RULES_OF[principal.role])(grants);
   const ability = createPrismaAbility<AppAbility>(rules, { resolveAction: CHANGE_COVERS });
@@ -156,7 +173,7 @@ const CHANGE_COVERS = createAliasResolver({ change: ['cancel', 'retry', 'rename'
 export type NamedSubject = Exclude<Subjects<SubjectRow>, string>;
 
 /** Names the subject of a plain row for `ability.can`; the row itself is left as it is. */
-export function asSubject<T extends ScopedSubject>(type: T, row: SubjectRow[T]): NamedSubject {
+export function asSubject<T extends AbilitySubject>(type: T, row: SubjectRow[T]): NamedSubject {
   // The row of a generic subject is one of the union's members, which TypeScript cannot see through the type parameter.
   return subject(type, { ...row }) as unknown as NamedSubject;
 }

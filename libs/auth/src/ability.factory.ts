@@ -1,6 +1,14 @@
 import type { Scope, ScopedSubject } from '#platform';
 
-import { type Action, type AppAbility, asSubject, defineAbility, principalOf, type SubjectRow } from './abilities.js';
+import {
+  type AbilitySubject,
+  type Action,
+  type AppAbility,
+  asSubject,
+  defineAbility,
+  principalOf,
+  type SubjectRow,
+} from './abilities.js';
 import { accessibleWhere } from './accessible-where.js';
 import { forbidden, notFound } from './auth.errors.js';
 import { forbiddenReason } from './forbidden-reason.js';
@@ -30,7 +38,7 @@ export function scopeOf(principal: Principal): Scope {
 }
 
 /** A question about one row. */
-export interface Question<T extends ScopedSubject> {
+export interface Question<T extends AbilitySubject> {
   readonly action: Action;
   readonly subject: T;
   readonly row: SubjectRow[T];
@@ -40,7 +48,7 @@ export interface Question<T extends ScopedSubject> {
  * Returns if the ability allows it. Else throws `forbidden` to somebody who may at least read the row, and `not_found` to
  * everybody else, so that absent and forbidden look the same.
  */
-export function assertCan<T extends ScopedSubject>(ability: AppAbility, question: Question<T>): void {
+export function assertCan<T extends AbilitySubject>(ability: AppAbility, question: Question<T>): void {
   const about = asSubject(question.subject, question.row);
   if (ability.can(question.action, about)) return;
   if (!ability.can('read', about)) throw notFound(question.subject);

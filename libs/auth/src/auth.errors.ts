@@ -1,4 +1,6 @@
-import { AppError, limitDetails, rateLimited, type ScopedSubject } from '#platform';
+import { AppError, limitDetails, rateLimited } from '#platform';
+
+import type { AbilitySubject } from './abilities.js';
 
 /** Nobody, or nobody we know: no, wrong, expired and revoked credentials are one answer. */
 export function unauthenticated(): AppError {
@@ -10,7 +12,7 @@ export function forbidden(reason = 'Forbidden'): AppError {
   return new AppError({ code: 'forbidden', message: reason });
 }
 
-const NAMES: Record<ScopedSubject, string> = {
+const NAMES: Record<AbilitySubject, string> = {
   Workspace: 'Workspace',
   Membership: 'Member',
   Invitation: 'Invitation',
@@ -25,10 +27,14 @@ const NAMES: Record<ScopedSubject, string> = {
   Message: 'Message',
   Job: 'Job',
   ToolCall: 'Tool call',
+  Interrupt: 'Request',
+  Notification: 'Notification',
+  AuditEntry: 'Audit',
+  Tool: 'Tool',
 };
 
 /** Absent and forbidden look the same. */
-export function notFound(subject: ScopedSubject): AppError {
+export function notFound(subject: AbilitySubject): AppError {
   return new AppError({ code: 'not_found', message: `${NAMES[subject]} not found or unauthorized` });
 }
 

@@ -1,4 +1,4 @@
-export { type Action, type AppAbility, asSubject, type SubjectRow } from './abilities.js';
+export { type AbilitySubject, type Action, type AppAbility, asSubject, type SubjectRow } from './abilities.js';
 export { abilityOf, assertCan, type Question, scopeOf } from './ability.factory.js';
 export type { ApiKey } from './api-keys/api-keys.repository.js';
 export { ApiKeysService, type NewApiKeyInput } from './api-keys/api-keys.service.js';

@@ -13,7 +13,10 @@ export type ScopedSubject =
   | 'Thread'
   | 'Message'
   | 'Job'
-  | 'ToolCall';
+  | 'ToolCall'
+  | 'Interrupt'
+  | 'Notification'
+  | 'AuditEntry';
 
 /**
  * Proof that somebody may read, made only by the ability (`libs/auth`); every read method demands one.

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { abilityOf, type MemberPrincipal, scopeOf } from '#auth';
+import { abilityOf, asSubject, type MemberPrincipal, scopeOf } from '#auth';
 import {
   type KeysetPage,
   type Notification,
@@ -10,7 +10,7 @@ import {
 } from '#jobs';
 import { isId } from '#platform';
 
-/** What one was told oneself. Whoever may read jobs may read, and mark as read, what they were told of them. */
+/** The caller's own notifications, to read and to mark as read. */
 @Injectable()
 export class OwnNotifications {
   constructor(private readonly notifications: NotificationsRepository) {}
@@ -53,5 +53,5 @@ export class OwnNotifications {
 }
 
 function mayRead(member: MemberPrincipal): boolean {
-  return abilityOf(member).can('read', 'Job');
+  return abilityOf(member).can('read', asSubject('Notification', member));
 }

@@ -1,5 +1,6 @@
 import { Context, Query, Resolver } from '@nestjs/graphql';
 
+import { abilityOf, asSubject } from '#auth';
 import { type Tool, ToolCatalog } from '#tools';
 
 import { listCost } from '../graphql/connections/to-page.js';
@@ -16,6 +17,7 @@ export class ToolsResolver {
     complexity: listCost(20),
   })
   async tools(@Context() { member }: GraphqlContext): Promise<readonly Tool[]> {
-    return member.scopes.includes('read') ? (await this.catalog.of(member.workspaceId)).list() : [];
+    const { workspaceId } = member;
+    return abilityOf(member).can('read', asSubject('Tool', { workspaceId })) ? (await this.catalog.of(member.workspaceId)).list() : [];
   }
 }

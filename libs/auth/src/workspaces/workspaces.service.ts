@@ -152,10 +152,10 @@ export class WorkspacesService {
       throw aboveCeiling('maxJobsPerUser', 'RUNNING_JOBS_PER_USER_CEILING', RUNNING_JOBS_PER_USER_CEILING);
   }
 
-  /** The audit, newest first, for those who may change the workspace; `not_found` for everybody else. */
+  /** The audit, newest first. Throws `not_found` for a caller that may not read it. */
   async listAudit(principal: MemberPrincipal, page: PageRequest): Promise<Page<AuditEntry>> {
     const { workspaceId } = principal;
-    assertCan(abilityOf(principal), { action: 'change', subject: 'Workspace', row: { id: workspaceId } });
+    assertCan(abilityOf(principal), { action: 'read', subject: 'AuditEntry', row: { workspaceId } });
     const rows = rowsFor(page);
     const found = await this.prisma.withWorkspace(principal, (tx) =>
       this.tables.audit.list(tx, { workspaceId, ...rows }),

@@ -206,9 +206,9 @@ export class InterruptsRepository {
   }
 }
 
-/** A request is seen by whoever may read its job. */
+/** A caller sees a request that it may read, of a job that it may read. */
 function readable(scope: Scope): Prisma.InterruptWhereInput {
-  return { workspaceId: scope.workspaceId, job: scope.where('Job') };
+  return { AND: [scope.where('Interrupt')], workspaceId: scope.workspaceId, job: scope.where('Job') };
 }
 
 function toWhere(filter: InterruptFilter): Prisma.InterruptWhereInput {

@@ -33,8 +33,8 @@ function circleOf({ decidableBy, adminRequired, requester }: DecidableRequest): 
 function isOneOf(circle: DecidableBy, principal: Principal, request: DecidableRequest): boolean {
   const ability = abilityOf(principal);
   const { workspaceId, requester, jobCreatedBy } = request;
-  const mayApprove = (createdBy: string | null): boolean =>
-    ability.can('approve', asSubject('ToolCall', { workspaceId, createdBy }));
+  const mayApprove = (person: string | null): boolean =>
+    ability.can('approve', asSubject('Interrupt', { workspaceId, requester: person }));
   switch (circle) {
     case 'approvers':
       return mayApprove(null); // whoever may approve what nobody asked for may approve anything

@@ -9,7 +9,7 @@ export function deciderRightsOf(principal: Principal): DeciderRights {
   const extent = (may: (createdBy: string | null) => boolean) => (may(null) ? 'any' : may(userId) ? 'own' : 'none');
   return {
     userId,
-    approves: extent((createdBy) => ability.can('approve', asSubject('ToolCall', { workspaceId, createdBy }))),
+    approves: extent((requester) => ability.can('approve', asSubject('Interrupt', { workspaceId, requester }))),
     changes: extent((createdBy) => ability.can('change', asSubject('Job', { workspaceId, createdBy }))),
   };
 }
