@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { AgentsService } from '#chat';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { AgentRefInput, CreateAgentInput, RestoreAgentVersionInput, UpdateAgentInput } from './agent.input.js';
@@ -13,6 +14,7 @@ import { toAgentChanges, toNewAgent } from './to-agent-input.js';
 export class AgentMutationsResolver {
   constructor(private readonly agents: AgentsService) {}
 
+  @RequireAbility('manage', 'Agent')
   @Mutation(() => AgentPayload, {
     description:
       'Creates an agent; the first of a workspace is its default. All agent mutations require the role admin.',
@@ -28,6 +30,7 @@ export class AgentMutationsResolver {
     }));
   }
 
+  @RequireAbility('manage', 'Agent')
   @Mutation(() => AgentPayload, {
     description: 'Updates an agent as a new version. Jobs keep the version that they were accepted with.',
   })
@@ -40,6 +43,7 @@ export class AgentMutationsResolver {
     return toPayload(async () => ({ agent: await this.agents.update(member, change) }));
   }
 
+  @RequireAbility('manage', 'Agent')
   @Mutation(() => AgentPayload, { description: 'Restores the settings of an earlier agent version, as a new version.' })
   restoreAgentVersion(
     @Args('input', { type: () => RestoreAgentVersionInput, description: 'The version.' })
@@ -49,6 +53,7 @@ export class AgentMutationsResolver {
     return toPayload(async () => ({ agent: await this.agents.restore(member, id, version) }));
   }
 
+  @RequireAbility('manage', 'Agent')
   @Mutation(() => AgentPayload, {
     description:
       'Archives an agent and frees its name. Jobs that use it continue. The default agent can only be archived last.',
@@ -60,6 +65,7 @@ export class AgentMutationsResolver {
     return toPayload(async () => ({ agent: await this.agents.archive(member, id) }));
   }
 
+  @RequireAbility('manage', 'Agent')
   @Mutation(() => AgentPayload, {
     description: 'Makes an agent the default, which is used when `auto` finds no fitting agent.',
   })

@@ -2,6 +2,7 @@ import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
 import { type Agent, AgentsService, type AgentVersion } from '#chat';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { positionOfCursor } from '../graphql/connections/cursor.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
@@ -19,6 +20,7 @@ const versionKind = 'agentVersions';
 export class AgentsResolver {
   constructor(private readonly agentsOf: AgentsService) {}
 
+  @RequireAbility('read', 'Agent')
   @Query(() => AgentConnection, {
     name: kind,
     description: 'The agents of the workspace by name, without archived ones.',
@@ -29,6 +31,7 @@ export class AgentsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
+  @RequireAbility('read', 'Agent')
   @Query(() => AgentModel, { nullable: true, description: 'An agent. Null: not found.' })
   agent(
     @Args('id', { type: () => ID, description: 'Its id, slug or name.' }) id: string,
@@ -37,6 +40,7 @@ export class AgentsResolver {
     return orNull(this.agentsOf.find(member, id));
   }
 
+  @RequireAbility('read', 'Agent')
   @Query(() => AgentVersionConnection, {
     name: versionKind,
     description: 'The versions of an agent, newest first.',

@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type ApprovalGrant, ApprovalGrantsService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
 import { pageCost } from '../graphql/connections/to-page.js';
@@ -22,6 +23,7 @@ const kind = 'approvalGrants';
 export class ApprovalGrantsResolver {
   constructor(private readonly grants: ApprovalGrantsService) {}
 
+  @RequireAbility('read', 'ToolCall')
   @Query(() => ApprovalGrantConnection, {
     description:
       'Grants, newest first: those that the caller gave or received. For approvers: all grants of the workspace.',
@@ -36,6 +38,7 @@ export class ApprovalGrantsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
+  @RequireAbility('approve', 'ToolCall')
   @Mutation(() => ApprovalGrantPayload, {
     description: 'Revokes a grant at once. Allowed for its giver, its requester, and approvers. Idempotent.',
   })

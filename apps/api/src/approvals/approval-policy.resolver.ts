@@ -9,6 +9,7 @@ import {
   type StoredPolicy,
 } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { orNull } from '../graphql/or-null.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
@@ -38,6 +39,7 @@ export class ApprovalPolicyResolver {
     private readonly replays: PolicyReplayService,
   ) {}
 
+  @RequireAbility('read', 'ToolCall')
   @Query(() => ApprovalPolicyModel, {
     nullable: true,
     description: 'The approval policy of the workspace. Null unless the caller is an admin.',
@@ -50,6 +52,7 @@ export class ApprovalPolicyResolver {
     return orNull(this.policies.find(member, version));
   }
 
+  @RequireAbility('read', 'ToolCall')
   @Query(() => PolicyExplanation, {
     nullable: true,
     description: 'The rule that would apply to a call. Runs nothing. Null unless the caller may read the policy.',
@@ -62,6 +65,7 @@ export class ApprovalPolicyResolver {
     return orNull(this.explainer.explain(member, made));
   }
 
+  @RequireAbility('read', 'ToolCall')
   @Query(() => PolicyReplayModel, {
     nullable: true,
     description:
@@ -75,6 +79,7 @@ export class ApprovalPolicyResolver {
     return orNull(this.replays.dryRun(member, { policy, lastCalls: lastCalls ?? usualReplay }));
   }
 
+  @RequireAbility('change', 'Workspace')
   @Query(() => ValidateApprovalPolicyPayload, {
     description:
       'Validates a policy of the workspace or of an agent. Saves nothing. Requires the right to read the policy.',
@@ -88,6 +93,7 @@ export class ApprovalPolicyResolver {
     return toPayload(() => Promise.resolve({ policy: this.policies.validate(member, policy) }));
   }
 
+  @RequireAbility('change', 'Workspace')
   @Mutation(() => ApprovalPolicyPayload, {
     description: 'Saves a new version of the approval policy. Grants given under the old version end.',
   })

@@ -3,6 +3,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { AppError } from '#platform';
 import { ClientToolsService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { accept } from '../requests/request-schema.pipe.js';
@@ -23,6 +24,7 @@ export class ClientToolsResolver {
     private readonly theSwitch: ClientToolSwitch,
   ) {}
 
+  @RequireAbility('change', 'Job')
   @Mutation(() => ClaimClientToolPayload, {
     description: 'Claims a call for 30 s; one client wins. Validate the claim before running the tool.',
   })
@@ -37,6 +39,7 @@ export class ClientToolsResolver {
     });
   }
 
+  @RequireAbility('change', 'Job')
   @Mutation(() => ValidateClientToolPayload, {
     description:
       "Call it right before running the tool. The call then counts as started, and its claim lasts for the tool's timeout plus 30 s.",
@@ -48,6 +51,7 @@ export class ClientToolsResolver {
     return this.answer(() => this.service.validate(member, input.jobId, accept(claimReference, input)));
   }
 
+  @RequireAbility('change', 'Job')
   @Mutation(() => SubmitClientToolResultPayload, {
     description: 'Submits the result of a call, once. Repeating the same submission is accepted.',
   })

@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 
 import { AppError, Config, Metrics } from '#platform';
 
+import { Public } from '../auth/require-ability.js';
 import { errorBody } from '../openapi/error-body.js';
 import { ApiMediaReply, ApiPublic, ApiReply } from '../openapi/route-docs.js';
 import { healthReplies } from './health-schemas.js';
@@ -13,6 +14,7 @@ import { Readiness, type ReadinessReport } from './readiness.js';
 /** For those who run Nightshift: is it alive, does it want work, what is it doing. No credential is asked for. */
 @ApiTags('Operations')
 @ApiPublic()
+@Public()
 @Controller()
 export class HealthController {
   constructor(

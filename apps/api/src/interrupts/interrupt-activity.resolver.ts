@@ -3,6 +3,7 @@ import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 import type { Interrupt } from '#jobs';
 import { type InterruptQuery, InterruptsService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
 import { DeliveredIds } from '../streams/delivered-ids.js';
@@ -25,6 +26,7 @@ export class InterruptActivityResolver {
     private readonly viewers: Viewers,
   ) {}
 
+  @RequireAbility('read', 'Interrupt')
   @Subscription(() => InterruptModel, {
     description:
       'Requests that the caller may see: first the open ones, newest first (at most 1,000), then each opening and settlement. Updates are coalesced: a slow subscriber gets the latest state, not each step. After a lost connection, subscribe again.',

@@ -4,6 +4,7 @@ import type { Interrupt } from '#jobs';
 import { isId } from '#platform';
 import { InterruptsService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import { InterruptModel } from './interrupt.model.js';
@@ -21,6 +22,7 @@ interface Resolved {
 export class InterruptMutationsResolver {
   constructor(private readonly interrupts: InterruptsService) {}
 
+  @RequireAbility('approve', 'Interrupt')
   @Mutation(() => ResolveInterruptPayload, {
     description:
       'Decides one request by its id. The first decision counts; the same decision again returns the same outcome.',

@@ -3,8 +3,8 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { missing } from '../errors/http.errors.js';
 import { ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { InterruptInbox, type InterruptPage } from './interrupt-inbox.js';
@@ -24,7 +24,7 @@ export class InterruptsController {
   @ApiOperation({ operationId: 'listInterrupts', summary: 'List requests, newest first' })
   @ApiReply(200, interruptBodies.page, 'A page of them.')
   @ApiRefusals(400, 401)
-  @RequireAbility('read', 'Job')
+  @RequireAbility('read', 'Interrupt')
   list(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Query({ schema: interruptQuery }) query: InterruptListQuery,
@@ -36,7 +36,7 @@ export class InterruptsController {
   @ApiOperation({ operationId: 'getInterrupt', summary: 'Get a request' })
   @ApiReply(200, interruptBodies.interrupt, 'The request.')
   @ApiRefusals(401, 404)
-  @RequireAbility('read', 'Job')
+  @RequireAbility('read', 'Interrupt')
   find(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<InterruptReply> {
     return this.inbox.find(principal, id);
   }
@@ -46,7 +46,7 @@ export class InterruptsController {
   @ApiOperation({ operationId: 'decideNothing', summary: 'The same without an id: always 400' })
   @ApiJsonBody(interruptBodies.decision)
   @ApiRefusals(400, 401, 403, 404, 409, 410, 422)
-  @RequireAbility('approve', 'ToolCall')
+  @RequireAbility('approve', 'Interrupt')
   decideNothing(): never {
     throw missing('request ID');
   }
@@ -57,7 +57,7 @@ export class InterruptsController {
   @ApiJsonBody(interruptBodies.decision)
   @ApiReply(200, interruptBodies.interrupt, 'It is settled.')
   @ApiRefusals(400, 401, 403, 404, 409, 410, 422)
-  @RequireAbility('approve', 'ToolCall')
+  @RequireAbility('approve', 'Interrupt')
   decide(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Param('id') id: string,

@@ -4,6 +4,7 @@ import type { Interrupt } from '#jobs';
 import { isId } from '#platform';
 import { InterruptsService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
@@ -17,6 +18,7 @@ import { toInterruptQuery } from './to-interrupt-query.js';
 export class InterruptsResolver {
   constructor(private readonly interrupts: InterruptsService) {}
 
+  @RequireAbility('read', 'Interrupt')
   @Query(() => InterruptModel, { nullable: true, description: 'A request. Null: not found.' })
   interrupt(
     @Args('id', { type: () => ID, description: 'The id of the request.' }) id: string,
@@ -25,6 +27,7 @@ export class InterruptsResolver {
     return isId(id) ? loaders.interrupts.load(id) : null;
   }
 
+  @RequireAbility('read', 'Interrupt')
   @Query(() => InterruptConnection, {
     name: 'interrupts',
     description: 'The inbox: requests that the caller may see, newest first.',

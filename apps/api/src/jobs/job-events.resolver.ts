@@ -3,6 +3,7 @@ import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 import { abilityOf, asSubject } from '#auth';
 import { EventFeed, type FeedItem, jobNotFound, JobOwnersRepository } from '#jobs';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { invalidCursor } from '../graphql/connections/connection.errors.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { PlainData } from '../graphql/sockets/plain-data.js';
@@ -21,6 +22,7 @@ export class JobEventsResolver {
   ) {}
 
   @PlainData()
+  @RequireAbility('read', 'Job')
   @Subscription(() => JobEventUnion, {
     description: 'The event log of a job: a snapshot or the events after `after`, then live events until the job ends.',
   })

@@ -5,6 +5,7 @@ import { ChatService } from '#chat';
 import { type Job, jobNotFound, JobsRepository, JobStopper, type StartedJob } from '#jobs';
 import { isId } from '#platform';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import { limitedStart } from '../limits/limited-start.js';
@@ -28,6 +29,7 @@ export class JobMutationsResolver {
     private readonly retries: JobRetry,
   ) {}
 
+  @RequireAbility('create', 'Job')
   @Mutation(() => StartJobPayload, {
     description: 'Starts a chat job in the background. When this returns, the job is stored.',
   })
@@ -41,6 +43,7 @@ export class JobMutationsResolver {
     );
   }
 
+  @RequireAbility('retry', 'Job')
   @Mutation(() => StartJobPayload, { description: 'Repeats a failed or cancelled job as a new job.' })
   retryJob(
     @Args('input', { type: () => RetryJobInput, description: 'The job.' }) input: RetryJobInput,
@@ -53,6 +56,7 @@ export class JobMutationsResolver {
     });
   }
 
+  @RequireAbility('cancel', 'Job')
   @Mutation(() => CancelJobPayload, {
     description:
       'Cancels a job and its descendants: at once if no worker runs it, else the worker has up to 5 s. Idempotent.',

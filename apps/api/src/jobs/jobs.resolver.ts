@@ -3,6 +3,7 @@ import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 import { type Job, JobsRepository } from '#jobs';
 import { isId } from '#platform';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
@@ -16,6 +17,7 @@ import { toJobFilter } from './to-job-filter.js';
 export class JobsResolver {
   constructor(private readonly jobs: JobsRepository) {}
 
+  @RequireAbility('read', 'Job')
   @Query(() => JobModel, { nullable: true, description: 'A job. Null: not found.' })
   job(
     @Args('id', { type: () => ID, description: 'The id of the job.' }) id: string,
@@ -24,6 +26,7 @@ export class JobsResolver {
     return isId(id) ? loaders.jobs.load(id) : null;
   }
 
+  @RequireAbility('read', 'Job')
   @Query(() => JobConnection, {
     name: 'jobs',
     description: 'Jobs that the caller may see, newest first.',

@@ -2,6 +2,7 @@ import { Context, Resolver, Subscription } from '@nestjs/graphql';
 
 import { JobsRepository } from '#jobs';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { PlainData } from '../graphql/sockets/plain-data.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
@@ -18,6 +19,7 @@ export class WorkspaceActivityResolver {
   ) {}
 
   @PlainData()
+  @RequireAbility('read', 'Job')
   @Subscription(() => JobActivity, {
     description:
       'Status changes of jobs that the caller may see. Updates are coalesced: a slow subscriber gets the latest status, not each step. Query `jobs` first.',

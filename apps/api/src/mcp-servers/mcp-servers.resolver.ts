@@ -3,6 +3,7 @@ import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
 import { type McpServer, McpServersService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
@@ -25,6 +26,7 @@ import { toMcpServerModel } from './to-mcp-server-model.js';
 export class McpServersResolver {
   constructor(private readonly servers: McpServersService) {}
 
+  @RequireAbility('read', 'McpServer')
   @Query(() => McpServerConnection, {
     description: 'The MCP servers of the workspace with their tools, oldest first.',
     complexity: pageCost,
@@ -38,6 +40,7 @@ export class McpServersResolver {
     return toForwardConnection(shown, args, { kind: 'mcpServers', idOf: ({ id }) => id });
   }
 
+  @RequireAbility('manage', 'McpServer')
   @Mutation(() => McpServerPayload, {
     description: 'Registers an MCP server and lists its tools. If that fails, `problem` has the reason.',
   })
@@ -53,6 +56,7 @@ export class McpServersResolver {
     );
   }
 
+  @RequireAbility('manage', 'McpServer')
   @Mutation(() => McpServerPayload, { description: 'Updates an MCP server and refreshes its tool list.' })
   updateMcpServer(
     @Args('input', { type: () => UpdateMcpServerInput, description: 'The changes.' }) input: UpdateMcpServerInput,
@@ -61,6 +65,7 @@ export class McpServersResolver {
     return changed(member, () => this.servers.update(member, input.id, toMcpServerChanges(input)));
   }
 
+  @RequireAbility('manage', 'McpServer')
   @Mutation(() => McpServerPayload, { description: 'Removes an MCP server and its tools.' })
   removeMcpServer(
     @Args('input', { type: () => McpServerRefInput, description: 'The server.' }) { id }: McpServerRefInput,
@@ -69,6 +74,7 @@ export class McpServersResolver {
     return changed(member, () => this.servers.remove(member, id));
   }
 
+  @RequireAbility('manage', 'McpServer')
   @Mutation(() => McpServerPayload, { description: 'Refreshes the tool list of an MCP server.' })
   refreshMcpServer(
     @Args('input', { type: () => McpServerRefInput, description: 'The server.' }) { id }: McpServerRefInput,
@@ -77,6 +83,7 @@ export class McpServersResolver {
     return changed(member, () => this.servers.refresh(member, id));
   }
 
+  @RequireAbility('manage', 'McpServer')
   @Mutation(() => McpServerPayload, {
     description: 'Accepts tools with their current definitions, so that they are offered.',
   })
@@ -87,6 +94,7 @@ export class McpServersResolver {
     return changed(member, () => this.servers.accept(member, input.serverId, toAcceptance(input)));
   }
 
+  @RequireAbility('manage', 'McpServer')
   @Mutation(() => McpServerPayload, {
     description: 'Revokes the acceptance of tools, which are then no longer offered.',
   })

@@ -2,6 +2,7 @@ import { Args, Context, Resolver, Subscription } from '@nestjs/graphql';
 
 import type { Notification, NotificationFilter } from '#jobs';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { Viewers } from '../graphql/sockets/viewers.js';
 import { DeliveredIds } from '../streams/delivered-ids.js';
@@ -24,6 +25,7 @@ export class NotificationActivityResolver {
     private readonly viewers: Viewers,
   ) {}
 
+  @RequireAbility('read', 'Notification')
   @Subscription(() => NotificationModel, {
     description:
       'Notifications of the caller: first the unread ones, newest first (at most 100), then each new or newly read one. Reads on other devices arrive within 2 s. After a lost connection, subscribe again.',

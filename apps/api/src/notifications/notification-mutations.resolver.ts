@@ -1,5 +1,6 @@
 import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import {
@@ -15,6 +16,7 @@ import { OwnNotifications } from './own-notifications.js';
 export class NotificationMutationsResolver {
   constructor(private readonly notifications: OwnNotifications) {}
 
+  @RequireAbility('change', 'Notification')
   @Mutation(() => MarkNotificationReadPayload, {
     description: 'Marks a notification of the caller as read. Idempotent.',
   })
@@ -26,6 +28,7 @@ export class NotificationMutationsResolver {
     return toPayload(async () => ({ notification: await this.notifications.markRead(member, id) }));
   }
 
+  @RequireAbility('change', 'Notification')
   @Mutation(() => MarkAllNotificationsReadPayload, {
     description: 'Marks all notifications of the caller in this workspace as read.',
   })

@@ -3,8 +3,8 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { NotificationInbox, type NotificationPage, type NotificationReply } from './notification-inbox.js';
 import { type NotificationListQuery, notificationQuery } from './notification-list-query.js';
@@ -22,7 +22,7 @@ export class NotificationsController {
   @ApiOperation({ operationId: 'listNotifications', summary: 'List notifications, newest first' })
   @ApiReply(200, notificationReplies.page, 'A page of them.')
   @ApiRefusals(400, 401)
-  @RequireAbility('read', 'Job')
+  @RequireAbility('read', 'Notification')
   list(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Query({ schema: notificationQuery }) query: NotificationListQuery,
@@ -35,7 +35,7 @@ export class NotificationsController {
   @ApiReply(200, notificationReplies.notification, 'It is read.')
   @ApiRefusals(401, 404)
   @HttpCode(200)
-  @RequireAbility('read', 'Job')
+  @RequireAbility('change', 'Notification')
   markRead(@CurrentPrincipal() principal: MemberPrincipal, @Param('id') id: string): Promise<NotificationReply> {
     return this.inbox.markRead(principal, id);
   }

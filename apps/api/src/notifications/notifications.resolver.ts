@@ -2,6 +2,7 @@ import { Args, Context, Query, ResolveField, Resolver } from '@nestjs/graphql';
 
 import type { Interrupt, Job, Notification } from '#jobs';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { idOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
@@ -19,6 +20,7 @@ import { toNotificationFilter } from './to-notification-filter.js';
 export class NotificationsResolver {
   constructor(private readonly notifications: OwnNotifications) {}
 
+  @RequireAbility('read', 'Notification')
   @Query(() => NotificationConnection, {
     name: 'notifications',
     description: "Notifications about the caller's jobs, newest first. The newest 1,000 of each user are kept.",

@@ -4,6 +4,7 @@ import type { Response } from 'express';
 
 import { AppError } from '#platform';
 
+import { Public } from '../auth/require-ability.js';
 import { docsFiles, docsHtml, docsPolicy, docsScript } from './docs-page.js';
 import { type Endpoints, endpoints, endpointsReply } from './endpoints.js';
 import { OpenApiDocument } from './openapi-document.js';
@@ -12,6 +13,7 @@ import { ApiMediaReply, ApiPublic, ApiReply } from './route-docs.js';
 /** What the API is, for programs and for people. No credential is asked for: it says nothing about anybody. */
 @ApiTags('Operations')
 @ApiPublic()
+@Public()
 @Controller()
 export class OpenApiController {
   constructor(private readonly document: OpenApiDocument) {}

@@ -4,6 +4,7 @@ import { abilityOf, assertCan, type MemberPrincipal } from '#auth';
 import { type ModelProvider, ModelProvidersService } from '#models';
 import { Secret } from '#platform';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
@@ -29,6 +30,7 @@ export class ModelProvidersResolver {
     return this.providers.list(scope);
   }
 
+  @RequireAbility('manage', 'ModelProvider')
   @Mutation(() => ModelProviderPayload, { description: 'Creates a model provider.' })
   createModelProvider(
     @Args('input', { type: () => CreateModelProviderInput, description: 'The provider.' })
@@ -40,6 +42,7 @@ export class ModelProvidersResolver {
     return changed(member, () => this.providers.create(scope, fresh));
   }
 
+  @RequireAbility('manage', 'ModelProvider')
   @Mutation(() => ModelProviderPayload, { description: 'Updates a model provider.' })
   updateModelProvider(
     @Args('input', { type: () => UpdateModelProviderInput, description: 'The changes.' })
@@ -52,6 +55,7 @@ export class ModelProvidersResolver {
     return changed(member, () => this.providers.update(scope, id, { ...texts, apiKey: key }));
   }
 
+  @RequireAbility('manage', 'ModelProvider')
   @Mutation(() => ModelProviderPayload, { description: 'Deletes a model provider and its key.' })
   deleteModelProvider(
     @Args('input', { type: () => ModelProviderRefInput, description: 'The provider to act on.' })
@@ -61,6 +65,7 @@ export class ModelProvidersResolver {
     return changed(member, () => this.providers.delete(scope, id));
   }
 
+  @RequireAbility('manage', 'ModelProvider')
   @Mutation(() => ModelProviderPayload, { description: 'Makes a provider the default of the workspace.' })
   setDefaultModelProvider(
     @Args('input', { type: () => ModelProviderRefInput, description: 'The provider to act on.' })

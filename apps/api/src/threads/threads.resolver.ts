@@ -2,6 +2,7 @@ import { Args, Context, ID, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { type Message, type Thread, ThreadsRepository, ThreadsService } from '#chat';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
 import { pageCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
@@ -20,6 +21,7 @@ export class ThreadsResolver {
     private readonly service: ThreadsService,
   ) {}
 
+  @RequireAbility('read', 'Thread')
   @Query(() => ThreadModel, { nullable: true, description: 'A thread. Null: not found.' })
   thread(
     @Args('id', { type: () => ID, description: "The server id of the thread, or the client's own id." }) id: string,
@@ -28,6 +30,7 @@ export class ThreadsResolver {
     return this.threads.findInScope(scope, id);
   }
 
+  @RequireAbility('read', 'Thread')
   @Query(() => ThreadConnection, {
     name: 'threads',
     description: 'Threads that the caller may see, newest first.',
@@ -37,6 +40,7 @@ export class ThreadsResolver {
     return this.pages.threadsOf(scope, args.filter?.createdBy ?? null, args);
   }
 
+  @RequireAbility('read', 'Message')
   @Query(() => MessageConnection, {
     nullable: true,
     description: 'The messages of a thread, oldest first. Null: not found.',
@@ -50,6 +54,7 @@ export class ThreadsResolver {
     return thread === null ? null : this.pages.messagesOf(loaders, thread.id, args);
   }
 
+  @RequireAbility('create', 'Thread')
   @Mutation(() => ThreadPayload, { description: 'Creates an empty thread. `startChat` creates one if needed.' })
   createThread(
     @Args('input', { type: () => CreateThreadInput, description: 'The thread.' })
@@ -61,6 +66,7 @@ export class ThreadsResolver {
     }));
   }
 
+  @RequireAbility('rename', 'Thread')
   @Mutation(() => ThreadPayload, { description: 'Renames a thread.' })
   renameThread(
     @Args('input', { type: () => RenameThreadInput, description: 'The thread and its new name.' })

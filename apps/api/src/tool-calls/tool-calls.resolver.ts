@@ -3,6 +3,7 @@ import { Args, Context, ID, Query, ResolveField, Resolver } from '@nestjs/graphq
 import { isId, systemClock } from '#platform';
 import { ToolCallHistory, type ToolCallOrder, type ToolCallRecord, type ToolCallStats as Stats } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { pageCost, toWantedPage } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toToolCallFilter } from './to-tool-call-filter.js';
@@ -19,6 +20,7 @@ const DAY_MS = 86_400_000;
 export class ToolCallsResolver {
   constructor(private readonly history: ToolCallHistory) {}
 
+  @RequireAbility('survey', 'ToolCall')
   @Query(() => ToolCall, { nullable: true, description: 'A tool call. Null: not found.' })
   toolCall(
     @Args('id', { type: () => ID, description: 'The id of the call.' }) id: string,
@@ -27,6 +29,7 @@ export class ToolCallsResolver {
     return isId(id) ? loaders.toolCalls.load(id) : null;
   }
 
+  @RequireAbility('survey', 'ToolCall')
   @Query(() => ToolCallConnection, {
     name: 'toolCalls',
     description:
@@ -43,6 +46,7 @@ export class ToolCallsResolver {
     return toToolCallPage(found, { page, order, count: () => this.history.count(member, filter, by) });
   }
 
+  @RequireAbility('survey', 'ToolCall')
   @Query(() => ToolCallStats, {
     name: 'toolCallStats',
     description: 'Counts, error rates, durations and bytes of the calls that `toolCalls` would return.',

@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 
 import { DeadToolCallsService, QueuedCallsService } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
@@ -28,6 +29,7 @@ export class ToolQueueResolver {
     private readonly calls: QueuedCallsService,
   ) {}
 
+  @RequireAbility('change', 'Workspace')
   @Query(() => DeadToolCallConnection, {
     nullable: true,
     description: 'Dead letters of the isolated tool queue, newest first. Null unless the caller is an admin.',
@@ -43,6 +45,7 @@ export class ToolQueueResolver {
     return toForwardConnection(shown, args, { kind: deadLetters, idOf: ({ id }) => id });
   }
 
+  @RequireAbility('change', 'Workspace')
   @Mutation(() => RedriveToolCallPayload, {
     description: 'Sends the call of a dead letter again if it is still open. A settled call is never run again.',
   })
@@ -53,6 +56,7 @@ export class ToolQueueResolver {
     return toPayload(async () => ({ deadToolCall: toDeadToolCall(await this.letters.redrive(member, id)) }));
   }
 
+  @RequireAbility('cancel', 'Job')
   @Mutation(() => CancelToolCallPayload, {
     description: 'Cancels one isolated tool call; its job continues. Requires the right to cancel the job. Idempotent.',
   })

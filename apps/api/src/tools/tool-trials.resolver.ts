@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { HttpToolTrials } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { toTriedTool } from './to-tried-tool.js';
@@ -12,6 +13,7 @@ import { TestToolInput, TestToolPayload } from './workspace-tool.model.js';
 export class ToolTrialsResolver {
   constructor(private readonly trials: HttpToolTrials) {}
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Mutation(() => TestToolPayload, {
     description: 'Calls an HTTP tool once and returns the result. It is a real call with real effects.',
   })

@@ -3,6 +3,7 @@ import { Context, Query, Resolver } from '@nestjs/graphql';
 import { abilityOf, asSubject } from '#auth';
 import { type Tool, ToolCatalog } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { ToolModel } from './tool.model.js';
@@ -12,12 +13,15 @@ import { ToolModel } from './tool.model.js';
 export class ToolsResolver {
   constructor(private readonly catalog: ToolCatalog) {}
 
+  @RequireAbility('read', 'Tool')
   @Query(() => [ToolModel], {
     description: 'The tools of this server and those of the workspace, by name.',
     complexity: listCost(20),
   })
   async tools(@Context() { member }: GraphqlContext): Promise<readonly Tool[]> {
     const { workspaceId } = member;
-    return abilityOf(member).can('read', asSubject('Tool', { workspaceId })) ? (await this.catalog.of(member.workspaceId)).list() : [];
+    return abilityOf(member).can('read', asSubject('Tool', { workspaceId }))
+      ? (await this.catalog.of(member.workspaceId)).list()
+      : [];
   }
 }

@@ -3,6 +3,7 @@ import { Args, Context, Mutation, Query, Resolver } from '@nestjs/graphql';
 import { Secret } from '#platform';
 import { type WorkspaceSecret, WorkspaceSecrets } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { listCost } from '../graphql/connections/to-page.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
@@ -18,6 +19,7 @@ import {
 export class WorkspaceSecretsResolver {
   constructor(private readonly secrets: WorkspaceSecrets) {}
 
+  @RequireAbility('manage', 'WorkspaceSecret')
   @Query(() => [WorkspaceSecretModel], {
     description: 'The secrets of the workspace by name, at most 100. Requires the role admin.',
     complexity: listCost(20),
@@ -26,6 +28,7 @@ export class WorkspaceSecretsResolver {
     return this.secrets.list(member);
   }
 
+  @RequireAbility('manage', 'WorkspaceSecret')
   @Mutation(() => WorkspaceSecretPayload, { description: 'Stores a secret. Replaces an existing one of that name.' })
   setWorkspaceSecret(
     @Args('input', { type: () => SetWorkspaceSecretInput, description: 'The secret.' })
@@ -35,6 +38,7 @@ export class WorkspaceSecretsResolver {
     return toPayload(async () => ({ secret: await this.secrets.set(member, name, new Secret(value)) }));
   }
 
+  @RequireAbility('manage', 'WorkspaceSecret')
   @Mutation(() => WorkspaceSecretPayload, { description: 'Removes a secret. Tools that name it fail from then on.' })
   removeWorkspaceSecret(
     @Args('input', { type: () => RemoveWorkspaceSecretInput, description: 'The secret.' })

@@ -2,6 +2,7 @@ import { Args, Context, ID, Mutation, Parent, Query, ResolveField, Resolver } fr
 
 import { type WorkspaceTool, WorkspaceToolsService, type WorkspaceToolVersion } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
@@ -31,6 +32,7 @@ const definitionCost = 100;
 export class WorkspaceToolsResolver {
   constructor(private readonly workspaceTools: WorkspaceToolsService) {}
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Query(() => WorkspaceToolConnection, {
     name: kind,
     description: 'The HTTP tools of the workspace, oldest first. Requires the role admin.',
@@ -44,6 +46,7 @@ export class WorkspaceToolsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Query(() => WorkspaceToolModel, {
     nullable: true,
     description: 'An HTTP tool. Null: not found.',
@@ -55,6 +58,7 @@ export class WorkspaceToolsResolver {
     return orNull(this.workspaceTools.get(member, id));
   }
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Query(() => ValidateToolPayload, {
     description: 'Validates a definition as `registerTool` would. Saves nothing. Requires the role admin.',
     complexity: definitionCost,
@@ -77,6 +81,7 @@ export class WorkspaceToolsResolver {
     return this.workspaceTools.versions(member, id);
   }
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Mutation(() => WorkspaceToolPayload, { description: 'Registers an HTTP tool, which can be used at once.' })
   registerTool(
     @Args('input', { type: () => RegisterToolInput, description: 'The tool.' })
@@ -90,6 +95,7 @@ export class WorkspaceToolsResolver {
     }));
   }
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Mutation(() => WorkspaceToolPayload, { description: 'Updates the definition of a tool, as its next version.' })
   updateTool(
     @Args('input', { type: () => UpdateToolInput, description: 'The new definition.' })
@@ -99,6 +105,7 @@ export class WorkspaceToolsResolver {
     return toPayload(async () => ({ tool: await this.workspaceTools.update(member, id, definition) }));
   }
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Mutation(() => WorkspaceToolPayload, { description: 'Removes a tool and frees its name. Its history stays.' })
   removeTool(
     @Args('input', { type: () => RemoveToolInput, description: 'The tool.' }) { id }: RemoveToolInput,
@@ -107,6 +114,7 @@ export class WorkspaceToolsResolver {
     return toPayload(async () => ({ tool: await this.workspaceTools.remove(member, id) }));
   }
 
+  @RequireAbility('manage', 'WorkspaceTool')
   @Mutation(() => WorkspaceToolPayload, { description: 'Enables or disables a tool.' })
   setToolEnabled(
     @Args('input', { type: () => SetToolEnabledInput, description: 'The tool.' })

@@ -4,6 +4,7 @@ import type { Job } from '#jobs';
 import { isId } from '#platform';
 import { type NodeRun, ShownNodeRunsRepository, type WorkflowState, WorkflowStateReader } from '#workflows';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { positionOfCursor, toCursor } from '../graphql/connections/cursor.js';
 import { PageArgs } from '../graphql/connections/page.args.js';
 import { type ConnectionOf, toConnection } from '../graphql/connections/to-connection.js';
@@ -51,6 +52,7 @@ export class JobWorkflowResolver {
     return toConnection(rows, { page, count, cursorOf: ({ ordinal }) => toCursor(kind, ordinal) });
   }
 
+  @RequireAbility('read', 'Job')
   @Query(() => NodeRunModel, {
     nullable: true,
     description: 'A node run with its complete texts. Null: not found.',

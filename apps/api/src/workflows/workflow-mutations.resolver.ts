@@ -3,6 +3,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 import { AppError } from '#platform';
 import { WorkflowsService } from '#workflows';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload, type UserError } from '../graphql/user-error.model.js';
 import {
@@ -20,6 +21,7 @@ import { PublishWorkflowPayload, WorkflowPayload } from './workflow-payloads.mod
 export class WorkflowMutationsResolver {
   constructor(private readonly workflows: WorkflowsService) {}
 
+  @RequireAbility('change', 'Workflow')
   @Mutation(() => WorkflowPayload, {
     description:
       'Creates a workflow, or saves the draft of one. A definition with errors is refused. A draft runs only after it is published.',
@@ -34,6 +36,7 @@ export class WorkflowMutationsResolver {
     }));
   }
 
+  @RequireAbility('create', 'Workflow')
   @Mutation(() => WorkflowPayload, {
     description:
       'Imports a document unchanged, even with errors: as a new workflow, or as the draft of the one with the same `meta.id`.',
@@ -48,6 +51,7 @@ export class WorkflowMutationsResolver {
     }));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => PublishWorkflowPayload, {
     description: 'Publishes the draft as the version that new jobs run. Requires the role admin.',
   })
@@ -59,6 +63,7 @@ export class WorkflowMutationsResolver {
     return toWorkflowPayload(() => this.workflows.publish(member, id, expectedVersion));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowPayload, {
     description:
       'Offers the published version of a workflow to models as the tool `workflow.<slug>`, or withdraws it. Requires the role admin.',
@@ -71,6 +76,7 @@ export class WorkflowMutationsResolver {
     return toWorkflowPayload(async () => ({ workflow: await this.workflows.offerAsTool(member, id, offered) }));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowPayload, {
     description: "Copies a version's text to the draft. The published version stays.",
   })
@@ -84,6 +90,7 @@ export class WorkflowMutationsResolver {
     }));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowPayload, {
     description: 'Deletes a workflow and frees its name. Its running jobs continue. Requires the role admin.',
   })

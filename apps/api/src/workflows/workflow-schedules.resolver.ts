@@ -3,6 +3,7 @@ import { Args, Context, ID, Int, Mutation, Parent, Query, ResolveField, Resolver
 import { AppError } from '#platform';
 import { type ScheduledSlot, SchedulesService, type WorkflowSchedule } from '#workflows';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
@@ -32,6 +33,7 @@ const mostSlots = 200;
 export class WorkflowSchedulesResolver {
   constructor(private readonly schedules: SchedulesService) {}
 
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowScheduleConnection, {
     name: kind,
     description: 'The schedules of the workspace, newest first.',
@@ -47,6 +49,7 @@ export class WorkflowSchedulesResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowScheduleModel, { nullable: true, description: 'A schedule. Null: not found.' })
   workflowSchedule(
     @Args('id', { type: () => ID, description: 'Its id.' }) id: string,
@@ -75,6 +78,7 @@ export class WorkflowSchedulesResolver {
     return this.schedules.slots(member, id, within(count, mostSlots));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowSchedulePayload, {
     description:
       'Creates a schedule, or replaces the one with this `id` or `name`. Requires the right to manage workflows.',
@@ -87,6 +91,7 @@ export class WorkflowSchedulesResolver {
     return toPayload(async () => ({ schedule: await this.schedules.save(member, { id, workflowRef, ...terms }) }));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowSchedulePayload, {
     description: 'Enables or disables a schedule, starting with its next slot. Requires the right to manage workflows.',
   })
@@ -98,6 +103,7 @@ export class WorkflowSchedulesResolver {
     return toPayload(async () => ({ schedule: await this.schedules.setEnabled(member, id, enabled) }));
   }
 
+  @RequireAbility('manage', 'Workflow')
   @Mutation(() => WorkflowSchedulePayload, {
     description: 'Removes a schedule; its jobs continue. Requires the right to manage workflows.',
   })

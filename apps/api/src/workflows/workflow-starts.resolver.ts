@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { RerunWorkflowService, StartWorkflowService } from '#workflows';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { toIdempotency } from '../jobs/from-start-chat-input.js';
@@ -20,6 +21,7 @@ export class WorkflowStartsResolver {
     private readonly limiter: WorkflowStartLimiter,
   ) {}
 
+  @RequireAbility('create', 'Job')
   @Mutation(() => StartJobPayload, {
     description:
       'Starts a published workflow in the background. When this returns, the job and its version are stored.',
@@ -34,6 +36,7 @@ export class WorkflowStartsResolver {
     );
   }
 
+  @RequireAbility('create', 'Job')
   @Mutation(() => StartJobPayload, {
     description:
       'Runs an ended workflow job again from a node, as a new job of the same version. Results of earlier nodes are reused.',

@@ -4,9 +4,9 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { toWireStatus, type WireStatus } from '../streams/to-status.js';
 import { HitlAnswers } from './hitl-answers.js';
@@ -50,7 +50,7 @@ export class WorkflowsController {
   @ApiReply(200, workflowBodies.ok, 'It is answered.')
   @ApiRefusals(400, 401, 403, 404, 409, 410, 413, 422, 429)
   @HttpCode(200)
-  @RequireAbility('approve', 'ToolCall')
+  @RequireAbility('approve', 'Interrupt')
   answer(
     @CurrentPrincipal() principal: MemberPrincipal,
     @Body({ schema: workflowBodies.answer }) body: WorkflowAnswer,

@@ -3,6 +3,7 @@ import { Args, Context, ID, Int, Parent, Query, ResolveField, Resolver } from '@
 import type { Page } from '#auth';
 import { type Validation, type Workflow, type WorkflowIssue, WorkflowsService, type WorkflowVersion } from '#workflows';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import { positionOfCursor } from '../graphql/connections/cursor.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
@@ -30,6 +31,7 @@ const definitionCost = 1_000;
 export class WorkflowsResolver {
   constructor(private readonly workflows: WorkflowsService) {}
 
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowConnection, {
     name: kind,
     description: 'The workflows of the workspace, newest first.',
@@ -40,6 +42,7 @@ export class WorkflowsResolver {
     return toForwardConnection(page, args, { kind, idOf: ({ id }) => id });
   }
 
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowModel, { nullable: true, description: 'An agent. Null: not found.' })
   workflow(
     @Args('id', { type: () => ID, description: 'Its server id, or the id of its document.' }) id: string,
@@ -48,6 +51,7 @@ export class WorkflowsResolver {
     return orNull(this.workflows.get(member, id));
   }
 
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowVersionConnection, {
     description: 'The published versions of a workflow, newest first.',
     complexity: pageCost,
@@ -63,6 +67,7 @@ export class WorkflowsResolver {
     return toForwardConnection(page, args, { kind: versionKind, idOf: ({ number }) => String(number) });
   }
 
+  @RequireAbility('read', 'Workflow')
   @Query(() => WorkflowVersionModel, { nullable: true, description: 'A version. Null: not found.' })
   workflowVersion(
     @Args('workflowId', { type: () => ID, description: 'The workflow.' }) workflowId: string,
@@ -72,6 +77,7 @@ export class WorkflowsResolver {
     return orNull(this.workflows.version(member, workflowId, number));
   }
 
+  @RequireAbility('create', 'Workflow')
   @Query(() => WorkflowValidationModel, {
     description: 'Validates a definition as a save would. Stores nothing.',
     complexity: definitionCost,

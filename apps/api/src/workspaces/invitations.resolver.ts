@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Parent, Query, ResolveField, Resolver } from '
 
 import { type Invitation, InvitationsService, type ReceivedInvitation, type Workspace } from '#auth';
 
+import { RequireAbility, RequireAuthentication } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
@@ -38,6 +39,7 @@ export class InvitationsResolver {
     return toForwardConnection(page, args, { kind: 'invitations', idOf: ({ id }) => id });
   }
 
+  @RequireAuthentication()
   @Query(() => ReceivedInvitationConnection, {
     description:
       'The invitations that the caller may accept, newest first. They are found by the verified address of the token; an API key has none. Needs no current workspace.',
@@ -51,6 +53,7 @@ export class InvitationsResolver {
     return toForwardConnection(page, args, { kind: 'receivedInvitations', idOf: ({ id }) => id });
   }
 
+  @RequireAbility('create', 'Invitation')
   @Mutation(() => InvitationPayload, {
     description:
       'Invites a person by address. They become a member when they accept; a second invitation of an address replaces the first. An API key may offer the roles MEMBER and VIEWER only.',
@@ -63,6 +66,7 @@ export class InvitationsResolver {
     return toPayload(async () => ({ invitation: await this.invitations.invite(member, { email, role }) }));
   }
 
+  @RequireAbility('delete', 'Invitation')
   @Mutation(() => InvitationPayload, { description: 'Takes an invitation back. It can no longer be accepted.' })
   revokeInvitation(
     @Args('input', { type: () => InvitationInput, description: 'Which invitation.' }) { id }: InvitationInput,
@@ -71,6 +75,7 @@ export class InvitationsResolver {
     return toPayload(async () => ({ invitation: await this.invitations.revoke(member, id) }));
   }
 
+  @RequireAuthentication()
   @Mutation(() => AcceptInvitationPayload, {
     description:
       'Makes the caller a member. Needs a token with the invited address, verified by its issuer. Needs no current workspace.',
@@ -82,6 +87,7 @@ export class InvitationsResolver {
     return toPayload(() => this.invitations.accept(identity, id));
   }
 
+  @RequireAuthentication()
   @Mutation(() => DeclineInvitationPayload, {
     description: 'Declines a received invitation. Requires a token with a verified address, as accepting does.',
   })

@@ -2,6 +2,7 @@ import { Args, Context, Mutation, Resolver } from '@nestjs/graphql';
 
 import { ApiKeysService, MembersService } from '#auth';
 
+import { RequireAbility, RequireAuthentication } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import {
@@ -23,6 +24,7 @@ export class MembersResolver {
     private readonly keys: ApiKeysService,
   ) {}
 
+  @RequireAbility('manage', 'Membership')
   @Mutation(() => MemberPayload, {
     description:
       'Changes the role of a member. A workspace keeps at least one owner. Needs a token: an API key changes no roles.',
@@ -35,6 +37,7 @@ export class MembersResolver {
     return toPayload(async () => ({ member: await this.members.changeRole(member, { userId, role }) }));
   }
 
+  @RequireAbility('delete', 'Membership')
   @Mutation(() => MemberPayload, {
     description:
       'Removes a member, revokes their keys, and closes their streams within 2 s. An API key may remove members with the roles MEMBER and VIEWER only.',
@@ -46,6 +49,7 @@ export class MembersResolver {
     return toPayload(async () => ({ member: await this.members.remove(member, userId) }));
   }
 
+  @RequireAuthentication()
   @Mutation(() => MemberPayload, {
     description:
       'The caller leaves a workspace; their keys of it are revoked. The only owner cannot leave. Needs a token, and no current workspace.',
@@ -58,6 +62,7 @@ export class MembersResolver {
     return toPayload(async () => ({ member: await this.members.leave(identity, workspaceId) }));
   }
 
+  @RequireAbility('create', 'ApiKey')
   @Mutation(() => CreateApiKeyPayload, { description: 'Creates an API key that acts as the caller in this workspace.' })
   createApiKey(
     @Args('input', { type: () => CreateApiKeyInput, description: 'The key.' })
@@ -70,6 +75,7 @@ export class MembersResolver {
     });
   }
 
+  @RequireAbility('delete', 'ApiKey')
   @Mutation(() => ApiKeyPayload, {
     description:
       'Revokes an API key and the keys made with it, everywhere within a second. Idempotent. An API key revokes keys of its own user only.',

@@ -2,6 +2,7 @@ import { Args, Context, Mutation, ResolveField, Resolver } from '@nestjs/graphql
 
 import { OutboundHosts } from '#tools';
 
+import { RequireAbility } from '../auth/require-ability.js';
 import type { GraphqlContext } from '../graphql/graphql-context.js';
 import { toPayload } from '../graphql/user-error.model.js';
 import { OutboundHostsPayload, SetOutboundHostsInput } from '../tools/workspace-tool.model.js';
@@ -19,6 +20,7 @@ export class OutboundHostsResolver {
     return this.hosts.get(member);
   }
 
+  @RequireAbility('change', 'Workspace')
   @Mutation(() => OutboundHostsPayload, { description: 'Sets the hosts that the tools of the workspace may reach.' })
   setOutboundHosts(
     @Args('input', { type: () => SetOutboundHostsInput, description: 'The hosts.' }) { hosts }: SetOutboundHostsInput,

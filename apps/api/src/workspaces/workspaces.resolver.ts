@@ -9,6 +9,7 @@ import {
   WorkspacesService,
 } from '#auth';
 
+import { RequireAbility, RequireAuthentication } from '../auth/require-ability.js';
 import { toForwardConnection, toForwardPage } from '../graphql/connections/forward-page.js';
 import { ForwardPageArgs } from '../graphql/connections/page.args.js';
 import type { ConnectionOf } from '../graphql/connections/to-connection.js';
@@ -34,6 +35,7 @@ export class WorkspacesResolver {
     private readonly keys: ApiKeysService,
   ) {}
 
+  @RequireAuthentication()
   @Query(() => Me, { description: 'The caller. Needs no current workspace.' })
   async me(@Context() { identity }: GraphqlContext): Promise<Me> {
     const { id, user, memberships } = await this.workspaces.me(identity);
@@ -43,6 +45,7 @@ export class WorkspacesResolver {
     return { id, user, memberships: [...memberships], workspaceId, role, scopes: [...scopes] };
   }
 
+  @RequireAbility('read', 'Workspace')
   @Query(() => WorkspaceModel, {
     nullable: true,
     description: 'The workspace of this request. Null unless the caller is an admin.',
@@ -74,6 +77,7 @@ export class WorkspacesResolver {
     return toForwardConnection(page, args, { kind: 'apiKeys', idOf: ({ id }) => id });
   }
 
+  @RequireAuthentication()
   @Mutation(() => CreateWorkspacePayload, {
     description:
       'Creates a workspace with the caller as its owner. Needs no current workspace. A caller with an API key also gets the first key of the new workspace.',
@@ -88,6 +92,7 @@ export class WorkspacesResolver {
     });
   }
 
+  @RequireAbility('change', 'Workspace')
   @Mutation(() => WorkspacePayload, { description: 'Updates the workspace of this request.' })
   updateWorkspace(
     @Args('input', { type: () => UpdateWorkspaceInput, description: 'The changes.' }) input: UpdateWorkspaceInput,

@@ -4,12 +4,14 @@ import type { Response } from 'express';
 
 import { AppError, Config } from '#platform';
 
+import { Public } from '../../auth/require-ability.js';
 import { ApiMediaReply, ApiPublic } from '../../openapi/route-docs.js';
 import { explorerFiles, explorerTexts } from './explorer-page.js';
 
 /** The files of the GraphQL explorer. They contain no data, so no credential is required. */
 @ApiTags('Operations')
 @ApiPublic()
+@Public()
 @Controller('explorer')
 export class ExplorerController {
   constructor(private readonly config: Config) {}

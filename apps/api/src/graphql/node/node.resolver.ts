@@ -1,5 +1,6 @@
 import { Args, Context, ID, Query, Resolver } from '@nestjs/graphql';
 
+import { RequireAuthentication } from '../../auth/require-ability.js';
 import { invalidPage } from '../connections/connection.errors.js';
 import { graphqlLimits } from '../documents/graphql-limits.js';
 import type { GraphqlContext } from '../graphql-context.js';
@@ -20,6 +21,7 @@ const loaderOf = {
 /** Finds anything by its node id. Each type is read in the scope of who asks: what that does not cover does not exist. */
 @Resolver()
 export class NodeResolver {
+  @RequireAuthentication()
   @Query(() => Node, {
     nullable: true,
     description: 'The object with this node id. Null: not found.',
@@ -31,6 +33,7 @@ export class NodeResolver {
     return find(loaders, id);
   }
 
+  @RequireAuthentication()
   @Query(() => [Node], {
     nullable: 'items',
     description: 'Up to 100 objects, in the requested order. Null for each that was not found.',
