@@ -49,7 +49,8 @@ interface Statement {
 /** What the list of a filter finds, and the plan of what it asked. */
 async function list(where: object, filter: InterruptFilter) {
   const { workspaceId, userId } = jobs;
-  const scope: Scope = { workspaceId, principal: `user:${userId}`, userId, where: () => where };
+  const whereOf: Scope['where'] = (subject) => (subject === 'Interrupt' ? { workspaceId } : where);
+  const scope: Scope = { workspaceId, principal: `user:${userId}`, userId, where: whereOf };
   const query = jest.spyOn(pg.Client.prototype, 'query');
   const found = await jobs.app.get(InterruptsRepository).listInScope(scope, filter, { limit: 20 });
   const asked = query.mock.calls.map(([statement]) => statement as unknown as Statement | string);
