@@ -1,16 +1,14 @@
-import type { ScopedSubject } from '#platform';
-
-import { type Action, asSubject, defineAbility, type SubjectRow } from './abilities.js';
+import { type AbilitySubject, type Action, asSubject, defineAbility, type SubjectRow } from './abilities.js';
 import { KEY_SCOPES, type Principal, type Role, ROLES, userPrincipal } from './principal.js';
 
 /** What a principal was not allowed to do. */
-export interface DeniedAction<T extends ScopedSubject = ScopedSubject> {
+export interface DeniedAction<T extends AbilitySubject = AbilitySubject> {
   readonly action: Action;
   readonly subject: T;
   readonly row: SubjectRow[T];
 }
 
-const plurals: Readonly<Record<ScopedSubject, string>> = {
+const plurals: Readonly<Record<AbilitySubject, string>> = {
   Workspace: 'this workspace',
   Membership: 'memberships',
   Invitation: 'invitations',
@@ -25,6 +23,10 @@ const plurals: Readonly<Record<ScopedSubject, string>> = {
   Message: 'messages',
   Job: 'jobs of other users',
   ToolCall: 'tool calls of other users',
+  Interrupt: 'requests of other users',
+  Notification: 'notifications of other users',
+  AuditEntry: 'the audit',
+  Tool: 'tools',
 };
 
 const verbs: Readonly<Record<Action, string>> = {
@@ -42,7 +44,7 @@ const verbs: Readonly<Record<Action, string>> = {
 };
 
 /** Says why the principal may not do this, and who may: a scope, a token in place of a key, or another role. */
-export function forbiddenReason<T extends ScopedSubject>(principal: Principal, denied: DeniedAction<T>): string {
+export function forbiddenReason<T extends AbilitySubject>(principal: Principal, denied: DeniedAction<T>): string {
   if (principal.role === null) return 'Forbidden';
   const { workspaceId, userId, role } = principal;
   const what = phraseOf(denied);

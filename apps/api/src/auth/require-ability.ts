@@ -16,8 +16,11 @@ export const requiredAbilityKey = 'nightshift:required-ability';
  * Names the right that a route asks for; `PrincipalGuard` refuses routes without one. The guard can only ask about a kind of
  * row; the row itself is asked about where it is read.
  */
-export const RequireAbility = (action: Action, subject: AbilitySubject, words: Pick<RequiredAbility, 'unauthenticatedText'> = {}) =>
-  SetMetadata(requiredAbilityKey, { action, subject, ...words } satisfies RequiredAbility);
+export const RequireAbility = (
+  action: Action,
+  subject: AbilitySubject,
+  words: Pick<RequiredAbility, 'unauthenticatedText'> = {},
+) => SetMetadata(requiredAbilityKey, { action, subject, ...words } satisfies RequiredAbility);
 
 export const requiredAuthenticationKey = 'nightshift:required-authentication';
 
