@@ -6,9 +6,9 @@ import { abilityOf, Authenticator, type MemberPrincipal } from '#auth';
 import { AppError } from '#platform';
 
 import { readBody } from '../body/read-body.js';
-import { type RequiredAbility, requiredAbilityKey } from './require-ability.js';
 import { credentialsOf } from './credentials-of.js';
 import { rememberPrincipal } from './current-principal.js';
+import { type RequiredAbility, requiredAbilityKey } from './require-ability.js';
 
 /** Admits no request without a valid credential, and no route without a named right. The body is read last. */
 @Injectable()

@@ -4,8 +4,8 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { MemberPrincipal } from '#auth';
 import { type Claim, type ClaimRef, ClientToolsService } from '#tools';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { JobPrincipalGuard } from '../jobs/job-principal.guard.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import {

@@ -4,8 +4,8 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type StatusQuery, statusQuery, type StatusReply } from '../streams/to-status.js';
 import { type AbortReply, JobAbort } from './job-abort.js';

@@ -4,9 +4,9 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { ApiIdempotencyKey, ApiJsonBody, ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { toWireStatus } from '../streams/to-status.js';
 import type { AdmittedJob } from './job-read.js';

@@ -4,9 +4,9 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { MemberPrincipal } from '#auth';
 import { type CancelState, DeadToolCallsService, QueuedCallsService } from '#tools';
 
-import { RequireAbility } from '../auth/require-ability.js';
 import { CurrentPrincipal } from '../auth/current-principal.js';
 import { PrincipalGuard } from '../auth/principal.guard.js';
+import { RequireAbility } from '../auth/require-ability.js';
 import { toCursor } from '../graphql/connections/cursor.js';
 import { ApiRefusals, ApiReply } from '../openapi/route-docs.js';
 import { type DeadToolCallQuery, deadToolCallQuery, toolQueueReplies } from './dead-tool-call-schemas.js';

@@ -4,8 +4,8 @@ import type { Request, Response } from 'express';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../../auth/require-ability.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
+import { RequireAbility } from '../../auth/require-ability.js';
 import {
   ApiIdempotencyKey,
   ApiJsonBody,

@@ -3,8 +3,8 @@ import { ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 
 import type { MemberPrincipal } from '#auth';
 
-import { RequireAbility } from '../../auth/require-ability.js';
 import { CurrentPrincipal } from '../../auth/current-principal.js';
+import { RequireAbility } from '../../auth/require-ability.js';
 import { ApiOpenAiRefusals, ApiReply } from '../../openapi/route-docs.js';
 import { OpenAiPrincipalGuard } from '../openai-principal.guard.js';
 import { openAiReplies } from '../openai-schemas.js';
