@@ -12,7 +12,7 @@ function driverRepositories(): string[] {
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
     )
     .filter((file) => file.endsWith('.repository.ts') && !file.includes('node_modules'))
-    .filter((file) => !/\bPrisma/.test(readFileSync(join(root, file), 'utf8')));
+    .filter((file) => !/prisma/i.test(readFileSync(join(root, file), 'utf8')));
 }
 
 it('ARCHITECTURE lists exactly the repositories that go to the driver beneath Prisma', () => {

@@ -60,6 +60,7 @@ export { migrate, type MigrateOptions } from './postgres/migrator.js';
 export { insertMessagesSql, waitingMessages } from './queue/queue-messages.js';
 export { QUEUE_SCHEMA, type QueueName, TOOL_QUEUES } from './postgres/queue-list.js';
 export { type QueueHandler, type QueueMessage, Queues } from './queue/queues.js';
+export { openOwnerPrisma } from './prisma/owner-prisma.js';
 export { PrismaService, type PrismaTransaction } from './prisma/prisma.service.js';
 export {
   type AdmissionRow,

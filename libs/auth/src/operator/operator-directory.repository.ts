@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { openOwnerPrisma } from '#platform';
 
 import { isRole, type Role } from '../principal.js';
 
@@ -29,60 +29,64 @@ export interface ListedUser {
  * `nightshift_owner`. No serving process has one.
  */
 export class OperatorDirectory {
-  private constructor(private readonly client: pg.Client) {}
+  private constructor(private readonly client: ReturnType<typeof openOwnerPrisma>) {}
 
   static async connect(ownerUrl: string): Promise<OperatorDirectory> {
-    const client = new pg.Client({
-      connectionString: ownerUrl,
-      application_name: 'nightshift:admin',
-      connectionTimeoutMillis: 10_000,
-      statement_timeout: 60_000,
-    });
-    client.on('error', () => undefined); // a lost connection also rejects the query that is under way
-    await client.connect();
-    await client.query('SET ROLE nightshift_owner');
-    return new OperatorDirectory(client);
+    const directory = new OperatorDirectory(openOwnerPrisma(ownerUrl));
+    await directory.client.$queryRaw`SELECT 1`; // fails here, not in the middle of a command
+    return directory;
   }
 
   async workspaces(): Promise<ListedWorkspace[]> {
-    const { rows } = await this.client.query<Omit<ListedWorkspace, 'createdAt'> & { createdAt: Date }>(`
-      SELECT w.id, w.name, w.created_at AS "createdAt", count(m.user_id)::int AS members,
-             coalesce(array_agg(u.email ORDER BY u.email) FILTER (WHERE m.role = 'owner'), '{}') AS owners
-        FROM workspace w
-        LEFT JOIN membership m ON m.workspace_id = w.id
-        LEFT JOIN app_user u ON u.id = m.user_id
-       GROUP BY w.id ORDER BY w.created_at, w.id`);
-    return rows.map((row) => ({ ...row, createdAt: row.createdAt.getTime() }));
+    const rows = await this.client.workspace.findMany({
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      select: {
+        ...{ id: true, name: true, createdAt: true, _count: { select: { memberships: true } } },
+        memberships: { where: { role: 'owner' }, select: { user: { select: { email: true } } } },
+      },
+    });
+    return rows.map(({ id, name, createdAt, _count, memberships }) => ({
+      id,
+      name,
+      createdAt: createdAt.getTime(),
+      members: _count.memberships,
+      owners: memberships.map(({ user }) => user.email).sort(),
+    }));
   }
 
   async users(): Promise<ListedUser[]> {
-    const { rows } = await this.client.query<Omit<ListedUser, 'createdAt'> & { createdAt: Date }>(`
-      SELECT u.id, u.email, u.name, u.issuer IS NOT NULL AS "signsIn", u.created_at AS "createdAt",
-             count(m.workspace_id)::int AS workspaces
-        FROM app_user u LEFT JOIN membership m ON m.user_id = u.id
-       GROUP BY u.id ORDER BY u.created_at, u.id`);
-    return rows.map((row) => ({ ...row, createdAt: row.createdAt.getTime() }));
+    const rows = await this.client.user.findMany({
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      select: {
+        ...{ id: true, email: true, name: true, issuer: true, createdAt: true },
+        _count: { select: { memberships: true } },
+      },
+    });
+    return rows.map(({ issuer, createdAt, _count, ...user }) => ({
+      ...user,
+      signsIn: issuer !== null,
+      createdAt: createdAt.getTime(),
+      workspaces: _count.memberships,
+    }));
   }
 
   /** Null: no user has this address. */
   async userIdOf(email: string): Promise<string | null> {
-    const { rows } = await this.client.query<{ id: string }>('SELECT id FROM app_user WHERE email = $1', [email]);
-    return rows[0]?.id ?? null;
+    return (await this.client.user.findUnique({ where: { email }, select: { id: true } }))?.id ?? null;
   }
 
-  /** Null: no such workspace, or the user is no member of it. */
+  /** Null: no such workspace, or the user is not a member of it. */
   async roleOf(workspaceId: string, userId: string): Promise<Role | null> {
-    const values = [workspaceId, userId];
-    const sql = 'SELECT role FROM membership WHERE workspace_id = $1 AND user_id = $2';
-    const role = (await this.client.query<{ role: string }>(sql, values)).rows[0]?.role;
+    const where = { workspaceId_userId: { workspaceId, userId } };
+    const role = (await this.client.membership.findUnique({ where, select: { role: true } }))?.role;
     return role !== undefined && isRole(role) ? role : null;
   }
 
   async hasWorkspace(id: string): Promise<boolean> {
-    return (await this.client.query('SELECT 1 FROM workspace WHERE id = $1', [id])).rowCount === 1;
+    return (await this.client.workspace.count({ where: { id } })) === 1;
   }
 
   close(): Promise<void> {
-    return this.client.end();
+    return this.client.$disconnect();
   }
 }
