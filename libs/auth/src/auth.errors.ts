@@ -29,7 +29,7 @@ const NAMES: Record<AbilitySubject, string> = {
   ToolCall: 'Tool call',
   Interrupt: 'Request',
   Notification: 'Notification',
-  AuditEntry: 'Audit',
+  AuditEntry: 'Workspace',
   Tool: 'Tool',
 };
 

@@ -43,7 +43,7 @@ describe('a cancel', () => {
     expect(await cancel(jobId)).toMatchObject({ state: 'ended', status: 'cancelled' });
     expect((await state(jobId)).lease_epoch).toBe(2);
     expect((await log.commit([writeOf(job, 2)]))[0]).toBeInstanceOf(Error);
-    await expect(jobs.claim(jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
   });
 
   it('does not touch the job of another workspace, whatever role asks', async () => {

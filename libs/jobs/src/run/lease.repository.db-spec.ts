@@ -65,7 +65,7 @@ describe('a lease', () => {
   it('cannot be had while it is held, and begins a new epoch once it has run out', async () => {
     const jobId = await startOne();
     const first = await jobs.claim(jobId);
-    await expect(jobs.claim(jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
     await jobs.expire(jobId);
     const second = await jobs.claim(jobId, 'another worker');
     expect([first.epoch, second.epoch]).toEqual([1, 2]);
@@ -77,7 +77,7 @@ describe('a lease', () => {
     const job = await jobs.claim(await startOne());
     await jobs.app.get(EventLogRepository).commit([endOf(job, 1)]);
     expect((await leases.renew([job])).size).toBe(0);
-    await expect(jobs.claim(job.jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(job.jobId)).rejects.toThrow('cannot be claimed');
   });
 
   it('of a job in a newer format is for newer builds only', async () => {
@@ -96,7 +96,7 @@ describe('a lease', () => {
   it('is not granted for a job queued behind another of its thread', async () => {
     const jobId = await startOne();
     await jobs.rows('UPDATE job SET in_line = true WHERE id = $1', [jobId]);
-    await expect(jobs.claim(jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(jobId)).rejects.toThrow('cannot be claimed');
   });
 
   it('when taken over interrupts the calls that may run only once, and leaves the others to be called again', async () => {

@@ -38,7 +38,7 @@ describe('the leases of a process', () => {
 
   it('that has ended are to be had at once, with a new epoch', async () => {
     const first = await held(await endedProcess());
-    await expect(jobs.claim(first.jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(first.jobId)).rejects.toThrow('cannot be claimed');
     await lost.end();
     expect(await jobs.claim(first.jobId)).toMatchObject({ epoch: 2, attempts: 2, previousOwner: expect.any(String) });
     expect(await renew(first)).toBe(false);
@@ -50,7 +50,7 @@ describe('the leases of a process', () => {
   ])('%s stay its own', async (_, owner) => {
     const job = await held(owner);
     await lost.end();
-    await expect(jobs.claim(job.jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(job.jobId)).rejects.toThrow('cannot be claimed');
     expect(await renew(job)).toBe(true);
   });
 
@@ -59,7 +59,7 @@ describe('the leases of a process', () => {
     const repository = jobs.app.get(LostLeasesRepository);
     await repository.end([processName()]);
     expect(await renew(job)).toBe(true);
-    await expect(jobs.claim(job.jobId)).rejects.toThrow('not to be had');
+    await expect(jobs.claim(job.jobId)).rejects.toThrow('cannot be claimed');
     await repository.end([processName()]);
     await jobs.claim(job.jobId);
     expect(await jobs.app.get(EventLogRepository).commit([writeOf(job, 1)])).toEqual([expect.any(LeaseLost)]);

@@ -57,8 +57,8 @@ export class ClientCalls {
     const job = isId(jobId) ? await this.jobs.findInScope(scopeOf(principal), jobId) : null;
     if (job === null) throw jobNotFound();
     const { workspaceId, createdBy } = job;
-    assertCan(abilityOf(principal), { action: 'change', subject: 'Job', row: { workspaceId, createdBy } });
     if (createdBy === null || createdBy !== principal.userId) throw notTheirs();
+    assertCan(abilityOf(principal), { action: 'change', subject: 'Job', row: { workspaceId, createdBy } });
     return job;
   }
 
