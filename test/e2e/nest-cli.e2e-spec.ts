@@ -102,7 +102,7 @@ describe('nest build', () => {
     const refused = promisify(execFile)(node, [entry, '--role', 'api'], { cwd: checkout, env: environment });
     await expect(refused).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('This entry point starts role worker. dist/apps/main.js starts api.'),
+      stderr: expect.stringContaining('This entry point starts role worker, tools. dist/apps/main.js starts api.'),
     });
   });
 });
