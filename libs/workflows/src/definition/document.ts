@@ -8,7 +8,7 @@ import { jsonObject, toolNames } from './node-fields.js';
 import { type Fault, readTolerantly } from './read-tolerantly.js';
 
 const id = z.string().min(1).max(LIMITS.idLength);
-/** Editors write null, or nothing, where there is no handle. */
+/** Editors write null, or omit the field, when an edge has no handle. */
 const handle = z
   .string()
   .max(LIMITS.idLength)
@@ -80,7 +80,7 @@ export type DocumentMeta = Readonly<z.output<typeof meta>>;
 export type SubflowInput = DocumentMeta['subflow']['inputs'][number];
 /** What a subflow gives. */
 export type SubflowOutput = DocumentMeta['subflow']['outputs'][number];
-/** Where a run has to ask before it goes on; absent: no limit of its own. */
+/** The limits at which a run asks before it continues; absent: the workflow sets no limit. */
 export type StopPolicy = DocumentMeta['execution']['stopPolicy'];
 
 /**
@@ -96,12 +96,12 @@ export interface WorkflowDocument {
 export type ParsedDocument =
   /** `faults`: fields of `meta` with a wrong type, which are read as absent. */
   | { readonly ok: true; readonly document: WorkflowDocument; readonly faults: readonly Fault[] }
-  /** It is no workflow document at all. */
+  /** The value is not a workflow document. */
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /**
- * Reads a definition: any JSON value, of a stranger too. Says nothing of whether it could be run, which is
- * `validateWorkflow`'s business. Never throws on what came out of `JSON.parse`.
+ * Reads a definition: any JSON value, also from an untrusted client. Does not check whether the definition can run, which is
+ * the job of `validateWorkflow`. Never throws for a value that came out of `JSON.parse`.
  */
 export function parseDocument(json: unknown): ParsedDocument {
   const parsed = envelope.safeParse(json, { error: problemInWords });

@@ -38,7 +38,7 @@ function takesBare({ type }: GraphNode, handle: string): boolean {
   return true;
 }
 
-/** The edges that a node takes when it goes on without having chosen: all that neither failing nor a refusal leads along. */
+/** The edges a node takes when it continues without a choice: all except those for a failure or a rejection. */
 export function edgesOnward(graph: WorkflowGraph, nodeId: string): readonly GraphEdge[] {
   const edges = graph.outgoing.get(nodeId) ?? [];
   return edges.filter(({ handle }) => handle === null || !EXACT.has(handle));

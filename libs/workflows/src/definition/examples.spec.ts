@@ -83,7 +83,7 @@ describe('what is not known of a document', () => {
 
 /** The same document with unknown members in all places where there may be some. */
 function withMore(json: unknown, [top = {}, meta = {}, node = {}, edge = {}]: readonly object[]): unknown {
-  // The examples are documents; the spec above says so.
+  // The examples are valid documents; the test above checks that.
   const { meta: itsMeta, nodes, edges, ...rest } = json as { meta: object; nodes: { data: object }[]; edges: object[] };
   return {
     ...rest,

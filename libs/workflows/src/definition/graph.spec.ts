@@ -27,7 +27,7 @@ describe('a graph', () => {
     expect([...graph.leaves]).toEqual(['o']);
   });
 
-  it('has what the document says of a run', () => {
+  it('copies the run settings of the document', () => {
     const meta = {
       tools: ['*'],
       compat: { routerEcho: true },
@@ -44,7 +44,7 @@ describe('a graph', () => {
     });
   });
 
-  it('takes one input and gives one output where the document says nothing', () => {
+  it('declares one input and one output when the document declares no ports', () => {
     const { inputs, outputs, tools, routerEcho, stopPolicy } = graphOf({ s: 'start' }, []);
     expect({ inputs, outputs, tools, routerEcho, stopPolicy }).toEqual({
       inputs: [{ id: 'input', name: 'Input', type: 'any', required: true }],
@@ -188,7 +188,7 @@ describe('the edges of a handle', () => {
     expect(targets(edgesOf(graph, 's', 'output'))).toEqual(['a', 'b']);
   });
 
-  it('go on from a node that did not choose, except along error, rejected and timeout', () => {
+  it('continue from a node that made no choice, except along error, rejected and timeout', () => {
     expect(targets(edgesOnward(from('agent', '', ':output', ':error', ':rejected', ':timeout'), 'n'))).toEqual([
       't0',
       't1',

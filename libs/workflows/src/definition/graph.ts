@@ -14,7 +14,7 @@ export interface GraphNodeOf<T extends NodeType> {
   readonly data: NodeData[T];
 }
 
-/** A node, told apart by its `type`. */
+/** A node, discriminated by its `type`. */
 export type GraphNode = { readonly [T in NodeType]: GraphNodeOf<T> }[NodeType];
 
 export interface GraphEdge {

@@ -12,7 +12,7 @@ const nested = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1
 const chain = (count: number): string[] => Array.from({ length: count - 1 }, (_, i) => `n${i} > n${i + 1}`);
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 
-/** Every definition uses twenty others that nobody else uses, eight levels deep. */
+/** Every definition uses twenty others that no other definition uses, eight levels deep. */
 const branching = (id: string): unknown => {
   const ids = id.split('/').length < 8 ? times(20, (i) => `${id}/${i}`) : [];
   const nodes: Record<string, NodeSketch> = { s: 'start' };

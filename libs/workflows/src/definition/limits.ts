@@ -16,7 +16,7 @@ export const LIMITS = {
   /** Members and entries of all objects and lists. */
   values: 100_000,
   idLength: 200,
-  /** UTF-16 units of the name of a node or a branch: each of their runs tells it. */
+  /** UTF-16 units of the name of a node or a branch: each of their runs repeats it. */
   labelLength: 1_000,
   /** UTF-16 units of each part of what a node asks people with, as JSON: each request holds it. */
   questionLength: 65_536,

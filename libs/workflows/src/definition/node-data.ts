@@ -4,8 +4,8 @@ import { LIMITS } from './limits.js';
 import { askedPerson, baseFields, jsonObject, modelName, timerMs, toolNames } from './node-fields.js';
 
 /**
- * What the nodes of the format carry, with its defaults, as docs/workflow-nodes.md tells it. A field that has a rule and a code of
- * its own (an agent's model, a loop's count) is read here as far as it makes sense.
+ * The data of each node type with its defaults, as documented in docs/workflow-nodes.md. A field that has a rule and an error code
+ * of its own (an agent's model, a loop's count) is read leniently here.
  */
 const start = z.object(baseFields);
 

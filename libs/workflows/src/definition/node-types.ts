@@ -27,7 +27,7 @@ export function nodeTypeOf(name: string): NodeType | null {
   return aliases.get(name) ?? null;
 }
 
-/** Whether only we know this type: there is no older document to be lenient with. */
+/** Whether only Nightshift defines this type: no older document uses it, so no leniency is needed. */
 export function isOwnType(type: NodeType): boolean {
   return Object.hasOwn(ownNodes, type);
 }

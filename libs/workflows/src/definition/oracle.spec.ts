@@ -46,7 +46,7 @@ function isOnPurpose(code: string, type: string): boolean {
   if (code === 'DISCONNECTED_NODE' && type === 'start') return true;
   if (code === 'UNKNOWN_HANDLE' && (type === 'router' || type === 'output')) return true;
   if (code === 'MISSING_EDGE_LABEL' && type === 'router') return true;
-  // The ports of a subflow are those that it declares, and here nobody knows them.
+  // A subflow declares its own ports, and this test does not provide them.
   if ((code === 'UNKNOWN_HANDLE' || code === 'MISSING_REQUIRED_PORT') && type === 'subflow') return true;
   // An edge without a handle is a loop's way on.
   return code === 'MISSING_EXIT' || code === 'OVERLAPPING_BODIES';
@@ -72,7 +72,7 @@ describe('the validation of or3-workflow-core', () => {
     expect(ours(json).filter((issue) => issue.startsWith('error'))).toEqual([]);
   });
 
-  it('says the same of any small document', () => {
+  it('reports the same issues as the reference for any small document', () => {
     const sketch = fc.oneof(
       fc.constantFrom<NodeSketch>('agent', 'router', 'output', 'parallel', 'start'),
       fc.constantFrom<NodeSketch>(

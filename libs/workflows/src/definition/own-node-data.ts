@@ -8,7 +8,7 @@ import { baseFields, defaultAction, jsonObject, options, timerMs, waitMs } from 
 const patience = 'Ms; 0 or without it 7 days';
 const nobody = 'What counts when nobody answers in time; without it the `timeout` edges are taken';
 
-/** A person says yes or no; the input goes on. */
+/** A person approves or rejects; the input is passed on. */
 const approval = z.object({
   ...baseFields,
   prompt: z.string().min(1).describe('What the person reads'),

@@ -17,7 +17,7 @@ export interface Read<T> {
   readonly faults: readonly Fault[];
 }
 
-/** Told of one value; whoever reads them gives up before. */
+/** Faults reported for one value; a reader needs no more than these. */
 const MOST_FAULTS = 100;
 
 /**

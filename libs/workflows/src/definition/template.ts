@@ -68,8 +68,8 @@ export function fillText(template: Template, lookup: Lookup): string {
 }
 
 /**
- * A JSON value with every text in it filled. A text that is one placeholder and nothing else becomes the value itself, whatever
- * its type. Names of members stay. Throws `too_large` when it would be written in more than 4 Mi characters.
+ * Fills every text in a JSON value. A text that consists of exactly one placeholder becomes the value itself, of any
+ * type. Member names are not filled. Throws `too_large` when the JSON text would exceed 4 Mi characters.
  */
 export function fillJson(value: unknown, lookup: Lookup): unknown {
   return filled(value, measured(lookup));

@@ -132,7 +132,7 @@ describe('a wrong type', () => {
     expect(validateWorkflow(json, strict).errors.map(({ message }) => message)).toEqual([sentence]);
   });
 
-  it('of the document itself is told in plain words', () => {
+  it('of the document itself uses plain words', () => {
     expect(validateWorkflow(null, strict).errors[0]?.message).toBe('The document must be an object.');
   });
 

@@ -30,7 +30,7 @@ export interface ValidateOptions {
   readonly workflowId?: string;
 }
 
-/** `isValid`: there are no errors. At most 500 of each kind are told, in the order in which the rules look. */
+/** `isValid`: there are no errors. Reports at most 500 issues of each kind, in the order in which the rules run. */
 export interface Validation {
   readonly isValid: boolean;
   readonly errors: readonly WorkflowIssue[];
@@ -38,8 +38,8 @@ export interface Validation {
 }
 
 /**
- * Says what is wrong with a definition: any JSON value, of a stranger too. A document that is too big, or not a workflow document
- * at all, is told just that. Never throws on what came out of `JSON.parse`.
+ * Reports what is wrong with a definition: any JSON value, also from an untrusted client. For a document that is too big, or not a
+ * workflow document at all, it reports only that. Never throws for a value that came out of `JSON.parse`.
  */
 export function validateWorkflow(json: unknown, options: ValidateOptions): Validation {
   const issues = new IssueList();
@@ -84,7 +84,7 @@ function portsOf(node: DraftNode, shapes: SubflowShapes | null): SubflowPorts | 
   return { inputs: shape.inputs.map(({ id }) => id), outputs: shape.outputs.map(({ id }) => id) };
 }
 
-/** A lookup that fails is told by the rule about subflows. */
+/** The rule about subflows reports a lookup that fails. */
 function shapesOf(shapes: SubflowShapes, subflowId: string): ReturnType<SubflowShapes['get']> {
   try {
     return shapes.get(subflowId);

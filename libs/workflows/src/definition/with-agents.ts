@@ -13,9 +13,9 @@ export interface NodeAgent {
 }
 
 /**
- * The graph with what the agents give to their nodes. What a node says itself wins; of iterations the smaller number counts.
- * No node runs without the agent that it names, and what that one asks approval for: throws `workflow_not_runnable` when `agents`
- * does not have it. Pure.
+ * The graph with the settings that the agents give to their nodes. A node's own settings win; of two iteration limits the smaller
+ * applies. A node cannot run without the agent it names, because that agent also defines what needs approval: throws
+ * `workflow_not_runnable` when `agents` does not contain it. Pure.
  */
 export function withAgents(graph: WorkflowGraph, agents: ReadonlyMap<string, NodeAgent>): WorkflowGraph {
   return { ...graph, nodes: new Map([...graph.nodes].map(([id, node]) => [id, withAgent(node, agents)])) };

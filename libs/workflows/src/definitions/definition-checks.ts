@@ -22,7 +22,7 @@ export interface FoundSubflow {
 
 /** A definition among what there is in its workspace. */
 export interface CheckedDefinition {
-  /** Null: it is no workflow document. */
+  /** Null: the value is not a workflow document. */
   readonly document: WorkflowDocument | null;
   readonly result: Validation;
   /** All that it uses, those of subflows included, by the ids that definitions give them. */

@@ -10,7 +10,7 @@ export interface StoredDefinition {
   readonly hash: string;
 }
 
-/** A version to be started, without what it says. Instants in ms since the epoch. */
+/** A version to be started, without its definition. Instants in ms since the epoch. */
 export interface StartableVersion {
   readonly id: string;
   readonly draftHash: string;
@@ -20,7 +20,7 @@ export interface StartableVersion {
   readonly createdAt: number;
 }
 
-/** What there is of it. Without a version: none is published; without a hash: there is no such version. */
+/** The rows that were found. Without a version: none is published; without a hash: the version does not exist. */
 type Startable =
   | StartableVersion
   | { readonly id: string; readonly version: null }

@@ -5,7 +5,7 @@ import { type Prisma, PrismaService, type Scope } from '#platform';
 /** A workflow that can be run. */
 export interface PublishedWorkflow {
   readonly id: string;
-  /** Stands for it outside, whatever it is called. */
+  /** Identifies the workflow in public APIs, independent of its name. */
   readonly slug: string;
   readonly name: string;
   readonly description: string;

@@ -17,8 +17,8 @@ export interface ReadDefinition extends DraftFacts {
 }
 
 /**
- * Reads a definition: an object, or its JSON text, which is kept as it is. Says nothing of whether it can be run. Throws
- * `bad_request` for what is no document at all, or has a name that cannot be one, and `too_large`. Pure.
+ * Reads a definition: an object, or its JSON text, which is kept as it is. Does not check whether it can run. Throws
+ * `bad_request` for a value that is not a document or has an invalid name, and `too_large`. Pure.
  */
 export function readDefinition(given: unknown): ReadDefinition {
   const { text, json } = toJson(given);

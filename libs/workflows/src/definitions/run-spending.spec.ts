@@ -5,7 +5,7 @@ import { RunSpending } from './run-spending.js';
 const used = (model: string, promptTokens: number, completionTokens = 0) => ({ model, promptTokens, completionTokens });
 
 describe('what a run has spent', () => {
-  it('is its own and that of jobs below, which are read anew as a whole', () => {
+  it('adds the spending of descendant jobs, which are read again as a whole', () => {
     const spending = new RunSpending([
       { model: 'dear', promptUsd: 2, completionUsd: 10 },
       { model: 'cheap/*', promptUsd: 1, completionUsd: 1 },

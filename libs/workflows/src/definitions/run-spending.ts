@@ -15,7 +15,7 @@ export function toUsd(amount: number): number {
   return Number(amount.toFixed(DECIMALS));
 }
 
-/** The price of a model; undefined: nobody has said it. */
+/** The price of a model; undefined: none is configured. */
 export function priceOf(prices: readonly ModelPrice[], model: string): ModelPrice | undefined {
   return prices.find((price) => price.model === model || matchesGlob(price.model, model));
 }

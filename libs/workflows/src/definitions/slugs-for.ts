@@ -1,8 +1,8 @@
 import { toSlug } from '#platform';
 
 /**
- * What may stand for a new workflow outside (`workflow/<slug>`, `workflow.<slug>`), the best first: its name, or, where that leaves
- * nothing or is another's, with a piece of its id. The last one is nobody else's. Pure.
+ * Candidates for the public slug of a new workflow (`workflow/<slug>`, `workflow.<slug>`), the best first: its name, or, when that
+ * is empty or in use, the name with a piece of the id. The last candidate is unique. Pure.
  */
 export function slugsFor({ id, name }: { readonly id: string; readonly name: string }): readonly [string, ...string[]] {
   const own = toSlug(name);

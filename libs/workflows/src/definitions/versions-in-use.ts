@@ -43,7 +43,7 @@ export class VersionsInUse {
 
   constructor(private readonly definitions: DefinitionsRepository) {}
 
-  /** In the order of `refs`; undefined: there is no such version. */
+  /** In the order of `refs`; undefined: the version does not exist. */
   async load(workspaceId: string, refs: readonly VersionRef[]): Promise<readonly (VersionInUse | undefined)[]> {
     const wanted = new Map(refs.map((ref) => [keyOf(workspaceId, ref), ref]));
     const missing = [...wanted].filter(([key]) => !this.kept.has(key)).map(([, ref]) => ref);

@@ -16,7 +16,7 @@ export interface WorkflowPin {
  * version: the definition itself is read from there. Never holds a secret.
  */
 export interface WorkflowInput {
-  /** What the user said. */
+  /** The user's text. */
   readonly prompt: string;
   /** The conversation before it. */
   readonly history: readonly ChatMessage[];
@@ -33,9 +33,9 @@ export interface WorkflowInput {
   readonly toolApproval?: ApprovalPolicy;
   /** Layers of the agents whose calls have led to it, outermost first; they only tighten as well. */
   readonly callerPolicies?: readonly ApprovalPolicy[];
-  /** Present: what an earlier run has done is taken over, and nothing new is said in the thread. */
+  /** Present: the run takes over the results of an earlier run and adds no message to the thread. */
   readonly resumeFrom?: ResumeFrom;
-  /** The job whose prompt this one runs again; nothing new is said in the thread either. */
+  /** The job whose prompt this one runs again; it adds no message to the thread either. */
   readonly retryOf?: string;
   /** What counts before the instance's and the agents' settings while the model provider is down. */
   readonly providerDown?: ProviderDownTerms;

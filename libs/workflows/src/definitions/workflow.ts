@@ -1,11 +1,11 @@
 /** A workflow of a workspace, without its definitions. Instants in ms since the epoch. */
 export interface Workflow {
   readonly id: string;
-  /** The id that its document came with; another name for it at every door. */
+  /** The id that its document came with; every endpoint accepts it as a second id. */
   readonly clientId: string | null;
   /** Unique in its workspace. */
   readonly name: string;
-  /** Stands for it in `workflow/<slug>`; kept whatever it is called later. */
+  /** Identifies the workflow in `workflow/<slug>`; does not change when the workflow is renamed. */
   readonly slug: string;
   /** What models call it by: `workflow.<slug>`, or what it was before there were slugs. */
   readonly toolName: string;
@@ -29,7 +29,7 @@ export interface WorkflowVersion {
   readonly workflowId: string;
   /** 1, 2, 3 … */
   readonly number: number;
-  /** SHA-256 (hex) of what it says, whatever its whitespace. */
+  /** SHA-256 (hex) of the definition, independent of whitespace. */
   readonly hash: string;
   readonly createdBy: string;
   readonly createdAt: number;

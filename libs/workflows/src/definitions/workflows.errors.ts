@@ -6,7 +6,7 @@ export const workflowNotFound = () => new AppError({ code: 'not_found', message:
 export const workflowVersionNotFound = () =>
   new AppError({ code: 'not_found', message: 'Workflow version not found', field: 'version' });
 
-/** The definition is no JSON, or no document at all. */
+/** The definition is not JSON, or not a workflow document. */
 export const notADocument = (problem: string) =>
   new AppError({ code: 'bad_request', message: `definition: ${problem}`, field: 'definition' });
 
@@ -21,7 +21,7 @@ export const documentTooLarge = (limitBytes: number) =>
 export const workflowInvalid = (issues: readonly object[]) =>
   new AppError({ code: 'workflow_invalid', message: 'Workflow definition is invalid', details: { issues } });
 
-/** Somebody has saved in between. `draftVersion`: of the draft as it is now. */
+/** Another save came first. `draftVersion`: of the draft as it is now. */
 export const draftChanged = (draftVersion: number) =>
   new AppError({
     code: 'workflow_changed',

@@ -37,7 +37,7 @@ const versionSummary = {
   createdAt: true,
 } as const satisfies Prisma.WorkflowVersionSelect;
 
-/** The workflows of a workspace and what was published of them. Deleted ones keep their rows, and are found by nobody. */
+/** The workflows of a workspace and their published versions. Deleted ones keep their rows, and no lookup returns them. */
 @Injectable()
 export class WorkflowsRepository {
   /** Newest first. */

@@ -86,7 +86,7 @@ describe('drafts', () => {
     await expect(workflows.import(here.member, given)).rejects.toMatchObject({ code });
   });
 
-  it('are not saved over what somebody else has saved meanwhile', async () => {
+  it('refuse to overwrite a draft that another member saved meanwhile', async () => {
     const { id } = await saved(smallWorkflow({ name: 'x' }));
     const save = (expectedVersion: number) =>
       workflows.save(here.member, { id, definition: smallWorkflow({ name: `x${newId()}` }), expectedVersion });
@@ -199,7 +199,7 @@ describe('documents of other systems', () => {
 });
 
 describe('a deleted workflow', () => {
-  it('is found by nobody and frees its name', async () => {
+  it('disappears from every lookup and frees its name', async () => {
     const { id } = await published(smallWorkflow({ name: 'x', id: 'w-1' }));
     await workflows.remove(here.admin, id);
     for (const attempt of [

@@ -37,7 +37,7 @@ export interface SavedDraft {
   readonly id: string | null;
   /** An object, or its JSON text, which is kept as it is. */
   readonly definition: unknown;
-  /** The `draftVersion` that the change was made from; null: whatever there is is replaced. */
+  /** The `draftVersion` that the change is based on; null: replaces any draft. */
   readonly expectedVersion: number | null;
 }
 
@@ -107,8 +107,8 @@ export class WorkflowsService {
   }
 
   /**
-   * Makes a workflow, or replaces the draft of one. Throws `not_found`, `forbidden`, `bad_request`, `too_large`,
-   * `workflow_invalid` with the issues, `workflow_changed` (saved by somebody else meanwhile), `conflict` (name or id in use).
+   * Creates a workflow, or replaces the draft of one. Throws `not_found`, `forbidden`, `bad_request`, `too_large`,
+   * `workflow_invalid` with the issues, `workflow_changed` (another save came first), `conflict` (name or id in use).
    */
   async save(principal: MemberPrincipal, { id: ref, definition, expectedVersion }: SavedDraft): Promise<Workflow> {
     assertMay(principal, ref === null ? 'create' : 'change');
@@ -140,7 +140,7 @@ export class WorkflowsService {
   }
 
   /**
-   * Makes the draft the version that runs from now on; a draft that says what the newest version says is that version again.
+   * Publishes the draft as the version that new jobs run; a draft equal to the newest version publishes that version again.
    * Throws `not_found`, `forbidden`, `workflow_invalid`, `workflow_changed`.
    */
   async publish(
@@ -178,7 +178,7 @@ export class WorkflowsService {
   }
 
   /**
-   * Says whether models may call what is published of it, as the tool `workflow.<slug>`. Calls that run go on. Throws `not_found`,
+   * Sets whether models may call the published version, as the tool `workflow.<slug>`. Running calls continue. Throws `not_found`,
    * `forbidden`.
    */
   async offerAsTool(principal: MemberPrincipal, ref: string, offered: boolean): Promise<Workflow> {
@@ -190,7 +190,7 @@ export class WorkflowsService {
     });
   }
 
-  /** It can be started no more and its name is free; jobs that run it go on. Throws `not_found`, `forbidden`. */
+  /** New jobs can no longer start it and its name is free; jobs that run it continue. Throws `not_found`, `forbidden`. */
   async remove(principal: MemberPrincipal, ref: string): Promise<Workflow> {
     assertMay(principal, 'manage');
     return this.change(principal, 'workflow-deleted', async (tx) => {
@@ -209,7 +209,7 @@ export class WorkflowsService {
     return this.find(tx, principal, id);
   }
 
-  /** It keeps it, whatever it is called later, and whoever else is deleted: models and tools are known by it. */
+  /** The workflow keeps the slug after renames and no other workflow reuses it: models and tools refer to it by the slug. */
   private async freeSlug(
     tx: PrismaTransaction,
     principal: MemberPrincipal,

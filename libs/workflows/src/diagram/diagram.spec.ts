@@ -111,7 +111,7 @@ describe('a layout', () => {
     expect(toSvg(circle)).toContain('</svg>');
   });
 
-  it('is bounded, whatever it is given', () => {
+  it('bounds its size for any input', () => {
     const nodes = Object.fromEntries(Array.from({ length: 700 }, (_, i) => [`n${i}`, i === 0 ? 'start' : 'agent']));
     const edges = Array.from({ length: 3_000 }, (_, i) => `n${(i * 7) % 499} > n${(i * 13) % 500}`);
     const svg = toSvg(parsed(nodes, edges, { name: 'x'.repeat(100_000) }));

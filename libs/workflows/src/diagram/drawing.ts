@@ -9,7 +9,7 @@ export type NodeStates = ReadonlyMap<string, NodeRunStatus>;
 export interface DrawnNode {
   readonly label: string;
   readonly type: string;
-  /** Null: it has not been run, or nobody asks. */
+  /** Null: the node has not run, or the diagram shows no run. */
   readonly status: NodeRunStatus | null;
 }
 

@@ -29,6 +29,6 @@ export function bodyInput(data: GraphNodeOf<'whileLoop'>['data'], { iteration, c
 function shortened(text: string): string {
   if (text.length <= longestAttempt) return text;
   const cut = text.slice(0, longestAttempt);
-  // Half of a surrogate pair is no character.
+  // Half of a surrogate pair is not a character.
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}...[truncated]`;
 }

@@ -52,7 +52,7 @@ describe('places (format §1)', () => {
     expect(simulated.row('n0')).toMatchObject({ status: 'completed', output: 'answered', ordinal: 2 });
   });
 
-  it('writes once that a node waits, however often it says so', () => {
+  it('stores a waiting node once when it reports the wait repeatedly', () => {
     const simulated = startedFanOut(1);
     simulated.settle('n0', null);
     simulated.send({ type: 'resumed', key: key('n0') });
@@ -97,7 +97,7 @@ describe('budgets (format §4.5)', () => {
     expect(simulated.run.steps).toBe(3);
   });
 
-  it('goes on when more is granted, to the same end', () => {
+  it('continues to the same end when more is granted', () => {
     const simulated = new Simulation(planOf(fanOut(4), { maxSteps: 3 })).start().finish();
     simulated.send({ type: 'granted', steps: 3 });
     simulated.finish();
@@ -121,7 +121,7 @@ describe('budgets (format §4.5)', () => {
     expect(simulated.working).toEqual(['join']);
   });
 
-  it('ends as failed when nobody grants more', () => {
+  it('ends as failed when the request for more is denied', () => {
     const simulated = startedFanOut(2);
     simulated.send({ type: 'exhausted' });
     simulated.send({ type: 'stopped', code: 'budget_exceeded', message: 'Budget exceeded' });

@@ -15,8 +15,8 @@ export interface Halt {
 }
 
 /**
- * The common parts of a run: who is at work, which numbers are taken, what is to be said. Scopes and containers act through it;
- * it knows nothing of waves. What follows from what is done later, one step after the other, so that no chain is too long.
+ * The shared parts of a run: node runs at work, ordinals in use, commands to emit. Scopes and containers act through it;
+ * it has no notion of waves. Follow-up steps are queued and run one after the other, so that the call stack stays shallow.
  */
 export class Engine {
   private readonly atWork = new Map<string, LiveRun>();
@@ -51,7 +51,7 @@ export class Engine {
     this.later.push(step);
   }
 
-  /** Does all that follows; gives what is to be said about it. */
+  /** Runs all queued follow-up steps; returns the commands to emit. */
   followUp(): readonly RunCommand[] {
     do {
       this.drain();
@@ -67,7 +67,7 @@ export class Engine {
     this.later = [];
   }
 
-  /** What is to be said so far. */
+  /** Returns the commands collected so far. */
   hear(): readonly RunCommand[] {
     const said = this.commands;
     this.commands = [];
@@ -127,12 +127,12 @@ export class Engine {
     this.close(run, failed(run.row, failure, { graph: run.home.graph, node: run.node }));
   }
 
-  /** Goes on from a row that was finished in an earlier life. */
+  /** Continues from a row that was finished under an earlier lease. */
   recall(run: LiveRun): void {
     this.close(run, run.row);
   }
 
-  /** Ends these without telling their scopes. What was not begun leaves no row. */
+  /** Ends these runs without notifying their scopes. A run that had not begun leaves no row. */
   cancel(runs: Iterable<LiveRun>): void {
     const all = [...runs];
     const working = all.filter(({ place }) => place === 'taken' || place === 'waiting');
@@ -155,7 +155,7 @@ export class Engine {
     this.places.isHeld = false;
   }
 
-  /** An earlier life had no numbers left, and died while it said so. */
+  /** The run reached its node-run limit under an earlier lease, and the worker died while it stored that. */
   haltIfCut(unfinished: Iterable<LiveRun>): void {
     if (this.rows.left > 0) return;
     for (const { row } of unfinished) if (row.status === 'cancelled') this.halt = TOO_MANY;

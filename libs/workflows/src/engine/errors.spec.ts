@@ -35,7 +35,7 @@ describe('a failed node that stops the run (format §11, §13)', () => {
     expect(simulate(graphWith('stop', ['a:error -> x']), failsAtA).result?.status).toBe('failed');
   });
 
-  it('tells the status and the retries of the failure', () => {
+  it('reports the status and the retries of the failure', () => {
     const simulated = new Simulation(planOf(graphWith('stop', []))).start();
     simulated.settle('start', 'go');
     const retry = { attempts: 2, maxAttempts: 2, history: [] };

@@ -13,7 +13,7 @@ export interface Home {
   readonly iteration: readonly number[];
   /** How many subflows it is inside of. */
   readonly depth: number;
-  /** A node run of its wave has ended; its row says how. */
+  /** A node run of this wave has ended; its row holds the outcome. */
   ended(run: LiveRun): void;
 }
 

@@ -6,7 +6,7 @@ import { refusal } from './outcome.js';
 import { Scope, type ScopeEnd, type ScopeTerms } from './scope.js';
 import type { ScopeMemory } from './scope-memory.js';
 
-/** A `whileLoop`: its body again and again, as long as the condition says so or the count lasts. */
+/** A `whileLoop`: repeats its body while the condition holds and the pass limit is not reached. */
 export class LoopRun implements Container {
   readonly kept: ScopeMemory;
   private readonly outputs: string[] = [];

@@ -76,7 +76,7 @@ describe('passes of a loop (format §9)', () => {
     expect(result?.executionOrder).toEqual(['start', 'loop', 'after']);
   });
 
-  it('tells viewers of each pass once its row counts it', () => {
+  it('notifies viewers of each pass once its row counts it', () => {
     const simulated = simulate(graphWith(fixed(2)));
     expect(simulated.of('iterate').map(({ iteration, of }) => [iteration, of])).toEqual([
       [1, 2],
@@ -240,7 +240,7 @@ describe('a loop in a loop', () => {
     ]);
   });
 
-  it('says inside of which nodes a run is', () => {
+  it('reports the nodes that contain a run', () => {
     const simulated = simulate(graph);
     expect(simulated.row('a', [1, 2]).path).toEqual(['outer', 'inner']);
     expect(simulated.row('b', [1]).path).toEqual(['outer']);

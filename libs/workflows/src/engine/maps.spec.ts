@@ -66,7 +66,7 @@ describe('a map', () => {
     ]);
   });
 
-  it('goes on past an item that fails, with an empty text for it', () => {
+  it('continues past an item that fails, with an empty text for it', () => {
     const simulated = simulate(graphWith({ onItemError: 'continue' }), failsAtQ);
     expect(simulated.row('map').output).toBe('["(p)","","(r)"]');
   });

@@ -22,7 +22,7 @@ export interface ScopeView {
   readonly outputs: ReadonlyMap<string, string>;
   /** Values of the declared inputs of the subflow it is in; empty at the top. */
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** The session: the history given at the start, the user's text, then what agents said. */
+  /** The session: the history given at the start, the user's text, then the agents' responses. */
   readonly session: readonly ChatMessage[];
   readonly attachments: readonly Attachment[];
 }
@@ -36,7 +36,7 @@ export interface Attachment {
 
 /** One conversation with a model, its tools included. What it committed is not done again after a crash. */
 export interface Conversing {
-  /** Tells conversations of one node run apart: a branch, `__merge__`, `condition@2`, `review@1`. Absent: its only one. */
+  /** Distinguishes the conversations of one node run: a branch, `__merge__`, `condition@2`, `review@1`. Absent: its only one. */
   readonly branch?: string;
   /** Whether its text is streamed under the node; conditions and routes are not. */
   readonly isShown: boolean;
@@ -56,7 +56,7 @@ export interface Conversing {
   readonly signal?: AbortSignal;
 }
 
-/** What a node waits for before it can go on. */
+/** What a node waits for before it can continue. */
 export interface Waiting {
   readonly type: 'waiting';
   readonly interruptIds: readonly string[];
@@ -81,7 +81,7 @@ export interface Question {
   readonly output?: string;
   readonly options?: readonly { readonly id: string; readonly label: string; readonly action: string }[];
   readonly inputSchema?: Readonly<Record<string, unknown>>;
-  /** Whether an answer that goes on has to bring data, and none may skip; else the node goes on with its input. */
+  /** Whether an answer that continues must bring data and skipping is not allowed; else the node continues with its input. */
   readonly dataRequired?: boolean;
   /** 0 or absent: the workspace's default of 7 days. */
   readonly timeoutMs?: number;
@@ -114,7 +114,7 @@ export interface NodePorts {
   ask(question: Question): Promise<PersonAnswer>;
   /** `arguments`: JSON text. */
   callTool(call: { readonly name: string; readonly arguments: string }): Promise<CalledTool>;
-  /** The JSON Schema of a tool's arguments; undefined when there is no such tool. */
+  /** The JSON Schema of a tool's arguments; undefined when the tool does not exist. */
   toolSchema(name: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   remember(text: string, metadata: Readonly<Record<string, unknown>>): Promise<void>;
   recall(query: {
@@ -138,7 +138,7 @@ export interface NodePorts {
     readonly event: string | null;
   }): Promise<{ readonly type: 'over'; readonly timedOut: boolean; readonly data: unknown } | Waiting>;
   warn(code: string, text: string): void;
-  /** Both are told once for each branch of a node run, however often they are called. */
+  /** Both events are published once per branch of a node run, however often the methods are called. */
   branchStarted(branchId: string, label: string): void;
   branchFinished(branchId: string, label: string, end: { readonly output: string } | { readonly error: string }): void;
   /** Whether the model takes what is attached. */

@@ -12,7 +12,7 @@ export interface NodeKey {
 /** Error classes of nodes; what retry rules name. */
 export type NodeErrorCode = 'RATE_LIMIT' | 'AUTH' | 'TIMEOUT' | 'VALIDATION' | 'LLM_ERROR' | 'NETWORK' | 'UNKNOWN';
 
-/** Why a node failed, as its `<id>_error` output tells it: no stack. */
+/** Why a node failed, as its `<id>_error` output reports it: without a stack. */
 export interface NodeError {
   readonly message: string;
   readonly code: NodeErrorCode;
@@ -48,7 +48,7 @@ export interface NodeExtra {
   readonly retries?: number;
   /** Reviews that were rejected. */
   readonly rejections?: number;
-  /** What is shown of it where its output says nothing of what became of it: `HITL: Skipped`. */
+  /** Shown when the output does not reveal the outcome: `HITL: Skipped`. */
   readonly note?: string;
 }
 
@@ -86,7 +86,7 @@ export function isFinished(status: NodeRunStatus): boolean {
   return finished.has(status);
 }
 
-/** Whether the output is what an agent said, and not what became of it. */
+/** Whether the output is an agent's response, and not a description of the outcome. */
 export function spoke({ type, status, output, extra }: NodeRunRow): boolean {
   return type === 'agent' && status === 'completed' && output !== '' && extra.note === undefined;
 }

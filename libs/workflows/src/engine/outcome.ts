@@ -5,7 +5,7 @@ import type { NodeError, NodeExtra, NodeRunRow, Settlement } from './node-run.js
 /** A finished row: all that follows on a node is computed from it. */
 type Ended = Pick<NodeRunRow, 'status' | 'input' | 'output' | 'handles' | 'handOn'>;
 
-/** Whether a row says that its node failed and nothing comes after it. */
+/** Whether a row records that its node failed and that the run must not continue past it. */
 export function stopsAll(node: GraphNode, row: Ended): boolean {
   return row.status === 'error' && row.handles?.length === 0 && node.data.errorHandling.mode !== 'continue';
 }
@@ -20,7 +20,7 @@ export function edgesTaken(
   return (handles ?? []).flatMap((handle) => edgesOf(graph, node.id, handle));
 }
 
-/** Where it goes on after a failure that is passed over. */
+/** The edges on which the run continues after a failure that is passed over. */
 function edgesPastFailure(graph: WorkflowGraph, nodeId: string): readonly GraphEdge[] {
   return (graph.outgoing.get(nodeId) ?? []).filter(({ handle }) => handle !== 'error');
 }
@@ -52,7 +52,7 @@ export function completed(row: NodeRunRow, { output, handles, handOn, extra }: S
 export interface NodeFailed {
   readonly error: Omit<NodeError, 'nodeId'>;
   readonly extra?: NodeExtra | undefined;
-  /** What is read behind its `error` edges, whatever its mode says; absent: the mode decides. */
+  /** The input of the nodes behind its `error` edges, in every mode; absent: the mode decides. */
   readonly told?: string;
 }
 
@@ -81,7 +81,7 @@ export function handlesOf({ graph, node }: NodePlace, edges: readonly GraphEdge[
   return [...new Set(edges.map(nameOf))];
 }
 
-/** Its members in the order that the contract tells them in. */
+/** The members in the order that the contract requires. */
 function toNodeError({ message, code, statusCode, retry, rateLimit }: NodeFailed['error'], nodeId: string): NodeError {
   return {
     message,

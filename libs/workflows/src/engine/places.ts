@@ -7,8 +7,8 @@ interface Turn {
 }
 
 /**
- * The places of a run: as many node runs work at once as there are, the others wait for their turn, those of an earlier life
- * first. Who waits for somebody outside gives its place to another.
+ * The slots of a run: at most as many node runs work at once as there are slots; the others wait in order, those of an earlier
+ * lease first. A node run that waits for an outside answer releases its slot.
  */
 export class Places {
   private readonly resumed: Turn[] = [];
@@ -19,7 +19,7 @@ export class Places {
   private taken = 0;
   private queued = 0;
   private isRefused = false;
-  /** Until it is unset, nobody gets a place. */
+  /** While it is set, no slot is assigned. */
   isHeld = false;
 
   /** `mayBegin`: asked before a node run that is new gets a place. */
@@ -69,7 +69,7 @@ export class Places {
     }
   }
 
-  /** Nobody works, and nobody could. */
+  /** No node run works, and none could start. */
   get areIdle(): boolean {
     return this.taken === 0 && (this.queued === 0 || this.isHeld || this.isRefused);
   }

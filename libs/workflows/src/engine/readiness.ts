@@ -31,7 +31,7 @@ export class Readiness {
     private readonly level: string | null,
   ) {}
 
-  /** A node is reached from outside, whatever its parents do; it still waits for those of them that are not settled. */
+  /** Marks a node as reached from outside, whatever its parents do; it still waits for the parents that are not settled. */
   force(nodeId: string): void {
     const arrivals = this.of(nodeId);
     this.reach(arrivals);
@@ -49,7 +49,7 @@ export class Readiness {
     if (arrivals.open === 0) (arrivals.reachedAt > 0 ? this.ready : this.refused).push(edge.target);
   }
 
-  /** A node is settled: it has taken these of its edges. Says whether one of them stays on the level. */
+  /** Settles a node that has taken these of its edges. Returns whether one of them stays on the level. */
   settle(nodeId: string, edges: readonly GraphEdge[], counts = this.isOnLevel): boolean {
     const taken = new Set(edges);
     let goesOn = false;

@@ -70,7 +70,7 @@ describe('a run after a crash (format §13)', () => {
     expect(again.commands).toEqual([{ type: 'exhausted', maxSteps: 2 }]);
   });
 
-  it('gives a number again that nobody kept', () => {
+  it('reuses an ordinal that no row kept', () => {
     const first = fanOut(3);
     const kept = first.rows().filter(({ nodeId }) => nodeId !== 'n1');
     const again = new Simulation(first.run.plan, {}, kept).start();
@@ -128,7 +128,7 @@ describe('a run after a crash (format §13)', () => {
     edges: ['start -> loop', 'loop:body -> a', 'a -> b', 'loop:done -> after'],
   });
 
-  it('goes on with a loop in the pass that it was in, and asks nothing twice', () => {
+  it('continues a loop in its current pass and repeats no question', () => {
     const world: World = { decide: () => true };
     const first = new Simulation(planOf(looping), world).start();
     while (!first.working.includes('b') || first.rows().every((row) => row.iteration[0] !== 2)) first.step();
@@ -153,7 +153,7 @@ describe('a run after a crash (format §13)', () => {
     expect(revived(first).of('decide')).toEqual([]);
   });
 
-  it('says again what it said at its end', () => {
+  it('repeats its final commands', () => {
     const first = new Simulation(planOf(looping), { decide: () => true }).start().finish();
     const again = revived(first);
     expect(again.commands).toEqual([{ type: 'end', result: first.result }]);
@@ -166,7 +166,7 @@ describe('a run after a crash (format §13)', () => {
     expect(revived(first).commands).toMatchObject([{ type: 'run', isNew: false, run: { nodeId: 'after' } }]);
   });
 
-  it('finds the items of a map again, and goes on with those that are open', () => {
+  it('restores the items of a map and continues with the open ones', () => {
     const world: World = { list: () => ['p', 'q'] };
     const graph = graphOf({ nodes: { map: { type: 'map' }, a: agent }, edges: ['start -> map', 'map:body -> a'] });
     const first = new Simulation(planOf(graph), world).start();

@@ -68,7 +68,7 @@ describe('a run that takes over an earlier one', () => {
     expect(resumed({ startNodeId: 'join', finished: [...before, done('last')] }).handedOut).toEqual(['join', 'last']);
   });
 
-  it('shows the earlier outputs and goes on with the conversation', () => {
+  it('shows the earlier outputs and continues the conversation', () => {
     const session = [
       { role: 'user', content: 'hello' },
       { role: 'assistant', content: 'A' },

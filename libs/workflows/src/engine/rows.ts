@@ -5,7 +5,7 @@ import { isFinished, type NodeKey, type NodeRunRow } from './node-run.js';
 /** The rows of an earlier life, and the numbers that are left for those of this one. */
 export class Rows {
   private readonly known: Map<string, NodeRunRow>;
-  /** Numbers that nobody kept: rows that were never committed had them. */
+  /** Ordinals without a row: the rows that had them were never committed. */
   private readonly gaps: Iterator<number>;
   private last: number;
   private executed: number;
@@ -18,7 +18,7 @@ export class Rows {
     this.executed = rows.filter(isStep).length;
   }
 
-  /** The row of a node run, once: it is not kept any longer than it takes to go on from it. */
+  /** Returns the row of a node run once and drops it: it is only needed until the run has continued from it. */
   take(key: NodeKey): NodeRunRow | undefined {
     const name = textOf(key);
     const row = this.known.get(name);

@@ -6,7 +6,7 @@ import type { NodeError, NodeKey, NodeRunRow } from './node-run.js';
 export type RunCommand =
   /** Have its executor work. `isNew`: its row (`active`) is not stored yet. Answered by `settled`, `failed` or `waiting`. */
   | { readonly type: 'run'; readonly run: NodeRunRow; readonly isNew: boolean }
-  /** Store the row: a container was begun or went on, or a node run ended, waits or was skipped. */
+  /** Store the row: a container began or continued, or a node run ended, waits or was skipped. */
   | { readonly type: 'store'; readonly run: NodeRunRow }
   | DecideCommand
   /** Find the items of a map. Answered by `listed`, `failed` or `waiting`. */
@@ -21,7 +21,7 @@ export type RunCommand =
   /** The last one of a run. */
   | { readonly type: 'end'; readonly result: RunResult };
 
-/** Ask whether a loop goes on: a condition, or a registered evaluator. Answered by `decided`, `failed` or `waiting`. */
+/** Ask whether a loop continues: a condition, or a registered evaluator. Answered by `decided`, `failed` or `waiting`. */
 export interface DecideCommand {
   readonly type: 'decide';
   readonly run: NodeRunRow;

@@ -16,7 +16,7 @@ export type RunEvent =
   | ({ readonly type: 'failed'; readonly key: NodeKey } & Failure)
   /** The condition of a loop has been asked. */
   | { readonly type: 'decided'; readonly key: NodeKey; readonly iteration: number; readonly goOn: boolean }
-  /** A node, or a decision, waits for somebody: others may run in its place. */
+  /** A node, or a decision, waits for an outside answer: others may run in its slot. */
   | { readonly type: 'waiting'; readonly key: NodeKey }
   /** What it waited for is there; it is handed out again. */
   | { readonly type: 'resumed'; readonly key: NodeKey }
@@ -24,6 +24,6 @@ export type RunEvent =
   | { readonly type: 'exhausted' }
   /** A budget was raised; `steps`: how many more nodes may be executed. */
   | { readonly type: 'granted'; readonly steps?: number }
-  /** It is ended as failed: nobody granted more. */
+  /** The run ends as failed: the request for more was not granted. */
   | { readonly type: 'stopped'; readonly code: string; readonly message: string }
   | { readonly type: 'cancelled' };

@@ -9,7 +9,7 @@ export interface RunPlan {
   readonly graph: WorkflowGraph;
   /** Pinned when the job started, by subflow id; also those that subflows name. */
   readonly subflows: ReadonlyMap<string, WorkflowGraph>;
-  /** What the user said. */
+  /** The user's text. */
   readonly input: string;
   readonly sessionId: string;
   /** Values of declared inputs, for templates of the top; absent: it was given none. */

@@ -19,7 +19,7 @@ export function resultOf(top: Scope, end: ScopeEnd): RunResult {
   };
 }
 
-/** How a run ended that was not let go on. */
+/** The result of a run that was halted. */
 export function haltedResult(top: Scope, { status, code, message }: Halt): RunResult {
   return unfinished(top, status, { message, code, nodeId: null, nodeLabel: null, nodeType: null });
 }

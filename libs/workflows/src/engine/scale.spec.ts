@@ -10,7 +10,7 @@ function agents(count: number): Sketch['nodes'] {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, agent]));
 }
 
-/** Whose answer is the same with everything stored, and then asks nobody. */
+/** Recovery with every row stored gives the same result and runs no node. */
 function expectRecovery(simulated: Simulation): void {
   const again = new Simulation(simulated.run.plan, {}, simulated.rows()).start();
   expect(again.commands).toEqual([{ type: 'end', result: simulated.result }]);

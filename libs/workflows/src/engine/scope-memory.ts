@@ -10,7 +10,7 @@ export type ScopeFacts = Pick<ScopeView, 'workflowName' | 'sessionId' | 'inputs'
 export interface Remembered extends EarlierOutput {
   /** More outputs under names of their own: branches, errors. */
   readonly outputs: Readonly<Record<string, string>>;
-  /** What it said in the conversation; null: nothing. */
+  /** Its response in the conversation; null: none. */
   readonly said: string | null;
 }
 

@@ -29,17 +29,17 @@ export interface TakenOver {
   readonly finished: readonly FinishedNode[];
   /** All nodes that run. */
   readonly again: ReadonlySet<string>;
-  /** Those of them that run whatever their parents did. */
+  /** The nodes among them that run whatever their parents did. */
   readonly forced: readonly string[];
   /** What nodes read in place of what their parents hand on. */
   readonly given: ReadonlyMap<string, string>;
   /** What is read where nothing was handed on. */
   readonly text: string;
-  /** What its nodes said is in the conversation already. */
+  /** The responses of its nodes are already in the conversation. */
   readonly isSaid: boolean;
 }
 
-/** What the format says when a graph cannot come to its end. */
+/** The format's message for a graph that cannot reach its end. */
 const CIRCLE = 'Workflow execution exceeded maximum iterations - check for cycles';
 
 /**

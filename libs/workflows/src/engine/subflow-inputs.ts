@@ -6,7 +6,7 @@ import { fillJson, type Lookup } from '../definition/template.js';
 /** What a subflow is given. */
 export interface SubflowGiven {
   readonly values: ReadonlyMap<string, unknown>;
-  /** What its user says: the first declared input, else what the node reads. */
+  /** The user text of the subflow: the first declared input, else the node's input. */
   readonly text: string;
   /** Required ones that have neither a mapping nor a default. */
   readonly missing: readonly string[];

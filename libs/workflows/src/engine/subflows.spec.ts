@@ -117,7 +117,7 @@ describe('a subflow (format §10)', () => {
     expect(simulated.rows().filter(({ type }) => type === 'start')).toHaveLength(11);
   });
 
-  it('fails when there is no such workflow', () => {
+  it('fails when the workflow does not exist', () => {
     expect(simulateWith({ subflowId: 'gone' }).result?.error?.message).toBe('Subflow "gone" not found');
   });
 

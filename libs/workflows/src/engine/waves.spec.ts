@@ -71,7 +71,7 @@ describe('waves (format §4)', () => {
     expect(simulate(graph).result?.executionOrder).toEqual(['start', 'b', 'a', 'c', 'late', 'next']);
   });
 
-  it('joins the texts of several parents in the order of the edges, whoever ended last', () => {
+  it('joins the texts of several parents in the order of the edges, in any order of ending', () => {
     for (const order of [
       ['a', 'b'],
       ['b', 'a'],

@@ -25,7 +25,7 @@ function picking(picks: readonly number[]): (count: number) => number {
 
 const picks = fc.array(fc.nat(100), { minLength: 1, maxLength: 20 });
 
-/** Lives that end after so many writes, and one that lives on; what each of them was told to do is checked. */
+/** Simulates workers that crash after so many writes, and a last one that survives; checks the commands that each received. */
 function survived(random: RandomRun, crashes: readonly number[], more: Partial<World>): Simulation {
   const world = { ...random.world(), ...more };
   let rows: readonly NodeRunRow[] = [];
@@ -90,7 +90,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('gives the same whatever the order in which nodes end', () => {
+  it('produces the same result for any order in which nodes end', () => {
     fc.assert(
       fc.property(calm, picks, (random, order) => {
         const first = simulated(random);
@@ -102,7 +102,7 @@ describe('any workflow', () => {
     );
   });
 
-  it('fails or not whatever the order in which nodes end', () => {
+  it('fails or succeeds alike for any order in which nodes end', () => {
     fc.assert(
       fc.property(stormy, picks, (random, order) => {
         const other = simulated(random, { pick: picking(order) });

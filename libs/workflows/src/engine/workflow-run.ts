@@ -15,8 +15,8 @@ import { SubflowRun } from './subflow-run.js';
 import { toTakenOver } from './take-over.js';
 
 /**
- * A run of a workflow: takes what happened, says what is to be done. No clock, no chance, no I/O. What it knows is never
- * written whole: from the same plan and the stored rows it is made again, whatever had been stored when its process died.
+ * A run of a workflow: takes events and returns commands. No clock, no randomness, no I/O. Its state is never stored as a
+ * whole: the same plan and the stored rows rebuild it, at whatever point its process died.
  */
 export class WorkflowRun {
   private readonly engine: Engine;
@@ -46,7 +46,7 @@ export class WorkflowRun {
     });
   }
 
-  /** Begins it, or goes on where the earlier life ended. Called once, before any event but `exhausted`. */
+  /** Begins the run, or continues where the earlier lease ended. Called once, before any event but `exhausted`. */
   start(): readonly RunCommand[] {
     const { input, graph, resumeFrom } = this.plan;
     if (resumeFrom === undefined) this.top.enter(input);
@@ -140,7 +140,7 @@ export class WorkflowRun {
     return [...said, ...this.stop(halt)];
   }
 
-  /** Ends it whatever its nodes do. */
+  /** Ends the run, whatever its nodes do. */
   private stop(halt: Halt): readonly RunCommand[] {
     this.engine.cancel(this.top.unfinished());
     this.end(haltedResult(this.top, halt));

@@ -29,7 +29,7 @@ export interface SubflowPorts {
 }
 
 /**
- * Handles and required inputs. `portsOf` tells the ports of a subflow node; null: nobody knows them, so any may be right.
+ * Checks handles and required inputs. `portsOf` returns the ports of a subflow node; null: unknown, so any port may be right.
  */
 export function checkEdges(draft: Draft, portsOf: (node: DraftNode) => SubflowPorts | null, issues: IssueList): void {
   for (const node of draft.nodes.values()) {

@@ -2,7 +2,7 @@ import { extentOf, memberOf } from '../json.js';
 import { LIMITS } from '../limits.js';
 import type { IssueList } from './issue.js';
 
-/** What can be said before a document is read: it is small enough, and of a version we know. False: look no further. */
+/** Checks what needs no parsing: the size and the version of the document. Returns false when validation must stop here. */
 export function checkEnvelope(json: unknown, issues: IssueList): boolean {
   const { depth, values } = extentOf(json, LIMITS.jsonDepth);
   if (depth > LIMITS.jsonDepth)
@@ -20,7 +20,7 @@ export function checkEnvelope(json: unknown, issues: IssueList): boolean {
 }
 
 function bytesOf(json: unknown): number {
-  const text: unknown = JSON.stringify(json); // undefined for what is no JSON
+  const text: unknown = JSON.stringify(json); // undefined for a value that JSON cannot express
   return typeof text === 'string' ? Buffer.byteLength(text) : 0;
 }
 

@@ -30,7 +30,7 @@ function tried(node: DraftNode, issues: IssueList): void {
 }
 
 function checkBroken(node: BrokenNode, issues: IssueList): void {
-  if (node.knownAs !== null) return; // what it lacks is told with its other faults
+  if (node.knownAs !== null) return; // checkData reports the missing fields with its other faults
   const message = `Node "${node.id}" has the type "${node.name}", which this server does not have.`;
   issues.error('UNKNOWN_NODE_TYPE', placeOf(node, 'type'), message);
 }
@@ -135,7 +135,7 @@ function checkParallel(node: NodeOf<'parallel'>, issues: IssueList): void {
       issues.warning('MISSING_EDGE_LABEL', placeOf(node), `Nothing follows branch "${label}" of node "${node.id}".`);
 }
 
-/** A branch's id tells its conversation with the model from the others' of the node. */
+/** A branch's id distinguishes its conversation with the model from those of the node's other branches. */
 function checkBranchIds(node: NodeOf<'parallel'>, issues: IssueList): void {
   const seen = new Set(['merged', '__merge__', 'error']);
   for (const { id } of node.data.branches) {

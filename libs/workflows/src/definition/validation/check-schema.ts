@@ -9,7 +9,7 @@ import type { IssueList } from './issue.js';
 export function checkSchema(node: DraftNode, path: readonly string[], issues: IssueList): void {
   let schema: unknown = node.raw;
   for (const name of path) schema = memberOf(schema, name);
-  if (!isJsonObject(schema)) return; // a wrong type is told with the other faults
+  if (!isJsonObject(schema)) return; // the check of the data reports a wrong type
   try {
     assertSchema(schema, issues.schemaBudget);
   } catch (error) {

@@ -4,7 +4,7 @@ import type { NodeType } from '../node-types.js';
 import { type Draft, type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** What nodes ask people with: it stands in each of their requests, and lists show many of these. */
+/** The texts with which nodes ask people: each request stores a copy, and lists show many requests. */
 const QUESTIONS: Partial<Record<NodeType, readonly string[]>> = {
   approval: ['prompt', 'options', 'inputSchema'],
   input: ['prompt', 'schema'],
@@ -12,7 +12,7 @@ const QUESTIONS: Partial<Record<NodeType, readonly string[]>> = {
   router: ['hitl'],
 };
 
-/** What is written anew with each run of a node is short, however large the document may be. */
+/** Limits the texts that each run of a node stores again, however large the document may be. */
 export function checkSizes(draft: Draft, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
     if (node.type === null) continue;

@@ -2,7 +2,7 @@ import { memberOf } from '../json.js';
 import type { Draft } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** What a run may use. Nobody is to rely on a limit of what models cost whose prices are not known. */
+/** Checks the limits of a run. A cost limit must not be relied on when the prices of the models are unknown. */
 export function checkStopPolicy(
   { document }: Draft,
   isPriced: ((model: string) => boolean) | null,

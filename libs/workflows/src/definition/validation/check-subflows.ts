@@ -13,8 +13,8 @@ interface Terms {
 }
 
 /**
- * Subflows exist, get what they need, name agents that exist, and end. `shapes`, `agents`: null when nobody knows the definitions,
- * or the names of agents. `workflowId`: what subflows call this workflow, if anything.
+ * Subflows exist, get what they need, name agents that exist, and end. `shapes`, `agents`: null when the definitions or the names
+ * of agents are not available. `workflowId`: the id by which subflows refer to this workflow, if it has one.
  */
 export function checkSubflows(draft: Draft, terms: Terms, issues: IssueList): void {
   for (const node of draft.nodes.values()) {
@@ -33,7 +33,7 @@ export function checkSubflows(draft: Draft, terms: Terms, issues: IssueList): vo
 
 type Known = Terms & { readonly shapes: SubflowShapes };
 
-/** The definitions come from elsewhere: one that cannot be had is told as such. */
+/** The definitions come from outside this document; a lookup that fails is reported as an issue. */
 function tried(node: SubflowNode, known: Known, issues: IssueList): void {
   try {
     checkSubflow(node, known, issues);

@@ -1,7 +1,7 @@
 import { type Draft, type DraftNode, placeOf } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** Names of tools that nobody has: an agent is not offered them, and a tool node fails. */
+/** Reports names of tools that do not exist: an agent is not offered them, and a tool node fails. */
 export function checkTools(draft: Draft, known: ReadonlySet<string>, issues: IssueList): void {
   const isKnown = (name: string): boolean => name === '' || name === '*' || known.has(name);
   for (const [index, name] of draft.document.meta.tools.entries())

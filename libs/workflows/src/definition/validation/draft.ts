@@ -19,7 +19,7 @@ interface DraftNodeOf<T extends NodeType> {
 /** A node of a known type whose data makes sense so far. */
 export type DraftNode = { readonly [T in NodeType]: DraftNodeOf<T> }[NodeType];
 
-/** One whose type nobody knows, or which lacks what its type needs. */
+/** A node of an unknown type, or one that lacks what its type needs. */
 export type BrokenNode = Omit<DraftNodeOf<NodeType>, 'type' | 'data'> & {
   readonly type: null;
   readonly name: string;
@@ -39,7 +39,7 @@ export interface Draft {
   readonly edges: readonly DraftEdge[];
 }
 
-/** Also says what does not hold together: ids that two nodes have, edges without an end. */
+/** Also reports inconsistencies: ids that two nodes share, edges without an end. */
 export function toDraft(document: WorkflowDocument, issues: IssueList): Draft {
   const nodes = new Map<string, DraftNode | BrokenNode>();
   for (const [index, node] of document.nodes.entries()) {

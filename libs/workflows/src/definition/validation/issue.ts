@@ -57,7 +57,7 @@ export type WarningIssueCode = (typeof warningCodes)[number];
 export interface WorkflowIssue {
   readonly type: 'error' | 'warning';
   readonly code: ErrorIssueCode | WarningIssueCode;
-  /** A sentence that says what to do. */
+  /** A sentence that tells the author what to do. */
   readonly message: string;
   readonly nodeId?: string;
   readonly edgeId?: string;
@@ -72,7 +72,7 @@ export interface IssuePlace {
   readonly edgeId?: string;
 }
 
-/** Of each kind: whoever has more of them has other worries. */
+/** Of each kind; more would not help the author. */
 const MOST_ISSUES = 500;
 
 /** What was found so far. */

@@ -29,7 +29,7 @@ export class SubflowShapes {
 
   constructor(private readonly lookup: SubflowLookup) {}
 
-  /** Null: there is none, or it is no workflow. */
+  /** Null: the subflow does not exist or is not a workflow. */
   get(subflowId: string): SubflowShape | null {
     const known = this.known.get(subflowId);
     if (known !== undefined) return known;

@@ -77,7 +77,7 @@ describe('an error of a subflow', () => {
     expect(told(validateWorkflow(json, options).errors)).toEqual(expected);
   });
 
-  it.each(['staffed', 'above'])('is an agent that nobody knows, named by the subflow %s or behind it', (subflowId) => {
+  it.each(['staffed', 'above'])('reports an unknown agent that the subflow %s names, directly or through another', (subflowId) => {
     const json = around(['subflow', { subflowId, inputMappings: { input: 1 } }]);
     const among = (...names: string[]) => validateWorkflow(json, { ...options, agents: new Set(names) }).errors;
     expect(told(among('cook'))).toEqual(['AGENT_NOT_FOUND /nodes/1/data/subflowId']);
@@ -85,7 +85,7 @@ describe('an error of a subflow', () => {
     expect(told(validateWorkflow(json, options).errors)).toEqual([]);
   });
 
-  it('says what to do about a subflow that is not there', () => {
+  it('tells the author how to fix a missing subflow', () => {
     const { errors } = validateWorkflow(around(['subflow', { subflowId: 'gone' }]), options);
     expect(errors[0]?.message).toBe(
       'Node "n" uses the subflow "gone", which is not published: publish that workflow first.',
@@ -97,7 +97,7 @@ describe('an error of a subflow', () => {
     expect(validateWorkflow(json, options).errors[0]?.message).toContain('ping → pong → ping');
   });
 
-  it('is a workflow that uses itself, by whatever id it has', () => {
+  it('reports a workflow that uses itself under any of its ids', () => {
     const json = around(['subflow', { subflowId: 'me' }]);
     for (const [meta, more] of [
       [{ id: 'me' }, {}],
