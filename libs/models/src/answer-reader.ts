@@ -5,7 +5,7 @@ import { TextCollector } from './text-collector.js';
 import { type TextField, TextTemplate } from './text-template.js';
 import { ToolCallAssembler } from './tool-call-assembler.js';
 
-/** The provider said inside the stream that it failed. `error` is its own object or text. */
+/** The provider reported a failure inside the stream. `error` is its own object or text. */
 export class ErrorInAnswer extends Error {
   constructor(readonly error: unknown) {
     super('The provider reported an error.');
@@ -42,12 +42,12 @@ export class AnswerReader implements SseSink {
     this.calls = new ToolCallAssembler(options.limits, options.newCallId);
   }
 
-  /** The provider said `[DONE]`; nothing after it counts. */
+  /** The provider sent `[DONE]`; nothing after it counts. */
   get isOver(): boolean {
     return this.isDone;
   }
 
-  /** What the model said is all there, also when the connection breaks now. */
+  /** The response is complete, even if the connection breaks now. */
   get isComplete(): boolean {
     return this.finishReason !== undefined || (this.isDone && !this.calls.isEmpty);
   }
@@ -99,7 +99,7 @@ export class AnswerReader implements SseSink {
     return parts;
   }
 
-  /** False when it is no JSON (yet). */
+  /** Returns false when the text is not JSON (yet). */
   private document(document: string): boolean {
     if (document.trim() === '[DONE]') {
       this.isDone = true;
@@ -204,7 +204,7 @@ function toFinishReason(reason: string | undefined): FinishReason {
     case 'length':
     case 'content_filter':
       return reason;
-    // It announced calls and sent none: what it said is all there is.
+    // The provider announced calls and sent none: the text is the whole response.
     case 'tool_calls':
     case 'function_call':
       return 'stop';

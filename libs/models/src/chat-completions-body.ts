@@ -3,7 +3,7 @@ import type { ModelRequest } from './model.js';
 /** The JSON text of a streaming chat completion. Sampling fields pass through; what this client decides itself wins over them. */
 export function toChatCompletionsBody(request: ModelRequest, options: { readonly askForUsage: boolean }): string {
   const { tools = [], toolChoice, parameters = {} } = request;
-  // A field of a tool nobody offers is refused by some servers.
+  // Some servers refuse a field about tools when the request offers none.
   const { parallel_tool_calls, ...sampling } = parameters;
   return JSON.stringify({
     ...sampling,

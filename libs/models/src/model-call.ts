@@ -140,7 +140,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.ring();
   }
 
-  /** Ends the attempt from our side, at once and whatever has come. */
+  /** Ends the attempt from our side, at once, whatever has arrived. */
   private readonly onAbort = (): void => {
     this.fail(new Error('The model call was stopped.', { cause: this.options.signal.reason }));
   };

@@ -76,7 +76,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     if (key !== null && key !== undefined) redactor.add(key);
   }
 
-  /** The name a new job will use. Throws `missing_model_key` when nobody has a key for it. */
+  /** The name a new job will use. Throws `missing_model_key` when no key is configured for it. */
   async modelNameFor(wish: {
     readonly workspaceId: string;
     readonly wanted: string | null;
@@ -86,7 +86,7 @@ export class ModelCatalog implements OnApplicationShutdown {
     return wish.wanted ?? endpoint.defaultModel;
   }
 
-  /** Names or globs of the models that may be asked for directly, the default one first; none where nobody has a key. */
+  /** Names or globs of the models that clients may request directly, the default first; empty when no key is configured. */
   async directModels(workspaceId: string): Promise<readonly string[]> {
     const settings = await this.workspaces.of(workspaceId);
     try {

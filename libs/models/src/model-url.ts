@@ -23,14 +23,14 @@ export function toChatCompletionsUrl(baseUrl: string): { readonly origin: string
   return { origin: url.origin, path: `${folder.endsWith(ENDPOINT) ? folder : folder + ENDPOINT}${url.search}` };
 }
 
-/** Whether workspaces may name private addresses as base URLs: development only, and only when the operator says so. */
+/** Whether workspaces may use private addresses as base URLs: in development only, and only when the operator allows it. */
 export function arePrivateUrlsAllowed(config: Config): boolean {
   return config.values.ALLOW_PRIVATE_MODEL_URLS && config.values.NODE_ENV !== 'production';
 }
 
 /**
- * Says early, and for people, what the connection would refuse anyway: `invalid_base_url` for an address that is not public.
- * A name may still turn out to point to one; only the guarded agent can tell.
+ * Rejects early, with a readable error, what the connection would refuse anyway: `invalid_base_url` for a non-public address.
+ * A host name may still resolve to a private address; only the guarded agent can detect that.
  */
 export function assertBaseUrlAllowed(url: URL, config: Config): void {
   if (arePrivateUrlsAllowed(config)) return;

@@ -7,7 +7,7 @@ export type ContentPart =
   | { readonly type: 'input_audio'; readonly input_audio: { readonly data: string; readonly format: string } }
   | { readonly type: 'file'; readonly file: Readonly<Record<string, unknown>> };
 
-/** What a person, a tool or a prompt says: plain text, or pieces. */
+/** The content of a message from a person, a tool or a prompt: plain text, or parts. */
 export type MessageContent = string | readonly ContentPart[];
 
 /** A tool call inside an assistant message, in the provider's own shape. `arguments` is JSON text as the model wrote it. */
@@ -86,7 +86,7 @@ export interface ModelRequest {
   readonly parameters?: ModelParameters;
   /** A person asked for this request: it is sent although requests to the provider are paused. */
   readonly evenIfPaused?: boolean;
-  /** Called for every event of the stream, also where it is no part yet, as a piece of a tool call's arguments is. Must not throw. */
+  /** Called for every event of the stream, also when it yields no part yet, such as a piece of a tool call's arguments. Must not throw. */
   readonly onData?: () => void;
 }
 
@@ -108,10 +108,10 @@ export interface ModelUsage {
   readonly estimated: boolean;
 }
 
-/** Why the model stopped. `tool_calls` whenever there are any, whatever the provider said; `other` for words we do not know. */
+/** Why the model stopped. `tool_calls` whenever there are any, whatever reason the provider gave; `other` for unknown reasons. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
 
-/** What a model says, in the order in which it says it. Text is never empty, holds no NUL and never half of a surrogate pair. */
+/** A part of a response, in the order of the stream. Text is never empty, contains no NUL and never half of a surrogate pair. */
 export type ModelPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
@@ -119,13 +119,13 @@ export type ModelPart =
   | { readonly type: 'finish'; readonly finishReason: FinishReason; readonly usage: ModelUsage };
 
 /**
- * A model that answers a conversation with a stream. One implementation talks to OpenAI-compatible servers; whoever writes
- * another runs `test/contracts/model.contract.ts` over it.
+ * A model that responds to a conversation with a stream. One implementation talks to OpenAI-compatible servers; each further
+ * implementation must pass `test/contracts/model.contract.ts`.
  *
  * Promises:
  * - Each batch holds the parts of one read of the socket, never none. `tool-calls` comes at most once, assembled, after all
  *   text; `finish` comes exactly once and last. A stream that ends without `finish` has thrown.
- * - Every failure is a `ModelError`; its `afterFirstByte` says whether parts may have been seen. Retries happen inside and
+ * - Every failure is a `ModelError`; its `afterFirstByte` tells whether parts may have been seen. Retries happen inside and
  *   only before the first byte. A partial answer is never handed over as a complete one.
  * - When `signal` aborts, the iteration throws the signal's reason at once and the connection is freed; so it is when the
  *   consumer leaves the loop early. Each call of `stream` is one independent model call; the iterable is read once.

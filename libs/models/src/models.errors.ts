@@ -23,7 +23,7 @@ export interface ModelErrorInit extends AppErrorInit {
   readonly isProbed?: boolean;
 }
 
-/** A model call failed. `retryable` says whether the same call may succeed later; its retries inside the client are over. */
+/** A model call failed. `retryable` tells whether the same call may succeed later; the client has used up its own retries. */
 export class ModelError extends AppError {
   override readonly code: ModelErrorCode;
   /** True when part of the answer may have been handed over: the round has to be restarted, its text dropped. */
@@ -157,7 +157,7 @@ export function providerInputInvalid({ path, text }: FieldProblem): AppError {
   return new AppError({ code: 'bad_request', message: `${field}: ${text}`, field });
 }
 
-/** As `modelKeyMalformed`, said when it is entered. */
+/** As `modelKeyMalformed`, but thrown when the key is entered. */
 export function apiKeyInvalid(): AppError {
   return new AppError({
     code: 'bad_request',

@@ -5,7 +5,7 @@ import { ModelError, type ModelErrorCode } from './models.errors.js';
 /** How much of a provider's own words goes into an error. */
 const MAX_PROVIDER_TEXT = 200;
 
-/** What the provider said about a failure: an HTTP status, its own code, its own words. */
+/** A failure as the provider reports it: an HTTP status, its own code, its own text. */
 export interface ProviderFailure {
   readonly status?: number;
   readonly text: string;
@@ -79,7 +79,7 @@ export function readFailure(error: unknown): {
   };
 }
 
-/** The error text of an HTTP answer's body: its envelope's message, or its beginning when it is no JSON. */
+/** The error text of an HTTP response's body: its envelope's message, or its beginning when the body is not JSON. */
 export function readFailureBody(body: string): ReturnType<typeof readFailure> {
   try {
     const value: unknown = JSON.parse(body);

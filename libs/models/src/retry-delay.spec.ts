@@ -30,7 +30,7 @@ describe('retryDelayMs', () => {
     expect([0, 0.999].map((random) => Math.round(retryDelayMs(0, undefined, policy(random))))).toEqual([750, 1_250]);
   });
 
-  it('waits as long as the server wishes, never less, up to the cap', () => {
+  it('waits as long as Retry-After demands, never less, up to the cap', () => {
     expect(retryDelayMs(0, 2, policy(0))).toBe(2_000);
     expect(retryDelayMs(3, 2, policy(0.5))).toBe(2_100);
     expect(retryDelayMs(0, 86_400, policy(0))).toBe(20_000);

@@ -17,8 +17,8 @@ export interface RetryPolicy {
 }
 
 /**
- * How long to wait before retry number `retry` (0 is the first). A server's wish is honoured up to the cap, plus up to 10 % so
- * that those it turned away together do not come back together; else exponential backoff, spread by +-25 %.
+ * How long to wait before retry number `retry` (0 is the first). Honors the server's Retry-After up to the cap, plus up to 10 % so
+ * that clients rejected together do not return together; else exponential backoff, spread by +-25 %.
  */
 export function retryDelayMs(retry: number, retryAfterSeconds: number | undefined, policy: RetryPolicy): number {
   const { backoffMs, maxRetryAfterMs, random } = policy;

@@ -10,7 +10,7 @@ export interface SseSink {
   data(block: string, start: number, end: number): boolean;
   /** A payload that was not whole at its first line, to its end. */
   whole(payload: string): void;
-  /** A line that is no field of an event stream; servers put bare error objects there. */
+  /** A line that is not a field of an event stream; servers send bare error objects this way. */
   stray(line: string): void;
 }
 

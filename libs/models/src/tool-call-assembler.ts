@@ -2,7 +2,7 @@ import { toStorable, toStorableText } from '#platform';
 
 import type { RequestedCall } from './model.js';
 
-/** A piece of a tool call as it stands in a chunk; nothing in it can be relied on. */
+/** A piece of a tool call as it appears in a chunk; none of its members is reliable. */
 export interface CallFragment {
   readonly index?: unknown;
   readonly id?: unknown;
@@ -123,7 +123,7 @@ function toArgumentsText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : '';
 }
 
-/** Escapes are looked at too: `\u0000` inside JSON text is a NUL as soon as somebody parses it. */
+/** Checks escapes too: `\u0000` inside JSON text becomes a NUL when a consumer parses it. */
 function toStorableArguments(text: string): string {
   if (text.trim() === '') return '{}';
   const clean = toStorableText(text);

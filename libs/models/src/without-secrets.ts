@@ -69,7 +69,7 @@ function cleanJson(text: string, redact: (text: string) => string): string {
   }
 }
 
-/** Stands in a value for its JSON text (ECMAScript 2026, `JSON.rawJSON`; not in the types yet). */
+/** Represents a value by its JSON text (ECMAScript 2026, `JSON.rawJSON`; not in the types yet). */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

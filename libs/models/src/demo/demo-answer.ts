@@ -29,7 +29,7 @@ export const demoRequest = z.looseObject({
 
 export type DemoRequest = z.infer<typeof demoRequest>;
 
-/** What the demo model says: text, or calls. */
+/** The demo model's response: text, or calls. */
 export interface DemoAnswer {
   readonly text: string;
   readonly calls: readonly DemoCall[];

@@ -40,7 +40,7 @@ describe('the demo model', () => {
 
   const textOf = (parts: readonly ModelPart[]) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-  it('asks for both tools at once, then answers with what they said', async () => {
+  it('calls both tools at once, then answers with their results', async () => {
     const [asked, end] = await ask(question, { tools });
     expect(asked).toMatchObject({ type: 'tool-calls', calls: [{ name: 'get_current_time' }, { name: 'calculate' }] });
     expect(end).toMatchObject({ type: 'finish', finishReason: 'tool_calls', usage: { estimated: false } });
@@ -67,7 +67,7 @@ describe('the demo model', () => {
     expect(answer.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop', usage: { estimated: false } });
   });
 
-  it('says in its name and in every text that it is a stand-in', async () => {
+  it('identifies itself as a stand-in in its name and in every text', async () => {
     expect(demo.modelName).toBe('nightshift-demo');
     for (const text of ['Hello', question, 'use tool nope'])
       expect(textOf(await ask(text))).toContain('rule-based stand-in');

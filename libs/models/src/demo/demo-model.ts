@@ -31,7 +31,7 @@ export interface DemoModel {
 /**
  * Starts the demo model: an HTTP server on loopback that speaks OpenAI's protocol (`POST /v1/chat/completions`, streaming or not,
  * `GET /v1/models`) and answers by rules, so that everything can be tried without a key. It takes any key and any model name,
- * and says in each answer what it is. Throws when the port is taken.
+ * and identifies itself in each response. Throws when the port is taken.
  */
 export async function startDemoModel(options: DemoModelOptions = {}): Promise<DemoModel> {
   const { port = 0, chunkDelayMs = 15, clock = systemClock } = options;

@@ -34,7 +34,7 @@ describe('planAnswer', () => {
     expect(plan(question)).toEqual(calls);
   });
 
-  it('asks only for what is offered and says what is missing', () => {
+  it('calls only offered tools and names missing ones', () => {
     expect(planAnswer('What time is it in Tokyo, and what is 17 * 23?', ['calculate'])).toEqual({
       calls: [{ name: 'calculate', arguments: { expression: '17 * 23' } }],
       missing: ['get_current_time'],

@@ -1,6 +1,6 @@
 import { findZones } from './demo-zones.js';
 
-/** The demo model's name, as `model` of requests and answers. It says what it is. */
+/** The demo model's name, as `model` of requests and responses. The name identifies it as a demo. */
 export const DEMO_MODEL_NAME = 'nightshift-demo';
 
 /** A call the demo model would like to make. */

@@ -3,7 +3,7 @@ import { Secret, type Settings } from '#platform';
 import { DEMO_MODEL_NAME } from '../demo/demo-rules.js';
 import type { ModelTarget } from '../model.js';
 
-/** A place to ask for models, and the model it is asked for when nobody names one. */
+/** A provider's endpoint, and the model to use when a request names none. */
 export interface Endpoint extends ModelTarget {
   readonly defaultModel: string;
 }

@@ -51,7 +51,7 @@ export interface NewProviderRow extends Required<ProviderColumns> {
 export class ModelProvidersRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** For jobs, whose right to run was checked when they were accepted. Null: there is no such workspace. */
+  /** For jobs, whose right to run was checked when they were accepted. Null: the workspace does not exist. */
   async settingsOf(workspaceId: string): Promise<WorkspaceModelSettings | null> {
     const workspace = await this.prisma.withWorkspace({ workspaceId }, (tx) =>
       tx.workspace.findUnique({
@@ -116,7 +116,7 @@ export class ModelProvidersRepository {
     await tx.modelProvider.deleteMany({ where: { AND: [readable(scope), { id }] } });
   }
 
-  /** Written in the transaction of what it tells of. `details` never holds a key. */
+  /** Runs in the transaction of the change that it records. `details` never contains a key. */
   async audit(
     tx: PrismaTransaction,
     scope: Scope,

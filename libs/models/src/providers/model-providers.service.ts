@@ -39,7 +39,7 @@ const MAX_PROVIDERS = 50;
 /**
  * The model providers that a workspace sets up for itself. A Scope shows what may be read; whether its principal may write
  * (`manage` `ModelProvider`) is the caller's to check. Each write is audited in its own transaction, changes of one workspace
- * run one after the other, and a hint tells the other processes.
+ * run one after the other, and a hint notifies the other processes.
  */
 @Injectable()
 export class ModelProvidersService {

@@ -7,9 +7,9 @@ const TTL_MS = 5_000;
 const MAX_WORKSPACES = 10_000;
 
 /**
- * The model settings of workspaces, remembered, because every job needs them and they hardly ever change. A change drops the
- * memory by a hint (`access-changed`) in every process; 5 s is the floor under a lost hint. Callers that ask at once share
- * one read. `close` gives the subscription back.
+ * Caches the model settings of workspaces, because every job needs them and they hardly ever change. A hint (`access-changed`)
+ * drops the entry in every process; 5 s is the maximum age if a hint is lost. Concurrent callers share
+ * one read. `close` ends the subscription.
  */
 export class WorkspaceModels {
   private readonly cache: TimedCache<WorkspaceModelSettings | null>;

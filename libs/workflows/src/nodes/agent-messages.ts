@@ -5,8 +5,8 @@ import { userMessage } from './attachments.js';
 import type { ContextOf } from './define-node.js';
 
 /**
- * What an agent reads: its prompt with the outputs of earlier nodes, the session, and its input. An input that the session ends
- * with is not said twice.
+ * The messages an agent reads: its prompt with the outputs of earlier nodes, the session, and its input. The input is not repeated
+ * when the session already ends with it.
  */
 export async function agentMessages(context: ContextOf<'agent'>, input: string): Promise<readonly ChatMessage[]> {
   const { node, graph, view } = context;
@@ -23,7 +23,7 @@ function systemText({ label, data }: ContextOf<'agent'>['node'], blocks: readonl
   return blocks.length === 0 ? prompt : `${prompt}\n\nContext from previous agents:\n${blocks.join('\n\n')}`;
 }
 
-/** A router says only what it was told, unless it echoes. */
+/** Routers are left out unless they echo: a router's output only repeats its input. */
 function othersSaid(earlier: readonly EarlierOutput[], routerEcho: boolean): readonly string[] {
   return earlier
     .filter(({ type, output }) => output !== '' && (type !== 'router' || routerEcho))

@@ -12,7 +12,7 @@ const earlier = [
 const models = { '': ['answer'] };
 
 describe('what an agent reads', () => {
-  it('is its prompt, what other nodes said except routers, the session, and its input', async () => {
+  it('consists of its prompt, the outputs of other nodes except routers, the session, and its input', async () => {
     const session = [
       { role: 'user', content: 'before' },
       { role: 'assistant', content: 'yes' },
@@ -31,7 +31,7 @@ describe('what an agent reads', () => {
     expect(record.texts()[0]).toContain('[Router]: hello\n\n[Researcher]');
   });
 
-  it('is a sentence with its label when it has no prompt, and no context when nobody said anything', async () => {
+  it('falls back to a sentence with its label without a prompt, and omits the context without earlier outputs', async () => {
     const { record } = await runNode({ ...agent, data: { model: 'm', label: 'Editor', prompt: ' ' }, models });
     expect(record.texts()).toEqual(['You are a helpful assistant named Editor.', 'hello']);
   });
@@ -101,7 +101,7 @@ describe('the tools of an agent', () => {
 });
 
 describe('the model call of an agent', () => {
-  it('carries what the node says of it', async () => {
+  it('carries the parameters of the node', async () => {
     const data = {
       model: 'm',
       temperature: 0.5,

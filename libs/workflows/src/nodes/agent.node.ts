@@ -9,7 +9,7 @@ import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 import { withPerson } from './with-person.js';
 
-/** A conversation of a model with its tools, in the light of what the nodes before it said. */
+/** A conversation of a model with its tools, given the outputs of the earlier nodes. */
 export const agentNode = defineNode({
   type: 'agent',
   run: (context) =>
@@ -82,7 +82,7 @@ class Agent {
     if (answer.action !== 'approve') {
       return handOn(`Tool iteration stopped by user at ${limit} iterations. Last content: ${last}`);
     }
-    // The same conversation goes on: what it has committed counts.
+    // The same conversation continues: its committed rounds count.
     const conversed = await ports.converse({ ...request, maxIterations: 2 * limit });
     if (conversed.type !== 'limit') return toOutcome(conversed);
     const again = `Warning: Maximum tool iterations (${limit}) reached again after HITL approval.`;

@@ -2,7 +2,7 @@ import { askAtNode } from './ask-at-node.js';
 import { defineNode } from './define-node.js';
 import { toOptions, YES_OR_NO } from './question-options.js';
 
-/** A person says yes or no to the input, and may replace it; it goes on. */
+/** A person approves or rejects the input, and may replace it; the input is passed on. */
 export const approvalNode = defineNode({
   type: 'approval',
   run: (context) => {

@@ -34,7 +34,7 @@ export async function askAtNode(context: Asking, asked: Asked): Promise<NodeOutc
   }
 }
 
-/** Nobody answered: that is no yes. */
+/** The request expired without an answer: that is not an approval. */
 function timedOut(context: Asking): NodeOutcome {
   if (leadsOn(context, 'timeout')) return handOn(context.input, ['timeout']);
   throw refusal('HITL: Request timed out');

@@ -3,8 +3,8 @@ import type { ContentPart, MessageContent, UserMessage } from '#models';
 import type { Attachment, NodeContext } from '../engine/node-executor.js';
 
 /**
- * What a user says with what is attached to it: images if the model takes them, files always. Null: there is nothing to say.
- * What is left out is told as a warning.
+ * A user's message with its attachments: images if the model accepts them, files always. Null: the message is empty.
+ * Each omitted attachment is reported as a warning.
  */
 export async function userMessage(
   { view, ports }: Pick<NodeContext, 'view' | 'ports'>,

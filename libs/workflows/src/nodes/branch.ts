@@ -17,8 +17,8 @@ type Branch = NodeData['parallel']['branches'][number];
 const MOST_ITERATIONS = 10;
 
 /**
- * Runs one branch until it ends or its time is over. A branch that waits for a person is no longer timed. Throws what is no
- * failure of the branch: where nobody knows what broke, the whole node has to be run again.
+ * Runs one branch until it ends or times out. The timeout stops while the branch waits for a person. Rethrows errors that are not
+ * failures of the branch: when the cause is unknown, the whole node must run again.
  */
 export async function runBranch(context: ContextOf<'parallel'>, branch: Branch, clock: Clock): Promise<BranchEnd> {
   const { node, ports } = context;

@@ -12,7 +12,7 @@ import { codeOfStatus, refusal, toNodeError } from './to-node-error.js';
 const defaultTimeoutMs = 30_000;
 const longestExcerpt = 300;
 
-/** Asks a server; the text of its answer goes on, or the selected part of it. */
+/** Sends an HTTP request; the text of the response, or the selected part of it, is passed on. */
 export const httpNode = defineNode({
   type: 'http',
   run: async (context) => {
@@ -39,7 +39,7 @@ async function answerTo(context: ContextOf<'http'>): ReturnType<ContextOf<'http'
   } catch (error) {
     signal.throwIfAborted();
     if (isRepeatable(method)) throw error;
-    // Nobody knows whether it has arrived, so it is not sent again.
+    // It is unknown whether the request arrived, so it is not sent again.
     const { message, code } = toNodeError(error, node.id);
     throw new NodeFailure(message, code, { isFinal: true });
   }

@@ -1,6 +1,6 @@
 /**
- * A map as the object that expressions read: its members are looked up when they are asked for, so nothing is copied for those
- * that nobody names. It is only read.
+ * A map as the object that expressions read: members are looked up on access, so values that an expression does not name are not
+ * copied. Read-only.
  */
 export function lazyMembers<Value>(values: ReadonlyMap<string, Value>): Readonly<Record<string, Value>> {
   const has = (name: PropertyKey): name is string => typeof name === 'string' && values.has(name);

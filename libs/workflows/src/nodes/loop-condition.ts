@@ -6,7 +6,7 @@ import { refusal } from './to-node-error.js';
 /** What a loop knows before a pass. */
 export type LoopState = Pick<DecideCommand, 'iteration' | 'current' | 'outputs'>;
 
-/** Whether a loop goes on; named by `customEvaluator`. What it throws fails the node. */
+/** Decides whether a loop continues; named by `customEvaluator`. If it throws, the node fails. */
 export type LoopEvaluator = (state: LoopState, signal: AbortSignal) => boolean | Promise<boolean>;
 
 /** What is asked before a pass. */

@@ -39,7 +39,7 @@ describe('an output node that combines', () => {
     expect(await output(data)).toBe(expected);
   });
 
-  it('gives its input when nothing was said before', async () => {
+  it('passes on its input when no earlier node has an output', async () => {
     expect(await output({ introText: 'In' }, { earlier: [], input: 'me' })).toBe('In\n\nme');
   });
 });

@@ -6,7 +6,7 @@ import { formatOutput } from './format-output.js';
 import { handOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 
-/** The end of a workflow: puts together what it says. */
+/** The end of a workflow: composes its output. */
 export const outputNode = defineNode({
   type: 'output',
   isPure: (data) => modeOf(data) !== 'synthesis',

@@ -56,7 +56,7 @@ describe.each([
 });
 
 describe('an approval node', () => {
-  it('says who decides, and what can be said', async () => {
+  it('names the approvers and the possible decisions', async () => {
     const data = {
       prompt: 'May I?',
       options: [{ id: 'later', action: 'reject' }],
@@ -229,7 +229,7 @@ describe('a transform node', () => {
     expect((await run(expression)).outcome).toMatchObject({ output, handles: ['output'] });
   });
 
-  it('sees a text that is no JSON as a text', async () => {
+  it('treats text that is not JSON as text', async () => {
     expect((await run('input + "?"', 'who')).outcome).toMatchObject({ output: 'who?' });
   });
 

@@ -84,13 +84,13 @@ describe('the branches of a parallel node', () => {
     });
   });
 
-  it('fail the node when nobody knows what broke', async () => {
+  it('fail the node when the cause of the failure is unknown', async () => {
     await expect(runNode(parallel({ models: { ...models, b: [new TypeError('x is undefined')] } }))).rejects.toThrow(
       TypeError,
     );
   });
 
-  it('end the job when what a branch called says so', async () => {
+  it('end the job when a call of a branch demands it', async () => {
     const ending = new ConversationFailed({ code: 'approval_expired', message: 'x' }, true);
     await expect(runNode(parallel({ models: { ...models, b: [ending] } }))).rejects.toBe(ending);
   });

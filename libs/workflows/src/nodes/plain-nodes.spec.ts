@@ -4,7 +4,7 @@ import { runNode } from '../../../../test/harness/nodes.js';
 import type { NodePorts } from '../engine/node-executor.js';
 
 describe('a start node', () => {
-  it('hands on what the user said', async () => {
+  it('passes on the text of the user', async () => {
     const { outcome } = await runNode({ type: 'start' });
     expect(outcome).toEqual({ type: 'finished', output: 'hello', handles: ['output'], handOn: 'output' });
   });

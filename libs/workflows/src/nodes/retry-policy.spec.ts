@@ -20,7 +20,7 @@ const next = (retry: object | undefined, failed: NodeError, retries = 0): number
   nextRetryMs(handling(retry), { error: failed, isFinal: false, retries });
 
 describe('the retry of a node', () => {
-  it('comes twice, after one second and two, where nothing is said of it', () => {
+  it('retries twice, after one and two seconds, when the node configures nothing', () => {
     expect([0, 1, 2].map((retries) => next(undefined, error('UNKNOWN'), retries))).toEqual([1_000, 2_000, null]);
   });
 
@@ -47,7 +47,7 @@ describe('the retry of a node', () => {
     expect(nextRetryMs(handling(), { error: error('UNKNOWN'), isFinal: true, retries: 0 })).toBeNull();
   });
 
-  it('is told when it is over', () => {
+  it('reports when the last retry is used up', () => {
     expect(withRetries(error('NETWORK'), handling(), [error('TIMEOUT')]).retry).toEqual({
       attempts: 2,
       maxAttempts: 3,

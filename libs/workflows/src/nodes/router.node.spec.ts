@@ -140,7 +140,7 @@ describe('the choice of a router', () => {
     });
   });
 
-  it('is what goes on, where the document wants an echo', async () => {
+  it('becomes the output when the document enables the echo', async () => {
     const meta = { compat: { routerEcho: true } };
     const { outcome } = await runNode(router({ edges: named, meta, models: says('b') }));
     expect(outcome).toMatchObject({ output: 'Routed to SECOND', handOn: 'output' });

@@ -9,7 +9,7 @@ import { handOn } from './settlements.js';
 import { refusal } from './to-node-error.js';
 import { withPerson } from './with-person.js';
 
-/** A model that chooses the way on. What it was told goes on unchanged. */
+/** A model chooses the route. The router's input is passed on unchanged. */
 export const routerNode = defineNode({
   type: 'router',
   run: (context) => {

@@ -2,7 +2,7 @@ import { parseJsonPath, selectedText, selectJson } from '#tools';
 
 import { refusal } from './to-node-error.js';
 
-/** The part of a JSON text that a JSONPath finds, as text. Throws when there is no such path, or no JSON. */
+/** The part of a JSON text that a JSONPath selects, as text. Throws when the path matches nothing or the text is not JSON. */
 export function selectFromText(text: string, select: string): string {
   const path = parseJsonPath(select);
   if (typeof path === 'string') throw refusal(`Invalid JSON path "${select}": ${path}`);

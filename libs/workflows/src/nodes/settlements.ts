@@ -3,7 +3,7 @@ import type { NodeContext, NodeOutcome } from '../engine/node-executor.js';
 import type { NodeExtra } from '../engine/node-run.js';
 import { refusal } from './to-node-error.js';
 
-/** The node is done: its output goes on, along `output` unless told otherwise. */
+/** The node is done: its output is passed on, along `output` unless other handles are given. */
 export function handOn(
   output: string,
   handles: readonly string[] = ['output'],
@@ -12,7 +12,7 @@ export function handOn(
   return { type: 'finished', output, handles, handOn: 'output', ...(extra === undefined ? {} : { extra }) };
 }
 
-/** A person said no before the node ran: its input goes on along `rejected`. Throws when nothing leads there. */
+/** A person rejected before the node ran: its input is passed on along `rejected`. Throws when no edge leads there. */
 export function rejectedBefore(context: Pick<NodeContext, 'graph' | 'node'>): NodeOutcome {
   if (!leadsOn(context, 'rejected')) throw requestRejected();
   return { type: 'finished', output: '', handles: ['rejected'], handOn: 'input' };

@@ -1,5 +1,5 @@
 import { defineNode } from './define-node.js';
 import { handOn } from './settlements.js';
 
-/** Hands on what the user said. */
+/** Passes on the user's text. */
 export const startNode = defineNode({ type: 'start', isPure: () => true, run: ({ input }) => handOn(input) });

@@ -85,12 +85,12 @@ describe('the code of a failure', () => {
 });
 
 describe('the message of a failure', () => {
-  it('is ours, never what an unforeseen one says', () => {
+  it('uses our own text, never that of an unforeseen error', () => {
     expect(toNodeError(refusal('Tool not registered: x'), 'n').message).toBe('Tool not registered: x');
     expect(toNodeError(new TypeError('password is "x"'), 'n').message).toBe('The node failed for an unexpected reason');
   });
 
-  it('is there and can be stored, whatever was thrown', () => {
+  it('exists and can be stored for any thrown value', () => {
     fc.assert(
       fc.property(fc.anything(), fc.string({ unit: 'binary', maxLength: 3_000 }), (thrown, text) => {
         for (const error of [toNodeError(thrown, 'n'), toNodeError(new NodeFailure(text, 'UNKNOWN'), 'n')]) {
@@ -105,7 +105,7 @@ describe('the message of a failure', () => {
   });
 });
 
-it('tells what no retry mends', () => {
+it('marks failures that no retry can fix', () => {
   expect(isFinalFailure(refusal('no'))).toBe(true);
   expect(isFinalFailure(new NodeFailure('no', 'UNKNOWN'))).toBe(false);
   expect(isFinalFailure(new Error('no'))).toBe(false);

@@ -6,10 +6,10 @@ import type { NodeError, NodeErrorCode } from '../engine/node-run.js';
 
 const longestMessage = 2_000;
 
-/** What is told of a failure that nobody foresaw: its own words may tell of what is not the reader's. */
+/** The message for unforeseen failures: their own text may contain data that the reader must not see. */
 const UNEXPECTED = 'The node failed for an unexpected reason';
 
-/** Whatever a node threw, as its run tells it: with a code that retries go by, and without a stack. Never throws. */
+/** Converts any thrown value to the error that the node run reports: with a code for retries, and without a stack. Never throws. */
 export function toNodeError(thrown: unknown, nodeId: string): NodeError {
   const statusCode = statusOf(thrown);
   const retryAfterMs = retryAfterOf(thrown);
@@ -84,7 +84,7 @@ const codesOfOutboundErrors: Readonly<Record<OutboundErrorCode, NodeErrorCode>> 
   outbound_too_large: 'VALIDATION',
 };
 
-/** Of errors that others carry on: they keep the code, whatever their class. */
+/** For errors that wrap others: they keep the code, whatever their class. */
 const codesOfErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
   ...Object.entries(codesOfModelErrors),
   ...Object.entries(codesOfOutboundErrors),

@@ -4,7 +4,7 @@ import { givenText, handOn, leadsOn } from './settlements.js';
 import { lookupOf } from './template-lookup.js';
 import { refusal } from './to-node-error.js';
 
-/** Lets time pass, or waits for an event: what comes with it goes on, else the input. */
+/** Waits for a time or for an event: the event's data is passed on, else the input. */
 export const waitNode = defineNode({
   type: 'wait',
   run: async (context) => {
@@ -24,7 +24,7 @@ function eventOf(context: ContextOf<'wait'>): string | null {
   return event === undefined ? null : fillText(parseTemplate(event), lookupOf(context));
 }
 
-/** When an event is waited for no longer; null: the workspace says. */
+/** When the wait for an event ends; null: the workspace's setting applies. */
 function deadlineOf(context: ContextOf<'wait'>): number | null {
   const { timeout } = context.node.data;
   return timeout === undefined || timeout === 0 ? instantOf(context) : context.ports.now() + timeout;

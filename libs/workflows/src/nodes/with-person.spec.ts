@@ -90,7 +90,7 @@ describe('a person before a node', () => {
     expect(outcome).toMatchObject({ output: 'hello', handles: ['route-1', 'route-2'] });
   });
 
-  it('gives a router another input, which goes on', async () => {
+  it('replaces the input of a router, which it passes on', async () => {
     const { outcome } = await runNode({
       type: 'router',
       data: { hitl: { enabled: true, mode: 'input' } },

@@ -22,7 +22,7 @@ export interface CallingJob {
   readonly toolApproval: ApprovalPolicy | null;
   /** Layers of the agents whose calls have led to it. */
   readonly callerPolicies: readonly ApprovalPolicy[] | null;
-  /** Who answers in it; null: nobody does, or it is a workflow. */
+  /** The agent that responds in the calling job; null: none, or the job is a workflow. */
   readonly agent: VersionRef | null;
   /** The node that calls; null: none does. */
   readonly node: CallingNode | null;
@@ -63,7 +63,7 @@ export class OfferedWorkflowsRepository {
     );
   }
 
-  /** Null: there is no such job. A call has at most two levels of jobs above it. */
+  /** Null: the job does not exist. A call has at most two levels of parent jobs. */
   async callingJob(workspaceId: string, jobId: string, callId: string): Promise<CallingJob | null> {
     const [row] = await this.prisma.queryInWorkspace<CallingJob>(
       { workspaceId },

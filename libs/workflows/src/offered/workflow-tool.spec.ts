@@ -13,7 +13,7 @@ const offered = (name: string, meta: object = {}): OfferedWorkflow => {
 const nothing = () => Promise.resolve('');
 
 describe('a workflow as a tool', () => {
-  it('takes a text where the definition says nothing of inputs', () => {
+  it('accepts a text when the definition declares no inputs', () => {
     const [tool] = workflowTools([offered('plain', { description: 'Says it.' })], nothing);
     expect(tool).toMatchObject({
       name: 'workflow.the-plain',
@@ -47,7 +47,7 @@ describe('a workflow as a tool', () => {
     });
   });
 
-  it('is told the first input as text, and all of them by name, defaults included', async () => {
+  it('passes the first input as text, and all inputs by name, defaults included', async () => {
     const start = jest.fn((...asked: readonly unknown[]) => Promise.resolve(`job ${asked.length}`));
     const workflow = offered('typed', { subflow: { inputs } });
     const [tool] = workflowTools([workflow], start);

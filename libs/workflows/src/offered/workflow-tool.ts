@@ -6,12 +6,12 @@ import type { DocumentMeta, SubflowInput } from '../definition/document.js';
 export interface OfferedWorkflow {
   readonly id: string;
   readonly version: number;
-  /** What stands behind `workflow.` in its name. */
+  /** The part of its name after `workflow.`. */
   readonly toolSlug: string;
   readonly meta: DocumentMeta;
 }
 
-/** What a call says to the workflow. */
+/** The input that a call passes to the workflow. */
 export interface SaidToWorkflow {
   readonly prompt: string;
   readonly inputs: Readonly<Record<string, unknown>>;
@@ -69,13 +69,13 @@ function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
   const required = inputs.filter((input) => input.required && input.default === undefined).map(({ id }) => id);
   return {
     type: 'object',
-    properties: Object.fromEntries(properties) as JsonSchema, // its own members, whatever they are called
+    properties: Object.fromEntries(properties) as JsonSchema, // its own members, whatever their names
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
   };
 }
 
-/** As a subflow is told: the first input is what its user says, and all of them have names in templates. */
+/** As for a subflow: the first input is the user's text, and templates can use every input by name. */
 function saidBy(inputs: readonly SubflowInput[], args: Arguments): SaidToWorkflow {
   const values = inputs.flatMap(({ id, default: preset }): [string, unknown][] => {
     const value = Object.hasOwn(args, id) ? args[id] : preset;

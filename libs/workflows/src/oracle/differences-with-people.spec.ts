@@ -17,7 +17,7 @@ function saying(...answers: readonly PersonReply[]): () => PersonReply {
 }
 
 describe('or3-workflow-core does otherwise with people', () => {
-  it('6: what was sent back is made of its own text, and nobody sees it again; here of its input, and it is reviewed', async () => {
+  it('6: the reference builds revised output from its own text without a new review; Nightshift uses its input and reviews it', async () => {
     const document = definition({ x: 'agent', a: ['agent', hitl('review')] }, ['start > x', 'x > a']);
     const play = async (run: typeof runHere) => {
       const world = worldOf({ x: 'X', a: 'A' }, { person: saying({ action: 'reject' }, { action: 'approve' }) });
@@ -53,7 +53,7 @@ describe('or3-workflow-core does otherwise with people', () => {
     expect([there.finalOutput, here.finalOutput]).toEqual(['A', '']);
   });
 
-  it('16: whoever has allowed a node is asked again when it is tried again; here once', async () => {
+  it('16: the reference asks the approver of a node again on a retry; Nightshift asks once', async () => {
     const retry = { errorHandling: { mode: 'stop', retry: { maxRetries: 1, baseDelay: 1 } } };
     const document = definition({ a: ['agent', { ...hitl('approval'), ...retry }] }, ['start > a']);
     const fails = { text: '', fail: { message: 'down', status: 500 } };

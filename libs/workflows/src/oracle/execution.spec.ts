@@ -22,7 +22,7 @@ describe('the executor of or3-workflow-core', () => {
   });
 });
 
-/** With no time in any text. What a body has said before it failed is in the session there only. */
+/** Removes times from all texts. Only the reference keeps in the session what a body produced before it failed. */
 function comparable(played: Played): unknown {
   const told = played.success ? played : { ...played, session: [] };
   return JSON.parse(JSON.stringify(told).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now'));

@@ -6,7 +6,7 @@ import type { RunBudget, UsedUp } from './run-budget.js';
 /** What a run does about a limit that is reached. */
 type Asked =
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
-  /** It goes on no further. */
+  /** The run must stop. */
   | { readonly type: 'stopped'; readonly message: string };
 
 /**
@@ -23,7 +23,7 @@ export class BudgetWatch {
     private readonly run: JobRun,
     private readonly terms: {
       readonly workflowName: string;
-      /** How long nodes at work may go on. */
+      /** How long nodes at work may continue. */
       readonly pauseMs: number;
       /** It is time to look again. */
       readonly wake: () => void;

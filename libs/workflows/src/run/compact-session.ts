@@ -5,11 +5,11 @@ const reserved = 10_000;
 const least = 1_000;
 /** The newest messages are never left out, however long they are. */
 const newest = 5;
-/** What providers count, as far as it can be told without their tokenizers. */
+/** An estimate of the providers' token counts, which are not known without their tokenizers. */
 const charactersPerToken = 4;
 const tokensPerPiece = 1_000;
 
-/** What is said to a model, and how many messages of it were left out. */
+/** The messages sent to a model, and how many were left out. */
 export interface Compacted {
   readonly messages: readonly ChatMessage[];
   readonly leftOut: number;

@@ -50,7 +50,7 @@ export class NodeQuestions {
     return this.once(asker, question, () => toQuestion(this.run.job, { asker, question, now }));
   }
 
-  /** The same for what nobody is asked: an event, or an instant (ms since the epoch; null: the default). */
+  /** The same for waits without a person: an event, or an instant (ms since the epoch; null: the default). */
   wait(asker: Asker, { event, at }: Awaited, now: number): PersonAnswer {
     const question = { key: 'wait', defaultAction: 'timeout' } as const;
     return this.once(asker, question, () => toWait(this.run.job, { asker, question, event, at, now }));
@@ -67,7 +67,7 @@ export class NodeQuestions {
   }
 }
 
-/** Nobody answering in time counts as what the question says. */
+/** When a question expires, its default action counts as the answer. */
 function answerOf({ id, status, outcome }: StoredQuestion, { defaultAction }: Keyed): PersonAnswer {
   if (status === 'open') return { type: 'waiting', interruptIds: [id] };
   const action = actions.find((word): word is Action => word === outcome?.outcome);

@@ -28,7 +28,7 @@ describe('what is stored of a node run', () => {
     });
   });
 
-  it('is all of it in a job that an older worker may go on with', () => {
+  it('contain every field in a job that an older worker may continue', () => {
     expect(unusualOf(plain, 2)).toEqual({ path: [], iteration: [], handles: ['output'] });
   });
 });

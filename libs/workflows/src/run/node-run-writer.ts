@@ -8,7 +8,7 @@ import { nodeFinished, nodeStarted } from './node-events.js';
 import { nodeRunRow } from './node-run-part.repository.js';
 import type { RunScope } from './running-node.js';
 
-/** Writes node runs as they now stand, and tells viewers when one begins and ends. */
+/** Writes node runs in their current state, and publishes events when one begins and ends. */
 export class NodeRunWriter {
   constructor(private readonly scope: Pick<RunScope, 'run' | 'facts'>) {}
 
@@ -20,7 +20,7 @@ export class NodeRunWriter {
     crashpoint('after-node-start');
   }
 
-  /** False: with it, the nodes of the run have read and said more than they may; its own texts are cut. */
+  /** False: with this row, the run's nodes exceed the limit of text read and written; the row's own texts are cut. */
   store(given: NodeRunRow): boolean {
     const { run, facts } = this.scope;
     const isWithin = facts.addText(given) <= LIMITS.runText;

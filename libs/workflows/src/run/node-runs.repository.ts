@@ -33,7 +33,7 @@ export interface Answers extends Awaited {
 export interface StoredRun {
   readonly nodeRuns: readonly (NodeRunRow & NodeRunFacts)[];
   readonly questions: readonly StoredQuestion[];
-  /** What viewers were told of branches of parallel nodes that have not ended. */
+  /** The published branch events of parallel nodes that have not ended. */
   readonly told: readonly Told[];
 }
 

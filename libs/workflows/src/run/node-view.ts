@@ -22,7 +22,7 @@ export interface RunTally {
   readonly loseContent: () => void;
 }
 
-/** The part of a run that belongs to one conversation of a node: it stops by itself, and what it tells names its node. */
+/** The part of a run that belongs to one conversation of a node: it has its own abort signal, and its events name the node. */
 export class NodeView implements NodeCallingRun {
   readonly signal: AbortSignal;
   /** Whom the present round asks. */

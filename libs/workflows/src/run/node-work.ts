@@ -132,7 +132,7 @@ export class NodeWork {
   }
 }
 
-/** A node that did its work in the end says how often it was tried again. */
+/** The report of a node that succeeded after retries includes their number. */
 function withRetries(report: Report, retries: number): Report {
   const { event } = report;
   if (retries === 0 || event.type !== 'settled') return report;

@@ -19,8 +19,8 @@ const units: Readonly<Record<Kind, string>> = { steps: 'steps', tokens: 'tokens'
 const NO_NODE = 0;
 
 /**
- * What a run may use before a person is asked whether it goes on. Each yes grants as much again, from what was used by then:
- * that is the number in the question's key.
+ * What a run may use before it asks a person whether it continues. Each approval grants the same amount again, on top of the usage
+ * at that time: the number in the question's key.
  */
 export class RunBudget {
   constructor(
@@ -61,7 +61,7 @@ export class RunBudget {
     return granted === null ? null : Math.max(0, granted - this.msUsed);
   }
 
-  /** Asks whether it may go on; what is answered already counts. */
+  /** Asks whether the run may continue; an existing answer counts at once. */
   ask(workflowName: string, { kind, used }: UsedUp): PersonAnswer {
     const asked = this.questionsOf(kind).find(({ isApproved }) => !isApproved);
     const row = { ordinal: NO_NODE, nodeId: '', path: [], label: workflowName, input: '' };

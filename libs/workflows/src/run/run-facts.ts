@@ -10,7 +10,7 @@ interface Facts {
   completionTokens: number;
 }
 
-/** Something that viewers were told of a node run: `<branch> started`, `<branch> finished` … */
+/** A published event of a node run: `<branch> started`, `<branch> finished` … */
 export interface Told {
   readonly ordinal: number;
   readonly what: string;
@@ -26,12 +26,12 @@ export interface ShownContent {
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
   private readonly told = new Map<number, Set<string>>();
-  /** UTF-16 units that finished node runs have read and said. */
+  /** UTF-16 units that finished node runs have read and written. */
   private text = 0;
   /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
   shown: ShownContent | null = { text: '', reasoning: '' };
 
-  /** Hears of what models were asked; undefined: nobody counts it. */
+  /** Called with the usage of each model call; undefined: no budget counts it. */
   onSpent: ((used: UsedByModel) => void) | undefined;
 
   constructor(private readonly now: () => number) {}
@@ -45,7 +45,7 @@ export class RunFacts implements RunTally {
     }
   }
 
-  /** What viewers were told of a node run and are not to be told again. */
+  /** The published events of a node run, which must not be published again. */
   toldOf(ordinal: number): Set<string> {
     const told = this.told.get(ordinal) ?? new Set();
     this.told.set(ordinal, told);

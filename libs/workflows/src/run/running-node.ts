@@ -163,7 +163,7 @@ export class RunningNode implements NodePorts {
     return { nodeRunId: nodeRunId(this.job.jobId, this.row), nodeId: this.row.nodeId, branchId, label };
   }
 
-  /** Whether viewers were not told of it yet: by this run of the node, or by the one that an earlier worker lost. */
+  /** Whether the event is not published yet: by this run of the node, or by the one that an earlier worker lost. */
   private isNews(what: string): boolean {
     const told = this.scope.facts.toldOf(this.row.ordinal);
     const isNews = !told.has(what);

@@ -14,7 +14,7 @@ import { WorkPool } from './work-pool.js';
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
 const never = new Promise<never>(() => undefined);
 
-/** A pool whose nodes wait for what they are told to, while one of them works on and on. */
+/** A pool whose nodes wait as specified, while one of them keeps working. */
 async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
   const nodes = [...Object.keys(waits), 'busy'];
   const graph = graphOf({
@@ -75,7 +75,7 @@ describe('nodes that wait while others work', () => {
     expect(asked[0]?.requests).toEqual(nodes.map((id) => `about ${id}`));
   });
 
-  it('are asked again once a call has ended that somebody else runs', async () => {
+  it('run again once a call that another process runs has ended', async () => {
     const { answer, asked } = await scene({
       queued: { interruptIds: [], calls: ['1:1', '1:2'] },
       both: { interruptIds: ['about both'], calls: ['2:1'] },

@@ -21,7 +21,7 @@ interface WaitingNode {
   readonly waits: Waiting;
 }
 
-/** What a pool works with, and whom it tells. */
+/** The dependencies of a pool, and the receiver of its events. */
 export interface PoolParts {
   readonly scope: RunScope;
   readonly nodes: PlanNodes;
@@ -36,7 +36,7 @@ export interface PoolParts {
   readonly release: () => void;
 }
 
-/** The node runs of one lease that are at work, or wait for somebody: begun, asked again, given up. */
+/** The node runs of one lease that work or wait for an answer: started, asked again, cancelled. */
 export class WorkPool {
   /** By ordinal. */
   private readonly works = new Map<number, Work>();
@@ -92,7 +92,7 @@ export class WorkPool {
     return { row, view, portsWithin, signal };
   }
 
-  /** It waits for nobody any more. */
+  /** The node run no longer waits for an answer. */
   ended({ ordinal }: NodeRunRow): void {
     this.waiting.delete(ordinal);
   }
@@ -103,7 +103,7 @@ export class WorkPool {
     void this.lookAgain();
   }
 
-  /** Once more, where the last look failed and somebody still works. */
+  /** Looks again if the last look failed and a node run still works. */
   lookIfMissed(): void {
     if (this.mustLook && !this.isIdle) void this.lookAgain();
   }
@@ -123,7 +123,7 @@ export class WorkPool {
       if (names.has(nameOf(key))) this.closings.push(Promise.resolve().then(() => this.closeNode(ordinal)));
   }
 
-  /** With the run itself all of it is closed, by whoever ends that. */
+  /** Closing the run closes all its node runs, in whichever code path ends it. */
   endOfRun(): void {
     this.isClosed = true;
   }
@@ -156,8 +156,8 @@ export class WorkPool {
   }
 
   /**
-   * Somebody has answered while others work: who waited for that is asked again, and nobody else. At rest the whole run is made
-   * again instead.
+   * An answer arrived while other node runs work: only the node runs that waited for it run again. When no node run works, the
+   * whole run is rebuilt instead.
    */
   private async lookAgain(): Promise<void> {
     this.mustLook = this.isIdle;
@@ -187,7 +187,7 @@ export class WorkPool {
     }
   }
 
-  /** Nobody is asked any more about a node that is given up. */
+  /** Closes the questions of a node that was cancelled. */
   private async closeNode(ordinal: number): Promise<void> {
     const { run, conversations, questions } = this.parts.scope;
     if (this.isClosed || run.signal.aborted) return;
@@ -202,7 +202,7 @@ export class WorkPool {
     }
   }
 
-  /** Whether what the node says is the job's own output: a leaf of the top. */
+  /** Whether the node's text is the job's own output: a leaf of the top level. */
   private isContent({ nodeId, path, iteration }: NodeRunRow): boolean {
     if (path.length > 0 || iteration.length > 0) return false;
     const { graph, node } = this.parts.nodes.find(nodeId);

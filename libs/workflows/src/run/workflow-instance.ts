@@ -27,7 +27,7 @@ export class WorkflowInstance {
     this.prices = toModelPrices(config.values.MODEL_PRICES);
   }
 
-  /** Reads nothing for a run that nobody limits so. Viewers are told of models whose price is not known, where that matters. */
+  /** Reads nothing for a run without such a limit. Viewers are notified of models whose price is unknown, when that matters. */
   async spendingOf(
     run: JobRun,
     { maxTokens, maxCostUsd }: StopPolicy,

@@ -20,7 +20,7 @@ export type RunnerRest =
   /** `gaveUp`: nodes that had something open were given up on the way. */
   | { readonly type: 'ended'; readonly result: RunResult; readonly gaveUp: boolean }
   | { readonly type: 'waiting'; readonly interruptIds: readonly string[] }
-  /** Another worker goes on, or nobody: the run's signal says. */
+  /** Another worker continues the run, or none does: the run's signal holds the reason. */
   | { readonly type: 'released' };
 
 /** So many pure nodes take about 10 ms. */
@@ -32,15 +32,15 @@ export interface RunnerParts {
   readonly scope: RunScope;
   readonly plan: RunPlan;
   readonly budget: RunBudget;
-  /** How long nodes at work may go on when its time is used up. */
+  /** How long nodes at work may continue when the time limit is reached. */
   readonly pauseMs: number;
   /** Reads what of what nodes wait for has come. */
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
 }
 
 /**
- * Drives the engine under one lease: obeys its commands, tells it what became of them, and writes what it wants stored.
- * Nodes that work at once share the run of the job; nothing is decided here.
+ * Drives the engine under one lease: executes its commands, reports their outcomes to it, and writes the rows it wants stored.
+ * Concurrent nodes share the run of the job; the runner itself decides nothing.
  */
 export class WorkflowRunner {
   private readonly work: NodeWork;
@@ -186,7 +186,7 @@ export class WorkflowRunner {
     if (this.limits.look()) this.obey(this.parts.engine.handle({ type: 'exhausted' }));
   }
 
-  /** For whom it waits; null: it was told to end. Asked at rest only: what is at work may be the last of it. */
+  /** The ids it waits for; null: the run was ended. Only asked when no node works: one that still works may be the last. */
   private askForMore(): readonly string[] | null {
     const asked = this.limits.ask();
     if (asked === null) return [];

@@ -19,7 +19,7 @@ import type { RunScope } from './running-node.js';
 import { WorkflowInstance } from './workflow-instance.js';
 import { WorkflowRunner } from './workflow-runner.js';
 
-/** What a look at a run has come to, for whoever has to end it. */
+/** The outcome of opening a run, for the code that has to end it. */
 interface Opened {
   scope?: RunScope;
 }
@@ -122,7 +122,7 @@ export class WorkflowHandler implements JobHandler {
     return { status: 'completed', reason: 'stop' };
   }
 
-  /** Unless another worker goes on. */
+  /** Unless another worker continues the run. */
   private async keepContent({ run, conversations, facts }: RunScope): Promise<void> {
     const { text, reasoning } = await this.contentOf(run, facts);
     const isOver = !run.signal.aborted || endsJob(run.signal.reason);
@@ -137,7 +137,7 @@ export class WorkflowHandler implements JobHandler {
     return this.stored.contentOf(run.job);
   }
 
-  /** Tools that run at clients are left to any client of whoever started the job. */
+  /** Client-side tools may run at any client of the requester. */
   private clientOf({ job }: JobRun): { readonly client?: ClientSide } {
     const mayServe = this.instance.config.values.FEATURE_CLIENT_TOOLS && job.createdBy !== null;
     return mayServe ? { client: { deviceId: null, tools: {} } } : {};

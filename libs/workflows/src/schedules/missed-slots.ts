@@ -1,8 +1,8 @@
 import { type Rhythm, slotsAfter, slotsWithin } from './slots.js';
 
 /**
- * What becomes of slots that nobody was there for: `skip` none of them starts a job, `once` the last one does, `all` each does,
- * of the last 24.
+ * What happens to slots that came while no worker ran: `skip` starts no job, `once` starts one for the last slot, `all` one for
+ * each of the last 24 slots.
  */
 export type MissedPolicy = 'skip' | 'once' | 'all';
 

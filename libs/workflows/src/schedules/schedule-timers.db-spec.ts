@@ -23,7 +23,7 @@ let engine: TestEngine;
 let other: TestEngine;
 let here: Record<Role, MemberPrincipal>;
 let workflowRef: string;
-/** Half an hour away, whatever the time is now: no slot comes by itself while a test runs, and nobody is on time. */
+/** Half an hour from now: no slot comes by itself while a test runs. */
 let minute: number;
 
 beforeAll(async () => {

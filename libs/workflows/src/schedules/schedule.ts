@@ -1,13 +1,13 @@
 import type { MissedPolicy } from './missed-slots.js';
 
-/** What a schedule says. */
+/** The settings of a schedule. */
 export interface ScheduleTerms {
   /** Five fields, as `parseCron` reads them. */
   readonly cron: string;
   /** A name of the time zone database. */
   readonly timeZone: string;
   readonly missed: MissedPolicy;
-  /** What each job is told: the input of the start node. */
+  /** The prompt of each job: the input of the start node. */
   readonly prompt: string;
   readonly enabled: boolean;
 }
@@ -20,7 +20,7 @@ export interface WorkflowSchedule extends ScheduleTerms {
   readonly workflowId: string;
   /** Why it was disabled by itself; null: it was not. */
   readonly stoppedBecause: StopReason | null;
-  /** The first slot that nobody has looked at; null: disabled. */
+  /** The first slot that has not been processed; null: disabled. */
   readonly nextSlotAt: number | null;
   readonly createdBy: string;
   /** Who saved or enabled it last. It starts jobs as long as they may manage workflows. */
@@ -30,12 +30,12 @@ export interface WorkflowSchedule extends ScheduleTerms {
 }
 
 /**
- * `right_lost` whoever stands for it is no member any more, or may not manage workflows, or the key was revoked;
- * `time_zone_unknown` the time zone database of today does not have it.
+ * `right_lost` the member responsible for it left the workspace or may not manage workflows, or the key was revoked;
+ * `time_zone_unknown` today's time zone database does not have it.
  */
 export type StopReason = 'right_lost' | 'time_zone_unknown';
 
-/** `due` a job is about to be started; `skipped` nobody was there for it, or the schedule was disabled. */
+/** `due` a job is about to be started; `skipped` no worker ran at the time, or the schedule was disabled. */
 export type SlotStatus = 'due' | 'started' | 'skipped' | 'failed';
 
 /** What became of one slot. */

@@ -22,7 +22,7 @@ export class ScheduledStarts {
     private readonly starts: StartWorkflowService,
   ) {}
 
-  /** Does nothing for a slot that is not due any more. Whoever set the schedule must still be entitled to it. */
+  /** Does nothing for a slot that is not due any more. The principal who set the schedule must still be entitled to it. */
   async start(slot: SlotRef): Promise<void> {
     const due = await this.due.read(slot);
     if (due === null) return;

@@ -65,7 +65,7 @@ export class SchedulesRepository {
     await tx.workflowSchedule.create({ data: { workspaceId, createdBy: principal, savedBy: principal, ...data } });
   }
 
-  /** Whoever changes it stands for it from now on. */
+  /** The principal who changes a schedule becomes responsible for it. */
   async change(
     tx: PrismaTransaction,
     scope: Scope,
@@ -116,8 +116,8 @@ function toSchedule(row: WorkflowScheduleRow): WorkflowSchedule {
   const { id, name, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy } = row;
   return {
     ...{ id, name, workflowId, cron, timeZone, prompt, enabled, createdBy, savedBy },
-    missed: row.missed as MissedPolicy, // the table's check says so
-    stoppedBecause: row.stoppedBecause as StopReason | null, // written by us alone
+    missed: row.missed as MissedPolicy, // the table has a check constraint
+    stoppedBecause: row.stoppedBecause as StopReason | null, // only our code writes it
     nextSlotAt: row.nextSlotAt?.getTime() ?? null,
     createdAt: row.createdAt.getTime(),
     updatedAt: row.updatedAt.getTime(),
@@ -127,7 +127,7 @@ function toSchedule(row: WorkflowScheduleRow): WorkflowSchedule {
 function toSlot({ slotAt, status, jobId, error }: ScheduledSlotRow): ScheduledSlot {
   return {
     slotAt: slotAt.getTime(),
-    status: status as SlotStatus, // the table's check says so
+    status: status as SlotStatus, // the table has a check constraint
     jobId,
     error: error as ScheduledSlot['error'], // written by us alone
   };

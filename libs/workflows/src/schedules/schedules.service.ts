@@ -110,7 +110,7 @@ export class SchedulesService {
     });
   }
 
-  /** Its jobs go on. Throws `forbidden`, `not_found`. */
+  /** Jobs that it started continue. Throws `forbidden`, `not_found`. */
   async remove(principal: MemberPrincipal, id: string): Promise<WorkflowSchedule> {
     assertMay(principal);
     return this.commit(principal, 'schedule-removed', async (tx) => {

@@ -71,7 +71,7 @@ describe('slots', () => {
   ];
   const year = { min: Date.parse('2026-01-01T00:00Z'), max: Date.parse('2026-12-31T00:00Z') };
 
-  it('are the same whoever asks from where: one after the other, at once, and backwards', () => {
+  it('return the same instants from any starting point: one by one, all at once, and backwards', () => {
     fc.assert(
       fc.property(fc.constantFrom(...zones), fc.constantFrom(...crons), fc.integer(year), (timeZone, cron, from) => {
         const given = rhythm(cron, timeZone);

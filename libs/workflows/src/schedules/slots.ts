@@ -11,13 +11,13 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Whatever can come comes in eight years: the 29th of February around the year 2100. */
+/** Every possible slot comes within eight years: the longest gap is that of the 29th of February around the year 2100. */
 const farthestDays = 8 * 366 + 2;
 
 /**
- * The first `count` slots behind an instant, in order; fewer when no more come. In a night in which clocks are put back a time
- * is a slot when it comes first; a rhythm of every hour goes on by the hour. In one in which they are put forward what is left
- * out is made up for right behind it (`instantsOf`). Pure.
+ * The first `count` slots after an instant, in order; fewer when no more come. In a night in which clocks are set back, a time
+ * is a slot at its first occurrence; an hourly rhythm continues hour by hour. In one in which clocks are set forward, a skipped
+ * time is made up for right after the gap (`instantsOf`). Pure.
  */
 export function slotsAfter(rhythm: Rhythm, after: number, count: number): readonly number[] {
   const found: number[] = [];

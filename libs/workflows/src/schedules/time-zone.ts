@@ -40,7 +40,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-  // Names are matched whatever their case, so there are more spellings than zones.
+  // Names are matched case-insensitively, so there are more spellings than zones.
   if (formats.size >= 1_000) formats.clear();
   formats.set(zone, format);
   return format;

@@ -1,7 +1,7 @@
 import { entryTooLong, promptTooLong, tooManyEntries } from './start.errors.js';
 import type { StartWorkflow } from './start-workflow.js';
 
-/** Of what a workflow is told, in UTF-16 units. */
+/** The prompt limit of a workflow, in UTF-16 units. */
 export const longestPrompt = 12_000;
 
 /** What a start may bring along, in UTF-16 units and entries. */

@@ -98,7 +98,7 @@ describe('running a failed job again', () => {
     expect(resumeFrom?.finished.map(({ nodeId }) => nodeId)).toEqual(['start', 'a']);
   });
 
-  it('from where it began says nothing new in its thread', async () => {
+  it('from its beginning adds no message to its thread', async () => {
     const { jobId: again } = await app.get(RerunWorkflowService).retry(here.member, jobId);
     const { input, retryOf, threadId } = await inputOf(again);
     expect([retryOf, input.prompt, input.resumeFrom]).toEqual([jobId, 'Hi', undefined]);

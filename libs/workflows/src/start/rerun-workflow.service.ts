@@ -85,7 +85,7 @@ export class RerunWorkflowService {
     if (workflowId === null || workflowVersion === null) throw notAWorkflowJob();
     if (!isTerminal(job.status)) throw stillRunning();
     const input = toWorkflowInput(found.input);
-    // The key was erased with the job's end, and nobody else's is used in its place.
+    // The requester's key was erased at the end of the job, and no other key may replace it.
     if (input.hasOwnKey === true) throw missingModelKey();
     const workflow = { id: workflowId, version: workflowVersion };
     const [definition] = await this.definitions.pinned(workspaceId, [workflow]);

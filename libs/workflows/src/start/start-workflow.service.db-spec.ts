@@ -64,7 +64,7 @@ const rows = (text: string, values: readonly unknown[]) =>
   });
 
 describe('a start', () => {
-  it('pins the version that is published, and tells so first', async () => {
+  it('pins the published version, and reports it in the first event', async () => {
     const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const { jobId, threadId } = await start();
     await publish(smallWorkflow({ name: 'y', id: 'w-1' }));
@@ -100,7 +100,7 @@ describe('a start', () => {
     expect(Object.keys(input.toolPins).sort()).toEqual(['add_numbers', 'calculate']);
   });
 
-  it('says what the user said in its thread, and leaves a place for the answer', async () => {
+  it('adds the message of the user to its thread, with a placeholder for the response', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const image = { type: 'image', url: 'https://a.test/i.png' } as const;
     const { jobId, threadId, messageId } = await start({
@@ -125,7 +125,7 @@ describe('a start', () => {
     expect(await codeOf(start({ threadRef: 'mine' }))).toBe('thread_busy');
   });
 
-  it('gives its job again for the same key, whatever became of the workflow', async () => {
+  it('returns the same job for the same key after the workflow was changed or deleted', async () => {
     const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const wish = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) }, known: { version: 1 } };
     const first = await start(wish);
@@ -199,7 +199,7 @@ describe('a start', () => {
     await expect(start(change)).rejects.toMatchObject({ code: 'too_large', message });
   });
 
-  it('takes up an earlier run where a client says so', async () => {
+  it('takes over an earlier run when a client requests it', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     const run = { nodeOutputs: { start: 'Dear Sir', gone: 'x' }, executionOrder: ['start'], pendingNodes: [] };
     const resumeFrom = { startNodeId: 'writer', ...run, sessionMessages: null, resumeInput: null };

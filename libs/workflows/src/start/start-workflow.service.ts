@@ -19,20 +19,20 @@ import { WorkflowLaunch } from './workflow-launch.js';
 
 const longestTitle = 80;
 
-/** What a start without a person says. */
+/** The input of a start without a person. */
 export type UnattendedStart = Pick<StartWorkflow, 'workflowRef' | 'prompt' | 'idempotency'>;
 
-/** What a call of another job says. */
+/** The input of a start by a call of another job. */
 export type StartForCall = Pick<StartWorkflow, 'workflowRef' | 'version' | 'prompt' | 'idempotency' | 'providerKey'> &
   Required<Pick<StartWorkflow, 'parent' | 'inputs' | 'toolApproval' | 'callerPolicies'>>;
 
-/** Of a start that says no more than it has to. */
+/** The defaults of a start that sets only the required fields. */
 const nothingElse = {
   ...{ version: null, threadRef: null, createThread: false, messageClientId: null, history: [], attachments: [] },
   ...{ whenBusy: null, providerKey: null, known: {}, resumeFrom: null },
 } as const;
 
-/** Accepts workflow jobs for the doors: finds what runs, checks that it can, pins it, and hands over to the job starter. */
+/** Accepts workflow jobs for all endpoints: finds the version, checks that it can run, pins it, and calls the job starter. */
 @Injectable()
 export class StartWorkflowService {
   constructor(
@@ -43,8 +43,8 @@ export class StartWorkflowService {
   ) {}
 
   /**
-   * Accepts a job that runs a published version; it is committed when this returns. A repeated key gives its job, whatever has
-   * become of the workflow. Throws `forbidden`, `not_found` (workflow, version, thread), `workflow_not_published`,
+   * Accepts a job that runs a published version; it is committed when this returns. A repeated key returns its job, even if the
+   * workflow has changed since. Throws `forbidden`, `not_found` (workflow, version, thread), `workflow_not_published`,
    * `workflow_stale`, `workflow_version_mismatch`, `workflow_payload_mismatch`, `too_large`, `workflow_invalid` with the issues,
    * `bad_request`, `missing_model_key`, and what `JobStarter.start` throws.
    */
@@ -55,8 +55,8 @@ export class StartWorkflowService {
   }
 
   /**
-   * Accepts a job that nobody's request began: it acts for Nightshift itself and belongs to no thread. The caller answers for
-   * its being wanted. Throws as `start`.
+   * Accepts a job without a requester: it acts for Nightshift itself and belongs to no thread. The caller must ensure that the job
+   * is authorized. Throws as `start`.
    */
   startUnattended(workspaceId: string, wish: UnattendedStart): Promise<StartedJob> {
     return this.accept(systemPrincipal(workspaceId), { ...nothingElse, ...wish });
@@ -138,7 +138,7 @@ function assertKnown(
   present: StartableVersion,
   json: unknown,
 ): void {
-  // Where the draft says what was published, what was published is as new as the draft.
+  // When the draft equals the published version, that version is as new as the draft.
   const newest = present.draftHash === present.hash ? present.updatedAt : present.createdAt;
   if (updatedAt !== undefined && updatedAt > newest) throw workflowStale();
   if (version !== undefined && !isVersion(version, { number: present.version, json })) throw workflowVersionMismatch();
@@ -167,7 +167,7 @@ function toThread({ threadRef, threadIsNew = false, createThread, prompt }: Star
   };
 }
 
-/** The first line of what the user said. */
+/** The first line of the user's text. */
 function titleOf(prompt: string): string {
   const line = prompt.trim().split('\n', 1)[0] ?? '';
   const characters = Array.from(toStorableText(line));

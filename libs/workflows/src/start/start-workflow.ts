@@ -28,7 +28,7 @@ export interface KnownRun {
   readonly resumeInput: string | null;
 }
 
-/** A request to run a workflow in the background. What the doors have in common. */
+/** A request to run a workflow in the background. Shared by all endpoints. */
 export interface StartWorkflow {
   /** Our id, or the one its document came with. */
   readonly workflowRef: string;
@@ -39,7 +39,7 @@ export interface StartWorkflow {
   readonly threadRef: string | null;
   /** Create the thread when `threadRef` is unknown; otherwise an unknown thread is `not_found`. */
   readonly createThread: boolean;
-  /** `threadRef` was made for this job: nobody can have used it. */
+  /** `threadRef` was created for this job: no other job can have used it. */
   readonly threadIsNew?: boolean;
   /** The client's id of the assistant message to be written. */
   readonly messageClientId: string | null;

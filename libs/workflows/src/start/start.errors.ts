@@ -34,7 +34,7 @@ export const startNodeUnknown = () =>
 export const cannotRerun = (problem: string) =>
   new AppError({ code: 'bad_request', message: problem, field: 'nodeId' });
 
-/** What earlier nodes read and said is more than one run may read and say. */
+/** The texts of the earlier nodes exceed the limit of one run. */
 export const tooMuchToTakeOver = (limit: number) =>
   new AppError({ code: 'too_large', message: `The texts to take over exceed ${limit} chars`, field: 'nodeId' });
 

@@ -33,11 +33,11 @@ const rerun = (nodeId: string, given: Partial<ResumeFrom> = {}) =>
   fromNodeRuns(graph, { rows, before: { ...before, ...given } }, { nodeId, input: null }).session;
 
 describe('the session of a part that is run again', () => {
-  it('holds what agents said since the session was taken over', () => {
+  it('contains the responses of agents since the session was taken over', () => {
     expect(rerun('d')).toEqual([...session, { role: 'assistant', content: 'B' }, { role: 'assistant', content: 'C' }]);
   });
 
-  it('holds nothing of what is said again', () => {
+  it('leaves out responses that the run produces again', () => {
     expect(rerun('c')).toEqual([...session, { role: 'assistant', content: 'B' }]);
   });
 

@@ -7,7 +7,7 @@ import type { FinishedNode, ResumeFrom } from '../engine/run-plan.js';
 import { cannotRerun, startNodeUnknown, tooMuchToTakeOver } from './start.errors.js';
 import type { KnownRun } from './start-workflow.js';
 
-/** What a client says of an earlier run. Throws `bad_request` when the node is not on the top of the workflow. Pure. */
+/** What a client knows of an earlier run. Throws `bad_request` when the node is not on the top level of the workflow. Pure. */
 export function fromKnownRun(graph: WorkflowGraph, known: KnownRun): ResumeFrom {
   const { startNodeId, nodeOutputs, executionOrder, pendingNodes, sessionMessages, resumeInput } = known;
   const isOnTop = (id: string): boolean => graph.nodes.has(id) && !graph.owners.has(id);
@@ -72,7 +72,7 @@ function lengthOf(finished: readonly FinishedNode[]): number {
   return finished.reduce((sum, { input, output }) => sum + input.length + output.length, 0);
 }
 
-/** What an earlier session has come to. Who was taken over is in it already, and who runs again has said nothing yet. */
+/** The session of the earlier run. It already contains nodes that were taken over; nodes that run again have no response yet. */
 function sessionOf(
   before: ResumeFrom | null,
   top: readonly NodeRunRow[],
@@ -106,7 +106,7 @@ function toFinished(row: NodeRunRow): readonly FinishedNode[] {
   return [{ nodeId, input, output: output ?? '', handles: handles ?? [], handOn, extra }];
 }
 
-/** A node that failed where the run could go on. */
+/** A node that failed while the run could continue. */
 function wentOn({ status, handles }: NodeRunRow): boolean {
   return status === 'error' && handles !== null && handles.length > 0;
 }

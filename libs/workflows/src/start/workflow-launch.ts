@@ -21,7 +21,7 @@ export interface ReadyWorkflow extends Pick<
   readonly beside?: StartWorkflow['beside'];
 }
 
-/** What nodes ask that name no model where the workspace has none either; such a run asks nobody. */
+/** The model of nodes that name none when the workspace has no default either; such a run calls no model. */
 const noModel = 'openai/gpt-4o-mini';
 
 /** Hands workflow jobs over to the job starter. */

@@ -5,7 +5,7 @@ import type { ChatMessage, ContentPart } from '#models';
 import { toWorkflowInput, type WorkflowInput } from '../definitions/workflow-input.js';
 import type { Attachment } from '../engine/node-executor.js';
 
-/** When a workflow job's turn in its thread begins, what the user said and the place of the answer enter the conversation. */
+/** When a workflow job's turn in its thread begins, adds the user's message and the response placeholder to the thread. */
 export const workflowTurns: TurnStarter = {
   kind: 'workflow',
   rows: (turn: Turn): readonly PartRow[] => turnRows(turn, saidIn(toWorkflowInput(turn.input))),

@@ -6,7 +6,7 @@ import type { CutText, RunState, ShownRun, ToldBranch } from './run-state.reposi
 import { isAtWork } from './shown-text.js';
 import type { WorkflowBranchState } from './workflow-state.js';
 
-/** What viewers were told of branches, by the ids of nodes as they are reported. */
+/** Published branch states, by the ids of nodes as they are reported. */
 type ToldByNode = ReadonlyMap<string, readonly ToldBranch[]>;
 
 export function toldByNode({ told }: Pick<RunState, 'told'>): ToldByNode {
@@ -17,12 +17,12 @@ export function toldByNode({ told }: Pick<RunState, 'told'>): ToldByNode {
 export interface BranchFacts {
   readonly state: RunState;
   readonly told: ToldByNode;
-  /** Of the workflow itself; null: all labels were told. */
+  /** The graph of the workflow itself; null: all labels were published. */
   readonly graph: WorkflowGraph | null;
   readonly callsOf: (run: ShownRun, branch: string) => readonly ToolCallItem[];
 }
 
-/** Whether viewers were told nothing of a branch that has answered: its node was taken over from an earlier run. */
+/** Whether a branch with an answer has no published event: its node was taken over from an earlier run. */
 export function hasUntoldBranches(state: Pick<RunState, 'runs' | 'told'>): boolean {
   const told = toldByNode(state);
   return state.runs.some((run) => {

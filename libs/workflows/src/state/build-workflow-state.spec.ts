@@ -48,7 +48,7 @@ describe('the state of a workflow', () => {
     });
   });
 
-  it('tells what works now, what was begun last, and what came out', () => {
+  it('lists active nodes, the node that began last, and the output', () => {
     const runs = [run('a'), run('b', { status: 'active', output: null, finishedAt: null })];
     expect(buildWorkflowState(state({ runs }))).toMatchObject({
       ...{ currentNodeId: 'b', lastActiveNodeId: 'b', executionOrder: ['a'], finalNodeId: null, finalOutput: '' },
@@ -96,7 +96,7 @@ const spoken = (nodeId: string, ordinal: number, change: Partial<RunState['spoke
 describe('what is at work', () => {
   const active = { status: 'active', output: null, finishedAt: null } as const;
 
-  it('shows what it says, of its newest conversation', () => {
+  it('shows the text of its newest conversation', () => {
     const live = [streamed('rejected', null, 1), streamed('Dear', null, 2)];
     const { nodeStates } = buildWorkflowState(state({ runs: [run('a', active)], streamed: live }));
     expect(nodeStates['a']).toMatchObject({ status: 'active', output: '', streamingText: 'Dear' });
@@ -132,7 +132,7 @@ describe('what is at work', () => {
 describe('the conversation of a workflow', () => {
   const text = ({ sessionMessages }: ReturnType<typeof build>) => sessionMessages.map(({ content }) => content);
 
-  it('has what agents said in loops, when the loop was done, and nothing of maps and of what was taken over', () => {
+  it('contains texts of agents in loops once the loop is done, and none of maps or of nodes taken over', () => {
     const runs = [
       run('loop', { ordinal: 1, type: 'whileLoop' }),
       run('a', { ordinal: 2 }),
@@ -165,7 +165,7 @@ describe('the conversation of a workflow', () => {
   });
 });
 
-describe('from where a run can go on', () => {
+describe('the resume point of a run', () => {
   const graph = toGraph(
     readDocument(
       JSON.stringify(
@@ -198,7 +198,7 @@ describe('from where a run can go on', () => {
     });
   });
 
-  it('is what was at work last when it was stopped, whatever its row says', () => {
+  it('points to the last active node of a stopped run, whatever the status of its row', () => {
     for (const status of ['active', 'waiting', 'cancelled'] as const) {
       const runs = [start, run('a', { status }), run('b', { ...read, status })];
       expect(build(state({ status: 'cancelled', runs }), graph)).toMatchObject({
@@ -208,7 +208,7 @@ describe('from where a run can go on', () => {
     }
   });
 
-  it('passes over a failure that the run went on from', () => {
+  it('skips a failure that the run continued from', () => {
     const passed = run('a', { status: 'error', handles: ['error'], output: '' });
     const runs = [start, passed, run('b', { status: 'cancelled' })];
     expect(build(state({ status: 'failed', runs }), graph)).toMatchObject({

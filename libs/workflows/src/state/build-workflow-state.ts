@@ -12,7 +12,7 @@ import { isAtWork, isOnTop, outputOf } from './shown-text.js';
 import { toHitlRequests } from './to-hitl-requests.js';
 import { toNodeState, type WorkflowNodeState, type WorkflowResult, type WorkflowState } from './workflow-state.js';
 
-/** The snapshot that clients of the OR3 protocol read, made from rows. `graph`: needed where `needsGraph` says so. Pure. */
+/** Builds the snapshot for clients of the OR3 protocol from rows. `graph`: required when `needsGraph` returns true. Pure. */
 export function buildWorkflowState(state: RunState, graph: WorkflowGraph | null): WorkflowState {
   const { runs } = state;
   const { prompt, attachments } = toWorkflowInput(state.input);
@@ -92,7 +92,7 @@ function nodeStateOf(run: ShownRun, state: RunState, toolCalls: readonly ToolCal
   };
 }
 
-/** Of its newest conversation: what a person rejected is not said any more. Branches have their own. */
+/** The text of its newest conversation: text that a person rejected is withdrawn. Branches have their own. */
 function streamingTextOf(run: ShownRun, state: RunState): string | undefined {
   if (run.type === 'parallel' || !isAtWork(run, state)) return undefined;
   const newest = state.streamed.findLast(({ nodeId }) => nodeId === run.nodeId);

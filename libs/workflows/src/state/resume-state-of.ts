@@ -11,7 +11,7 @@ export function failedRun(state: RunState, graph: WorkflowGraph | null): ShownRu
   return state.status === 'failed' ? state.runs.findLast((run) => isOnTop(run) && hasStopped(run, graph)) : undefined;
 }
 
-/** From where a run that failed or was stopped can go on; null: it can not, or nothing was begun. Pure. */
+/** Where a run that failed or was stopped can continue; null: it cannot, or no node had begun. Pure. */
 export function resumeStateOf(state: RunState, graph: WorkflowGraph | null): WorkflowResumeState | null {
   if (state.status !== 'failed' && state.status !== 'cancelled') return null;
   const begun = state.runs.filter((run) => isOnTop(run) && run.status !== 'skipped' && run.status !== 'pending');

@@ -48,10 +48,10 @@ async function stateWith(...log: readonly Fact[]): Promise<RunState> {
   return state;
 }
 
-describe('what nodes at work have said', () => {
+describe('the streamed text of active nodes', () => {
   const texts = ({ streamed }: RunState) => streamed.map(({ nodeId, branch, text }) => [nodeId, branch, text]);
 
-  it('is told of each conversation, with the model of the newest', async () => {
+  it('contains each conversation, with the model of the newest', async () => {
     const state = await stateWith(
       ...[started('a'), started('p'), ['round-started', { nodeId: 'a', round: 1, model: 'asked' }] as const],
       ...[said(1, 'Dear ', { nodeId: 'a', offset: 0 }), said(2, 'left', { nodeId: 'p', branchId: 'l' })],
@@ -71,7 +71,7 @@ describe('what nodes at work have said', () => {
     ]);
   });
 
-  it('is not what was withdrawn, nor what an earlier pass said, wherever its start is written', async () => {
+  it('omits withdrawn text and text of an earlier pass, wherever the start of the node is written', async () => {
     const before = [started('a'), said(1, 'first pass', { nodeId: 'a' })];
     const after = [
       said(2, 'broken', { nodeId: 'a' }),
@@ -83,7 +83,7 @@ describe('what nodes at work have said', () => {
     expect(texts(await stateWith(...before, inRow, ...after))).toEqual([['a', null, 'whole']]);
   });
 
-  it('tells branches by their newest events', async () => {
+  it('takes the state of branches from their newest events', async () => {
     const { told } = await stateWith(
       ...[started('p'), ['branch-started', { nodeId: 'p', branchId: 'r', label: 'Right' }] as const],
       ['branch-started', { nodeId: 'p', branchId: 'l', label: 'Left' }],

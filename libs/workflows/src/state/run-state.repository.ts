@@ -13,7 +13,7 @@ export interface CutText {
   readonly bytes: number;
 }
 
-/** What viewers were told of a branch last; `status`: null while it is at work. */
+/** The last published state of a branch; `status`: null while it is at work. */
 export interface ToldBranch extends CutText {
   readonly nodeId: string;
   readonly branch: string;
@@ -21,14 +21,14 @@ export interface ToldBranch extends CutText {
   readonly status: 'completed' | 'error' | null;
 }
 
-/** What a node at work has said so far in one of its conversations; `round`: the newest one. */
+/** The text that an active node has streamed in one of its conversations; `round`: the newest one. */
 export interface Streamed extends CutText {
   readonly nodeId: string;
   readonly branch: string | null;
   readonly round: number;
 }
 
-/** What an agent has said in the conversation, in whichever pass of a loop. */
+/** An agent's response in the conversation, in any pass of a loop. */
 export interface Spoken extends CutText {
   readonly ordinal: number;
   readonly nodeId: string;
@@ -103,7 +103,7 @@ export interface RunState {
   readonly streamed: readonly Streamed[];
   /** The newest ones, oldest first. */
   readonly spoken: readonly Spoken[];
-  /** A call whose outcome nobody knows is open. */
+  /** A call with an unknown outcome is open. */
   readonly isInterrupted: boolean;
 }
 
@@ -125,8 +125,8 @@ const mostCalls = 2_000;
 const mostSpoken = 200;
 
 /**
- * What nodes at work have said is in the log only, behind where they were begun (the newest event first, by the index of such
- * events: it may be one of many in a row): text of rounds that were not withdrawn. What runs inside of others is shown by itself.
+ * The text of active nodes exists only in the event log, after the event that began the node (found from the newest event back by
+ * index, as there may be many in a row): text of rounds that were not withdrawn. Nodes inside of others are shown separately.
  */
 const live = (workspaceId: string, jobId: string) => Prisma.sql`begun AS (
   SELECT n.node_id, coalesce((SELECT e.seq FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid

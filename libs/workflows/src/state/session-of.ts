@@ -5,8 +5,8 @@ import { toWorkflowInput } from '../definitions/workflow-input.js';
 import type { RunState, Spoken } from './run-state.repository.js';
 
 /**
- * The conversation as agents had it: what came before, what the user said, what they said themselves, also in the passes of
- * loops. `except`: a node that will speak again. Pure.
+ * The conversation as the agents saw it: the earlier messages, the user's message, the agents' responses, including those in passes
+ * of loops. `except`: a node that will respond again. Pure.
  */
 export function sessionOf(state: RunState, except: string | null = null): readonly ChatMessage[] {
   const { history, prompt } = toWorkflowInput(state.input);
@@ -15,7 +15,7 @@ export function sessionOf(state: RunState, except: string | null = null): readon
     nodeId !== except &&
     !(isReused && state.session !== null) &&
     path.every((around) => places.get(around)?.type === 'whileLoop');
-  // What was said in a loop is heard when the loop is done.
+  // Responses in a loop enter the conversation when the loop is done.
   const placeOf = ({ ordinal, path: [around] }: Spoken): number =>
     around === undefined ? ordinal : (places.get(around)?.ordinal ?? ordinal);
   const heard = state.spoken.filter(isHeard).sort((a, b) => placeOf(a) - placeOf(b) || a.ordinal - b.ordinal);

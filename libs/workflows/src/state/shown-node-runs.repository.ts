@@ -27,7 +27,7 @@ const shownCharacters = 32_768;
 
 type Row = Omit<NodeRunTableRow, 'workspaceId' | 'epoch' | 'handles' | 'handOn'> & { readonly isCut: boolean };
 
-/** Node runs of jobs, for whoever may read the job. */
+/** Node runs of jobs, for principals who may read the job. */
 @Injectable()
 export class ShownNodeRunsRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -12,7 +12,7 @@ export interface WorkflowNodeState {
   readonly type: string;
   readonly modelId?: string;
   readonly output: string;
-  /** What it has said so far, while it is at work. */
+  /** The text streamed so far, while the node is at work. */
   readonly streamingText?: string;
   readonly error?: string;
   readonly startedAt?: number;
@@ -33,7 +33,7 @@ export interface WorkflowBranchState {
   readonly toolCalls: readonly ToolCallItem[];
 }
 
-/** From where a run that failed or was stopped can go on: what `resumeFrom` of a start takes. */
+/** Where a run that failed or was stopped can continue: the value for `resumeFrom` of a start. */
 export interface WorkflowResumeState {
   readonly startNodeId: string;
   readonly nodeOutputs: Readonly<Record<string, string>>;
