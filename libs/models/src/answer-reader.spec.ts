@@ -27,9 +27,9 @@ const delta = (value: unknown, finish: string | null = null) => ({
   choices: [{ index: 0, delta: value, finish_reason: finish }],
 });
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
-const said = { promptTokens: 3, completionTokens: 4, totalTokens: 7, estimated: false };
+const sent = { promptTokens: 3, completionTokens: 4, totalTokens: 7, estimated: false };
 const stop = [delta({}, 'stop'), { choices: [], usage }, '[DONE]'];
-const finish = (finishReason = 'stop', counted: unknown = said) => ({ type: 'finish', finishReason, usage: counted });
+const finish = (finishReason = 'stop', counted: unknown = sent) => ({ type: 'finish', finishReason, usage: counted });
 const text = (value: string) => ({ type: 'text', text: value });
 const reasoning = (value: string) => ({ type: 'reasoning', text: value });
 const call = (id: string) => delta({ tool_calls: [{ index: 0, id, function: { name: 'one', arguments: '{}' } }] });

@@ -123,21 +123,21 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.waiting.push(bytes);
     if (this.totalBytes > this.options.limits.maxStreamBytes) this.fail(modelAnswerTooLarge());
     else if (this.mode !== 'stream') this.gather(controller);
-    else if (this.wake !== undefined) this.ring();
+    else if (this.wake !== undefined) this.notify();
     else if (this.waitingBytes > MAX_WAITING_BYTES) controller.pause();
   }
 
   onResponseEnd(): void {
     this.timer?.cancel();
     this.hasEnded = true;
-    this.ring();
+    this.notify();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.timer?.cancel();
     if (this.hasEnded || this.failure !== undefined) return;
     this.failure = this.totalBytes > 0 && this.mode !== 'failure' ? modelStreamBroken(error) : toConnectionError(error);
-    this.ring();
+    this.notify();
   }
 
   /** Ends the attempt from our side, at once, whatever has arrived. */
@@ -156,10 +156,10 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.timer?.cancel();
     this.failure ??= error;
     this.controller?.abort(error);
-    this.ring();
+    this.notify();
   }
 
-  private ring(): void {
+  private notify(): void {
     const { wake } = this;
     this.wake = undefined;
     wake?.();
@@ -249,9 +249,9 @@ export class ModelCall implements Dispatcher.DispatchHandler {
 
   private throwHttpFailure(): never {
     const { status, retryAfterSeconds } = this;
-    const said = readFailureBody(this.takeWaiting().toString('utf8'));
+    const reported = readFailureBody(this.takeWaiting().toString('utf8'));
     const hint = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-    throw providerFailed({ ...said, status, afterFirstByte: false, ...hint }, this.options.apiKey);
+    throw providerFailed({ ...reported, status, afterFirstByte: false, ...hint }, this.options.apiKey);
   }
 }
 

@@ -58,11 +58,11 @@ describe('ModelCatalog', () => {
     }
   }
 
-  const nameFor = (catalog: ModelCatalog, wish: { wanted?: string; hasOwnKey?: boolean } = {}) =>
+  const nameFor = (catalog: ModelCatalog, options: { wanted?: string; hasOwnKey?: boolean } = {}) =>
     catalog.modelNameFor({
       workspaceId: given.workspaceId,
-      wanted: wish.wanted ?? null,
-      hasOwnKey: wish.hasOwnKey ?? false,
+      wanted: options.wanted ?? null,
+      hasOwnKey: options.hasOwnKey ?? false,
     });
 
   it("asks the instance's provider, with the request's own key if there is one", async () => {

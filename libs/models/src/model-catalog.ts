@@ -77,13 +77,13 @@ export class ModelCatalog implements OnApplicationShutdown {
   }
 
   /** The name a new job will use. Throws `missing_model_key` when no key is configured for it. */
-  async modelNameFor(wish: {
+  async modelNameFor(request: {
     readonly workspaceId: string;
     readonly wanted: string | null;
     readonly hasOwnKey: boolean;
   }): Promise<string> {
-    const { endpoint } = await this.choose(wish.workspaceId, wish.hasOwnKey);
-    return wish.wanted ?? endpoint.defaultModel;
+    const { endpoint } = await this.choose(request.workspaceId, request.hasOwnKey);
+    return request.wanted ?? endpoint.defaultModel;
   }
 
   /** Names or globs of the models that clients may request directly, the default first; empty when no key is configured. */

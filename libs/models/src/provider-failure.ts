@@ -46,15 +46,15 @@ const unknown: Verdict = { code: 'model_error', retryable: true, message: 'The m
 /** The error of a call the provider answered with a failure. Its words are redacted, cut at 200 characters and kept apart. */
 export function providerFailed(failure: ProviderFailure, apiKey: Secret | null): ModelError {
   const verdict = toVerdict(failure);
-  const said = toShownText(failure.text, apiKey);
+  const shown = toShownText(failure.text, apiKey);
   const { status, retryAfterSeconds, afterFirstByte } = failure;
   return new ModelError({
     ...verdict,
-    message: said === '' ? verdict.message : `${verdict.message} It said: ${said}`,
+    message: shown === '' ? verdict.message : `${verdict.message} It said: ${shown}`,
     afterFirstByte,
     ...(status === undefined ? {} : { status }),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    details: { ...(status === undefined ? {} : { status }), ...(said === '' ? {} : { providerText: said }) },
+    details: { ...(status === undefined ? {} : { status }), ...(shown === '' ? {} : { providerText: shown }) },
   });
 }
 

@@ -7,7 +7,7 @@ import { withoutSecrets } from './without-secrets.js';
 
 const SECRET = 'correct-horse-"battery"';
 
-async function said(parts: readonly ModelPart[]): Promise<readonly ModelPart[]> {
+async function redacted(parts: readonly ModelPart[]): Promise<readonly ModelPart[]> {
   const model: Model = {
     async *stream() {
       yield await Promise.resolve(parts);
@@ -21,7 +21,7 @@ async function said(parts: readonly ModelPart[]): Promise<readonly ModelPart[]> 
   return all;
 }
 const argumentsOf = async (text: string) => {
-  const [part] = await said([{ type: 'tool-calls', calls: [{ callId: 'c', name: 'send', arguments: text }] }]);
+  const [part] = await redacted([{ type: 'tool-calls', calls: [{ callId: 'c', name: 'send', arguments: text }] }]);
   return part?.type === 'tool-calls' ? part.calls[0]?.arguments : undefined;
 };
 
@@ -63,7 +63,7 @@ describe('a model without secrets', () => {
     const text = (value: string): ModelPart => ({ type: 'text', text: value });
     const reasoning = (value: string): ModelPart => ({ type: 'reasoning', text: value });
     const parts = [reasoning('Is it plain-'), text('It is plai'), reasoning('secret?'), text('n-secret.'), finish];
-    const shown = await said(parts);
+    const shown = await redacted(parts);
     const joined = (type: string) =>
       shown.map((part) => ('text' in part && part.type === type ? part.text : '')).join('');
 
@@ -73,7 +73,7 @@ describe('a model without secrets', () => {
 
   it('emits the rest of a text that ends like a secret prefix before the calls', async () => {
     const calls: ModelPart = { type: 'tool-calls', calls: [] };
-    expect(await said([{ type: 'text', text: 'It is plain' }, calls])).toEqual([
+    expect(await redacted([{ type: 'text', text: 'It is plain' }, calls])).toEqual([
       { type: 'text', text: 'It is ' },
       { type: 'text', text: 'plain' },
       calls,

@@ -35,9 +35,9 @@ export interface DemoModel {
  */
 export async function startDemoModel(options: DemoModelOptions = {}): Promise<DemoModel> {
   const { port = 0, chunkDelayMs = 15, clock = systemClock } = options;
-  const desk = new DemoDesk(chunkDelayMs, clock);
+  const handler = new DemoHandler(chunkDelayMs, clock);
   const server = createServer((request, response) => {
-    desk.serve(request, response).catch(() => response.destroy()); // the client is gone, or it broke off its request
+    handler.serve(request, response).catch(() => response.destroy()); // the client is gone, or it broke off its request
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -52,7 +52,7 @@ async function close(server: Server): Promise<void> {
   await once(server, 'close');
 }
 
-class DemoDesk {
+class DemoHandler {
   constructor(
     private readonly chunkDelayMs: number,
     private readonly clock: Clock,

@@ -20,13 +20,13 @@ function ours(document: unknown): readonly string[] {
   return verdictOf([...errors, ...warnings], document);
 }
 
-interface Told {
+interface ReportedIssue {
   readonly type: string;
   readonly code: string;
   readonly nodeId?: string | undefined;
 }
 
-function verdictOf(issues: readonly Told[], document: unknown): readonly string[] {
+function verdictOf(issues: readonly ReportedIssue[], document: unknown): readonly string[] {
   const parsed = parseDocument(document);
   const types = new Map(parsed.ok ? parsed.document.nodes.map(({ id, type }) => [id, type]) : []);
   return [

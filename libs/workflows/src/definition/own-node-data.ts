@@ -5,8 +5,8 @@ import { baseFields, defaultAction, jsonObject, options, timerMs, waitMs } from 
 
 /** Nodes that the format does not have: other engines do not know them. */
 
-const patience = 'Ms; 0 or without it 7 days';
-const nobody = 'What counts when nobody answers in time; without it the `timeout` edges are taken';
+const timeoutText = 'Ms; 0 or without it 7 days';
+const defaultText = 'What counts when nobody answers in time; without it the `timeout` edges are taken';
 
 /** A person approves or rejects; the input is passed on. */
 const approval = z.object({
@@ -16,8 +16,8 @@ const approval = z.object({
   inputSchema: jsonObject
     .optional()
     .describe('A JSON Schema of what the answer may bring along, which replaces the input'),
-  timeout: waitMs.optional().describe(patience),
-  defaultAction: defaultAction.optional().describe(nobody),
+  timeout: waitMs.optional().describe(timeoutText),
+  defaultAction: defaultAction.optional().describe(defaultText),
   decidableBy: z
     .enum(['members', 'requester', 'approvers'])
     .optional()
@@ -30,8 +30,8 @@ const input = z.object({
   ...baseFields,
   prompt: z.string().min(1).describe('What the person reads'),
   schema: jsonObject.describe('A JSON Schema: the form'),
-  timeout: waitMs.optional().describe(patience),
-  defaultAction: defaultAction.optional().describe(nobody),
+  timeout: waitMs.optional().describe(timeoutText),
+  defaultAction: defaultAction.optional().describe(defaultText),
 });
 
 /** Lets time pass, or waits for an event. */
@@ -40,7 +40,7 @@ const wait = z.object({
   durationMs: waitMs.optional().describe('How long. This, `until` or `event`'),
   until: z.string().min(1).optional().describe('An instant (ISO 8601), or a template that gives one'),
   event: z.string().min(1).max(LIMITS.idLength).optional().describe('The name of an event; may be a template'),
-  timeout: waitMs.optional().describe(`For an event. ${patience}`),
+  timeout: waitMs.optional().describe(`For an event. ${timeoutText}`),
 });
 
 const http = z.object({

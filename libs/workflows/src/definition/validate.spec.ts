@@ -6,11 +6,11 @@ import type { WorkflowIssue } from './validation/issue.js';
 
 const plain = { s: 'start', a: 'agent', o: 'output' } as const;
 const line = ['s > a', 'a > o'];
-const told = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
+const listed = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
 
 const strict = { strict: true, tools: new Set(['clock']) };
 
-const errorsOf = (json: unknown): string[] => told(validateWorkflow(json, strict).errors);
+const errorsOf = (json: unknown): string[] => listed(validateWorkflow(json, strict).errors);
 
 describe('a valid workflow', () => {
   it.each<[string, SketchedDocument]>([
@@ -100,7 +100,7 @@ describe('a wrong type', () => {
       '/meta/execution/stopPolicy/maxSteps',
     ],
   ])('is never dropped in silence where that is dangerous: %s', (_fact, json, path) => {
-    expect(told(validateWorkflow(json, { ...strict, strict: false }).errors)).toEqual([
+    expect(listed(validateWorkflow(json, { ...strict, strict: false }).errors)).toEqual([
       `DATA_VALIDATION_ERROR ${path}`,
     ]);
   });
@@ -145,6 +145,6 @@ describe('a wrong type', () => {
     ['an id that a subflow could have', { ...workflowDocument({ 'sf:a|b': 'start' }, []) }, '/nodes/0/id'],
     ['an empty id', { ...workflowDocument({ '': 'start' }, []) }, '/nodes/0/id'],
   ])('of the document itself is all that is told: %s', (_fact, json, path) => {
-    expect(told(validateWorkflow(json, { strict: false }).errors)).toEqual([`DATA_VALIDATION_ERROR ${path}`]);
+    expect(listed(validateWorkflow(json, { strict: false }).errors)).toEqual([`DATA_VALIDATION_ERROR ${path}`]);
   });
 });

@@ -99,8 +99,8 @@ export class WorkflowsRepository {
   ): Promise<void> {
     const { workspaceId, principal: createdBy } = scope;
     const { text: draft, hash: draftHash, name, description, clientId } = facts;
-    const face = { name, slug, description, clientId };
-    await tx.workflow.create({ data: { workspaceId, id, createdBy, draft, draftHash, ...face } });
+    const fields = { name, slug, description, clientId };
+    await tx.workflow.create({ data: { workspaceId, id, createdBy, draft, draftHash, ...fields } });
   }
 
   async saveDraft(

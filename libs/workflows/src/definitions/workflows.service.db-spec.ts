@@ -144,11 +144,11 @@ describe('versions', () => {
     const { id } = await published(smallWorkflow({ name: 'x' }));
     await workflows.save(here.member, { id, definition: smallWorkflow({ name: 'y' }), expectedVersion: null });
     await workflows.publish(here.admin, id);
-    const wish = { version: 1, expectedVersion: 2 };
-    const restored = await workflows.restore(here.member, id, wish);
+    const restoring = { version: 1, expectedVersion: 2 };
+    const restored = await workflows.restore(here.member, id, restoring);
     expect(restored).toMatchObject({ name: 'x', draftVersion: 3, publishedVersion: 2 });
     expect(JSON.parse(await workflows.draft(here.viewer, id))).toEqual(smallWorkflow({ name: 'x' }));
-    await expect(workflows.restore(here.member, id, wish)).rejects.toMatchObject({ code: 'workflow_changed' });
+    await expect(workflows.restore(here.member, id, restoring)).rejects.toMatchObject({ code: 'workflow_changed' });
     const unknown = workflows.restore(here.member, id, { version: 9, expectedVersion: null });
     await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
   });

@@ -25,7 +25,7 @@ export class Engine {
   readonly places: Places;
   /** Set: nothing more is begun, and the run is to be ended. */
   halt: Halt | null = null;
-  private saidExhausted = false;
+  private exhaustedSent = false;
 
   constructor(
     private readonly rows: Rows,
@@ -69,9 +69,9 @@ export class Engine {
 
   /** Returns the commands collected so far. */
   hear(): readonly RunCommand[] {
-    const said = this.commands;
+    const commands = this.commands;
     this.commands = [];
-    return said;
+    return commands;
   }
 
   /** Takes what an earlier life stored of a node run; from now on it can be found. */
@@ -151,7 +151,7 @@ export class Engine {
 
   grant(steps: number): void {
     if (this.maxSteps !== null) this.maxSteps += steps;
-    this.saidExhausted = false;
+    this.exhaustedSent = false;
     this.places.isHeld = false;
   }
 
@@ -202,8 +202,8 @@ export class Engine {
 
   private mayBegin(): boolean {
     if (this.maxSteps === null || this.rows.steps < this.maxSteps) return true;
-    if (!this.saidExhausted) this.say({ type: 'exhausted', maxSteps: this.maxSteps });
-    this.saidExhausted = true;
+    if (!this.exhaustedSent) this.say({ type: 'exhausted', maxSteps: this.maxSteps });
+    this.exhaustedSent = true;
     return false;
   }
 }

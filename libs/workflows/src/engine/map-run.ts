@@ -42,10 +42,10 @@ export class MapRun implements Container {
     const { extra } = this.run.row;
     if (extra.iterations !== items.length)
       this.around.engine.change(this.run, { status: 'active', extra: { ...extra, iterations: items.length } });
-    this.goOn(items);
+    this.proceed(items);
   }
 
-  private goOn(items: readonly string[]): void {
+  private proceed(items: readonly string[]): void {
     while (this.passes.size < this.node.data.maxConcurrency && this.begun < items.length) this.beginItem(items);
     if (this.done === items.length) this.end();
   }
@@ -78,7 +78,7 @@ export class MapRun implements Container {
     }
     this.results[at] = end.type === 'failed' ? '' : (pass?.endings ?? '');
     this.done += 1;
-    this.goOn(items);
+    this.proceed(items);
   }
 
   private end(): void {

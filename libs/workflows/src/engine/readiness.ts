@@ -52,13 +52,13 @@ export class Readiness {
   /** Settles a node that has taken these of its edges. Returns whether one of them stays on the level. */
   settle(nodeId: string, edges: readonly GraphEdge[], counts = this.isOnLevel): boolean {
     const taken = new Set(edges);
-    let goesOn = false;
+    let staysOn = false;
     for (const edge of this.graph.outgoing.get(nodeId) ?? []) {
       if (!counts(edge.target)) continue;
       this.arrive(edge, taken.has(edge));
-      goesOn ||= taken.has(edge);
+      staysOn ||= taken.has(edge);
     }
-    return goesOn;
+    return staysOn;
   }
 
   readonly isOnLevel = (nodeId: string): boolean => (this.graph.owners.get(nodeId) ?? null) === this.level;

@@ -75,10 +75,10 @@ describe('a run that takes over an earlier one', () => {
     ] as const;
     const given = resumed({ startNodeId: 'join', finished: before, session });
     expect(given.views.get('join')?.outputs.get('a')).toBe('A');
-    const said = ['A', 'join(A\n\nC)', 'last(join(A\n\nC))'];
-    expect(given.result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', ...said]);
+    const texts = ['A', 'join(A\n\nC)', 'last(join(A\n\nC))'];
+    expect(given.result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', ...texts]);
     const unknown = resumed({ startNodeId: 'join', finished: before });
-    expect(unknown.result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', 'C', ...said]);
+    expect(unknown.result?.sessionMessages.map(({ content }) => content)).toEqual(['hello', 'C', ...texts]);
   });
 
   it('survives a crash like any other', () => {

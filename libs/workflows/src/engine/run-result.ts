@@ -9,7 +9,7 @@ export function resultOf(top: Scope, end: ScopeEnd): RunResult {
   if (end.type === 'failed') return unfinished(top, 'failed', toRunError(end));
   const { finalOutput } = top;
   return {
-    ...told(top),
+    ...summary(top),
     status: 'completed',
     success: true,
     output: finalOutput,
@@ -26,10 +26,10 @@ export function haltedResult(top: Scope, { status, code, message }: Halt): RunRe
 
 function unfinished(top: Scope, status: 'failed' | 'cancelled', error: RunError): RunResult {
   const sessionMessages = [...top.memory.session];
-  return { ...told(top), status, success: false, output: '', finalOutput: '', sessionMessages, error };
+  return { ...summary(top), status, success: false, output: '', finalOutput: '', sessionMessages, error };
 }
 
-function told(top: Scope): Pick<RunResult, 'nodeOutputs' | 'executionOrder' | 'finalNodeId' | 'lastActiveNodeId'> {
+function summary(top: Scope): Pick<RunResult, 'nodeOutputs' | 'executionOrder' | 'finalNodeId' | 'lastActiveNodeId'> {
   const executionOrder = [...top.outputs.keys()];
   const last = executionOrder.at(-1) ?? null;
   return { nodeOutputs: Object.fromEntries(top.outputs), executionOrder, finalNodeId: last, lastActiveNodeId: last };

@@ -139,8 +139,8 @@ export class Scope implements Home {
       const { node, row } = run;
       this.remember(run);
       this.handedOn.set(node.id, handedOn(row));
-      const goesOn = this.readiness.settle(node.id, edgesTaken(this.graph, node, row));
-      if (!goesOn) this.ends.push(row.output ?? '');
+      const hasNext = this.readiness.settle(node.id, edgesTaken(this.graph, node, row));
+      if (!hasNext) this.ends.push(row.output ?? '');
     }
     this.advance();
   };

@@ -134,10 +134,10 @@ export class WorkflowRun {
   }
 
   private followUp(): readonly RunCommand[] {
-    const said = this.engine.followUp();
+    const commands = this.engine.followUp();
     const { halt } = this.engine;
-    if (halt === null || this.isEnded) return said;
-    return [...said, ...this.stop(halt)];
+    if (halt === null || this.isEnded) return commands;
+    return [...commands, ...this.stop(halt)];
   }
 
   /** Ends the run, whatever its nodes do. */

@@ -10,10 +10,10 @@ import type { ContextOf } from './define-node.js';
  */
 export async function agentMessages(context: ContextOf<'agent'>, input: string): Promise<readonly ChatMessage[]> {
   const { node, graph, view } = context;
-  const system: ChatMessage = { role: 'system', content: systemText(node, othersSaid(view.earlier, graph.routerEcho)) };
+  const system: ChatMessage = { role: 'system', content: systemText(node, textsOf(view.earlier, graph.routerEcho)) };
   const last = view.session.at(-1);
-  const isSaid = last?.role === 'user' && last.content === input;
-  const session = isSaid ? view.session.slice(0, -1) : view.session;
+  const isRepeated = last?.role === 'user' && last.content === input;
+  const session = isRepeated ? view.session.slice(0, -1) : view.session;
   const user = await userMessage(context, input, node.data.model);
   return [system, ...session, ...(user === null ? [] : [user])];
 }
@@ -24,7 +24,7 @@ function systemText({ label, data }: ContextOf<'agent'>['node'], blocks: readonl
 }
 
 /** Routers are left out unless they echo: a router's output only repeats its input. */
-function othersSaid(earlier: readonly EarlierOutput[], routerEcho: boolean): readonly string[] {
+function textsOf(earlier: readonly EarlierOutput[], routerEcho: boolean): readonly string[] {
   return earlier
     .filter(({ type, output }) => output !== '' && (type !== 'router' || routerEcho))
     .map(({ label, output }) => `[${label}]: ${output}`);

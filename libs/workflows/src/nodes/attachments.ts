@@ -61,7 +61,7 @@ function toPart({ type, url, name }: Attachment): ContentPart | null {
 
 function toMessage(text: string, parts: readonly ContentPart[]): UserMessage | null {
   if (text === '' && parts.length === 0) return null;
-  const said: readonly ContentPart[] = text === '' ? [] : [{ type: 'text', text }];
-  const content: MessageContent = parts.length === 0 ? text : [...said, ...parts];
+  const textParts: readonly ContentPart[] = text === '' ? [] : [{ type: 'text', text }];
+  const content: MessageContent = parts.length === 0 ? text : [...textParts, ...parts];
   return { role: 'user', content };
 }

@@ -80,8 +80,8 @@ function isRepeatable(method: string): boolean {
 const untouched: ReadonlySet<number> = new Set([429, 503]);
 
 function refused({ node }: ContextOf<'http'>, status: number, text: string): NodeFailure {
-  const said = text.trim().slice(0, longestExcerpt).toWellFormed();
-  const message = `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim() + (said === '' ? '' : `: ${said}`);
+  const excerpt = text.trim().slice(0, longestExcerpt).toWellFormed();
+  const message = `HTTP ${status} ${STATUS_CODES[status] ?? ''}`.trim() + (excerpt === '' ? '' : `: ${excerpt}`);
   const code = codeOfStatus(status);
   if (code === undefined) return refusal(message);
   const isFinal = !isRepeatable(node.data.method) && !untouched.has(status);

@@ -9,14 +9,14 @@ const edges = [
   ['sales', 'sales'],
 ] as const;
 const router = (over: Partial<NodeCase> = {}): NodeCase => ({ type: 'router', edges, ...over });
-const says = (text: string, captured: string | null = null): NonNullable<NodeCase['models']> => ({
+const reply = (text: string, captured: string | null = null): NonNullable<NodeCase['models']> => ({
   '': [{ type: 'answered', text, captured }],
 });
-const call = (args: object): NonNullable<NodeCase['models']> => says('', JSON.stringify(args));
+const call = (args: object): NonNullable<NodeCase['models']> => reply('', JSON.stringify(args));
 
 describe('what a router asks', () => {
   it('is which route to take, by one forced call', async () => {
-    const { record } = await runNode(router({ data: { prompt: 'Be kind.', model: 'm' }, models: says('1') }));
+    const { record } = await runNode(router({ data: { prompt: 'Be kind.', model: 'm' }, models: reply('1') }));
     expect(record.conversations).toHaveLength(1);
     expect(record.conversations[0]).toMatchObject({
       isShown: false,
@@ -50,7 +50,7 @@ describe('what a router asks', () => {
     ] as const;
     const { record } = await runNode(
       router({
-        models: says('1'),
+        models: reply('1'),
         session: [{ role: 'user', content: 'earlier' }],
         attachments,
         ports: { modelTakes: () => Promise.resolve(true) },
@@ -80,11 +80,11 @@ describe('the choice of a router', () => {
   it.each([
     ['a call', call({ route_id: 'b', reasoning: 'because' }), 'b', 'because'],
     ['a call without a reason', call({ route_id: 'c' }), 'c', ''],
-    ['an id', says(' B '), 'b', ''],
-    ['a name', says('Third\n'), 'c', ''],
-    ['a number', says('I take route 2.'), 'b', ''],
-    ['the first number that is one of a route', says('Of 10 reasons, 3 and 2 count'), 'c', ''],
-    ['a name, rather than a number', says('second'), 'b', ''],
+    ['an id', reply(' B '), 'b', ''],
+    ['a name', reply('Third\n'), 'c', ''],
+    ['a number', reply('I take route 2.'), 'b', ''],
+    ['the first number that is one of a route', reply('Of 10 reasons, 3 and 2 count'), 'c', ''],
+    ['a name, rather than a number', reply('second'), 'b', ''],
   ])('is made by %s', async (...[, models, route, reasoning]) => {
     const { outcome } = await runNode(router({ edges: named, models }));
     const target = named.find(([id]) => id === route)?.[1] ?? '';
@@ -106,12 +106,12 @@ describe('the choice of a router', () => {
   });
 
   const none = [
-    ['an empty text', says('')],
-    ['a text without a number', says('the first, I think')],
-    ['a number that no route has', says('0 or 4')],
+    ['an empty text', reply('')],
+    ['a text without a number', reply('the first, I think')],
+    ['a number that no route has', reply('0 or 4')],
     ['a call with another id', call({ route_id: 'd', reasoning: 'x' })],
     ['a call with a name for an id', call({ route_id: 'SECOND', reasoning: 'x' })],
-    ['a call that is no JSON, whatever is said beside it', says('2', '{"route_id"')],
+    ['a call that is no JSON, whatever is said beside it', reply('2', '{"route_id"')],
   ] as const;
 
   it.each(none)('is not made by %s, and falls back to the first', async (_fact, models) => {
@@ -142,7 +142,7 @@ describe('the choice of a router', () => {
 
   it('becomes the output when the document enables the echo', async () => {
     const meta = { compat: { routerEcho: true } };
-    const { outcome } = await runNode(router({ edges: named, meta, models: says('b') }));
+    const { outcome } = await runNode(router({ edges: named, meta, models: reply('b') }));
     expect(outcome).toMatchObject({ output: 'Routed to SECOND', handOn: 'output' });
   });
 
@@ -151,7 +151,7 @@ describe('the choice of a router', () => {
       router({
         edges: named,
         data: { hitl: { enabled: true, mode: 'review' } },
-        models: { ...says('b'), 'review@1': ['c'] },
+        models: { ...reply('b'), 'review@1': ['c'] },
         people: {
           'review@1': { action: 'reject', data: undefined },
           'review@2': { action: 'approve', data: undefined },

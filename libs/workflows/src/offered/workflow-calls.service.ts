@@ -24,16 +24,16 @@ export class WorkflowCalls {
   ) {}
 
   /** Gives the id of the job, which is the same however often a call is started. Throws as `StartWorkflowService.start`. */
-  async start(workflow: OfferedWorkflow, said: SaidToWorkflow, context: ToolContext): Promise<string> {
+  async start(workflow: OfferedWorkflow, input: SaidToWorkflow, context: ToolContext): Promise<string> {
     const { workspaceId, jobId, toolCallId, idempotencyKey: key } = context;
     const calling = toolCallId === undefined ? null : await this.offered.callingJob(workspaceId, jobId, toolCallId);
     if (calling === null || toolCallId === undefined) throw callOutsideJob();
     if (calling.workflowIds.includes(workflow.id)) throw workflowWithinItself();
     const { id: workflowRef, version } = workflow;
     const { keyCipher, toolApproval } = calling;
-    const requestHash = contentHash({ workflowRef, version, inputs: said.inputs });
+    const requestHash = contentHash({ workflowRef, version, inputs: input.inputs });
     const started = await this.starts.startForCall(await this.requesterOf(context), {
-      ...{ workflowRef, version, prompt: said.prompt, inputs: said.inputs, toolApproval },
+      ...{ workflowRef, version, prompt: input.prompt, inputs: input.inputs, toolApproval },
       callerPolicies: await this.policies.of(workspaceId, calling),
       parent: { jobId, callId: toolCallId },
       idempotency: { key, requestHash },

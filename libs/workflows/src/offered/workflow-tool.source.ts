@@ -31,6 +31,6 @@ export class WorkflowToolSource implements WorkspaceToolSource {
       const version = versions[i];
       return version === undefined ? [] : [{ ...ref, meta: version.meta }];
     });
-    return workflowTools(workflows, (workflow, said, context) => this.calls.start(workflow, said, context));
+    return workflowTools(workflows, (workflow, input, context) => this.calls.start(workflow, input, context));
   }
 }

@@ -53,7 +53,7 @@ describe('a workflow as a tool', () => {
     const [tool] = workflowTools([workflow], start);
     const context = {} as ToolContext; // handed on as it is
     expect(await tool?.handler?.({ topic: { a: 1 } }, context)).toBe('job 3');
-    const said = { prompt: '{"a":1}', inputs: { topic: { a: 1 }, length: 3 } };
-    expect(start).toHaveBeenCalledWith(workflow, said, context);
+    const passed = { prompt: '{"a":1}', inputs: { topic: { a: 1 }, length: 3 } };
+    expect(start).toHaveBeenCalledWith(workflow, passed, context);
   });
 });

@@ -36,7 +36,7 @@ export function workflowTools(
       isolation: 'job',
       version: `${id}@${version}`,
       workflowId: id,
-      execute: (args, context) => start(workflow, saidBy(meta.subflow.inputs, args), context),
+      execute: (args, context) => start(workflow, callInput(meta.subflow.inputs, args), context),
     });
   });
 }
@@ -76,7 +76,7 @@ function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
 }
 
 /** As for a subflow: the first input is the user's text, and templates can use every input by name. */
-function saidBy(inputs: readonly SubflowInput[], args: Arguments): SaidToWorkflow {
+function callInput(inputs: readonly SubflowInput[], args: Arguments): SaidToWorkflow {
   const values = inputs.flatMap(({ id, default: preset }): [string, unknown][] => {
     const value = Object.hasOwn(args, id) ? args[id] : preset;
     return value === undefined ? [] : [[id, value]];

@@ -9,10 +9,10 @@ const hitl = (mode: string) => ({ hitl: { enabled: true, mode } });
 
 /** A person who gives these answers in turn, the last one again and again. */
 function saying(...answers: readonly PersonReply[]): () => PersonReply {
-  let said = -1;
+  let index = -1;
   return () => {
-    said = Math.min(said + 1, answers.length - 1);
-    return answers[said] ?? { action: 'approve' };
+    index = Math.min(index + 1, answers.length - 1);
+    return answers[index] ?? { action: 'approve' };
   };
 }
 

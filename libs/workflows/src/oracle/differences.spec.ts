@@ -200,8 +200,8 @@ describe('or3-workflow-core does otherwise', () => {
     const document = definition({ a: ['agent', { tools: ['find'], maxToolIterations: 2 }] }, ['start > a']);
     const asks = { text: 'Still looking', calls: [{ name: 'find', arguments: '{}' }] };
     const { there, here } = await onBothSides(document, worldOf({ a: asks }, { tools: { find: () => 'found' } }));
-    const told = 'Warning: Maximum tool iterations (2) reached. Last content: ';
-    expect([there.finalOutput, here.finalOutput]).toEqual([told, `${told}Still looking`]);
+    const warning = 'Warning: Maximum tool iterations (2) reached. Last content: ';
+    expect([there.finalOutput, here.finalOutput]).toEqual([warning, `${warning}Still looking`]);
   });
 });
 

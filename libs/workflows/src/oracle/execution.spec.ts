@@ -24,6 +24,6 @@ describe('the executor of or3-workflow-core', () => {
 
 /** Removes times from all texts. Only the reference keeps in the session what a body produced before it failed. */
 function comparable(played: Played): unknown {
-  const told = played.success ? played : { ...played, session: [] };
-  return JSON.parse(JSON.stringify(told).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now'));
+  const compared = played.success ? played : { ...played, session: [] };
+  return JSON.parse(JSON.stringify(compared).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now'));
 }

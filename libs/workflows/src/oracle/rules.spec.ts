@@ -36,7 +36,7 @@ describe('or3-workflow-core has the same rules', () => {
   });
 
   it('for whether and when a failure is tried again', () => {
-    const told = fc.record({
+    const failures = fc.record({
       status: fc.constantFrom(400, 401, 408, 429, 500, 503),
       retryAfter: fc.option(fc.integer({ min: 1, max: 100 })),
       retries: fc.nat(8),
@@ -44,7 +44,7 @@ describe('or3-workflow-core has the same rules', () => {
       maxDelay: fc.integer({ min: 1, max: 60_000 }),
     });
     fc.assert(
-      fc.property(told, ({ status, retryAfter, retries, baseDelay, maxDelay }) => {
+      fc.property(failures, ({ status, retryAfter, retries, baseDelay, maxDelay }) => {
         const headers = retryAfter === null ? {} : { 'retry-after': String(retryAfter) };
         const cause = Object.assign(new Error('no'), { status, headers });
         const there = createExecutionError(cause, 'n', 'agent', undefined, retries + 1, 10, []);

@@ -6,11 +6,11 @@ import type { ChatMessage } from '#models';
 import { compactSession } from './compact-session.js';
 
 const system: ChatMessage = { role: 'system', content: 'You answer.' };
-const said = (i: number, length: number): ChatMessage => ({
+const message = (i: number, length: number): ChatMessage => ({
   role: i % 2 === 0 ? 'user' : 'assistant',
   content: `${i} `.padEnd(length, 'x'),
 });
-const session = (count: number, length: number) => Array.from({ length: count }, (_, i) => said(i, length));
+const session = (count: number, length: number) => Array.from({ length: count }, (_, i) => message(i, length));
 
 describe('compactSession', () => {
   it('leaves alone what a model can read', () => {
@@ -45,7 +45,7 @@ describe('compactSession', () => {
     const sizes = fc.array(fc.nat({ max: 50_000 }), { maxLength: 40 });
     fc.assert(
       fc.property(sizes, fc.nat({ max: 60_000 }), (lengths, contextTokens) => {
-        const all = lengths.map((length, i) => said(i, length));
+        const all = lengths.map((length, i) => message(i, length));
         const { messages, leftOut } = compactSession(all, contextTokens);
         expect(messages).toEqual(all.slice(leftOut));
         expect(leftOut).toBeLessThanOrEqual(Math.max(0, all.length - 5));

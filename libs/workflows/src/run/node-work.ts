@@ -116,8 +116,8 @@ export class NodeWork {
         const retries = earlier.length;
         const delayMs = nextRetryMs(errorHandling, { error, isFinal: isFinalFailure(thrown), retries });
         if (delayMs === null) {
-          const told = withStory(error, errorHandling, earlier);
-          return { event: { type: 'failed', key: row, error: told, extra: retries === 0 ? {} : { retries } } };
+          const reported = withStory(error, errorHandling, earlier);
+          return { event: { type: 'failed', key: row, error: reported, extra: retries === 0 ? {} : { retries } } };
         }
         earlier.push(error);
         await pause(delayMs, signal);

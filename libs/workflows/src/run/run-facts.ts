@@ -25,7 +25,7 @@ export interface ShownContent {
 /** When the node runs of one job began and ended, and what they used; by ordinal. */
 export class RunFacts implements RunTally {
   private readonly byOrdinal = new Map<number, Facts>();
-  private readonly told = new Map<number, Set<string>>();
+  private readonly published = new Map<number, Set<string>>();
   /** UTF-16 units that finished node runs have read and written. */
   private text = 0;
   /** What leaves of the top have shown as the job's content, and thought; null: it is not known word for word. */
@@ -36,8 +36,8 @@ export class RunFacts implements RunTally {
 
   constructor(private readonly now: () => number) {}
 
-  load(nodeRuns: readonly (NodeRunRow & NodeRunFacts)[], told: readonly Told[]): void {
-    for (const { ordinal, what } of told) this.toldOf(ordinal).add(what);
+  load(nodeRuns: readonly (NodeRunRow & NodeRunFacts)[], published: readonly Told[]): void {
+    for (const { ordinal, what } of published) this.toldOf(ordinal).add(what);
     for (const row of nodeRuns) {
       const { ordinal, startedAt, finishedAt, promptTokens, completionTokens } = row;
       this.addText(row);
@@ -47,9 +47,9 @@ export class RunFacts implements RunTally {
 
   /** The published events of a node run, which must not be published again. */
   toldOf(ordinal: number): Set<string> {
-    const told = this.told.get(ordinal) ?? new Set();
-    this.told.set(ordinal, told);
-    return told;
+    const published = this.published.get(ordinal) ?? new Set();
+    this.published.set(ordinal, published);
+    return published;
   }
 
   /** False: it was begun before. */

@@ -58,7 +58,7 @@ export class RunningNode implements NodePorts {
     await this.scope.run.commit();
     const { branch, signal, messages: whole, ...asked } = request;
     const { messages, leftOut } = compactSession(whole, this.scope.contextTokens);
-    if (leftOut > 0 && this.isNews('compacted')) {
+    if (leftOut > 0 && this.isUnpublished('compacted')) {
       this.warn('SESSION_COMPACTED', `The ${leftOut} oldest messages of the session are more than the model can read.`);
     }
     const isContent = this.options.isContent && branch === undefined;
@@ -136,12 +136,12 @@ export class RunningNode implements NodePorts {
   }
 
   branchStarted(branchId: string, label: string): void {
-    if (!this.isNews(`${branchId} started`)) return;
+    if (!this.isUnpublished(`${branchId} started`)) return;
     this.scope.run.append({ events: [{ type: 'branch-started', body: this.branchOf(branchId, label) }] });
   }
 
   branchFinished(branchId: string, label: string, end: BranchEnd): void {
-    if (!this.isNews(`${branchId} finished`)) return;
+    if (!this.isUnpublished(`${branchId} finished`)) return;
     const outcome =
       'error' in end
         ? { status: 'error' as const, output: '', error: toStorableText(end.error) }
@@ -164,11 +164,11 @@ export class RunningNode implements NodePorts {
   }
 
   /** Whether the event is not published yet: by this run of the node, or by the one that an earlier worker lost. */
-  private isNews(what: string): boolean {
-    const told = this.scope.facts.toldOf(this.row.ordinal);
-    const isNews = !told.has(what);
-    told.add(what);
-    return isNews;
+  private isUnpublished(what: string): boolean {
+    const published = this.scope.facts.toldOf(this.row.ordinal);
+    const isUnpublished = !published.has(what);
+    published.add(what);
+    return isUnpublished;
   }
 
   private viewOf(branch: string | null, shown: Showing & { readonly signal?: AbortSignal | undefined }): NodeView {

@@ -21,7 +21,7 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
     nodes: Object.fromEntries(nodes.map((id) => [id, { type: 'agent' }])),
     edges: nodes.map((id) => `start -> ${id}`),
   });
-  const told: RunEvent[] = [];
+  const events: RunEvent[] = [];
   const asked: Awaited[] = [];
   let answers: Answers = { requests: [], calls: [], questions: [] };
   const run = { signal: new AbortController().signal, commit: () => Promise.resolve(), job: {} };
@@ -35,7 +35,7 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
       asked.push(awaited);
       return Promise.resolve(answers);
     },
-    tell: (event) => told.push(event),
+    tell: (event) => events.push(event),
     ...{ wake: () => undefined, release: () => undefined },
   });
   const assign = (nodeId: string) => {
@@ -55,10 +55,10 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
     /** Gives who was resumed, and has them wait again. */
     answer: async (come: Partial<Answers>): Promise<readonly string[]> => {
       answers = { requests: [], calls: [], questions: [], ...come };
-      told.length = 0;
+      events.length = 0;
       pool.heard();
       await settle();
-      return told.flatMap((event) => (event.type === 'resumed' ? [event.key.nodeId] : []));
+      return events.flatMap((event) => (event.type === 'resumed' ? [event.key.nodeId] : []));
     },
   };
 }

@@ -37,10 +37,10 @@ export class WorkflowInstance {
     if (maxTokens === undefined && maxCostUsd === undefined) {
       return { spending, refresh: () => Promise.resolve() };
     }
-    const told = new Set<string>();
+    const warned = new Set<string>();
     facts.onSpent = (used) => {
-      if (spending.add(used) || maxCostUsd === undefined || told.has(used.model)) return;
-      told.add(used.model);
+      if (spending.add(used) || maxCostUsd === undefined || warned.has(used.model)) return;
+      warned.add(used.model);
       const text = `What "${used.model}" costs is not known, so maxCostUsd does not count it.`;
       run.append({ events: [{ type: 'warning', body: { code: 'COST_UNKNOWN', text } }] });
     };

@@ -44,7 +44,7 @@ export class WorkflowHandler implements JobHandler {
   async run(run: JobRun): Promise<JobOutcome> {
     const opened: Opened = {};
     try {
-      return await this.goOn(run, opened);
+      return await this.proceed(run, opened);
     } catch (error) {
       // What is open must not stay so when the job ends with this, and what was shown must not go.
       if (endsWith(run, error)) {
@@ -55,7 +55,7 @@ export class WorkflowHandler implements JobHandler {
     }
   }
 
-  private async goOn(run: JobRun, opened: Opened): Promise<JobOutcome> {
+  private async proceed(run: JobRun, opened: Opened): Promise<JobOutcome> {
     const input = toWorkflowInput(run.job.input);
     const { toolPins, toolApproval, callerPolicies = [], providerDown } = input;
     const agents = await this.plans.agentsOf(run, input);

@@ -49,14 +49,14 @@ export class RerunWorkflowService {
    * job has not ended), `bad_request` (no workflow job; a node that it never reached, or that is not on the top), `too_large`,
    * `missing_model_key` (the job had a key of its own), and what `JobStarter.start` throws.
    */
-  async rerunFromNode(principal: MemberPrincipal, wish: RerunFromNode): Promise<StartedJob> {
-    const { idempotency } = wish;
+  async rerunFromNode(principal: MemberPrincipal, request: RerunFromNode): Promise<StartedJob> {
+    const { idempotency } = request;
     const replayed = idempotency === null ? null : await this.launch.replay(principal, idempotency);
     if (replayed !== null) return replayed;
-    const ended = await this.findEnded(principal, wish.jobId);
-    const { nodeRuns } = await this.nodeRuns.load({ workspaceId: principal.workspaceId, jobId: wish.jobId });
+    const ended = await this.findEnded(principal, request.jobId);
+    const { nodeRuns } = await this.nodeRuns.load({ workspaceId: principal.workspaceId, jobId: request.jobId });
     const run = { rows: nodeRuns, before: ended.input.resumeFrom ?? null };
-    const resumeFrom = fromNodeRuns(ended.graph, run, { nodeId: wish.nodeId, input: wish.editedInput });
+    const resumeFrom = fromNodeRuns(ended.graph, run, { nodeId: request.nodeId, input: request.editedInput });
     return this.startAgain(principal, { ...ended, input: { ...ended.input, resumeFrom }, idempotency });
   }
 

@@ -114,12 +114,12 @@ describe('a start', () => {
       'SELECT position, role, content, client_id, job_id FROM message WHERE thread_id = $1 ORDER BY position',
       [job.threadId],
     );
-    const said = [
+    const parts = [
       { type: 'text', text: 'Dear Sir' },
       { type: 'image_url', image_url: { url: image.url } },
     ];
     expect(messages).toEqual([
-      { position: 1, role: 'user', content: said, client_id: null, job_id: null },
+      { position: 1, role: 'user', content: parts, client_id: null, job_id: null },
       { position: 2, role: 'assistant', content: null, client_id: 'm-1', job_id: jobId },
     ]);
     expect(await codeOf(start({ threadRef: 'mine' }))).toBe('thread_busy');
@@ -127,21 +127,21 @@ describe('a start', () => {
 
   it('returns the same job for the same key after the workflow was changed or deleted', async () => {
     const { id } = await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
-    const wish = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) }, known: { version: 1 } };
-    const first = await start(wish);
+    const base = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) }, known: { version: 1 } };
+    const first = await start(base);
     await publish(smallWorkflow({ name: 'y', id: 'w-1' }));
-    expect(await start(wish)).toEqual({ ...first, replayed: true });
+    expect(await start(base)).toEqual({ ...first, replayed: true });
     await app.get(WorkflowsService).remove(here.admin, id);
-    expect(await start(wish)).toEqual({ ...first, replayed: true });
-    const other = { ...wish, idempotency: { key: 'k', requestHash: 'cd'.repeat(32) } };
+    expect(await start(base)).toEqual({ ...first, replayed: true });
+    const other = { ...base, idempotency: { key: 'k', requestHash: 'cd'.repeat(32) } };
     expect(await codeOf(start(other))).toBe('idempotency_key_mismatch');
-    expect(await codeOf(start({ ...wish, idempotency: { key: 'l', requestHash: 'ab'.repeat(32) } }))).toBe('not_found');
+    expect(await codeOf(start({ ...base, idempotency: { key: 'l', requestHash: 'ab'.repeat(32) } }))).toBe('not_found');
   });
 
   it('makes one job of many that come at once with the same key', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
-    const wish = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) } };
-    const started = await Promise.all(Array.from({ length: 8 }, () => start(wish)));
+    const base = { idempotency: { key: 'k', requestHash: 'ab'.repeat(32) } };
+    const started = await Promise.all(Array.from({ length: 8 }, () => start(base)));
     expect(new Set(started.map(({ jobId }) => jobId)).size).toBe(1);
   });
 

@@ -58,16 +58,16 @@ export class StartWorkflowService {
    * Accepts a job without a requester: it acts for Nightshift itself and belongs to no thread. The caller must ensure that the job
    * is authorized. Throws as `start`.
    */
-  startUnattended(workspaceId: string, wish: UnattendedStart): Promise<StartedJob> {
-    return this.accept(systemPrincipal(workspaceId), { ...nothingElse, ...wish });
+  startUnattended(workspaceId: string, options: UnattendedStart): Promise<StartedJob> {
+    return this.accept(systemPrincipal(workspaceId), { ...nothingElse, ...options });
   }
 
   /**
-   * Accepts the job that is the work of a call, in no thread. The caller answers for the right of `principal`, who started the
+   * Accepts the job that is the work of a call, in no thread. The caller answers for the right of `principal`, who options the
    * job that calls. Throws as `start`, and `sub_job_limit`, `sub_job_unwanted`.
    */
-  startForCall(principal: Principal, wish: StartForCall): Promise<StartedJob> {
-    return this.accept(principal, { ...nothingElse, ...wish });
+  startForCall(principal: Principal, options: StartForCall): Promise<StartedJob> {
+    return this.accept(principal, { ...nothingElse, ...options });
   }
 
   private async accept(principal: Principal, request: StartWorkflow): Promise<StartedJob> {

@@ -79,8 +79,8 @@ function sessionOf(
   again: ReadonlySet<string>,
 ): ResumeFrom['session'] {
   if (before?.session == null) return null;
-  const said = top.filter((row) => spoke(row) && row.extra.isReused !== true && !again.has(row.nodeId));
-  return [...before.session, ...said.map(({ output }) => ({ role: 'assistant', content: output ?? '' }) as const)];
+  const responses = top.filter((row) => spoke(row) && row.extra.isReused !== true && !again.has(row.nodeId));
+  return [...before.session, ...responses.map(({ output }) => ({ role: 'assistant', content: output ?? '' }) as const)];
 }
 
 /** What finished nodes led to, and did not get done, besides what runs again anyway. Pure. */
@@ -102,11 +102,11 @@ export function pendingBeside(
 /** What was skipped is not taken over: why it was may hold no more. */
 function toFinished(row: NodeRunRow): readonly FinishedNode[] {
   const { nodeId, output, input, handles, handOn, extra } = row;
-  if (row.status !== 'completed' && !wentOn(row)) return [];
+  if (row.status !== 'completed' && !continuedPast(row)) return [];
   return [{ nodeId, input, output: output ?? '', handles: handles ?? [], handOn, extra }];
 }
 
 /** A node that failed while the run could continue. */
-function wentOn({ status, handles }: NodeRunRow): boolean {
+function continuedPast({ status, handles }: NodeRunRow): boolean {
   return status === 'error' && handles !== null && handles.length > 0;
 }

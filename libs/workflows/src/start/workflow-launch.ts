@@ -62,12 +62,12 @@ export class WorkflowLaunch {
     });
   }
 
-  private async modelName(wish: {
+  private async modelName(request: {
     readonly workspaceId: string;
     readonly hasOwnKey: boolean;
     readonly asksModels: boolean;
   }): Promise<string> {
-    const { asksModels, ...rest } = wish;
+    const { asksModels, ...rest } = request;
     try {
       return await this.models.modelNameFor({ ...rest, wanted: null });
     } catch (error) {

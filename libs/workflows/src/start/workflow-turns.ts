@@ -8,11 +8,11 @@ import type { Attachment } from '../engine/node-executor.js';
 /** When a workflow job's turn in its thread begins, adds the user's message and the response placeholder to the thread. */
 export const workflowTurns: TurnStarter = {
   kind: 'workflow',
-  rows: (turn: Turn): readonly PartRow[] => turnRows(turn, saidIn(toWorkflowInput(turn.input))),
+  rows: (turn: Turn): readonly PartRow[] => turnRows(turn, messagesOf(toWorkflowInput(turn.input))),
 };
 
 /** A run that takes up or repeats an earlier one asks nothing new. */
-function saidIn({ prompt, attachments, resumeFrom, retryOf }: WorkflowInput): readonly ChatMessage[] {
+function messagesOf({ prompt, attachments, resumeFrom, retryOf }: WorkflowInput): readonly ChatMessage[] {
   if (resumeFrom !== undefined || retryOf !== undefined) return [];
   const parts = attachments.flatMap(toPart);
   return [{ role: 'user', content: parts.length === 0 ? prompt : [{ type: 'text', text: prompt }, ...parts] }];

@@ -138,14 +138,14 @@ describe('the conversation of a workflow', () => {
       run('a', { ordinal: 2 }),
       run('map', { type: 'map' }),
     ];
-    const said = [
+    const responses = [
       spoken('a', 2),
       spoken('in', 3, { path: ['loop'], text: 'first' }),
       spoken('in', 4, { path: ['loop'], text: 'second' }),
       spoken('item', 5, { path: ['map'] }),
       spoken('old', 6, { isReused: true }),
     ];
-    expect(text(buildWorkflowState(state({ runs, spoken: said })))).toEqual([
+    expect(text(buildWorkflowState(state({ runs, spoken: responses })))).toEqual([
       'Hi',
       'first',
       'second',
@@ -153,7 +153,7 @@ describe('the conversation of a workflow', () => {
       'of old',
     ]);
     const session = [{ role: 'user', content: 'before' }] as const;
-    const again = buildWorkflowState(state({ runs, spoken: said, session }));
+    const again = buildWorkflowState(state({ runs, spoken: responses, session }));
     expect(text(again)).toEqual(['before', 'first', 'second', 'of a']);
   });
 

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 type Fact = readonly [type: string, body: unknown];
 const started = (nodeId: string): Fact => ['node-started', { nodeId }];
-const said = (round: number, text: string, place: object): Fact => ['text-delta', { round, text, ...place }];
+const delta = (round: number, text: string, place: object): Fact => ['text-delta', { round, text, ...place }];
 const packed = (...facts: readonly Fact[]): Fact => ['packed', facts];
 
 /** A job with an agent `a` and a parallel node `p` at work, and this log. */
@@ -54,10 +54,10 @@ describe('the streamed text of active nodes', () => {
   it('contains each conversation, with the model of the newest', async () => {
     const state = await stateWith(
       ...[started('a'), started('p'), ['round-started', { nodeId: 'a', round: 1, model: 'asked' }] as const],
-      ...[said(1, 'Dear ', { nodeId: 'a', offset: 0 }), said(2, 'left', { nodeId: 'p', branchId: 'l' })],
-      ...[said(3, 'right', { nodeId: 'p', branchId: 'r' }), said(1, 'Sir', { nodeId: 'a', offset: 5 })],
+      ...[delta(1, 'Dear ', { nodeId: 'a', offset: 0 }), delta(2, 'left', { nodeId: 'p', branchId: 'l' })],
+      ...[delta(3, 'right', { nodeId: 'p', branchId: 'r' }), delta(1, 'Sir', { nodeId: 'a', offset: 5 })],
       // Shown again as content alone.
-      said(1, 'Sir', { offset: 5 }),
+      delta(1, 'Sir', { offset: 5 }),
     );
     expect(texts(state)).toEqual([
       ['a', null, 'Dear Sir'],
@@ -72,11 +72,11 @@ describe('the streamed text of active nodes', () => {
   });
 
   it('omits withdrawn text and text of an earlier pass, wherever the start of the node is written', async () => {
-    const before = [started('a'), said(1, 'first pass', { nodeId: 'a' })];
+    const before = [started('a'), delta(1, 'first pass', { nodeId: 'a' })];
     const after = [
-      said(2, 'broken', { nodeId: 'a' }),
+      delta(2, 'broken', { nodeId: 'a' }),
       ['round-restarted', { round: 2, nodeId: 'a' }] as const,
-      said(2, 'whole', { nodeId: 'a' }),
+      delta(2, 'whole', { nodeId: 'a' }),
     ];
     expect(texts(await stateWith(...before, started('a'), ...after))).toEqual([['a', null, 'whole']]);
     const inRow = packed(started('other'), started('a'), started('another'));

@@ -32,7 +32,7 @@ export function checkData(
       issues.error('DATA_VALIDATION_ERROR', { path }, fieldFault(path, message));
   for (const node of draft.nodes.values())
     for (const { path, message } of node.faults) {
-      if (!isTold(node, path, strict)) continue;
+      if (!isReported(node, path, strict)) continue;
       const written = asWritten(node, path);
       const text = fieldFault(written, message, node.id);
       issues.error('DATA_VALIDATION_ERROR', placeOf(node, 'data', ...written), text);
@@ -46,7 +46,7 @@ export function fieldFault(path: readonly PropertyKey[], message: string, nodeId
   return `The field "${path.map(String).join('.').slice(0, 200)}"${place} ${message}.`;
 }
 
-function isTold(node: DraftNode | BrokenNode, path: readonly PropertyKey[], strict: boolean): boolean {
+function isReported(node: DraftNode | BrokenNode, path: readonly PropertyKey[], strict: boolean): boolean {
   const type = node.type ?? node.knownAs; // what has no type is broken
   if (type === null || (path.length === 1 && OWN_RULES.has(`${type}.${String(path[0])}`))) return false;
   return strict || path[0] === 'hitl' || (isOwnType(type) && path[0] !== 'label');

@@ -90,11 +90,11 @@ function checkRequired(node: DraftNode | BrokenNode, issues: IssueList): void {
 
 function checkDuplicates(node: DraftNode | BrokenNode, issues: IssueList): void {
   const seen = new Set<string>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const { sourceHandle: handle } of node.outgoing) {
     if (handle === null) continue;
-    if (seen.has(handle) && !told.has(handle)) {
-      told.add(handle);
+    if (seen.has(handle) && !reported.has(handle)) {
+      reported.add(handle);
       const message = `Several edges begin at "${handle}" of node "${node.id}"; a router takes only the first of them.`;
       issues.warning('DUPLICATE_SOURCE_HANDLE', placeOf(node), message);
     }

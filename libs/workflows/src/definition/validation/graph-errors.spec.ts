@@ -6,9 +6,9 @@ import type { WorkflowIssue } from './issue.js';
 
 const plain = { s: 'start', a: 'agent', o: 'output' } as const;
 const line = ['s > a', 'a > o'];
-const told = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
+const listed = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
 
-const errorsOf = (json: unknown): string[] => told(validateWorkflow(json, { strict: true }).errors);
+const errorsOf = (json: unknown): string[] => listed(validateWorkflow(json, { strict: true }).errors);
 
 describe('an error in how nodes hang together', () => {
   it.each<[string, SketchedDocument, string[]]>([

@@ -6,7 +6,7 @@ import type { WorkflowIssue } from './issue.js';
 
 const plain = { s: 'start', a: 'agent', o: 'output' } as const;
 const line = ['s > a', 'a > o'];
-const told = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
+const listed = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
 
 describe('an error of a node', () => {
   it.each<[string, SketchedDocument, string[]]>([
@@ -141,6 +141,6 @@ describe('an error of a node', () => {
     ['an old version', workflowDocument(plain, line, { version: '1.9' }), ['UNSUPPORTED_VERSION /meta/version']],
   ])('%s', (_fact, json, expected) => {
     const sent: unknown = JSON.parse(JSON.stringify(json));
-    expect(told(validateWorkflow(sent, { strict: true }).errors)).toEqual(expected);
+    expect(listed(validateWorkflow(sent, { strict: true }).errors)).toEqual(expected);
   });
 });

@@ -6,7 +6,7 @@ import type { WorkflowIssue } from './issue.js';
 
 const plain = { s: 'start', a: 'agent', o: 'output' } as const;
 const line = ['s > a', 'a > o'];
-const told = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
+const listed = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
 const child = (inputs: unknown[], outputs: unknown[] = [{ id: 'output' }]): SketchedDocument =>
   workflowDocument(plain, line, { subflow: { inputs, outputs } });
 
@@ -74,15 +74,15 @@ describe('an error of a subflow', () => {
       ['LIMIT_EXCEEDED /nodes/1/data/subflowId'],
     ],
   ])('%s', (_fact, json, expected) => {
-    expect(told(validateWorkflow(json, options).errors)).toEqual(expected);
+    expect(listed(validateWorkflow(json, options).errors)).toEqual(expected);
   });
 
   it.each(['staffed', 'above'])('reports an unknown agent that the subflow %s names, directly or through another', (subflowId) => {
     const json = around(['subflow', { subflowId, inputMappings: { input: 1 } }]);
     const among = (...names: string[]) => validateWorkflow(json, { ...options, agents: new Set(names) }).errors;
-    expect(told(among('cook'))).toEqual(['AGENT_NOT_FOUND /nodes/1/data/subflowId']);
-    expect(told(among('clerk'))).toEqual([]);
-    expect(told(validateWorkflow(json, options).errors)).toEqual([]);
+    expect(listed(among('cook'))).toEqual(['AGENT_NOT_FOUND /nodes/1/data/subflowId']);
+    expect(listed(among('clerk'))).toEqual([]);
+    expect(listed(validateWorkflow(json, options).errors)).toEqual([]);
   });
 
   it('tells the author how to fix a missing subflow', () => {
@@ -104,7 +104,7 @@ describe('an error of a subflow', () => {
       [{}, { workflowId: 'me' }],
     ] as const)
       expect(
-        told(validateWorkflow({ ...json, meta: { ...json.meta, ...meta } }, { ...options, ...more }).errors),
+        listed(validateWorkflow({ ...json, meta: { ...json.meta, ...meta } }, { ...options, ...more }).errors),
       ).toEqual(['CYCLE_DETECTED /nodes/1/data/subflowId']);
   });
 
@@ -135,11 +135,11 @@ describe('a subflow', () => {
 
   it('is warned of when it has no outputs', () => {
     const { warnings } = validateWorkflow(around(['subflow', { subflowId: 'mute' }]), options);
-    expect(told(warnings)).toEqual(['NO_SUBFLOW_OUTPUTS /nodes/1']);
+    expect(listed(warnings)).toEqual(['NO_SUBFLOW_OUTPUTS /nodes/1']);
   });
 
   it('may be anything when nothing is known of it', () => {
     const { isValid, warnings } = validateWorkflow(around('subflow', ['n:anything > o']), { strict: true });
-    expect({ isValid, told: told(warnings) }).toEqual({ isValid: true, told: ['NO_REGISTRY /nodes/1'] });
+    expect({ isValid, listed: listed(warnings) }).toEqual({ isValid: true, listed: ['NO_REGISTRY /nodes/1'] });
   });
 });

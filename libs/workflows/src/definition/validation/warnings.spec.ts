@@ -6,7 +6,7 @@ import type { WorkflowIssue } from './issue.js';
 
 const plain = { s: 'start', a: 'agent', o: 'output' } as const;
 const line = ['s > a', 'a > o'];
-const told = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
+const listed = (issues: readonly WorkflowIssue[]): string[] => issues.map(({ code, path }) => `${code} ${path}`);
 
 const options = {
   strict: true,
@@ -14,7 +14,7 @@ const options = {
   subflows: (): unknown => workflowDocument(plain, line, subflow),
 };
 const subflow = { subflow: { inputs: [], outputs: [{ id: 'output' }] } };
-const warningsOf = (json: unknown): string[] => told(validateWorkflow(json, options).warnings);
+const warningsOf = (json: unknown): string[] => listed(validateWorkflow(json, options).warnings);
 
 describe('a warning', () => {
   it.each<[string, SketchedDocument, string[]]>([
