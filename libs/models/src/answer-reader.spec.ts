@@ -216,7 +216,7 @@ describe('AnswerReader', () => {
     );
   });
 
-  it('is not fooled by text that looks like the end of its string', () => {
+  it('ignores text that looks like the end of its string', () => {
     const chunks = [
       delta({ content: 'x' }),
       '{"id":"x","choices":[{"index":0,"delta":{"content":"a","content":"b"},"finish_reason":null}]}',

@@ -140,7 +140,7 @@ export class ModelCall implements Dispatcher.DispatchHandler {
     this.notify();
   }
 
-  /** Ends the attempt from our side, at once, whatever has arrived. */
+  /** Ends the attempt from our side, at once, even with part of the response received. */
   private readonly onAbort = (): void => {
     this.fail(new Error('The model call was stopped.', { cause: this.options.signal.reason }));
   };

@@ -108,7 +108,7 @@ export interface ModelUsage {
   readonly estimated: boolean;
 }
 
-/** Why the model stopped. `tool_calls` whenever there are any, whatever reason the provider gave; `other` for unknown reasons. */
+/** Why the model stopped. `tool_calls` if there are any, even if the provider gave another reason; `other` for unknown reasons. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
 
 /** A part of a response, in the order of the stream. Text is never empty, contains no NUL and never half of a surrogate pair. */
@@ -125,7 +125,7 @@ export type ModelPart =
  * Promises:
  * - Each batch holds the parts of one read of the socket, never none. `tool-calls` comes at most once, assembled, after all
  *   text; `finish` comes exactly once and last. A stream that ends without `finish` has thrown.
- * - Every failure is a `ModelError`; its `afterFirstByte` tells whether parts may have been seen. Retries happen inside and
+ * - Every failure is a `ModelError`; its `afterFirstByte` shows whether parts may have been seen. Retries happen inside and
  *   only before the first byte. A partial answer is never handed over as a complete one.
  * - When `signal` aborts, the iteration throws the signal's reason at once and the connection is freed; so it is when the
  *   consumer leaves the loop early. Each call of `stream` is one independent model call; the iterable is read once.

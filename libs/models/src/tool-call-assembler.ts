@@ -22,7 +22,7 @@ export class ToolCallsTooLarge extends Error {}
 /**
  * Puts the tool calls of one answer together from their fragments. Providers number calls wrongly, repeat or leave out ids,
  * and send calls in pieces or whole, so neither index nor id is an identity; the rules, first match wins:
- * 1. An id seen before names its call, whatever the index. (Unless a whole new call comes under it: see `startsAnother`.)
+ * 1. A known id identifies its call, at any index. (Unless a whole new call comes under it: see `startsAnother`.)
  * 2. A new id starts a call, also on an index that is in use.
  * 3. Without an id, a fragment with a name starts a call when the call it would join has one already and is complete or named
  *    differently.

@@ -67,7 +67,7 @@ describe('the demo model', () => {
     expect(answer.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop', usage: { estimated: false } });
   });
 
-  it('identifies itself as a stand-in in its name and in every text', async () => {
+  it('identifies itself as rule-based in its name and in every text', async () => {
     expect(demo.modelName).toBe('nightshift-demo');
     for (const text of ['Hello', question, 'use tool nope'])
       expect(textOf(await ask(text))).toContain('rule-based stand-in');

@@ -55,7 +55,7 @@ describe('ModelProvidersService', () => {
     );
   });
 
-  it('has one default at most: the first made, or the one chosen', async () => {
+  it('keeps at most one default: the first provider, or the one chosen', async () => {
     const first = await providers.create(given.scope(), groq);
     const second = await providers.create(given.scope(), { ...groq, name: 'Second' });
     const third = await providers.create(given.scope(), { ...groq, name: 'Third', isDefault: true });

@@ -17,7 +17,7 @@ const sources = (edges: readonly { source: string }[] | undefined): string[] =>
   (edges ?? []).map(({ source }) => source);
 
 describe('a graph', () => {
-  it('has nodes and edges in the order of the document', () => {
+  it('lists nodes and edges in the order of the document', () => {
     const graph = graphOf({ o: 'output', b: 'agent', s: 'start', a: 'agent' }, ['s > b', 'a > o', 's > a', 'b > o']);
     expect([...graph.nodes.keys()]).toEqual(['o', 'b', 's', 'a']);
     expect(graph.start).toBe('s');
@@ -91,9 +91,9 @@ describe('a graph', () => {
   it.each<[string, Record<string, NodeSketch>]>([
     ['no start', { a: 'agent' }],
     ['two starts', { s: 'start', t: 'start' }],
-    ['a type nobody knows', { s: 'start', a: 'teleport' }],
+    ['an unknown type', { s: 'start', a: 'teleport' }],
     ['a node without what it needs', { s: 'start', a: ['transform', { expression: undefined }] }],
-  ])('is not made of a document with %s', (_fact, nodes) => {
+  ])('rejects a document with %s', (_fact, nodes) => {
     expect(() => graphOf(nodes, [])).toThrow('This workflow cannot be run');
   });
 
@@ -142,7 +142,7 @@ describe('the levels of a graph', () => {
     expect([...graph.owners]).toEqual([['a', 'l']]);
   });
 
-  it('have forks and joins in a body', () => {
+  it('contain forks and joins in a body', () => {
     const graph = graphOf({ s: 'start', l: 'whileLoop', a: 'agent', b: 'agent', c: 'agent', j: 'agent' }, [
       's > l',
       'l:body > a',
@@ -183,7 +183,7 @@ describe('the edges of a handle', () => {
     expect(taken(from(type, ...handles), handle)).toEqual(expected);
   });
 
-  it('are all of a start but its error', () => {
+  it('include all edges of a start but its error edge', () => {
     const graph = graphOf({ s: 'start', a: 'agent', b: 'agent', c: 'agent' }, ['s:x > a', 's > b', 's:error > c']);
     expect(targets(edgesOf(graph, 's', 'output'))).toEqual(['a', 'b']);
   });
@@ -197,7 +197,7 @@ describe('the edges of a handle', () => {
 });
 
 describe('the routes of a router', () => {
-  it('have the names of their targets, of their edges, or a number', () => {
+  it('take the names of their targets, of their edges, or a number', () => {
     const json = workflowDocument(
       {
         s: 'start',

@@ -140,7 +140,7 @@ describe('a hostile definition', () => {
       'UNKNOWN_NODE_TYPE',
     ],
     ['a text', 'workflow', 'DATA_VALIDATION_ERROR'],
-  ])('gets a clear answer: %s', (_fact, json, code) => {
+  ])('reports a clear error: %s', (_fact, json, code) => {
     const validation = validateWorkflow(json, strict);
     expect(validation.isValid).toBe(false);
     expect(codes(validation)).toContain(code);
@@ -149,7 +149,7 @@ describe('a hostile definition', () => {
     expect(Object.hasOwn(Object.prototype, 'tools')).toBe(false);
   });
 
-  it('is refused when its subflows branch without end', () => {
+  it('fails validation when its subflows branch without end', () => {
     const validation = validateWorkflow(around(['subflow', { subflowId: 'x' }]), { strict: true, subflows: branching });
     expect(codes(validation)).toContain('LIMIT_EXCEEDED');
   });
@@ -206,7 +206,7 @@ describe('a hostile definition', () => {
         chain(500),
       ),
     ],
-  ])('may be strange and valid: %s', (_fact, json) => {
+  ])('passes validation when it is strange but valid: %s', (_fact, json) => {
     expect(validateWorkflow(json, strict).errors).toEqual([]);
   });
 });
@@ -215,7 +215,7 @@ describe('the ways through a graph', () => {
   const ids = times(10_000, (i) => `n${i}`);
   const circle = ids.map((source, i) => ({ source, target: ids[(i + 1) % ids.length] ?? '' }));
 
-  it('are walked without a stack', () => {
+  it('need no recursion to be searched', () => {
     expect(topologicalOrder(ids, circle.slice(0, -1))).toEqual(ids);
     expect(findCycle(ids, circle, new Set(topologicalOrder(ids, circle)))).toEqual(ids);
     const outgoing = new Map(circle.map(({ source, target }) => [source, [{ target }]]));

@@ -114,7 +114,7 @@ describe('a template of a stranger', () => {
           long,
         ),
     ],
-  ])('is refused when it would fill more than can be read: %s', (_fact, fill) => {
+  ])('throws when it would fill more than can be read: %s', (_fact, fill) => {
     expect(fill).toThrow(`longer than ${LIMITS.filledLength} characters`);
   });
 
@@ -125,7 +125,7 @@ describe('a template of a stranger', () => {
     ['spaces', `{{${' '.repeat(1_000_000)}`],
     ['a name', `{{${'a'.repeat(1_000_000)}`],
     ['placeholders', '{{missing}}'.repeat(90_000)],
-  ])('is read in one go: %s', (_fact, template) => {
+  ])('parses in linear time: %s', (_fact, template) => {
     expect(fillText(parseTemplate(template), long)).toBe(template);
   });
 

@@ -43,7 +43,7 @@ describe('a valid workflow', () => {
       'a request with templates',
       around(['http', { method: 'POST', url: '{{input}}', headers: { a: '{{s}}' }, select: '$.a' }]),
     ],
-  ])('has %s', (_fact, json) => {
+  ])('may contain %s', (_fact, json) => {
     expect(validateWorkflow(json, strict)).toMatchObject({ isValid: true, errors: [] });
   });
 
@@ -85,7 +85,7 @@ describe('a wrong type', () => {
     ],
     ['arguments by their other name', around(['tool', { arguments: 'x' }]), ['/nodes/1/data/arguments']],
     ['a description of the document', workflowDocument(plain, line, { description: 1 }), ['/meta/description']],
-  ])('is told when strict, and taken as absent when not: %s', (_fact, sketch, paths) => {
+  ])('fails strict validation, and counts as absent otherwise: %s', (_fact, sketch, paths) => {
     const json: unknown = JSON.parse(JSON.stringify(sketch));
     expect(errorsOf(json)).toEqual(paths.map((path) => `DATA_VALIDATION_ERROR ${path}`));
     expect(validateWorkflow(json, { ...strict, strict: false }).errors).toEqual([]);
@@ -99,7 +99,7 @@ describe('a wrong type', () => {
       workflowDocument(plain, line, { execution: { stopPolicy: { maxSteps: '9' } } }),
       '/meta/execution/stopPolicy/maxSteps',
     ],
-  ])('is never dropped in silence where that is dangerous: %s', (_fact, json, path) => {
+  ])('fails even lenient validation when dropping it is dangerous: %s', (_fact, json, path) => {
     expect(listed(validateWorkflow(json, { ...strict, strict: false }).errors)).toEqual([
       `DATA_VALIDATION_ERROR ${path}`,
     ]);
@@ -127,7 +127,7 @@ describe('a wrong type', () => {
     [around(['parallel', { branches: [] }]), 'The field "branches" of node "n" must be a list of at least 1 entry.'],
     [workflowDocument(plain, line, { description: 1 }), 'The field "meta.description" must be a text.'],
     [workflowDocument(plain, line, { name: undefined }), 'The field "meta.name" is missing; it must be a text.'],
-  ])('is told in plain words', (sketch, sentence) => {
+  ])('uses plain words', (sketch, sentence) => {
     const json: unknown = JSON.parse(JSON.stringify(sketch));
     expect(validateWorkflow(json, strict).errors.map(({ message }) => message)).toEqual([sentence]);
   });
@@ -144,7 +144,7 @@ describe('a wrong type', () => {
     ['no version', { meta: { name: 'x' }, nodes: [], edges: [] }, '/meta/version'],
     ['an id that a subflow could have', { ...workflowDocument({ 'sf:a|b': 'start' }, []) }, '/nodes/0/id'],
     ['an empty id', { ...workflowDocument({ '': 'start' }, []) }, '/nodes/0/id'],
-  ])('of the document itself is all that is told: %s', (_fact, json, path) => {
+  ])('of the document itself suppresses all other errors: %s', (_fact, json, path) => {
     expect(listed(validateWorkflow(json, { strict: false }).errors)).toEqual([`DATA_VALIDATION_ERROR ${path}`]);
   });
 });

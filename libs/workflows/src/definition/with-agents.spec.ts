@@ -13,18 +13,18 @@ const graphOf = (agent?: string) => {
 const clerk: NodeAgent = { model: 'm', instructions: 'Be a clerk.', tools: [], parameters: {}, maxRounds: 2 };
 
 describe('a graph with agents', () => {
-  it('has what they give to its nodes', () => {
+  it('applies the settings of the agents to their nodes', () => {
     const { nodes } = withAgents(graphOf('clerk'), new Map([['clerk', clerk]]));
     expect(nodes.get('a')?.data).toMatchObject({ prompt: 'Be a clerk.', maxToolIterations: 2 });
   });
 
-  it.each([[new Map()], [new Map([['cook', clerk]])]])('is none without one that a node names', (agents) => {
+  it.each([[new Map()], [new Map([['cook', clerk]])]])('throws when an agent that a node names is missing', (agents) => {
     expect(() => withAgents(graphOf('clerk'), agents)).toThrow(
       expect.objectContaining({ code: 'workflow_not_runnable' }),
     );
   });
 
-  it('is itself when no node names any', () => {
+  it('stays the same when no node names an agent', () => {
     const graph = graphOf();
     expect(withAgents(graph, new Map([['clerk', clerk]]))).toEqual(graph);
     expect(withAgents(graph, new Map())).toEqual(graph);

@@ -18,7 +18,7 @@ describe('what a run has spent', () => {
     expect([spending.usd, spending.tokensBelow]).toEqual([4.25, 1_000_000]);
   });
 
-  it('is added up when it is heard of: a run looks in each of its turns', () => {
+  it('looks up prices when usage is added, and not when the total is read', () => {
     let looks = 0;
     const price = {
       get model() {

@@ -5,7 +5,7 @@ import { slugsFor } from './slugs-for.js';
 const id = '0192a3b4-0000-7000-8000-00000abcdef0';
 
 describe('the slugs for a workflow', () => {
-  it('are its name, then that with a piece of its id, then its id', () => {
+  it('consist of its name, then the name with a piece of its id, then its id', () => {
     expect(slugsFor({ id, name: 'Weekly Report!' })).toEqual([
       ...['weekly-report', 'weekly-report-bcdef0', `workflow-${id}`],
     ]);

@@ -43,7 +43,7 @@ const all = { first: 100 };
 const ten = { first: 10, below: undefined };
 
 describe('drafts', () => {
-  it('are saved by members and read by everybody', async () => {
+  it('can be saved by members and read by every role', async () => {
     const workflow = await saved(smallWorkflow({ name: ' Letters ', id: 'w-1', description: 'Writes them.' }));
     expect(workflow).toMatchObject({
       ...{ name: 'Letters', clientId: 'w-1', description: 'Writes them.', createdBy: here.member.id },
@@ -64,7 +64,7 @@ describe('drafts', () => {
     expect(await workflows.draft(here.viewer, id)).toBe(text);
   });
 
-  it('are refused with all that is wrong with them', async () => {
+  it('fail to save with a list of all errors', async () => {
     const circle = workflowDocument({ name: 'x' }, [{ id: 'a' }, { id: 'b' }], ['start -> a', 'a -> b', 'b -> a']);
     await expect(saved(circle)).rejects.toMatchObject({
       code: 'workflow_invalid',
@@ -80,7 +80,7 @@ describe('drafts', () => {
     ['no object', 7, 'bad_request'],
     ['no name', smallWorkflow({ name: ' ' }), 'bad_request'],
     ['too much', smallWorkflow({ name: 'x', more: 'x'.repeat(1_048_576) }), 'too_large'],
-  ])('are refused when they are %s', async (_, definition, code) => {
+  ])('fail to save when they are %s', async (_, definition, code) => {
     await expect(saved(definition)).rejects.toMatchObject({ code });
     const given = { definition, expectedVersion: null };
     await expect(workflows.import(here.member, given)).rejects.toMatchObject({ code });
@@ -96,7 +96,7 @@ describe('drafts', () => {
     expect(await save(2)).toMatchObject({ draftVersion: 3 });
   });
 
-  it('have a name and an id of their own', async () => {
+  it('require a unique name and id', async () => {
     await saved(smallWorkflow({ name: 'x', id: 'w-1' }));
     await expect(saved(smallWorkflow({ name: 'x' }))).rejects.toMatchObject({ code: 'conflict' });
     await expect(saved(smallWorkflow({ name: 'y', id: 'w-1' }))).rejects.toMatchObject({ code: 'conflict' });
@@ -107,7 +107,7 @@ describe('drafts', () => {
 });
 
 describe('versions', () => {
-  it('are numbered, and never change', async () => {
+  it('get increasing numbers, and never change', async () => {
     const first = smallWorkflow({ name: 'x' });
     const { id, publishedVersion } = await published(first);
     expect(publishedVersion).toBe(1);
@@ -132,7 +132,7 @@ describe('versions', () => {
     await expect(change).rejects.toThrow(/permission denied/);
   });
 
-  it('are not made twice of the same content', async () => {
+  it('stay the same when the content is published twice', async () => {
     const { id } = await published(smallWorkflow({ name: 'x' }));
     const same = JSON.stringify(smallWorkflow({ name: 'x' }), null, 2);
     await workflows.save(here.member, { id, definition: same, expectedVersion: null });
@@ -153,7 +153,7 @@ describe('versions', () => {
     await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('are published and deleted by those who run the workspace', async () => {
+  it('can be published and deleted only by roles that run the workspace', async () => {
     const { id } = await saved(smallWorkflow({ name: 'x' }));
     for (const who of [here.member, here.viewer]) {
       await expect(workflows.publish(who, id)).rejects.toMatchObject({ code: 'forbidden' });
@@ -179,7 +179,7 @@ describe('versions', () => {
 });
 
 describe('documents of other systems', () => {
-  it('are kept with their faults, and not published with them', async () => {
+  it('keep their faults, and cannot be published with them', async () => {
     const faulty = workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 'a', data: { model: '' } }], ['start -> a']);
     const imported = await workflows.import(here.member, { definition: faulty, expectedVersion: null });
     expect(imported).toMatchObject({ clientId: 'w-1', draftVersion: 1 });
@@ -217,7 +217,7 @@ describe('a deleted workflow', () => {
   });
 });
 
-it('is absent for another tenant', async () => {
+it('stays invisible to another tenant', async () => {
   const { id } = await saved(smallWorkflow({ name: 'x', id: 'w-1' }));
   const { owner: stranger } = await identities.workspaceOf(newId());
   for (const ref of [id, 'w-1'])

@@ -61,7 +61,7 @@ describe('a Mermaid diagram', () => {
 });
 
 describe('an SVG diagram', () => {
-  it('has a title, a description and a box for each node', () => {
+  it('contains a title, a description and a box for each node', () => {
     const svg = toSvg(routed, states);
     expect(svg).toContain('<title>Sketch</title>');
     expect(svg).toContain('<desc>A workflow of 4 nodes and 4 edges: 2 completed, 1 active, 1 pending.</desc>');
@@ -105,7 +105,7 @@ describe('a layout', () => {
     );
   });
 
-  it('is made for circles too', () => {
+  it('handles circles too', () => {
     const circle = parsed({ s: 'start', a: 'agent', b: 'agent' }, ['s > a', 'a > b', 'b > a', 'b > b']);
     expect(layeredLayout(toDrawing(circle)).cells).toHaveLength(3);
     expect(toSvg(circle)).toContain('</svg>');

@@ -19,7 +19,7 @@ function startedFanOut(count: number): Simulation {
 }
 
 describe('places (format §1)', () => {
-  it('has ten nodes at work at once; the others queue up in order', () => {
+  it('run ten nodes at once; the others queue up in order', () => {
     const simulated = startedFanOut(12);
     expect(simulated.working).toEqual(Array.from({ length: 10 }, (_, at) => `n${at}`));
     simulated.settle('n5', 'done');

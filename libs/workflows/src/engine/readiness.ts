@@ -31,7 +31,7 @@ export class Readiness {
     private readonly level: string | null,
   ) {}
 
-  /** Marks a node as reached from outside, whatever its parents do; it still waits for the parents that are not settled. */
+  /** Marks a node as reached from outside, regardless of its parents; it still waits for the parents that are not settled. */
   force(nodeId: string): void {
     const arrivals = this.of(nodeId);
     this.reach(arrivals);

@@ -29,7 +29,7 @@ export interface TakenOver {
   readonly finished: readonly FinishedNode[];
   /** All nodes that run. */
   readonly again: ReadonlySet<string>;
-  /** The nodes among them that run whatever their parents did. */
+  /** The nodes among them that run regardless of their parents. */
   readonly forced: readonly string[];
   /** What nodes read in place of what their parents hand on. */
   readonly given: ReadonlyMap<string, string>;

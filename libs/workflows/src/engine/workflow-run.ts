@@ -16,7 +16,7 @@ import { toTakenOver } from './take-over.js';
 
 /**
  * A run of a workflow: takes events and returns commands. No clock, no randomness, no I/O. Its state is never stored as a
- * whole: the same plan and the stored rows rebuild it, at whatever point its process died.
+ * whole: the same plan and the stored rows rebuild it, at any point at which its process died.
  */
 export class WorkflowRun {
   private readonly engine: Engine;
@@ -140,7 +140,7 @@ export class WorkflowRun {
     return [...commands, ...this.stop(halt)];
   }
 
-  /** Ends the run, whatever its nodes do. */
+  /** Ends the run, regardless of its nodes. */
   private stop(halt: Halt): readonly RunCommand[] {
     this.engine.cancel(this.top.unfinished());
     this.end(haltedResult(this.top, halt));

@@ -86,8 +86,8 @@ describe('the tools of an agent', () => {
     ['none, unless they are named', undefined, undefined, []],
     ['those of the document, where it has none', [], ['a', 'b'], ['a', 'b']],
     ['its own, where it has some', ['c'], ['a'], ['c']],
-    ['all, where it says so', ['*'], undefined, ['*']],
-    ['all, where the document says so', undefined, ['*'], ['*']],
+    ['all, when the node lists *', ['*'], undefined, ['*']],
+    ['all, when the document lists *', undefined, ['*'], ['*']],
   ])('are %s', async (...[, tools, metaTools, expected]) => {
     const data = { ...agent.data, tools };
     const { record } = await runNode({

@@ -29,7 +29,7 @@ describe('the condition of a loop', () => {
   it.each([
     [first, 'condition@1', 'Until it shines.\n\nCurrent iteration: 0\nInitial input: draft'],
     [third, 'condition@3', 'Until it shines.\n\nCurrent iteration: 2\nLast output: better'],
-  ])('is put to a model', async (state, branch, text) => {
+  ])('asks a model', async (state, branch, text) => {
     const asked = question({ conditionPrompt: 'Until it shines.', conditionModel: 'm' }, state);
     await new LoopCondition().decide(asked);
     expect(asked.asked).toMatchObject([
@@ -52,7 +52,7 @@ describe('the condition of a loop', () => {
     ['I would CONTINUE.', true],
     ['done', false],
     ['', false],
-  ])('goes on with %j: %s', async (reply, goOn) => {
+  ])('continues with %j: %s', async (reply, goOn) => {
     expect(await new LoopCondition().decide(question({}, first, reply))).toEqual({ type: 'decided', goOn });
   });
 
@@ -61,7 +61,7 @@ describe('the condition of a loop', () => {
     ['broken', () => Promise.reject(new Error('boom'))],
   ]);
 
-  it('is asked of a registered evaluator', async () => {
+  it('asks a registered evaluator', async () => {
     const condition = new LoopCondition(evaluators);
     const asked = question({ customEvaluator: 'short' }, first);
     expect(await condition.decide(asked)).toEqual({ type: 'decided', goOn: true });

@@ -22,7 +22,7 @@ describe('the items of a map', () => {
     ['a template of a value', '{{inputs.list}}', '', ['1', 'two', '{"three":3}']],
     ['an expression', 'input.all.filter(i, i.n > 1)', '{"all":[{"n":1},{"n":2}]}', ['{"n":2}']],
     ['nothing', undefined, '[]', []],
-  ])('are %s', (...[, items, input, expected]) => {
+  ])('come from %s', (...[, items, input, expected]) => {
     expect(mapItems(items, context(input))).toEqual(expected);
   });
 

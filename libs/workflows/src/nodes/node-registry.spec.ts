@@ -13,12 +13,12 @@ const all = nodeTypes
   .map((type) => createNodeRegistry(new ManualClock()).executorOf(type));
 
 describe('the executors of nodes', () => {
-  it('are there for every type that does not run other nodes', () => {
+  it('exist for every type that does not run other nodes', () => {
     expect(all.map(({ type }) => type)).toEqual(nodeTypes.filter((type) => !containers.includes(type)));
     expect(nodeTypeOf('condition')).toBe('router');
   });
 
-  it.each(containers)('are not asked for a %s', (type) => {
+  it.each(containers)('do not exist for a %s', (type) => {
     const registry = createNodeRegistry(new ManualClock());
     expect(() => registry.executorOf(nodeTypeOf(type) ?? 'start')).toThrow(/run by the engine/);
   });

@@ -34,7 +34,7 @@ describe('an output node that combines', () => {
     ['its sources in their order', { sources: ['p', 'a'] }, 'two\n\none'],
     ['branches, and leaves out what is empty or unknown', { sources: ['p:x', 'quiet', 'nope', 'a'] }, 'pros\n\none'],
     ['what comes before and after', { sources: ['a'], introText: 'In', outroText: 'Out' }, 'In\n\none\n\nOut'],
-  ])('gives %s', async (_fact, data, expected) => {
+  ])('combines %s', async (_fact, data, expected) => {
     expect(await output({ ...data, mode: 'combine' })).toBe(expected);
     expect(await output(data)).toBe(expected);
   });

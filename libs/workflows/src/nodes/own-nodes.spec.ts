@@ -115,7 +115,7 @@ describe('a wait node', () => {
     expect(outcome).toMatchObject({ output: 'hello', handles: ['output'] });
   });
 
-  it('hands on what came with the event', async () => {
+  it('passes on the data of the event', async () => {
     const { outcome } = await run({ event: 'paid' }, { timedOut: false, data: { sum: 5 } });
     expect(outcome).toMatchObject({ output: '{"sum":5}' });
   });
@@ -149,7 +149,7 @@ describe('an http node', () => {
       },
     });
 
-  it('fills in what it sends', async () => {
+  it('fills templates in the request', async () => {
     requests.length = 0;
     const { outcome } = await run({
       method: 'POST',

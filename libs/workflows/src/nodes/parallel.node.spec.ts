@@ -26,7 +26,7 @@ const until = (signal: AbortSignal | undefined): Promise<never> =>
   });
 
 describe('the branches of a parallel node', () => {
-  it('are model calls of their own, all begun before one ends', async () => {
+  it('run as separate model calls, all started before one ends', async () => {
     const { record } = await runNode(parallel({ data: { model: 'small' }, models }));
     expect(record.conversations).toMatchObject([
       {
@@ -95,7 +95,7 @@ describe('the branches of a parallel node', () => {
     await expect(runNode(parallel({ models: { ...models, b: [ending] } }))).rejects.toBe(ending);
   });
 
-  it('are aborted when their time is over, and leave no timer', async () => {
+  it('abort at their timeout, and leave no timer', async () => {
     const clock = new ManualClock();
     const slow = { a: [({ signal }: { signal?: AbortSignal }) => (clock.advance(500), until(signal))], b: ['bad'] };
     const running = runNode(parallel({ clock, data: { branchTimeout: 600 }, models: slow }));
@@ -134,7 +134,7 @@ describe('the branches of a parallel node', () => {
     expect(record.branches).toEqual(['+a Pros', '+b Cons', '+c C', '-b bad']);
   });
 
-  it('are needed', async () => {
+  it('must not be empty', async () => {
     await expect(runNode(parallel({ data: { branches: [] } }))).rejects.toThrow(
       'Parallel node has no branches configured',
     );
@@ -142,7 +142,7 @@ describe('the branches of a parallel node', () => {
 });
 
 describe('the merge of a parallel node', () => {
-  it('is one more call', async () => {
+  it('makes one more call', async () => {
     const { outcome, record } = await runNode(parallel({ data: { prompt: 'Merge well.', model: 'small' }, models }));
     expect(outcome).toEqual({
       type: 'finished',

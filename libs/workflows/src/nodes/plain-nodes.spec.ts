@@ -107,7 +107,7 @@ describe('a memory node', () => {
   it.each([
     [{}, 'No memories found.'],
     [{ fallback: 'Nothing.' }, 'Nothing.'],
-  ])('says so when there is nothing: %j', async (data, expected) => {
+  ])('reports an empty result: %j', async (data, expected) => {
     const { outcome } = await runNode({ type: 'memory', data, ports: ports(0) });
     expect(outcome).toMatchObject({ output: expected });
   });

@@ -15,7 +15,7 @@ const reply = (text: string, captured: string | null = null): NonNullable<NodeCa
 const call = (args: object): NonNullable<NodeCase['models']> => reply('', JSON.stringify(args));
 
 describe('what a router asks', () => {
-  it('is which route to take, by one forced call', async () => {
+  it('forces one call that selects a route', async () => {
     const { record } = await runNode(router({ data: { prompt: 'Be kind.', model: 'm' }, models: reply('1') }));
     expect(record.conversations).toHaveLength(1);
     expect(record.conversations[0]).toMatchObject({
@@ -43,7 +43,7 @@ describe('what a router asks', () => {
     expect(user).toBe('hello');
   });
 
-  it('has no history and no other attachments than images that the model takes', async () => {
+  it('contains no history and only images that the model accepts as attachments', async () => {
     const attachments = [
       { type: 'image', url: 'i' },
       { type: 'file', url: 'f' },
@@ -65,7 +65,7 @@ describe('what a router asks', () => {
     expect(record.conversations[0]?.model).toBeNull();
   });
 
-  it('is nothing without a route', async () => {
+  it('makes no call without a route', async () => {
     await expect(runNode(router({ edges: [['error', 'oops']] }))).rejects.toThrow('Router node has no routes defined');
   });
 });
@@ -85,7 +85,7 @@ describe('the choice of a router', () => {
     ['a number', reply('I take route 2.'), 'b', ''],
     ['the first number that is one of a route', reply('Of 10 reasons, 3 and 2 count'), 'c', ''],
     ['a name, rather than a number', reply('second'), 'b', ''],
-  ])('is made by %s', async (...[, models, route, reasoning]) => {
+  ])('follows %s', async (...[, models, route, reasoning]) => {
     const { outcome } = await runNode(router({ edges: named, models }));
     const target = named.find(([id]) => id === route)?.[1] ?? '';
     expect(outcome).toEqual({
@@ -111,10 +111,10 @@ describe('the choice of a router', () => {
     ['a number that no route has', reply('0 or 4')],
     ['a call with another id', call({ route_id: 'd', reasoning: 'x' })],
     ['a call with a name for an id', call({ route_id: 'SECOND', reasoning: 'x' })],
-    ['a call that is no JSON, whatever is said beside it', reply('2', '{"route_id"')],
+    ['a call that is not JSON, with any text beside it', reply('2', '{"route_id"')],
   ] as const;
 
-  it.each(none)('is not made by %s, and falls back to the first', async (_fact, models) => {
+  it.each(none)('ignores %s, and falls back to the first route', async (_fact, models) => {
     const { outcome, record } = await runNode(router({ edges: named, models }));
     expect(outcome).toMatchObject({
       output: 'hello',
@@ -124,13 +124,13 @@ describe('the choice of a router', () => {
     expect(record.warnings).toHaveLength(1);
   });
 
-  it.each(none)('is not made by %s, which can be an error', async (_fact, models) => {
+  it.each(none)('ignores %s, and fails when the fallback is error', async (_fact, models) => {
     await expect(runNode(router({ edges: named, models, data: { fallbackBehavior: 'error' } }))).rejects.toThrow(
       'Router "n" failed to select a valid route.',
     );
   });
 
-  it.each(none)('is not made by %s, which can be the end', async (_fact, models) => {
+  it.each(none)('ignores %s, and takes no route when the fallback is none', async (_fact, models) => {
     const { outcome } = await runNode(router({ edges: named, models, data: { fallbackBehavior: 'none' } }));
     expect(outcome).toEqual({
       type: 'finished',
@@ -146,7 +146,7 @@ describe('the choice of a router', () => {
     expect(outcome).toMatchObject({ output: 'Routed to SECOND', handOn: 'output' });
   });
 
-  it('is reviewed like the work of an agent', async () => {
+  it('can be reviewed like the work of an agent', async () => {
     const { outcome, record } = await runNode(
       router({
         edges: named,

@@ -84,7 +84,7 @@ const codesOfOutboundErrors: Readonly<Record<OutboundErrorCode, NodeErrorCode>> 
   outbound_too_large: 'VALIDATION',
 };
 
-/** For errors that wrap others: they keep the code, whatever their class. */
+/** For errors that wrap others: they keep the code, independent of their class. */
 const codesOfErrors: ReadonlyMap<string, NodeErrorCode> = new Map([
   ...Object.entries(codesOfModelErrors),
   ...Object.entries(codesOfOutboundErrors),

@@ -13,12 +13,12 @@ const both = [
 ] as const;
 
 describe('a person before a node', () => {
-  it('is not asked when that is off', async () => {
+  it('gets no request when the option is off', async () => {
     const { record } = await runNode(agent({ enabled: false }));
     expect(record.questions).toEqual([]);
   });
 
-  it('is asked before the model', async () => {
+  it('decides before the model call', async () => {
     const { outcome, record } = await runNode({
       ...agent({ mode: 'approval', message: 'May I?', timeout: 5_000, defaultAction: 'skip' }),
       people: { before: 'waiting' },

@@ -69,7 +69,7 @@ function parametersOf(inputs: readonly SubflowInput[]): JsonSchema {
   const required = inputs.filter((input) => input.required && input.default === undefined).map(({ id }) => id);
   return {
     type: 'object',
-    properties: Object.fromEntries(properties) as JsonSchema, // its own members, whatever their names
+    properties: Object.fromEntries(properties) as JsonSchema, // its own members, under any name
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
   };

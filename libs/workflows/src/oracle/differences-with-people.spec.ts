@@ -17,7 +17,7 @@ function saying(...answers: readonly PersonReply[]): () => PersonReply {
 }
 
 describe('or3-workflow-core does otherwise with people', () => {
-  it('6: the reference builds revised output from its own text without a new review; Nightshift uses its input and reviews it', async () => {
+  it('6: revised output comes from its own text without a new review; here from its input, with a review', async () => {
     const document = definition({ x: 'agent', a: ['agent', hitl('review')] }, ['start > x', 'x > a']);
     const play = async (run: typeof runHere) => {
       const world = worldOf({ x: 'X', a: 'A' }, { person: saying({ action: 'reject' }, { action: 'approve' }) });
@@ -53,7 +53,7 @@ describe('or3-workflow-core does otherwise with people', () => {
     expect([there.finalOutput, here.finalOutput]).toEqual(['A', '']);
   });
 
-  it('16: the reference asks the approver of a node again on a retry; Nightshift asks once', async () => {
+  it('16: the approver of a node is asked again on a retry; here once', async () => {
     const retry = { errorHandling: { mode: 'stop', retry: { maxRetries: 1, baseDelay: 1 } } };
     const document = definition({ a: ['agent', { ...hitl('approval'), ...retry }] }, ['start > a']);
     const fails = { text: '', fail: { message: 'down', status: 500 } };

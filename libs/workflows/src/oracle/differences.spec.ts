@@ -52,7 +52,7 @@ describe('or3-workflow-core does otherwise', () => {
     expect(readBy(here, 'j')?.at(-1)).toBe('user: X\n\nY');
   });
 
-  it('4: behind a router, the reference reads its choice; Nightshift reads its input, unless the definition sets an echo', async () => {
+  it('4: a node behind a router reads its choice; here its input, unless the definition sets an echo', async () => {
     const nodes = { r: way('left'), a: 'agent' } as const;
     const edges = ['start > r', 'r:left > a'];
     const world = worldOf({ route: route('left'), a: 'A' });
@@ -104,7 +104,7 @@ describe('or3-workflow-core does otherwise', () => {
     expect(readBy(here, 'b')).toEqual(['user: <hello>', 'assistant: X']);
   });
 
-  it('9: an agent that names no tools has all in the reference; in Nightshift none, unless the definition lists them', async () => {
+  it('9: an agent that names no tools has all; here none, unless the definition lists them', async () => {
     const nodes = { a: 'agent' } as const;
     const world = worldOf({ a: 'A' }, { tools: { find: () => '', count: () => '' } });
     const { there, here } = await onBothSides(definition(nodes, ['start > a']), world);
@@ -115,7 +115,7 @@ describe('or3-workflow-core does otherwise', () => {
     expect([inMeta.calls[0]?.tools, atNode.calls[0]?.tools]).toEqual([offered, offered]);
   });
 
-  it('11: siblings of a failed node continue in the reference; Nightshift stops them', async () => {
+  it('11: siblings of a failed node continue; here they stop', async () => {
     const document = definition({ a: 'agent', b: ['agent', { tools: ['find'] }] }, ['start > a', 'start > b']);
     const play = async (run: typeof runHere) => {
       const [gate, found] = [createGate(), createGate()];
@@ -188,7 +188,7 @@ describe('or3-workflow-core does otherwise', () => {
     expect(readBy(here, 'x')?.at(-1)).toBe('user: A');
   });
 
-  it('16: a loop of fixed passes fails in the reference if its limit is an error; in Nightshift it completes', async () => {
+  it('16: a loop of fixed passes fails if its limit is an error; here it completes', async () => {
     const fixed = loop({ loopMode: 'fixed', onMaxIterations: 'error', maxIterations: 2 });
     const document = definition({ l: fixed, b: 'agent' }, ['start > l', 'l:body > b']);
     const { there, here } = await onBothSides(document, worldOf({ b: 'B' }));
@@ -196,7 +196,7 @@ describe('or3-workflow-core does otherwise', () => {
     expect(here).toMatchObject({ success: true, finalOutput: 'B' });
   });
 
-  it('17: the reference omits the last text when an agent has used its iterations; Nightshift reports it', async () => {
+  it('17: an agent that has used its iterations omits its last text; here it reports it', async () => {
     const document = definition({ a: ['agent', { tools: ['find'], maxToolIterations: 2 }] }, ['start > a']);
     const asks = { text: 'Still looking', calls: [{ name: 'find', arguments: '{}' }] };
     const { there, here } = await onBothSides(document, worldOf({ a: asks }, { tools: { find: () => 'found' } }));

@@ -8,8 +8,8 @@ const plain: NodeRunRow = {
   ...{ input: '', output: 'x', handles: ['output'], handOn: 'output', extra: {}, error: null },
 };
 
-describe('what is stored of a node run', () => {
-  it('is nothing of what is usual', () => {
+describe('the stored columns of a node run', () => {
+  it('omit default values', () => {
     expect(unusualOf(plain, 3)).toEqual({ path: null, iteration: null, handles: null });
   });
 
@@ -19,7 +19,7 @@ describe('what is stored of a node run', () => {
     ['more handles', { handles: ['output', 'error'] }],
     ['the plain handle of a node that failed', { status: 'error', handles: ['output'] }],
     ['its place in a pass', { path: ['loop'], iteration: [2], handles: ['no'] }],
-  ])('is %s', (_what, change) => {
+  ])('include %s', (_what, change) => {
     const { path, iteration, handles } = { ...plain, ...change };
     expect(unusualOf({ ...plain, ...change }, 3)).toEqual({
       path: path.length === 0 ? null : path,

@@ -52,13 +52,13 @@ describe('the tokens of a node', () => {
     ],
     ['is committed', (view) => view.commit(write)],
     ['is committed with what it starts', (view) => view.commitUnlessCancelled(write)],
-  ])('are counted once for a round that %s', async (_how, send) => {
+  ])('count once for a round that %s', async (_how, send) => {
     const { view, counted } = scene();
     await send(view);
     expect(counted).toEqual(once);
   });
 
-  it('are counted once for a round that a cancel refused, and that is committed as cancelled then', async () => {
+  it('count once for a round that a cancel refused, and that then commits as cancelled', async () => {
     const { view, counted, cancel } = scene();
     cancel();
     await expect(view.commitUnlessCancelled(write)).rejects.toThrow('refused');

@@ -64,7 +64,7 @@ async function scene(waits: Readonly<Record<string, Omit<Waiting, 'type'>>>) {
 }
 
 describe('nodes that wait while others work', () => {
-  it('are asked again by the answers to their own requests alone', async () => {
+  it('run again only after answers to their own requests', async () => {
     const nodes = ids(200);
     const { answer, asked } = await scene(
       Object.fromEntries(nodes.map((id) => [id, { interruptIds: [`about ${id}`] }])),
@@ -87,7 +87,7 @@ describe('nodes that wait while others work', () => {
     expect(asked[0]).toEqual({ requests: ['about both'], calls: ['1:1', '1:2', '2:1', '3:1'] });
   });
 
-  it('are left alone by answers to others', async () => {
+  it('ignore answers to other nodes', async () => {
     const { answer } = await scene({ a: { interruptIds: ['x'] } });
     expect(await answer({})).toEqual([]);
     expect(await answer({ requests: ['y'], calls: ['1:1'] })).toEqual([]);

@@ -5,7 +5,7 @@ import { parseCron } from './cron.js';
 const sorted = (values: ReadonlySet<number>) => [...values].toSorted((a, b) => a - b);
 
 describe('a cron expression', () => {
-  it('has five fields of values, ranges, steps and lists', () => {
+  it('consists of five fields of values, ranges, steps and lists', () => {
     const cron = parseCron(' */20 8-17/3,22  1,15 * MON-fri ');
     expect(sorted(cron.minutes)).toEqual([0, 20, 40]);
     expect(sorted(cron.hours)).toEqual([8, 11, 14, 17, 22]);
@@ -35,7 +35,7 @@ describe('a cron expression', () => {
     ...['- * * * *', '1- * * * *', '-1 * * * *', '1.5 * * * *', '1e1 * * * *', 'H * * * *', '* * L * *', '* * ? * *'],
     ...['* * * * 1#2', '*/ * * * *', '/2 * * * *', '**/2 * * * *', '*-2 * * * *', 'MON * * * *', '* * * MON *'],
     ...[`${'1,'.repeat(100)}1 * * * *`],
-  ])('is not %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseCron(text)).toThrow(/^cron: /);
   });
 });

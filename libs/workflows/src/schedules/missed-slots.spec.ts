@@ -20,7 +20,7 @@ describe('missed slots', () => {
     ['skip', { start: [], skip: [9, 10, 11], next: [12] }],
     ['once', { start: [11], skip: [9, 10], next: [12] }],
     ['all', { start: [9, 10, 11], skip: [], next: [12] }],
-  ])('%s: those that were missed', (missed, expected) => {
+  ])('%s: selects the missed slots that start a job', (missed, expected) => {
     expect(plan(missed, at('11:30'))).toEqual(expected);
   });
 
@@ -28,17 +28,17 @@ describe('missed slots', () => {
     ['skip', { start: [11], skip: [9, 10], next: [12] }],
     ['once', { start: [11], skip: [9, 10], next: [12] }],
     ['all', { start: [9, 10, 11], skip: [], next: [12] }],
-  ])('%s: those that were missed before one that is on time', (missed, expected) => {
+  ])('%s: selects missed slots before one that is on time', (missed, expected) => {
     expect(plan(missed, at('11:00:30'))).toEqual(expected);
   });
 
-  it('are the last 24 of however many', () => {
+  it('include at most the last 24', () => {
     const from = at('09:00') - 1_000 * 24 * 3_600_000;
     expect(plan('all', at('08:30'), from).start).toEqual([...Array.from({ length: 24 }, (_, i) => (i + 9) % 24)]);
     expect(plan('once', at('08:30'), from)).toMatchObject({ start: [8], skip: { length: 23 } });
   });
 
-  it('are none before the first', () => {
+  it('do not exist before the first slot', () => {
     expect(plan('all', at('08:59'))).toEqual({ start: [], skip: [], next: [9] });
   });
 });

@@ -200,7 +200,7 @@ describe('a schedule', () => {
     expect(await statuses(saved)).toEqual(['started', 'failed']);
   });
 
-  it('is gone with its workflow, and so are its starts', async () => {
+  it('disappears with its workflow, and so do its starts', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await engine.app.get(WorkflowsService).remove(here.admin, workflowRef);
@@ -235,7 +235,7 @@ describe('a schedule', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
-  it('stops when its time zone is known no more', async () => {
+  it('stops when its time zone is no longer known', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await sql(`UPDATE workflow_schedule SET time_zone = 'Mars/Phobos'`);
@@ -244,7 +244,7 @@ describe('a schedule', () => {
     expect(await jobs()).toEqual([]);
   });
 
-  it('is not kept from its jobs by a hundred older ones that cannot be planned, which are tried again after a minute', async () => {
+  it('starts its jobs despite a hundred older schedules that cannot be planned, which are retried after a minute', async () => {
     const saved = await schedule();
     await turnBack(saved, 0);
     await sql(
@@ -281,7 +281,7 @@ describe('a schedule', () => {
 });
 
 describe('an unattended start', () => {
-  it('has no thread, and no person behind it', async () => {
+  it('creates no thread and no owner', async () => {
     const { workspaceId } = here.owner;
     const { threadId } = await engine.app.get(StartWorkflowService).startUnattended(workspaceId, unattended());
     expect([threadId, (await jobs())[0]?.created_by]).toEqual([null, null]);

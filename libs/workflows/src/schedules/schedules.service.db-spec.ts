@@ -40,7 +40,7 @@ const save = (change: object = {}, who = here.admin): Promise<WorkflowSchedule> 
   });
 
 describe('the schedules of a workspace', () => {
-  it('are set by those who may manage workflows, and seen by all', async () => {
+  it('require the right to manage workflows to change, and are visible to all members', async () => {
     for (const who of [here.member, here.viewer])
       await expect(save({}, who)).rejects.toMatchObject({ code: 'forbidden' });
     const saved = await save();
@@ -53,7 +53,7 @@ describe('the schedules of a workspace', () => {
       await expect(change()).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('are nothing to other workspaces', async () => {
+  it('stay invisible to other workspaces', async () => {
     const { id } = await save();
     const { owner: stranger } = await identities.workspaceOf(newId());
     const absent = { code: 'not_found' };
@@ -65,7 +65,7 @@ describe('the schedules of a workspace', () => {
     expect((await service().list(stranger, null, { first: 5 })).items).toEqual([]);
   });
 
-  it('come when they say', async () => {
+  it('start at their times', async () => {
     const saved = await save();
     const slots = service().nextSlots(saved, 6);
     expect([slots[0], slots.length]).toEqual([saved.nextSlotAt, 6]);
@@ -76,7 +76,7 @@ describe('the schedules of a workspace', () => {
     expect(service().nextSlots(disabled, 6)).toEqual([]);
   });
 
-  it('are changed, listed by workflow, and removed', async () => {
+  it('can be changed, listed by workflow, and removed', async () => {
     const { id: otherWorkflow } = await publish(engine, here.owner, named('Other'));
     const first = await save();
     const second = await save({ workflowRef: otherWorkflow });
@@ -105,7 +105,7 @@ describe('the schedules of a workspace', () => {
     await expect(save(change)).rejects.toMatchObject(expected);
   });
 
-  it('are 200 at most', async () => {
+  it('stop at 200 per workspace', async () => {
     await database.postgres.withWorkspaceSql(here.owner.workspaceId, (client) =>
       client.query(
         `INSERT INTO workflow_schedule (workspace_id, id, workflow_id, cron, time_zone, missed, prompt, enabled, created_by, saved_by)
@@ -116,7 +116,7 @@ describe('the schedules of a workspace', () => {
     await expect(save()).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('are audited', async () => {
+  it('write audit entries', async () => {
     const { id } = await save();
     await service().setEnabled(here.admin, id, false);
     await service().remove(here.owner, id);

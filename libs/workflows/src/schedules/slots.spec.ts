@@ -23,7 +23,7 @@ describe('slots', () => {
     ['30 9 * * 1-5', '2026-01-02T09:30', ['2026-01-05T09:30']],
     ['0 0 30 2 *', '2026-01-01T00:00', []],
     ['0 0 31 4,6,9,11 *', '2026-01-01T00:00', []],
-  ])('of %s behind %s', (cron, from, expected) => {
+  ])('match %s after %s', (cron, from, expected) => {
     assertSlots([cron, 'UTC', from, expected]);
   });
 
@@ -98,10 +98,10 @@ describe('slots', () => {
 });
 
 describe('a time zone', () => {
-  it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])('is %s', (name) => {
+  it.each(['Europe/Berlin', 'UTC', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])('accepts %s', (name) => {
     expect(isTimeZone(name)).toBe(true);
   });
-  it.each(['', 'Mars/Phobos', '+02:00', 'Europe/Berlin ', '../etc', 'x'.repeat(100)])('is not %j', (name) => {
+  it.each(['', 'Mars/Phobos', '+02:00', 'Europe/Berlin ', '../etc', 'x'.repeat(100)])('rejects %j', (name) => {
     expect(isTimeZone(name)).toBe(false);
   });
 });

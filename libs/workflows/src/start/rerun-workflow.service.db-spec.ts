@@ -109,7 +109,7 @@ describe('running a failed job again', () => {
     await expect(app.get(RerunWorkflowService).retry(here.member, again)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('is repeatable by its key', async () => {
+  it('returns the same job for the same key', async () => {
     const idempotency = { key: 'k', requestHash: 'ab'.repeat(32) };
     const { jobId: first } = await rerun('b', { idempotency });
     expect(await rerun('b', { idempotency })).toMatchObject({ jobId: first, replayed: true });
@@ -119,11 +119,11 @@ describe('running a failed job again', () => {
     ['gone', 'This node is not in the workflow'],
     ['d', 'The job never reached this node'],
     ['sf:a|b', 'This node is inside a subflow: rerun from the subflow node'],
-  ])('is refused from %s', async (nodeId, message) => {
+  ])('fails from %s', async (nodeId, message) => {
     await expect(rerun(nodeId)).rejects.toMatchObject({ code: 'bad_request', field: 'nodeId', message });
   });
 
-  it('is for those who may change the job, once it has ended', async () => {
+  it('requires the right to change the job, and a job that has ended', async () => {
     await expect(rerun('b', {}, here.viewer)).rejects.toMatchObject({ code: 'forbidden' });
     const { owner: stranger } = await identities.workspaceOf(newId());
     await expect(rerun('b', {}, stranger)).rejects.toMatchObject({ code: 'not_found' });

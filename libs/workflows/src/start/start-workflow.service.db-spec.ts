@@ -145,7 +145,7 @@ describe('a start', () => {
     expect(new Set(started.map(({ jobId }) => jobId)).size).toBe(1);
   });
 
-  it('is refused for those who may not, and of what is not there', async () => {
+  it('fails without the right, and for a workflow that does not exist', async () => {
     await publish(smallWorkflow({ name: 'x', id: 'w-1' }));
     expect(await codeOf(start({}, here.viewer))).toBe('forbidden');
     expect(await codeOf(start({ workflowRef: newId() }))).toBe('not_found');
@@ -175,7 +175,7 @@ describe('a start', () => {
     expect(await codeOf(start({ known: { updatedAt } }))).toBe('workflow_stale');
   });
 
-  it('is refused when what it uses is gone', async () => {
+  it('fails when a dependency no longer exists', async () => {
     const child = await publish(smallWorkflow({ name: 'child', id: 'child' }));
     const data = { subflowId: 'child', inputMappings: { input: '{{input}}' } };
     await publish(workflowDocument({ name: 'x', id: 'w-1' }, [{ id: 's', type: 'subflow', data }], ['start -> s']));
@@ -195,7 +195,7 @@ describe('a start', () => {
       { history: Array.from({ length: 201 }, () => ({ role: 'user', content: 'x' })) },
     ],
     ['An entry of conversationHistory exceeds 8000 chars', { history: [{ role: 'user', content: 'x'.repeat(8_001) }] }],
-  ])('is refused when it is too large: %s', async (message, change) => {
+  ])('fails when it is too large: %s', async (message, change) => {
     await expect(start(change)).rejects.toMatchObject({ code: 'too_large', message });
   });
 

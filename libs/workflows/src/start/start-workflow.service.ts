@@ -63,8 +63,8 @@ export class StartWorkflowService {
   }
 
   /**
-   * Accepts the job that is the work of a call, in no thread. The caller answers for the right of `principal`, who options the
-   * job that calls. Throws as `start`, and `sub_job_limit`, `sub_job_unwanted`.
+   * Accepts the job that a tool call runs, without a thread. The caller must check the right of `principal`, who started the
+   * calling job. Throws as `start`, and `sub_job_limit`, `sub_job_unwanted`.
    */
   startForCall(principal: Principal, options: StartForCall): Promise<StartedJob> {
     return this.accept(principal, { ...nothingElse, ...options });

@@ -41,22 +41,22 @@ describe('the session of a part that is run again', () => {
     expect(rerun('c')).toEqual([...session, { role: 'assistant', content: 'B' }]);
   });
 
-  it('is made by the run where none was taken over', () => {
+  it('comes from the run when none was taken over', () => {
     expect(rerun('d', { session: null })).toBeNull();
   });
 });
 
-describe('what a part that is run again takes along', () => {
+describe('the node runs that a rerun takes over', () => {
   const takenFrom = (nodeId: string, given: readonly NodeRunRow[] = rows) =>
     fromNodeRuns(graph, { rows: given, before: null }, { nodeId, input: null }).finished;
 
-  it('is nothing of what runs again', () => {
+  it('excludes nodes that run again', () => {
     expect(takenFrom('b').map(({ nodeId }) => nodeId)).toEqual(['start', 'a']);
     expect(takenFrom('d').map(({ nodeId }) => nodeId)).toEqual(['start', 'a', 'b', 'c']);
     expect(takenFrom('start')).toEqual([]);
   });
 
-  it('is as much as one run may read and say, and no more', () => {
+  it('may reach but not exceed the text limit of one run', () => {
     const half = 'x'.repeat(LIMITS.runText / 2);
     const long = [row('start', 1, { input: half, output: half }), row('a', 2, { output: '' }), row('b', 3)];
     expect(takenFrom('b', long)).toHaveLength(2);

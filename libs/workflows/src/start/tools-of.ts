@@ -15,7 +15,7 @@ function add(names: Set<string>, more: readonly string[]): void {
   for (const name of more) names.add(name);
 }
 
-/** Types of nodes that call no model, whatever data they have. */
+/** Types of nodes that never call a model. */
 const quiet: ReadonlySet<string> = new Set([
   ...['start', 'tool', 'memory', 'schemaValidation'],
   ...['approval', 'input', 'wait', 'http', 'transform', 'map', 'subflow'],

@@ -35,11 +35,11 @@ describe('the state of a workflow', () => {
     ['completed', true, 'completed'],
     ['failed', false, 'error'],
     ['cancelled', false, 'stopped'],
-  ])('of a job that is %s (unknown outcome open: %s) is %s', (status, isInterrupted, executionState) => {
+  ])('maps a job that is %s (unknown outcome open: %s) to %s', (status, isInterrupted, executionState) => {
     expect(buildWorkflowState(state({ status, isInterrupted }))).toMatchObject({ executionState, version: 7 });
   });
 
-  it('has its result once it has ended, and no earlier', () => {
+  it('contains the result only after the job has ended', () => {
     expect(buildWorkflowState(state()).result).toBeNull();
     expect(buildWorkflowState(state({ status: 'cancelled', finishedAt: 3_000 })).result).toEqual({
       ...{ success: false, duration: 2_000, totalTokens: 7, tokenUsageDetails: [] },
@@ -93,7 +93,7 @@ const spoken = (nodeId: string, ordinal: number, change: Partial<RunState['spoke
   ...change,
 });
 
-describe('what is at work', () => {
+describe('an active node', () => {
   const active = { status: 'active', output: null, finishedAt: null } as const;
 
   it('shows the text of its newest conversation', () => {
@@ -121,7 +121,7 @@ describe('what is at work', () => {
     expect([of('waiting')['p:l']?.status, of('cancelled')['p:l']?.status]).toEqual(['waiting', 'skipped']);
   });
 
-  it('is skipped once the job has ended without it', () => {
+  it('shows as skipped once the job has ended without it', () => {
     const { nodeStates, currentNodeId } = buildWorkflowState(
       state({ status: 'cancelled', runs: [run('a', { ...active, status: 'waiting' })] }),
     );
@@ -184,7 +184,7 @@ describe('the resume point of a run', () => {
     run('beside', { status: 'skipped', output: null }),
   ];
 
-  it('is the node that failed, with what had been reached beside it', () => {
+  it('points to the node that failed, with the nodes reached beside it', () => {
     const failed = run('a', { ...read, status: 'error', handles: [], output: '' });
     const runs = [start, failed, run('b', { handles: ['output'] }), ...skipped];
     const ended = state({ status: 'failed', runs, spoken: [spoken('b', 3)] });
@@ -198,7 +198,7 @@ describe('the resume point of a run', () => {
     });
   });
 
-  it('points to the last active node of a stopped run, whatever the status of its row', () => {
+  it('points to the last active node of a stopped run, for any status of its row', () => {
     for (const status of ['active', 'waiting', 'cancelled'] as const) {
       const runs = [start, run('a', { status }), run('b', { ...read, status })];
       expect(build(state({ status: 'cancelled', runs }), graph)).toMatchObject({
@@ -217,7 +217,7 @@ describe('the resume point of a run', () => {
     });
   });
 
-  it('is nowhere before anything was begun, while it runs, and when it is complete', () => {
+  it('stays empty before the first node begins, while the run is active, and when it is complete', () => {
     expect(build(state({ status: 'cancelled' }), graph).resumeState).toBeNull();
     expect(build(state({ runs: [start] }), graph).resumeState).toBeNull();
     expect(build(state({ status: 'completed', runs: [start] }), graph).resumeState).toBeNull();

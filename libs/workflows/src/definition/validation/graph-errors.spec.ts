@@ -83,7 +83,7 @@ describe('an error in how nodes hang together', () => {
     expect(errorsOf(json)).toEqual(expected);
   });
 
-  it('is two nodes with one id', () => {
+  it('reports two nodes with one id', () => {
     const json = workflowDocument(plain, line);
     const twice = { ...json, nodes: [...json.nodes, ...json.nodes.slice(1, 2)] };
     expect(validateWorkflow(twice, { strict: true }).errors).toMatchObject([

@@ -15,7 +15,7 @@ describe('the document of definitions', () => {
 });
 
 describe('a list of issues', () => {
-  it('has an end, for errors and for warnings', () => {
+  it('stops at the limit, for errors and for warnings', () => {
     const issues = new IssueList();
     for (let index = 0; index < 600; index += 1) {
       issues.error('DANGLING_EDGE', { path: ['edges', index] }, 'x');

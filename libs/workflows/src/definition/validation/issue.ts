@@ -57,7 +57,7 @@ export type WarningIssueCode = (typeof warningCodes)[number];
 export interface WorkflowIssue {
   readonly type: 'error' | 'warning';
   readonly code: ErrorIssueCode | WarningIssueCode;
-  /** A sentence that tells the author what to do. */
+  /** A sentence that explains the fix to the author. */
   readonly message: string;
   readonly nodeId?: string;
   readonly edgeId?: string;

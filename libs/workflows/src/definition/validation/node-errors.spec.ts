@@ -17,7 +17,7 @@ describe('an error of a node', () => {
     ],
     ['a tool node without a tool', around(['tool', { toolId: '' }]), ['MISSING_REQUIRED_PORT /nodes/1/data/toolId']],
     ['an agent without a model', around(['agent', { model: ' ' }]), ['MISSING_MODEL /nodes/1/data/model']],
-    ['an agent whose model is no text', around(['agent', { model: 3 }]), ['MISSING_MODEL /nodes/1/data/model']],
+    ['an agent whose model is not a text', around(['agent', { model: 3 }]), ['MISSING_MODEL /nodes/1/data/model']],
     [
       'a loop without a condition',
       workflowDocument({ s: 'start', l: ['whileLoop', { conditionPrompt: '' }], a: 'agent' }, ['s > l', 'l:body > a']),
@@ -44,7 +44,7 @@ describe('an error of a node', () => {
       ['MISSING_OPERATION /nodes/1/data/operation'],
     ],
     ['a limit that is none', around(['memory', { limit: 0 }]), ['INVALID_LIMIT /nodes/1/data/limit']],
-    ['a type that nobody knows', around('teleport'), ['UNKNOWN_NODE_TYPE /nodes/1/type']],
+    ['an unknown type', around('teleport'), ['UNKNOWN_NODE_TYPE /nodes/1/type']],
     ['a type named like what objects inherit', around('constructor'), ['UNKNOWN_NODE_TYPE /nodes/1/type']],
     [
       'too many branches',
@@ -114,7 +114,7 @@ describe('an error of a node', () => {
       ['DATA_VALIDATION_ERROR /nodes/1/data/url'],
     ],
     [
-      'a header that is no text',
+      'a header that is not a text',
       around(['http', { headers: { a: 1 } }]),
       ['DATA_VALIDATION_ERROR /nodes/1/data/headers'],
     ],

@@ -49,7 +49,7 @@ describe('an error of a subflow', () => {
       ['SUBFLOW_NOT_FOUND /nodes/1/data/subflowId'],
     ],
     [
-      'a subflow that is no workflow',
+      'a subflow that is not a workflow',
       around(['subflow', { subflowId: 'broken' }]),
       ['SUBFLOW_NOT_FOUND /nodes/1/data/subflowId'],
     ],
@@ -85,7 +85,7 @@ describe('an error of a subflow', () => {
     expect(listed(validateWorkflow(json, options).errors)).toEqual([]);
   });
 
-  it('tells the author how to fix a missing subflow', () => {
+  it('explains how to fix a missing subflow', () => {
     const { errors } = validateWorkflow(around(['subflow', { subflowId: 'gone' }]), options);
     expect(errors[0]?.message).toBe(
       'Node "n" uses the subflow "gone", which is not published: publish that workflow first.',
@@ -108,7 +108,7 @@ describe('an error of a subflow', () => {
       ).toEqual(['CYCLE_DETECTED /nodes/1/data/subflowId']);
   });
 
-  it('is a lookup of subflows that fails', () => {
+  it('reports a lookup of subflows that fails', () => {
     const subflows = (): unknown => {
       throw new Error('the registry is away');
     };
@@ -133,12 +133,12 @@ describe('a subflow', () => {
     expect(validateWorkflow(json, options)).toEqual({ isValid: true, errors: [], warnings: [] });
   });
 
-  it('is warned of when it has no outputs', () => {
+  it('causes a warning when it has no outputs', () => {
     const { warnings } = validateWorkflow(around(['subflow', { subflowId: 'mute' }]), options);
     expect(listed(warnings)).toEqual(['NO_SUBFLOW_OUTPUTS /nodes/1']);
   });
 
-  it('may be anything when nothing is known of it', () => {
+  it('passes validation with any content when no registry is given', () => {
     const { isValid, warnings } = validateWorkflow(around('subflow', ['n:anything > o']), { strict: true });
     expect({ isValid, listed: listed(warnings) }).toEqual({ isValid: true, listed: ['NO_REGISTRY /nodes/1'] });
   });

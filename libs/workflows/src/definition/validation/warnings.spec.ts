@@ -59,7 +59,7 @@ describe('a warning', () => {
       ['UNKNOWN_PLACEHOLDER /nodes/1/data/config/zones/1'],
     ],
     [
-      'a placeholder in a text that is no template, not what only looks like one',
+      'a placeholder in a text that is not a template, but no text that only looks like one',
       around(['agent', { prompt: 'Say {{input}}', hitl: { enabled: true, prompt: 'Is {{a name}} right?' } }]),
       ['PLACEHOLDER_IGNORED /nodes/1/data/prompt'],
     ],
@@ -100,18 +100,18 @@ describe('a warning', () => {
       ['HITL_IGNORED /nodes/1/data/hitl'],
     ],
     [
-      'tools that nobody has',
+      'unknown tools',
       around(['agent', { tools: ['*', 'clock', 'gone'] }]),
       ['UNKNOWN_TOOL /nodes/1/data/tools/2'],
     ],
-    ['a tool node that nobody can run', around(['tool', { toolId: 'gone' }]), ['UNKNOWN_TOOL /nodes/1/data/toolId']],
+    ['a tool node with an unknown tool', around(['tool', { toolId: 'gone' }]), ['UNKNOWN_TOOL /nodes/1/data/toolId']],
     [
       'tools of a branch',
       around(['parallel', { branches: [{ id: 'a', tools: ['gone'] }, { id: 'b' }] }], ['n:merged > o']),
       ['UNKNOWN_TOOL /nodes/1/data/branches/0/tools/0'],
     ],
     [
-      'a limit that nobody can keep',
+      'a limit that cannot be enforced',
       workflowDocument(plain, line, { execution: { stopPolicy: { maxCostUsd: 1 } } }),
       ['LIMIT_IGNORED /meta/execution/stopPolicy/maxCostUsd'],
     ],
