@@ -15,7 +15,7 @@ export class ErrorInAnswer extends Error {
 /** The stream ended, or makes no sense, before the answer was complete. */
 export class AnswerBroken extends Error {}
 
-/** How often a stream may be looked at for a shortcut; a provider whose chunks all differ costs only these. */
+/** How often a stream is checked for a shortcut; a provider whose chunks all differ costs only these checks. */
 const MAX_LESSONS = 8;
 const TEXT_FIELDS: readonly TextField[] = ['content', 'reasoning_content', 'reasoning'];
 

@@ -53,7 +53,7 @@ export class SseDecoder {
     this.take(whole);
   }
 
-  /** The stream is over: what has no line end yet is a line too. */
+  /** The stream has ended: text without a line end counts as a line too. */
   end(): void {
     const last = Buffer.concat(this.rest);
     this.rest = [];

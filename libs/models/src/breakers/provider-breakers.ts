@@ -20,7 +20,7 @@ export class ProviderBreakers {
     private readonly maxBreakers = defaultMaxBreakers,
   ) {}
 
-  /** The model behind its breaker. */
+  /** The model, wrapped by its breaker. */
   guard(model: Model, target: ModelTarget & { readonly modelName: string }): Model {
     return this.options.failures === 0 ? model : withBreaker(model, this.of(target));
   }

@@ -222,7 +222,7 @@ describe('the routes of a router', () => {
 });
 
 describe('any graph', () => {
-  it('has each edge in one list of each end at most, and each node on one level', () => {
+  it('lists each edge at most once per end, and each node on one level', () => {
     const edge = fc.tuple(fc.nat(11), fc.nat(11), fc.constantFrom('', ':body', ':done')).filter(([a, b]) => a < b);
     const types = fc.array(fc.constantFrom('agent', 'whileLoop', 'map'), { minLength: 11, maxLength: 11 });
     fc.assert(

@@ -23,7 +23,7 @@ describe('a map', () => {
     }
   });
 
-  it('has at most so many items under way', () => {
+  it('runs at most the configured number of items at once', () => {
     const simulated = new Simulation(planOf(graphWith({ maxConcurrency: 2 })), { list }).start();
     simulated.step();
     simulated.step();

@@ -42,7 +42,7 @@ export interface NodeExtra {
   readonly outputs?: Readonly<Record<string, string>>;
   /** Of a loop: passes that were begun. Of a map: its items. */
   readonly iterations?: number;
-  /** It was taken over from an earlier run, and not executed in this one. */
+  /** The run took it over from an earlier run and did not execute it. */
   readonly isReused?: boolean;
   /** Retries used, after the first try. */
   readonly retries?: number;

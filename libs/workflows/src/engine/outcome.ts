@@ -25,7 +25,7 @@ function edgesPastFailure(graph: WorkflowGraph, nodeId: string): readonly GraphE
   return (graph.outgoing.get(nodeId) ?? []).filter(({ handle }) => handle !== 'error');
 }
 
-/** What is read behind a node. */
+/** The input of the nodes after this one. */
 export function handedOn({ handOn, input, output }: Pick<Ended, 'handOn' | 'input' | 'output'>): string {
   switch (handOn) {
     case 'output':
@@ -52,7 +52,7 @@ export function completed(row: NodeRunRow, { output, handles, handOn, extra }: S
 export interface NodeFailed {
   readonly error: Omit<NodeError, 'nodeId'>;
   readonly extra?: NodeExtra | undefined;
-  /** The input of the nodes behind its `error` edges, in every mode; absent: the mode decides. */
+  /** The input of the nodes after its `error` edges, in every mode; absent: the mode decides. */
   readonly told?: string;
 }
 

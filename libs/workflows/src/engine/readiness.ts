@@ -17,7 +17,7 @@ export interface NextWave {
   readonly skipped: readonly string[];
 }
 
-/** Counts which nodes of one level are ready. Every edge is looked at once, however many nodes there are. */
+/** Counts which nodes of one level are ready. Visits every edge once, however many nodes there are. */
 export class Readiness {
   private readonly arrivals = new Map<string, Arrivals>();
   private reached = 0;

@@ -26,7 +26,7 @@ export class Rows {
     return row;
   }
 
-  /** What an earlier life was at and this one did not come back to: something beside it had failed. */
+  /** Rows that an earlier lease left unfinished and this one did not resume, because a sibling had failed. */
   get unfinished(): readonly NodeRunRow[] {
     return [...this.known.values()].filter(({ status }) => !isFinished(status));
   }

@@ -25,7 +25,7 @@ export interface RunPlan {
 
 /** Where a run begins that takes over what an earlier one has done. */
 export interface ResumeFrom {
-  /** It and all behind it run. */
+  /** This node and all nodes after it run. */
   readonly startNodeId: string;
   /** What it reads; null: what its parents hand on, else the user's text. */
   readonly input: string | null;

@@ -86,7 +86,7 @@ export class Scope implements Home {
     this.advance();
   }
 
-  /** Begins behind a loop or a map, along its edges into its body. */
+  /** Begins after a loop or a map, along its edges into its body. */
   enterBody(owner: string, entries: readonly GraphEdge[], text: string): void {
     this.handedOn.set(owner, text);
     for (const edge of entries) this.readiness.arrive(edge, true);
@@ -110,7 +110,7 @@ export class Scope implements Home {
     return [...this.outputs.values()].at(-1) ?? '';
   }
 
-  /** The texts of all nodes behind which nothing was run. */
+  /** The texts of all nodes after which no node ran. */
   get endings(): string {
     return joined(this.ends);
   }
@@ -158,7 +158,7 @@ export class Scope implements Home {
     this.open = runs.length;
     for (const run of runs) this.engine.open(run);
     for (const run of runs) if (!run.isOver && !isFinished(run.row.status)) this.begin(run);
-    // What stopped the earlier life comes last: what had been done beside it counts.
+    // The failure that stopped the earlier lease comes last: results of its siblings count.
     for (const run of runs) if (!run.isOver && run.row.status === 'completed') this.begin(run);
     for (const run of runs) if (!run.isOver && run.row.status === 'error') this.engine.recall(run);
   }

@@ -138,7 +138,7 @@ describe('a subflow (format §10)', () => {
     });
   });
 
-  it('is cancelled with all that is inside when a sibling fails', () => {
+  it('cancels all its inner node runs when a sibling fails', () => {
     const graph = graphOf({
       nodes: { a: agent, sub: { type: 'subflow', subflowId: 'c', ...mapped } },
       edges: ['start -> a', 'start -> sub'],

@@ -3,7 +3,7 @@ import { reachableFrom } from '../definition/loop-bodies.js';
 import type { ResumeFrom } from './run-plan.js';
 import type { TakenOver } from './scope.js';
 
-/** What an earlier run leaves to this one: all that is not behind the nodes that run again. */
+/** What this run takes over from an earlier one: all nodes that do not come after a node that runs again. */
 export function toTakenOver(graph: WorkflowGraph, text: string, resumeFrom: ResumeFrom): TakenOver {
   const { startNodeId, input, finished, pending, session } = resumeFrom;
   const forced = [...new Set([startNodeId, ...pending])].filter((nodeId) => isOnTop(graph, nodeId));

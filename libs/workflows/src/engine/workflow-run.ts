@@ -107,7 +107,7 @@ export class WorkflowRun {
     }
   }
 
-  /** Something happened to one node run. Only who has a place, or waits, can have done anything. */
+  /** Handles an event of one node run. Only a run that has a slot, or waits, can have caused one. */
   private report(run: LiveRun, event: Extract<RunEvent, { readonly key: NodeKey }>): void {
     if (run.place !== 'taken' && run.place !== 'waiting') return;
     switch (event.type) {

@@ -48,7 +48,7 @@ describe('what an agent reads', () => {
       ],
       ['Write.', 'hello', 'x', 'hello'],
     ],
-  ] as const)('says the input once: %s', async (_fact, session, texts) => {
+  ] as const)('contains the input once: %s', async (_fact, session, texts) => {
     const { record } = await runNode({ ...agent, session, models });
     expect(record.texts()).toEqual(texts);
   });
@@ -58,7 +58,7 @@ describe('what an agent reads', () => {
     expect(record.texts()).toEqual(['Write.']);
   });
 
-  it.each([true, false])('has files, images if the model takes them (%s), and nothing else', async (takesImages) => {
+  it.each([true, false])('contains files, images if the model takes them (%s), and nothing else', async (takesImages) => {
     const attachments = [
       { type: 'image', url: 'https://x/i.png' },
       { type: 'file', url: 'https://x/f.pdf', name: 'f.pdf' },
@@ -88,7 +88,7 @@ describe('the tools of an agent', () => {
     ['its own, where it has some', ['c'], ['a'], ['c']],
     ['all, when the node lists *', ['*'], undefined, ['*']],
     ['all, when the document lists *', undefined, ['*'], ['*']],
-  ])('are %s', async (...[, tools, metaTools, expected]) => {
+  ])('include %s', async (...[, tools, metaTools, expected]) => {
     const data = { ...agent.data, tools };
     const { record } = await runNode({
       ...agent,
@@ -136,7 +136,7 @@ describe('the model call of an agent', () => {
       { name: 'plan', schema: {}, strict: true },
       { type: 'json_schema', json_schema: { name: 'plan', schema: {}, strict: true } },
     ],
-  ])('has the response format %j', async (structuredOutput, expected) => {
+  ])('sets the response format %j', async (structuredOutput, expected) => {
     const { record } = await runNode({ type: 'agent', data: { model: 'm', structuredOutput }, models });
     expect(record.conversations[0]?.parameters).toEqual({ response_format: expected });
   });
@@ -186,7 +186,7 @@ describe('an agent at its tool limit', () => {
     ],
     ['reject', [limit], 'Tool iteration stopped by user at 3 iterations. Last content: so far'],
     ['skip', [limit], 'Tool iteration stopped by user at 3 iterations. Last content: so far'],
-  ] as const)('goes by what the person says: %s', async (action, replies, output) => {
+  ] as const)('follows the decision of the person: %s', async (action, replies, output) => {
     const { outcome, record } = await runNode({
       ...at('hitl'),
       models: { '': replies },

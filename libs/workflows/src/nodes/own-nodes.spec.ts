@@ -25,7 +25,7 @@ describe.each([
     ['submit', '', ''],
     ['custom', null, 'hello'],
     ['skip', 'ignored', 'hello'],
-  ] as const)('goes on: %s with %j', async (action, given, output) => {
+  ] as const)('continues: %s with %j', async (action, given, output) => {
     const { outcome } = await ask({ action, data: given });
     expect(outcome).toMatchObject({ type: 'finished', output, handles: ['output'], handOn: 'output' });
   });

@@ -105,7 +105,7 @@ describe('the branches of a parallel node', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('have all the time there is, where that is off', async () => {
+  it('run without a limit when the timeout is off', async () => {
     const clock = new ManualClock();
     const seen: number[] = [];
     const a = [() => (seen.push(clock.pending), Promise.resolve(answer('good')))];

@@ -25,25 +25,25 @@ describe('the retry of a node', () => {
   });
 
   it.each([
-    ['doubles', { maxRetries: 9, baseDelay: 100 }, error('TIMEOUT'), 5, 3_200],
-    ['is at most 30 s later', { maxRetries: 9, baseDelay: 1_000 }, error('TIMEOUT'), 8, 30_000],
-    ['is at most as late as is said', { maxRetries: 9, baseDelay: 1_000, maxDelay: 1_500 }, error('TIMEOUT'), 3, 1_500],
-    ['comes when the provider says', { maxRetries: 2 }, error('RATE_LIMIT', 5_000), 0, 5_000],
-    ['comes when the provider says, even at once', { maxRetries: 2 }, error('RATE_LIMIT', 0), 0, 0],
-    ['is not as late as the provider likes', { maxDelay: 2_000 }, error('RATE_LIMIT', 60_000), 0, 2_000],
-    ['is not for what is wrong in itself', {}, error('VALIDATION'), 0, null],
-    ['is not for who has no right', {}, error('AUTH'), 0, null],
-    ['is for what is not skipped', { skipOn: ['NETWORK'] }, error('AUTH'), 0, 1_000],
-    ['is not for what is skipped', { skipOn: ['NETWORK'] }, error('NETWORK'), 0, null],
-    ['is for what is listed', { retryOn: ['TIMEOUT'] }, error('TIMEOUT'), 0, 1_000],
-    ['is not for what is not listed', { retryOn: ['TIMEOUT'] }, error('NETWORK'), 0, null],
-    ['is not for what is listed and skipped', { retryOn: ['AUTH'] }, error('AUTH'), 0, null],
-    ['can be off', { maxRetries: 0 }, error('TIMEOUT'), 0, null],
+    ['doubles its delay', { maxRetries: 9, baseDelay: 100 }, error('TIMEOUT'), 5, 3_200],
+    ['waits at most 30 s', { maxRetries: 9, baseDelay: 1_000 }, error('TIMEOUT'), 8, 30_000],
+    ['waits at most maxDelay', { maxRetries: 9, baseDelay: 1_000, maxDelay: 1_500 }, error('TIMEOUT'), 3, 1_500],
+    ['waits for Retry-After', { maxRetries: 2 }, error('RATE_LIMIT', 5_000), 0, 5_000],
+    ['follows a Retry-After of zero', { maxRetries: 2 }, error('RATE_LIMIT', 0), 0, 0],
+    ['caps Retry-After at maxDelay', { maxDelay: 2_000 }, error('RATE_LIMIT', 60_000), 0, 2_000],
+    ['skips validation failures', {}, error('VALIDATION'), 0, null],
+    ['skips authorization failures', {}, error('AUTH'), 0, null],
+    ['covers codes missing from skipOn', { skipOn: ['NETWORK'] }, error('AUTH'), 0, 1_000],
+    ['skips codes in skipOn', { skipOn: ['NETWORK'] }, error('NETWORK'), 0, null],
+    ['covers codes in retryOn', { retryOn: ['TIMEOUT'] }, error('TIMEOUT'), 0, 1_000],
+    ['skips codes missing from retryOn', { retryOn: ['TIMEOUT'] }, error('NETWORK'), 0, null],
+    ['lets skipOn win over retryOn', { retryOn: ['AUTH'] }, error('AUTH'), 0, null],
+    ['can be turned off', { maxRetries: 0 }, error('TIMEOUT'), 0, null],
   ] as const)('%s', (...[, retry, failed, retries, delay]) => {
     expect(next(retry, failed, retries)).toBe(delay);
   });
 
-  it('does not come for what would be the same again', () => {
+  it('does not follow a final failure', () => {
     expect(nextRetryMs(handling(), { error: error('UNKNOWN'), isFinal: true, retries: 0 })).toBeNull();
   });
 

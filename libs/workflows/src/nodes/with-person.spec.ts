@@ -141,7 +141,7 @@ describe('a person after a node', () => {
     });
   });
 
-  it('has it done again from the original input, and reviews that again', async () => {
+  it('makes the node run again from the original input, and reviews the new output', async () => {
     const people = {
       'review@1': { action: 'reject', data: undefined },
       'review@2': { action: 'reject', data: undefined },

@@ -18,7 +18,7 @@ interface Awaited {
   readonly at: number | null;
 }
 
-/** What an answer goes by. */
+/** The data that an answer depends on. */
 type Keyed = Pick<Question, 'key' | 'defaultAction'>;
 
 const defaultWaitMs = 7 * 86_400_000;

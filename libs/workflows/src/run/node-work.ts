@@ -28,7 +28,7 @@ export interface Assignment {
   readonly signal: AbortSignal;
 }
 
-/** What a piece of work ended with. `waits`: for whom. */
+/** The outcome of a piece of work. `waits`: the ids it waits for. */
 export interface Report {
   readonly event: RunEvent;
   readonly waits?: Waiting;

@@ -10,7 +10,7 @@ import { RunningNode, type RunScope } from './running-node.js';
 
 interface Work {
   readonly name: string;
-  /** Answers that had been heard of when it began. */
+  /** The answers known when it began. */
   readonly answers: number;
   readonly controller: AbortController;
   readonly done: Promise<void>;
@@ -30,7 +30,7 @@ export interface PoolParts {
   readonly answersTo: (awaited: Awaited) => Promise<Answers>;
   /** Something has happened to a node run. */
   readonly tell: (event: RunEvent) => void;
-  /** Some work is over, or has been asked again. */
+  /** Some work has ended, or was asked again. */
   readonly wake: () => void;
   /** The lease has ended: the run has to be left. */
   readonly release: () => void;
