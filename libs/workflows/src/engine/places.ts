@@ -85,7 +85,7 @@ export class Places {
     this.nextResumed = resumed.after;
     if (resumed.turn !== null) return resumed.turn;
     const fresh = this.pick(this.fresh, this.nextFresh);
-    // One that is not let in stays where it is, and so does all behind it.
+    // A turn that may not begin stays in the queue, and so do all turns after it.
     this.isRefused = fresh.turn !== null && fresh.turn.run.row.ordinal === 0 && !this.mayBegin();
     this.nextFresh = this.isRefused ? fresh.after - 1 : fresh.after;
     return this.isRefused ? null : fresh.turn;

@@ -125,8 +125,8 @@ const mostCalls = 2_000;
 const mostSpoken = 200;
 
 /**
- * The text of active nodes exists only in the event log, after the event that began the node (found from the newest event back by
- * index, as there may be many in a row): text of rounds that were not withdrawn. Nodes inside of others are shown separately.
+ * The text of active nodes exists only in the event log, after the event that began the node (searched newest first by the index of
+ * such events; one row may pack many events): text of rounds that were not withdrawn. Nodes inside of others are shown separately.
  */
 const live = (workspaceId: string, jobId: string) => Prisma.sql`begun AS (
   SELECT n.node_id, coalesce((SELECT e.seq FROM job_event e WHERE e.workspace_id = ${workspaceId}::uuid AND e.job_id = ${jobId}::uuid

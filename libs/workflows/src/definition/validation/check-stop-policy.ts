@@ -2,7 +2,7 @@ import { memberOf } from '../json.js';
 import type { Draft } from './draft.js';
 import type { IssueList } from './issue.js';
 
-/** Checks the limits of a run. A cost limit must not be relied on when the prices of the models are unknown. */
+/** Warns when a cost limit cannot be enforced because the prices of the models are unknown. */
 export function checkStopPolicy(
   { document }: Draft,
   isPriced: ((model: string) => boolean) | null,
