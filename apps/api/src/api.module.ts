@@ -31,7 +31,7 @@ export interface ApiParts {
   readonly modules: readonly (DynamicModule | Type)[];
 }
 
-/** The doors. A feature adds its module here. */
+/** The endpoints. A feature adds its module here. */
 @Module({})
 export class ApiModule {
   static with({ platform, auth, modules }: ApiParts): DynamicModule {

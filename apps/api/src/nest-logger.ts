@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 
 import type { Logger } from '#platform';
 
-/** Nest's own messages as lines of our log; what it says while starting is of no interest to operators. */
+/** Writes Nest's own messages to our log; operators do not need its messages during startup. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -4,7 +4,7 @@ import type { Platform } from '#platform';
 import type { RunningRole } from '../../launcher/src/running-role.js';
 import { startApi } from './start-api.js';
 
-/** Starts the API where the configuration says. */
+/** Starts the API at the configured address. */
 export async function startApiRole(platform: Platform, auth: Auth): Promise<RunningRole> {
   const { HOST: host, PORT: port } = platform.config.values;
   const api = await startApi(platform, { host, port, auth });

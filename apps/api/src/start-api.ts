@@ -40,7 +40,7 @@ export interface RunningApi {
   readonly url: string;
   readonly port: number;
   readonly app: INestApplication;
-  /** Says "not ready", ends live streams with `shutdown`, lets open requests finish (10 s), frees everything but the platform. */
+  /** Reports "not ready", ends live streams with `shutdown`, lets open requests finish (10 s), frees everything but the platform. */
   close(): Promise<void>;
 }
 

@@ -35,7 +35,7 @@ export class AgentLimitsInput {
   onProviderDown?: 'wait' | 'fail' | null;
 }
 
-/** What may be said of an agent. */
+/** The fields of an agent that a caller may set. */
 @InputType({ isAbstract: true })
 abstract class AgentFieldsInput {
   @Field(() => String, {

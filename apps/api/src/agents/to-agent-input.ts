@@ -6,7 +6,7 @@ import type { CreateAgentInput, UpdateAgentInput } from './agent.input.js';
 const nullable = new Set(['model', 'toolApproval', 'toolEventFormat']);
 const beside = new Set(['id', 'expectedVersion']);
 
-/** What is said of a new agent. The service reads every member again. */
+/** The input for a new agent. The service validates every member again. */
 export function toNewAgent({ name, ...fields }: Omit<CreateAgentInput, 'upsert'>): NewAgent {
   return { name, ...given(fields) };
 }

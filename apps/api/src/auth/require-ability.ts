@@ -6,7 +6,7 @@ import type { AbilitySubject, Action } from '#auth';
 export interface RequiredAbility {
   readonly action: Action;
   readonly subject: AbilitySubject;
-  /** What somebody without a credential is told, where a contract words it. */
+  /** The message for a caller without a credential, where a contract fixes its wording. */
   readonly unauthenticatedText?: string;
 }
 

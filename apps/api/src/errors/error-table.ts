@@ -24,7 +24,7 @@ const conflict: ErrorRow = { status: 409, graphql: 'CONFLICT' };
 const tooMany: ErrorRow = { status: 429, graphql: 'RATE_LIMITED' };
 const unavailable: ErrorRow = { status: 503, graphql: 'UNAVAILABLE' };
 
-/** THE table: every code that a library or a door throws on purpose. A code that is not here is a bug and reads `internal`. */
+/** Every code that a library or an endpoint throws on purpose. A code that is missing here is a bug and is reported as `internal`. */
 export const errorTable = {
   bad_request: badInput,
   invalid_cursor: badInput,
@@ -86,7 +86,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** The row of a code, or of `internal` for codes nobody planned for. */
+/** The row of a code, or the row of `internal` for a code that is missing from the table. */
 export function errorRowOf(code: string): ErrorRow & { readonly isKnown: boolean } {
   return isErrorCode(code) ? { ...errorTable[code], isKnown: true } : { ...errorTable.internal, isKnown: false };
 }

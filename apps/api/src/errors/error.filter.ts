@@ -8,7 +8,7 @@ import { requestIdOf } from './request-id.js';
 import { toErrorReply } from './to-error-reply.js';
 import { isOpenAiPath, toOpenAiReply } from './to-openai-reply.js';
 
-/** Writes every error of the REST doors in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
+/** Writes every error of the REST endpoints in one shape. GraphQL errors pass through: Apollo and graphql-ws format their own. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(

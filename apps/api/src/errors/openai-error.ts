@@ -1,7 +1,7 @@
 /** `type` of an error as OpenAI clients branch on it. */
 export type OpenAiErrorType = 'invalid_request_error' | 'rate_limit_error' | 'server_error';
 
-/** What an error says besides its text. `param` and `code` are null unless the contract names them. */
+/** The members of an error besides its message. `param` and `code` are null unless the contract names them. */
 export interface OpenAiErrorInit {
   readonly status: number;
   readonly message: string;

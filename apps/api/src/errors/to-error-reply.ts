@@ -14,7 +14,7 @@ export interface ErrorReply {
   readonly unexpected?: unknown;
 }
 
-/** Turns whatever was thrown into a reply. Only expected failures speak for themselves; the rest is `internal`. */
+/** Turns any thrown value into a response. Only expected errors expose their own message; all others become `internal`. */
 export function toErrorReply(thrown: unknown, context: { requestId: string; maxBodyBytes: number }): ErrorReply {
   const { requestId } = context;
   const error = thrown instanceof HttpException ? fromFramework(thrown, context.maxBodyBytes) : asAnswerable(thrown);

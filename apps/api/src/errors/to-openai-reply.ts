@@ -19,7 +19,7 @@ export function isOpenAiPath(path: string): boolean {
   return /^\/v1(\/|$)/i.test(path);
 }
 
-/** Turns whatever was thrown into a reply. */
+/** Turns any thrown value into a response. */
 export function toOpenAiReply(thrown: unknown, context: { readonly maxBodyBytes: number }): OpenAiReply {
   const error = toOpenAiError(thrown, context);
   const { status } = error ?? unknownError;
@@ -39,7 +39,7 @@ function headersOf({ code, retryAfterSeconds }: OpenAiError): Record<string, str
 
 const unknownError = new OpenAiError({ status: 500, message: 'Internal error' });
 
-/** Null: nobody expected it. */
+/** Null: the error was not expected. */
 function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyBytes: number }): OpenAiError | null {
   if (thrown instanceof OpenAiError) return thrown;
   if (thrown instanceof HttpException) return fromFramework(thrown, maxBodyBytes);
@@ -47,7 +47,7 @@ function toOpenAiError(thrown: unknown, { maxBodyBytes }: { readonly maxBodyByte
   return isExpected(error) ? fromApp(error) : null;
 }
 
-/** Seconds to wait where nobody knows better. */
+/** Seconds to wait before a retry when the error gives no time. */
 const soon = 5;
 
 function fromApp({ code, message, field, retryAfterSeconds }: AppError): OpenAiError {
@@ -89,7 +89,7 @@ export function serverBusy(retryAfterSeconds: number = soon): OpenAiError {
   return new OpenAiError({ status: 503, message, code: 'server_busy', retryAfterSeconds });
 }
 
-/** Some SDKs ask `/v1/responses` unless they are told otherwise. */
+/** Some SDKs call `/v1/responses` unless they are configured otherwise. */
 const UNKNOWN_URL =
   'Unknown request URL. There are POST /v1/chat/completions, GET /v1/models and POST /v1/tools/execute, and no Responses API';
 

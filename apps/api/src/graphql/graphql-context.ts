@@ -61,7 +61,7 @@ export class GraphqlContext {
     else this.signal.addEventListener('abort', free, { once: true });
   }
 
-  /** What was read by the loaders is read anew from here on: for operations that last. */
+  /** Clears the caches of the data loaders: a long-lived operation then reads current rows. */
   forget(): void {
     this.knownLoaders = undefined;
   }

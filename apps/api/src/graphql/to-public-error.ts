@@ -4,7 +4,7 @@ import { AppError, asAnswerable, type Logger } from '#platform';
 
 import { errorRowOf, isExpected } from '../errors/error-table.js';
 
-/** Where an error goes, and who is told of bugs. */
+/** The destination of an error, and the log that receives unexpected errors. */
 export interface ErrorContext {
   readonly requestId: string;
   readonly logger: Logger;

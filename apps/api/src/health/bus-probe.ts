@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { BUS, type Bus, newId, systemClock } from '#platform';
 
 const timeoutMs = 1_000;
-/** No workspace and no job: nobody listens for it but the probe. */
+/** No workspace and no job has this id: only the probe subscribes to it. */
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** Asks whether hints still come through. */

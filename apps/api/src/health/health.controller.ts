@@ -31,7 +31,7 @@ export class HealthController {
     return { status: 'ok' };
   }
 
-  /** 200 when it is worth sending requests here, else 503; says which part is missing and nothing more. */
+  /** 200 when the process accepts requests, else 503; the body names the missing part and nothing more. */
   @Get('readyz')
   @ApiOperation({ operationId: 'getReadiness', summary: 'Check that the process accepts requests' })
   @ApiReply(200, healthReplies.ready, 'It does.')

@@ -5,7 +5,7 @@ import { LOGGER, type Logger, systemClock } from '#platform';
 import { BusProbe } from './bus-probe.js';
 import { HealthRepository } from './health.repository.js';
 
-/** What `/readyz` says. */
+/** The body of `/readyz`. */
 export interface ReadinessReport {
   readonly status: 'ready' | 'not_ready';
   readonly draining: boolean;
@@ -29,7 +29,7 @@ export class Readiness {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** From now on the answer is no. There is no way back. */
+  /** Reports "not ready" from now on. It cannot be undone. */
   drain(): void {
     this.draining = true;
   }

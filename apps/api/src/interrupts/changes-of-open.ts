@@ -1,7 +1,7 @@
 /** What a look at the open rows of a workspace has seen. */
 export interface OpenRows {
   readonly ids: ReadonlySet<string>;
-  /** A look holds so many at most: of what is older than this id it says nothing. */
+  /** The most rows that one snapshot holds. Older ids are unknown to it. */
   readonly oldest: string;
 }
 
@@ -10,7 +10,7 @@ export function toOpenRows(newestFirst: readonly string[], most: number): OpenRo
   return { ids: new Set(newestFirst), oldest: newestFirst.length < most ? '' : (newestFirst.at(-1) ?? '') };
 }
 
-/** Which rows were opened or settled between two looks. What the other look says nothing of is taken for no change. Pure. */
+/** The rows that were opened or settled between two snapshots. A row that one of them cannot contain counts as unchanged. Pure. */
 export function changesOfOpen(before: OpenRows, now: OpenRows): readonly string[] {
   return [...missing(now, before), ...missing(before, now)];
 }

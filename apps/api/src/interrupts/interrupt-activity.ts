@@ -6,7 +6,7 @@ import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 import { type Look, RowActivity } from '../streams/row-activity.js';
 import { changesOfOpen, isKnown, type OpenRows, toOpenRows } from './changes-of-open.js';
 
-/** Open requests that are told apart; of a workspace with more, the newest. */
+/** The most open requests that one snapshot compares; in a workspace with more, the newest. */
 const mostOpen = 5_000;
 
 /**

@@ -17,7 +17,7 @@ export interface InterruptPage {
   readonly nextCursor: string | null;
 }
 
-/** Requests for the REST door: there threads go by the names that clients gave them. */
+/** Requests for the REST endpoint: it shows threads by the names that clients gave them. */
 @Injectable()
 export class InterruptInbox {
   constructor(
@@ -43,7 +43,7 @@ export class InterruptInbox {
     return this.reply(principal, await this.interrupts.find(principal, id));
   }
 
-  /** Throws what `InterruptsService.decide` does, and `bad_request` when nobody says which request. */
+  /** Throws what `InterruptsService.decide` throws, and `bad_request` when the body names no request. */
   async decide(principal: Principal, id: string, body: unknown): Promise<InterruptReply> {
     if (id.trim() === '') throw missing('request ID');
     return this.reply(principal, await this.interrupts.decide(principal, id, body));

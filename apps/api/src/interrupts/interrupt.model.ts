@@ -6,7 +6,7 @@ import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { Json } from '../graphql/scalars/json.scalar.js';
 import { DecidableByEnum, InterruptKindEnum, InterruptStatusEnum } from '../jobs/interrupt.enums.js';
 
-/** One request to somebody outside. What is computed is added by `InterruptFieldsResolver`. */
+/** One request to a person or a client. `InterruptFieldsResolver` adds the computed fields. */
 @ObjectType('Interrupt', {
   implements: () => [Node],
   description: 'A request that a job waits for. It is settled once, by its own id.',

@@ -39,7 +39,7 @@ export function fromStartChatInput(given: StartChatInput): StartChat {
   };
 }
 
-/** Ids and names have 1 to 256 characters at every door. Throws `bad_request`. */
+/** Ids and names have 1 to 256 characters on every API. Throws `bad_request`. */
 export function toName(field: string, text: string | null | undefined): string | null {
   if (text == null) return null;
   if (text === '' || text.length > 256) throw invalid(field, `${field} must have 1 to 256 characters`);

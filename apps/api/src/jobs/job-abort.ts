@@ -28,7 +28,7 @@ export interface AdmissionAbortReply {
 const hasEnded = 'This job has already ended and stays as it is';
 const nothingToStop = 'Job not found, unauthorized, or already complete';
 
-/** Stops jobs for the REST door. */
+/** Cancels jobs for the REST endpoint. */
 @Injectable()
 export class JobAbort {
   constructor(

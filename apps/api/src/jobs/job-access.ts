@@ -18,7 +18,7 @@ export class JobAccess {
     return job;
   }
 
-  /** Null instead of `not_found`; `forbidden` for somebody who may read the job and not do `action` to it. */
+  /** Returns null instead of throwing `not_found`; throws `forbidden` when the caller may read the job but not do `action` to it. */
   async findToChange(principal: Principal, jobId: string, action: Action): Promise<Job | null> {
     const job = await this.find(principal, jobId);
     if (job === null) return null;

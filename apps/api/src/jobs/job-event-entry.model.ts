@@ -2,7 +2,7 @@ import { Field, ID, Int, InterfaceType, ObjectType } from '@nestjs/graphql';
 
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 
-/** A value that says which GraphQL type it has. */
+/** A value that carries the name of its GraphQL type. */
 export interface Typed {
   readonly __typename: string;
 }

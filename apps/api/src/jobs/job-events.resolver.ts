@@ -12,7 +12,7 @@ import { JobEventUnion } from './job-event.model.js';
 import { JobEventsArgs } from './jobs.args.js';
 import { type JobEventModel, toJobEventModels } from './to-job-event-model.js';
 
-/** Live views of jobs. A source yields batches; the socket door turns each event into a message. */
+/** Live views of jobs. A source yields batches; the WebSocket endpoint turns each event into a message. */
 @Resolver()
 export class JobEventsResolver {
   constructor(

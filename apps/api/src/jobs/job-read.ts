@@ -16,7 +16,7 @@ export interface AdmittedJob {
   readonly messageId: string | null;
 }
 
-/** Reads jobs for the REST door. */
+/** Reads jobs for the REST endpoint. */
 @Injectable()
 export class JobRead {
   constructor(

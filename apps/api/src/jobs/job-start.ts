@@ -19,7 +19,7 @@ export interface StartCall {
   readonly mustSayBackground: boolean;
 }
 
-/** Starts chat jobs for the REST door: reads the request, minds the rate, and leaves the rest to the chat. */
+/** Starts chat jobs for the REST endpoint: parses the request, applies the rate limit, and calls the chat service. */
 @Injectable()
 export class JobStart {
   constructor(

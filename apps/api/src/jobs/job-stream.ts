@@ -20,7 +20,7 @@ interface Start {
   readonly statesFrom: number | null;
 }
 
-/** Opens streams of jobs for the REST door. */
+/** Opens streams of jobs for the REST endpoint. */
 @Injectable()
 export class JobStream {
   constructor(
@@ -42,7 +42,7 @@ export class JobStream {
       return;
     }
     if (request.method === 'HEAD') {
-      // Nobody reads the body of a HEAD: it would only hold a slot until the job ends.
+      // The client of a HEAD reads no body: a stream would only hold a slot until the job ends.
       response.type('text/event-stream').end();
       return;
     }

@@ -12,7 +12,7 @@ export class RoundStartedEvent extends NodeEventEntry {
   model!: string;
 }
 
-/** A piece of what a model says, and where it belongs. */
+/** A piece of the model's text, and its position. */
 @ObjectType({ isAbstract: true })
 class DeltaEvent extends NodeEventEntry {
   @Field(() => Int, { description: 'The round.' })

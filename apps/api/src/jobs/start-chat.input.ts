@@ -33,7 +33,7 @@ export class ChatMessageInput {
   toolCallId?: string | null;
 }
 
-/** GraphQL's names of what becomes of a call that no client serves. */
+/** GraphQL's names of the outcomes of a call that no client serves. */
 export const OnClientTimeoutEnum = {
   WAIT: 'wait',
   SKIP: 'skip',

@@ -12,7 +12,7 @@ import { controlFields, parameterNames, type StartBody, startBody } from './star
 import { toProviderDown } from './to-provider-down.js';
 import { toToolApproval } from './to-tool-approval.js';
 
-/** What a start request says, and what its caller may do about it. */
+/** The parsed start request, and what its caller is allowed to do. */
 export interface StartInput {
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;
@@ -124,7 +124,7 @@ function toAgent(agent: StartBody['agent']): Pick<StartChat, 'agent'> {
   return { agent: agent === 'auto' ? { type: 'auto' } : { type: 'agent', ref: agent } };
 }
 
-/** Whatever the server does not run may come to a client, so it has to be something that a client can be asked to run. */
+/** A tool that the server does not run may be sent to a client, so its definition must be one that a client can run. */
 function toClientSide(
   { clientDeviceId = '', clientTools, toolRuntime = {} }: StartBody,
   tools: readonly ToolDefinition[],
@@ -148,7 +148,7 @@ export function toIdempotencyKey(given: string | string[] | undefined): string |
   });
 }
 
-/** Of the whole body but `_backgroundMode`, which says how to show a job, not what it is. */
+/** Hash of the whole body except `_backgroundMode`, which selects how a job is shown and not what it does. */
 function hashOf(given: Fields): string {
   const covered = Object.entries(given).filter(([name]) => name !== 'backgroundMode' && name !== '_backgroundMode');
   return createHash('sha256')

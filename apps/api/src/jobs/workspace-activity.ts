@@ -4,7 +4,7 @@ import { BUS, type Bus } from '#platform';
 
 import { RecentChanges } from '../streams/recent-changes.js';
 
-/** What moved lately in one workspace, as long as somebody watches. */
+/** The recent status changes of one workspace, kept while it has viewers. */
 interface Activity {
   readonly changes: RecentChanges;
   viewers: number;

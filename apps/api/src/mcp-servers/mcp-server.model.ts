@@ -23,7 +23,7 @@ registerEnumType(McpTransportEnum, {
   },
 });
 
-/** GraphQL's names of how a tool stands between what was accepted and what its server says. */
+/** GraphQL's names of the difference between the accepted definition of a tool and its server's current one. */
 export const McpToolStatusEnum = {
   NEW: 'new',
   ACCEPTED: 'accepted',

@@ -76,7 +76,7 @@ function toStdio(
   } as const;
 }
 
-/** Null says "none" where that means something, else it is as if absent. */
+/** Null means "none" where the field allows it, else the field counts as absent. */
 function toCalls(calls: McpCallsInput | null | undefined) {
   if (calls == null) return {};
   const { timeoutMs, isolated, trusted, effect, effects } = calls;

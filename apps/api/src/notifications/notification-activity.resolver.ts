@@ -16,7 +16,7 @@ type Batches = AsyncGenerator<readonly Notification[], void, undefined>;
 
 const pageSize = 100;
 
-/** A live bell. */
+/** A live list of user notifications. */
 @Resolver()
 export class NotificationActivityResolver {
   constructor(

@@ -5,10 +5,10 @@ import { BUS, type Bus, LOGGER, type Logger } from '#platform';
 
 import { type Look, RowActivity } from '../streams/row-activity.js';
 
-/** Changes that one look tells; of more, the latest. */
+/** The most changes that one read returns; if there are more, the latest. */
 const mostAtOnce = 5_000;
 
-/** What the next look goes on from. */
+/** The position from which the next read continues. */
 interface Seen {
   /** Transactions before this one had all ended. */
   readonly floor: string;

@@ -28,7 +28,7 @@ export interface NotificationPage {
   readonly nextCursor: string | null;
 }
 
-/** Notifications for the REST door. */
+/** User notifications for the REST endpoint. */
 @Injectable()
 export class NotificationInbox {
   constructor(private readonly notifications: OwnNotifications) {}

@@ -2,7 +2,7 @@ import { registerEnumType } from '@nestjs/graphql';
 
 import type { NotificationType } from '#jobs';
 
-/** GraphQL's names of what people are told of. */
+/** GraphQL's names of the kinds of user notifications. */
 export const NotificationTypeEnum = {
   JOB_COMPLETED: 'job_completed',
   JOB_FAILED: 'job_failed',

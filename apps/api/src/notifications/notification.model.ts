@@ -4,7 +4,7 @@ import { connectionOf } from '../graphql/connections/connection.model.js';
 import { DateTime } from '../graphql/scalars/date-time.scalar.js';
 import { NotificationTypeEnum } from './notification.enums.js';
 
-/** One thing that one was told. What is computed is added by `NotificationFieldsResolver`. */
+/** One user notification. `NotificationFieldsResolver` adds the computed fields. */
 @ObjectType('Notification', { description: "An event of the user's job that no viewer saw live." })
 export class NotificationModel {
   @Field(() => ID, { description: 'Its id, for `markNotificationRead`.' })

@@ -11,7 +11,7 @@ import { type NotificationListQuery, notificationQuery } from './notification-li
 import { NotificationPrincipalGuard } from './notification-principal.guard.js';
 import { notificationReplies } from './notification-schemas.js';
 
-/** What one was told. */
+/** The user notifications of the caller. */
 @ApiTags('Notifications')
 @Controller('api/notifications')
 @UseGuards(NotificationPrincipalGuard)

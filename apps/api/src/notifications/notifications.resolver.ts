@@ -15,7 +15,7 @@ import { NotificationsArgs } from './notifications.args.js';
 import { OwnNotifications } from './own-notifications.js';
 import { toNotificationFilter } from './to-notification-filter.js';
 
-/** What one was told. */
+/** The user notifications of the caller. */
 @Resolver(() => NotificationModel)
 export class NotificationsResolver {
   constructor(private readonly notifications: OwnNotifications) {}

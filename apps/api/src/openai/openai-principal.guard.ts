@@ -9,7 +9,7 @@ import { OpenAiError } from '../errors/openai-error.js';
 
 const unauthorized = (message: string) => new OpenAiError({ status: 401, message, code: 'invalid_api_key' });
 
-/** For the routes under `/v1`: API keys only. The key says which workspace and as whom, and nothing else in the request does. */
+/** For the routes under `/v1`: API keys only. The key alone selects the workspace and the principal. */
 @Injectable()
 export class OpenAiPrincipalGuard extends PrincipalGuard {
   protected override async enter(request: Request): Promise<MemberPrincipal> {
@@ -25,7 +25,7 @@ export class OpenAiPrincipalGuard extends PrincipalGuard {
     try {
       return await this.authenticator.authenticate({ authorization });
     } catch (error) {
-      // A token of a person opens nothing here, whatever is wrong with it.
+      // A user's token is not accepted here, valid or not.
       const codes = ['unauthenticated', 'not_found', 'bad_request'];
       throw error instanceof AppError && codes.includes(error.code) ? invalidKey() : error;
     }

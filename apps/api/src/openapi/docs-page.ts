@@ -11,7 +11,7 @@ export const docsFiles: ReadonlyMap<string, string> = new Map(
   ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'].map((name) => [name, join(folder, name)]),
 );
 
-/** Begins the page; a file, since its policy runs no script that stands in it. The document is asked for from here only. */
+/** Starts the page. It is a separate file because the page's policy forbids inline scripts. It loads the document from here only. */
 export const docsScript = `window.ui = SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#ui',

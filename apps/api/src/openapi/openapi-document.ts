@@ -34,7 +34,7 @@ export class OpenApiDocument {
     this.app = app;
   }
 
-  /** Made at the first request: a server that nobody asks for it does not spend the time. */
+  /** Built at the first request: a server whose document is never requested does not spend the time. */
   get(): OpenAPIObject {
     if (this.app === undefined) throw new TypeError('The application is not known yet');
     return (this.document ??= toDocument(this.app));

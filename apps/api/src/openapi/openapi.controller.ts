@@ -10,7 +10,7 @@ import { type Endpoints, endpoints, endpointsReply } from './endpoints.js';
 import { OpenApiDocument } from './openapi-document.js';
 import { ApiMediaReply, ApiPublic, ApiReply } from './route-docs.js';
 
-/** What the API is, for programs and for people. No credential is asked for: it says nothing about anybody. */
+/** The description of the API, for programs and for people. It needs no credential: it contains no data of users. */
 @ApiTags('Operations')
 @ApiPublic()
 @Public()

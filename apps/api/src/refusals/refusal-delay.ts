@@ -65,7 +65,7 @@ export class RefusalDelay {
   }
 
   private async respondLater({ request, response, status, send }: Refusal): Promise<void> {
-    // 401 says that the credential is missing or invalid. Other statuses say nothing about it.
+    // 401 means that the credential is missing or invalid. Other statuses carry no information about it.
     const { authorization } = request.headers;
     if (status !== 401 && authorization !== undefined && (await this.dependencies.isValid(authorization))) {
       send();

@@ -1,7 +1,7 @@
 /** Most rows that a viewer's connection remembers. */
 const mostTold = 5_000;
 
-/** Rows that a viewer was told of as current, and has to hear the end of, whatever it has filtered for. Of too many the oldest are forgotten. */
+/** Rows that a viewer received as current: it also gets their end, regardless of its filter. Beyond the limit the oldest are forgotten. */
 export class DeliveredIds {
   private readonly ids = new Set<string>();
 
@@ -16,7 +16,7 @@ export class DeliveredIds {
     return true;
   }
 
-  /** Whether it was told of as current; it is no more. */
+  /** Whether the row was delivered as current; removes it. */
   end(id: string): boolean {
     return this.ids.delete(id);
   }

@@ -8,19 +8,19 @@ import { SharedState } from './shared-state.js';
 import type { JobFeed } from './viewed-item.js';
 import { WorkflowFeed } from './workflow-feed.js';
 
-/** What a viewer wants to be told of a job. */
+/** What a viewer subscribes to of a job. */
 export interface FeedRequest {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly kind: JobKind;
-  /** Of a workflow: the event from which on each change of its state is told; null: its state comes with snapshots only. */
+  /** Of a workflow: the event from which on each change of its state is sent; null: its state comes with snapshots only. */
   readonly statesFrom: number | null;
 }
 
-/** A feed that somebody holds. */
+/** A feed that a viewer follows. */
 export interface OpenFeed {
   readonly feed: JobFeed;
-  /** Must be called once, when nobody follows any more. */
+  /** Must be called once, when the viewer stops following. */
   readonly close: () => void;
 }
 
@@ -34,7 +34,7 @@ export class JobFeeds {
     private readonly reader: WorkflowStateReader,
   ) {}
 
-  /** Workflow jobs whose state is held here; zero when nobody watches. */
+  /** The number of workflow jobs whose state is cached here; zero without viewers. */
   get size(): number {
     return this.watched.size;
   }

@@ -19,7 +19,7 @@ export interface JobViewerParts {
   readonly logger: Logger;
 }
 
-/** How one following of the feed ended: for good, or to go on from a number (undefined: from a new snapshot). */
+/** How one subscription to the feed ended: finally, or to be continued from a number (undefined: from a new snapshot). */
 type Followed = { readonly type: 'over' } | { readonly type: 'again'; readonly from: number | undefined };
 
 const over: Followed = { type: 'over' };
@@ -35,7 +35,7 @@ export class JobViewer {
     this.lastSent = parts.cursor ?? 0;
   }
 
-  /** Returns when the stream is over, for whatever reason. Never rejects. */
+  /** Returns when the stream is over, for any reason. Never rejects. */
   async run(): Promise<void> {
     const { workspaceId, jobId, writer, logger } = this.parts;
     try {

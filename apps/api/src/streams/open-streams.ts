@@ -38,7 +38,7 @@ function streamLimit(name: keyof typeof streamCounts, value: number): RateLimit 
   return { name, value, raisedBy: 'operator', counts: streamCounts[name] };
 }
 
-/** The live streams of this process, whatever their protocol: counted, limited, and closed when it stops. */
+/** The live streams of this process, of every protocol: counted, limited, and closed when the process stops. */
 @Injectable()
 export class OpenStreams {
   private readonly entries = new Set<Entry>();
@@ -77,7 +77,7 @@ export class OpenStreams {
     };
   }
 
-  /** Closes all, and lets nobody in any more; each at a moment of its own, so that their clients do not come back in one wave. */
+  /** Rejects new streams and closes all, each at a different moment, so that their clients do not reconnect in one wave. */
   async closeAll(reason: CloseReason): Promise<void> {
     this.closing = true;
     const entries = [...this.entries];

@@ -4,7 +4,7 @@ import { type Bus, type Clock, type Logger, systemClock, type Timer } from '#pla
 
 import { RecentChanges } from './recent-changes.js';
 
-/** A row that has changed, and the topic whose viewers are told. */
+/** A row that has changed, and the topic whose viewers get it. */
 export interface Change {
   readonly id: string;
   readonly topic: string;
@@ -12,7 +12,7 @@ export interface Change {
 
 /** What a look at the rows of a workspace has found. */
 export interface Look<Seen> {
-  /** What the next look goes on from. */
+  /** The position from which the next read continues. */
   readonly seen: Seen;
   /** Since the look before; nothing at the first one. */
   readonly changed: readonly Change[];
@@ -23,7 +23,7 @@ interface Topic {
   viewers: number;
 }
 
-/** The rows of one workspace, as long as somebody watches. */
+/** The rows of one workspace, kept while it has viewers. */
 interface Watched<Seen> {
   readonly workspaceId: string;
   readonly topics: Map<string, Topic>;
@@ -46,7 +46,7 @@ const mostChanges = 10_000;
  * may see of a change is asked when it is shown.
  */
 export abstract class RowActivity<Seen> implements OnModuleDestroy {
-  /** The floor under lost hints. */
+  /** Upper limit of the time between two reads, in case a hint is lost. */
   protected readonly pollMs: number = 2_000;
   protected readonly restMs: number = 250;
   protected readonly clock: Clock = systemClock;
@@ -89,7 +89,7 @@ export abstract class RowActivity<Seen> implements OnModuleDestroy {
     for (const { rest } of this.watched.values()) rest?.cancel();
   }
 
-  /** Looks once, and says what has changed since the look that gave `before`; undefined: this is the first. */
+  /** Reads once and returns the changes since the read that gave `before`; undefined: this is the first read. */
   protected abstract look(workspaceId: string, before: Seen | undefined): Promise<Look<Seen>>;
 
   /** Subscribes to hints that something may have changed in a workspace; gives the ways out. */

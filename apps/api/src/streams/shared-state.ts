@@ -9,7 +9,7 @@ export interface SharedStateParts {
   readonly clock: Clock;
 }
 
-/** The state of one workflow job for all who watch it in this process: read when somebody lacks news, never more often than that. */
+/** The state of one workflow job for all its viewers in this process: read when a viewer needs a newer one, at most once per interval. */
 export class SharedState {
   /** Undefined: not read yet. */
   private latest: WorkflowState | undefined;
@@ -18,7 +18,7 @@ export class SharedState {
 
   constructor(private readonly parts: SharedStateParts) {}
 
-  /** The state as it stood after event `seq` or later; the same object as long as nobody needed a newer one. Rejects as `read`. */
+  /** The state after event `seq` or later; the same object until a viewer needs a newer one. Rejects as `read`. */
   async since(seq: number): Promise<WorkflowState> {
     // A read that was under way already may have missed the event.
     while (this.latest === undefined || this.latest.version < seq) await (this.reading ??= this.readInTime());

@@ -16,7 +16,7 @@ export interface SseWriterOptions {
   readonly unsent?: Pick<SlowViewers, 'enter'> | undefined;
   /** Runs with every ping. */
   readonly onPing: () => void;
-  /** What is said first; without, browsers are told to come back 2 s after a lost connection. */
+  /** The first text of the stream; without it, browsers are asked to reconnect 2 s after a lost connection. */
   readonly opening?: string;
   /** The comment that breaks a silence; without, `: ping`. */
   readonly pingText?: () => string;
@@ -48,7 +48,7 @@ export class SseWriter {
       this.ping?.cancel();
       this.lingering?.cancel();
     });
-    // A write may meet a connection that the peer has just reset; `close` follows and says all there is to say.
+    // A write may hit a connection that the peer has just reset; the `close` event follows and is handled.
     response.on('error', () => undefined);
   }
 

@@ -5,7 +5,7 @@ export interface EncodedItem {
   readonly text: string;
   /** The last event number that the reader has once `text` has arrived. */
   readonly after: number;
-  /** What follows cannot be told from events alone: begin again with a snapshot. */
+  /** The next items cannot be derived from events alone: begin again with a snapshot. */
   readonly needsSnapshot: boolean;
 }
 

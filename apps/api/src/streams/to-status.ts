@@ -93,7 +93,7 @@ export const statusQuery = z
     ...(attempt === undefined ? {} : { attempt }),
   }));
 
-/** A snapshot as the status door shows it. Pure. */
+/** A snapshot in the format of the status endpoint. Pure. */
 export function toStatus(snapshot: JobSnapshot, { query = {}, state = null }: StatusTerms = {}): StatusReply {
   const { attempt } = snapshot;
   const content = missingPart(snapshot.content, { attempt, has: query.offset, hasAttempt: query.attempt });
@@ -155,11 +155,11 @@ interface Part {
   readonly reset?: true;
 }
 
-/** The table of section 4: everything to somebody new, the rest to somebody in step, everything again to somebody who is not. */
+/** The table of section 4: a new client gets everything, a client in step the rest, any other client everything again. */
 function missingPart(text: string, { attempt, has, hasAttempt }: Had): Part {
   if (has === undefined) return { full: text };
   const isOtherAttempt = hasAttempt !== undefined && hasAttempt !== attempt && has > 0;
-  // Whoever holds half a character has miscounted, and would keep the broken half.
+  // A client that has half a character has miscounted, and would keep the broken half.
   if (isOtherAttempt || has > text.length || isInsidePair(text, has)) return { full: text, reset: true };
   return { delta: text.slice(has) };
 }

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { abilityOf, asSubject, Authenticator, type Principal } from '#auth';
 import { BUS, type Bus, systemClock, type Timer } from '#platform';
 
-/** What somebody watches, and as whom. */
+/** The watched resource, and the viewer's principal. */
 export interface Watched {
   readonly principal: Principal;
   readonly workspaceId: string;
@@ -12,7 +12,7 @@ export interface Watched {
 
 export type LostReason = 'unauthorized' | 'token_expired';
 
-/** The right to go on watching. */
+/** The right to keep watching. */
 export interface AccessWatch {
   /** Null: granted. At most a second old. To be asked before every batch. Rejects when it cannot be found out. */
   check(): Promise<LostReason | null>;
@@ -31,7 +31,7 @@ export class ViewerAccess {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** Calls `onLost` once when the right ends while nobody asks: the token's end, or a change of members, roles or keys. */
+  /** Calls `onLost` once when the right ends between two checks: the token expires, or members, roles or keys change. */
   watch(watched: Watched, onLost: (reason: LostReason) => void): AccessWatch {
     let stopped = false;
     const check = () => this.check(watched);

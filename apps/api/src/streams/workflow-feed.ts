@@ -11,7 +11,7 @@ export interface WorkflowFeedParts {
   readonly events: { follow(options: FollowOptions): Items };
   readonly state: SharedState;
   readonly clock: Clock;
-  /** The event from which on changes are told; null: the state comes with snapshots only. */
+  /** The event from which on changes are sent; null: the state comes with snapshots only. */
   readonly statesFrom: number | null;
 }
 
@@ -36,7 +36,7 @@ export class WorkflowFeed implements JobFeed {
     try {
       yield* this.merged(items, options.after !== undefined);
     } finally {
-      // Whoever leaves between two events does not wait for the next one.
+      // A viewer that leaves between two events does not wait for the next one.
       left.abort();
       await items.return();
     }
@@ -60,7 +60,7 @@ export class WorkflowFeed implements JobFeed {
     }
   }
 
-  /** The next state to show; undefined when the viewer lacks nothing. Null: somebody else's news were shown meanwhile. */
+  /** The next state to show; undefined when the viewer is up to date. Null: only changes of other jobs arrived meanwhile. */
   private change(): Promise<Pick<StateItem, 'type' | 'state'> | null> | undefined {
     const { statesFrom } = this.parts;
     if (statesFrom === null || this.seen < statesFrom || this.seen <= this.shown) return undefined;

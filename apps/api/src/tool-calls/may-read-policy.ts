@@ -1,6 +1,6 @@
 import { abilityOf, asSubject, type MemberPrincipal } from '#auth';
 
-/** Whether somebody is told why the policy of the workspace, or a lost right, kept a call from running. */
+/** Whether the caller may read why the workspace's policy, or a lost permission, blocked a call. */
 export function mayReadPolicy(principal: MemberPrincipal): boolean {
   return abilityOf(principal).can('read', asSubject('Workspace', { id: principal.workspaceId }));
 }

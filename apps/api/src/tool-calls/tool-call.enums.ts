@@ -29,7 +29,7 @@ registerEnumType(OrderDirectionEnum, {
   },
 });
 
-/** GraphQL's names of what calls are told apart by. */
+/** GraphQL's names of the fields by which calls are filtered. */
 export const ToolCallDimensionEnum = {
   TOOL: 'tool',
   USER: 'user',

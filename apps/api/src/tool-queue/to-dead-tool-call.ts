@@ -1,6 +1,6 @@
 import type { DeadToolCall } from '#tools';
 
-/** A dead letter as both doors show it. */
+/** A dead letter in the format of both APIs. */
 export interface DeadToolCallReply {
   readonly id: string;
   readonly reason: DeadToolCall['reason'];

@@ -12,7 +12,7 @@ import { toAttachments } from './to-attachments.js';
 import { toHistory } from './to-history.js';
 import { WorkflowFields } from './workflow-fields.js';
 
-/** What a start request says, and what its caller may do about it. */
+/** The parsed start request, and what its caller is allowed to do. */
 export interface StartWorkflowCall {
   readonly body: unknown;
   readonly headers: IncomingHttpHeaders;

@@ -102,7 +102,7 @@ export class WorkflowMutationsResolver {
   }
 }
 
-/** Issues are told twice: as sentences where every mutation tells them, and whole. */
+/** Returns issues twice: as sentences, as every mutation does, and as objects. */
 async function toWorkflowPayload<T extends object>(
   run: () => Promise<T>,
 ): Promise<Partial<T> & { readonly userErrors: readonly UserError[]; readonly issues: unknown }> {

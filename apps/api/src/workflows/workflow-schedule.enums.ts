@@ -2,7 +2,7 @@ import { registerEnumType } from '@nestjs/graphql';
 
 import type { MissedPolicy, SlotStatus, StopReason } from '#workflows';
 
-/** What becomes of slots that nobody was there for. */
+/** What happens to slots that passed while no process was running. */
 export const MissedSlotsEnum = { SKIP: 'skip', ONCE: 'once', ALL: 'all' } as const satisfies Record<
   Uppercase<MissedPolicy>,
   MissedPolicy

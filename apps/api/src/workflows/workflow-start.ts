@@ -12,7 +12,7 @@ import type { Allowance } from '../limits/shared-rate.js';
 import { WorkflowStartLimiter } from '../limits/workflow-limiters.js';
 import { toStartWorkflow } from './to-start-workflow.js';
 
-/** Starts workflow jobs for the REST door: reads the request, minds the rate, and leaves the rest to the workflows. */
+/** Starts workflow jobs for the REST endpoint: parses the request, applies the rate limit, and calls the workflow service. */
 @Injectable()
 export class WorkflowStart {
   constructor(

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Field, Int, ObjectType } from '@nestjs/graphql';
 
-/** Where a page stands in its list. */
+/** The position of a page in its list. */
 @ObjectType({ description: 'The position of a page in its list (GraphQL Cursor Connections).' })
 export class PageInfo {
   @Field(() => Boolean, { description: 'Whether entries follow this page.' })

@@ -25,7 +25,7 @@ export interface ValidDocument {
   readonly introspects: boolean;
   /** Costs of operations that declare no variable, by operation name. */
   readonly costs: Map<string, number>;
-  /** What else is derived from this document once, by whoever derives it. */
+  /** Values that other modules derive from this document once. */
   readonly derived: Map<string, unknown>;
 }
 

@@ -9,7 +9,7 @@ export function both<T>(eq: T | null | undefined, oneOf: readonly T[] | null | u
   return oneOf == null || oneOf.includes(eq) ? [eq] : [];
 }
 
-/** An id to compare with, whatever was given. */
+/** A valid id to compare with, even when the input is no valid id. */
 export function toIdOrNone(text: string): string {
   return isId(text) ? text : nobody;
 }

@@ -4,7 +4,7 @@ import { isId } from '#platform';
 export const nodeTypes = ['Job', 'Thread', 'Message', 'ToolCall', 'Interrupt'] as const;
 export type NodeType = (typeof nodeTypes)[number];
 
-/** What a node id says. */
+/** The decoded content of a node id. */
 export interface NodeRef {
   readonly type: NodeType;
   readonly id: string;

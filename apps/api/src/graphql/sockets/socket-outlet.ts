@@ -97,7 +97,7 @@ export class SocketOutlet {
       },
     });
     return new Promise<void>((resolve, reject) => {
-      // Looks are counted, not time: while this process stands still, nobody is slow.
+      // Checks are counted instead of time: while this process is suspended, no client counts as slow.
       const look = (left: number) => {
         if (!this.isOpen || this.socket.bufferedAmount <= this.limits.bytes / 2) resolve();
         else if (left === 0) reject(this.cutOff());
@@ -123,7 +123,7 @@ export class SocketOutlet {
 
 const pollMs = 50;
 
-/** A failed send shows as the socket's own close; there is nobody to tell here. */
+/** A failed send shows as the socket's own close event; there is no one to report it to here. */
 function ignore(): void {
   return undefined;
 }

@@ -9,7 +9,7 @@ import type { EventEncoder } from './event-encoder.js';
 export interface Outlet {
   /** Sends one execution result, as JSON text. */
   next(payload: string): void;
-  /** Undefined: go on. Else resolves when the viewer has taken most of what was sent, rejects when it does not in time. */
+  /** Undefined: continue. Else resolves when the viewer has taken most of the sent data, rejects when it does not in time. */
   drained(): Promise<void> | undefined;
   /** An execution result as the viewer may see it. */
   toText(result: ExecutionResult): string;
@@ -99,7 +99,7 @@ export class SubscriptionRun implements AsyncGenerator<never, void, undefined> {
 
   private async executeOn(event: object): Promise<string> {
     const { prepared, context, outlet } = this.init;
-    // The one root field may stand behind a fragment: whichever it is reads the event.
+    // The only root field may be inside a fragment; in either case that field reads the event.
     const fields = Object.keys(prepared.schema.getSubscriptionType()?.getFields() ?? {});
     const rootValue = Object.fromEntries(fields.map((field) => [field, event]));
     return outlet.toText(await execute({ ...argsOf(prepared, context), rootValue }));

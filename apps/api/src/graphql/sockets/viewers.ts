@@ -16,7 +16,7 @@ export interface Viewed {
 /** A granted access is not asked about again for this long; the answer itself may be a second old. */
 const reuseMs = 200;
 
-/** Seats the viewers of subscriptions among all live streams, and watches their right to be there. */
+/** Acquires stream slots for the viewers of subscriptions, and closes a subscription when its viewer loses access. */
 @Injectable()
 export class Viewers {
   constructor(
@@ -48,7 +48,7 @@ export class Viewers {
     };
   }
 
-  /** The same for what one sees of a whole workspace: colleagues, however many, take no seat from each other. */
+  /** The same for subscriptions to a whole workspace: members of one workspace do not take slots from each other. */
   enterOwn(context: GraphqlContext, what: string): void {
     const { workspaceId, userId } = context.member;
     this.enter(context, { jobId: `${what}:${workspaceId}:${userId}`, createdBy: null });

@@ -2,13 +2,13 @@ import { humanWait, type JobStatus } from '#jobs';
 
 import { OpenAiError } from '../../errors/openai-error.js';
 
-/** How a job ended, and what its answer has told. */
+/** How a job ended, and what its response has already sent. */
 interface AnswerEnding {
   readonly status: JobStatus;
   /** As the job gives it. */
   readonly reason: string | null;
   readonly isStrict: boolean;
-  /** It says nothing, and was not stopped from saying more. */
+  /** The response has no text, although nothing stopped the model. */
   readonly isEmpty: boolean;
 }
 

@@ -9,7 +9,7 @@ export class AnswerOutput {
   private half = '';
   private isAtLineStart = true;
   private isParagraphDue = false;
-  /** Nothing of the content was told, nor waits to be. */
+  /** No content was sent, and none is pending. */
   isEmpty = true;
 
   /** `isHeld`: everything so far is one piece, until `release`. */
@@ -34,7 +34,7 @@ export class AnswerOutput {
     this.isParagraphDue = !this.isEmpty;
   }
 
-  /** What was to be heard while it happened is not told later. */
+  /** Drops progress that is useful only while it happens; it is not sent later. */
   comment(text: string): void {
     if (this.isHeld) return;
     this.flush();
@@ -70,7 +70,7 @@ export class AnswerOutput {
     this.isAtLineStart = text.endsWith('\n');
   }
 
-  /** Nothing is added to what was said; half a character stays one. */
+  /** Ends the text without adding to it; an incomplete surrogate pair stays incomplete. */
   private flush(): void {
     if (this.half !== '') {
       this.half = '';

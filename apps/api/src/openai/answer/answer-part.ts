@@ -6,7 +6,7 @@ export type AnswerFormat = 'inline' | 'open-webui' | 'none' | 'openai';
 /** `finish_reason` as OpenAI clients know it. */
 export type AnswerFinish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-/** Tokens of the rounds of this answer. `estimated`: of one round at least the provider said nothing. */
+/** Tokens of the rounds of this response. `estimated`: the provider reported no usage for at least one round. */
 export interface AnswerUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -20,7 +20,7 @@ export interface ClientToolCall {
   readonly arguments: string;
 }
 
-/** How an answer ends. `error`: it failed, and what has been said before is all there is. */
+/** How a response ends. `error`: it failed, and the parts before are all of its content. */
 export interface AnswerEnd {
   readonly type: 'end';
   readonly finishReason: AnswerFinish;
@@ -28,7 +28,7 @@ export interface AnswerEnd {
   readonly error: OpenAiError | null;
 }
 
-/** What an answer consists of, in the order in which it is told. `content` is never empty and never half of a surrogate pair. */
+/** The parts of a response, in the order of sending. `content` is never empty and never half of a surrogate pair. */
 export type AnswerPart =
   | { readonly type: 'content'; readonly text: string }
   /** Not part of the answer: what happens beside it. One line. */

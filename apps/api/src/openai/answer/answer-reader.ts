@@ -20,13 +20,13 @@ import type { CallSecrets, SeenCall } from './call-text.js';
 import { StreamedCalls } from './streamed-calls.js';
 import { StreamedText } from './streamed-text.js';
 
-/** Which part of a job an answer is, and how it is told. */
+/** Which part of a job a response covers, and how it is formatted. */
 export interface AnswerTerms {
   readonly format: AnswerFormat;
   readonly kind: JobKind;
   /** Rounds up to this one belong to earlier answers of the job. 0: there are none. */
   readonly afterRound: number;
-  /** For one who comes late: everything up to this event is told in one piece. 0: nothing was missed. */
+  /** For a client that attaches late: everything up to this event is sent in one piece. 0: the client missed nothing. */
   readonly catchUpTo: number;
   readonly secrets: CallSecrets;
 }
@@ -69,22 +69,22 @@ export class AnswerReader {
     this.lastRound = terms.afterRound;
   }
 
-  /** Whether the model or a tool has begun: from then on it is an answer, whatever becomes of it. */
+  /** Whether the model or a tool has begun: from then on the client gets a response, even if the job fails. */
   get hasBegun(): boolean {
     return this.begun;
   }
 
-  /** Whether the end was told. */
+  /** Whether the end was sent. */
   get isOver(): boolean {
     return this.over;
   }
 
-  /** The requests that people have to answer before it goes on: ids of interrupts, in the order of their opening. */
+  /** The requests that people have to decide before the job continues: ids of interrupts, in the order of their opening. */
   get waitsFor(): readonly string[] {
     return this.requests.idsOf({ clients: !this.isStrict });
   }
 
-  /** Whether a job below is at work, whose requests no event of this one tells. */
+  /** Whether a child job is running: this job's events do not contain the requests of child jobs. */
   get hasSubJobs(): boolean {
     return !this.over && this.subJobs.size > 0;
   }
@@ -179,7 +179,7 @@ export class AnswerReader {
     this.usage = sum(this.usage, round.usage);
   }
 
-  /** Whoever was chosen, the choice was made for the first answer. */
+  /** Every client gets the same agent: the choice was made for the first response. */
   private countChoice({ promptTokens, completionTokens, estimated }: AnswerUsage): void {
     if (this.choiceCounted || this.terms.afterRound > 0) return;
     this.choiceCounted = true;
@@ -233,7 +233,7 @@ export class AnswerReader {
     this.takeWhole(content.slice(end));
   }
 
-  /** The text as it is, however much of it was told. */
+  /** The current text, regardless of how much was sent. */
   private takeWhole(text: string): void {
     this.text.withdraw(0);
     if (text === '') return;

@@ -3,7 +3,7 @@ import { type InterruptBelow, type JobEvent, type JobSnapshot, requestKinds } fr
 import type { ClientToolCall } from './answer-part.js';
 
 const clientKind = 'client_tool';
-/** A `wait` is to nobody. */
+/** A `wait` is addressed to no person. */
 const askedKinds: ReadonlySet<string> = new Set(requestKinds);
 
 interface OpenRequest {

@@ -19,7 +19,7 @@ export interface SeenCall {
 /** The most that is shown of a value, of all arguments, and of a result. In UTF-16 units, before they are escaped. */
 const longest = { value: 250, list: 1_200, result: 500 } as const;
 
-/** These never ran: what is said of them is no failure. */
+/** These calls never ran: their text does not describe a failure. */
 export const refusedStatuses: ReadonlySet<ToolCallStatus> = new Set(['denied', 'skipped', 'cancelled']);
 
 /** How calls look in an answer, without what is secret in them. Pure. */
@@ -88,7 +88,7 @@ function cut(text: string, length: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length);
 }
 
-/** One line, whatever the value is: a block is found again by its lines. */
+/** Always a single line: the parser finds a block by its lines. */
 function attribute(name: string, value: string): string {
   const line = escapeText(value).replace(/[\p{Cc}\u2028\u2029]/gu, (character) => `&#${character.charCodeAt(0)};`);
   return `${name}="${line}"`;

@@ -23,10 +23,10 @@ export interface WireUsage {
 export class ChunkWriter {
   /** Up to the choices. */
   private readonly start: string;
-  /** Up to what a content chunk says. */
+  /** The chunk up to the text of its content. */
   private readonly contentStart: string;
   private readonly contentEnd: string;
-  /** Stands in every chunk but the one that tells the usage, if one does. */
+  /** Part of every chunk except the one that carries the usage, if there is one. */
   private readonly noUsage: string;
 
   constructor(
@@ -81,7 +81,7 @@ export class ChunkWriter {
 
 const DONE = 'data: [DONE]\n\n';
 
-/** A comment of an event stream (HTML Standard, section 9.2.6): one line, whatever `text` is. */
+/** A comment of an event stream (HTML Standard, section 9.2.6): always one line, also when `text` has line breaks. */
 export function commentLine(text: string): string {
   return `: ${text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')}\n\n`;
 }

@@ -12,7 +12,7 @@ export interface Completion {
       readonly index: 0;
       readonly message: {
         readonly role: 'assistant';
-        /** Null: it says nothing, it has calls only. */
+        /** Null: the response has no text, only calls. */
         readonly content: string | null;
         readonly refusal: null;
         readonly tool_calls?: readonly ReturnType<typeof toWireCall>[];

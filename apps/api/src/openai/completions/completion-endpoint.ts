@@ -29,7 +29,7 @@ export class CompletionEndpoint {
     private readonly context: AnswerContext,
   ) {}
 
-  /** Throws what is to be said instead of an answer; with `X-Job-Id` set, a job goes on all the same. */
+  /** Throws the error to send instead of a response; with `X-Job-Id` set, the job keeps running. */
   async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<void> {
     const asked = {
       headers: parseCompletionHeaders(request.headers),

@@ -3,7 +3,7 @@ export function toCompletionId(answerId: string): string {
   return `chatcmpl-${answerId.slice(-12)}`;
 }
 
-/** When an answer began, in seconds since the epoch: its id says it (RFC 9562, section 5.7). */
+/** When a response began, in seconds since the epoch, read from its id (RFC 9562, section 5.7). */
 export function toCreated(answerId: string): number {
   return Math.floor(Number.parseInt(answerId.replaceAll('-', '').slice(0, 12), 16) / 1_000);
 }

@@ -16,7 +16,7 @@ interface Overtaken {
   readonly refusal: OpenAiError;
 }
 
-/** Requests of one session that come together look again when they have lost a race; more often than this is no accident. */
+/** Concurrent requests of one session retry after a lost race; more retries than this indicate a bug. */
 const maxLooks = 20;
 
 /** Finds the answer that a request gets: that of an earlier one like it, the next of a run that waits for it, or a new one. */
@@ -102,7 +102,7 @@ export class Completions {
     return begun === 'replayed' ? this.replayed(principal, situation) : begun;
   }
 
-  /** Its key has started a job before: here, since another start of it is through by now, or at another door. */
+  /** A request whose key has started a job: another start with it has committed meanwhile, or was made at another endpoint. */
   private async replayed(principal: MemberPrincipal, situation: Situation): Promise<OpenedAnswer> {
     const repeated = await this.repeated(principal, situation);
     if (repeated === null) throw keyMismatch();

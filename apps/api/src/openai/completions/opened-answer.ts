@@ -12,7 +12,7 @@ export interface OpenedAnswer {
   readonly allowance: Allowance | null;
 }
 
-/** One that goes on, or has ended: told from its beginning. */
+/** A response that is running or has ended: sent from its beginning. */
 export function attached(answer: Answer, ignored: readonly string[] = []): OpenedAnswer {
   return { answer, isAttached: true, ignored, allowance: null };
 }

@@ -9,16 +9,16 @@ interface RootJob {
   readonly jobId: string;
 }
 
-/** How an answer is asked whether to look, and told what was found. */
+/** Decides whether to check for open requests of child jobs, and receives what the check found. */
 interface BelowListener {
   /** Whether jobs below are at work. */
   readonly isWanted: () => boolean;
   readonly onChange: (requests: readonly InterruptBelow[]) => void;
 }
 
-/** The floor under lost hints. */
+/** Upper limit of the time between two checks, in case a hint is lost. */
 const pollMs = 2_000;
-/** More than these are not told. */
+/** The most requests that are reported. */
 const mostBelow = 100;
 
 /** What the jobs below an answer's job wait for. Their logs are their own: what is open is compared, as the live inbox does. */
@@ -30,7 +30,7 @@ export class RequestsBelow {
     @Inject(LOGGER) readonly logger: Logger,
   ) {}
 
-  /** Tells of each change from the first `look` on, until it is stopped. */
+  /** Reports each change from the first `look` on, until it is stopped. */
   watch(answer: RootJob, listener: BelowListener): BelowWatch {
     return new BelowWatch(this, answer, listener);
   }

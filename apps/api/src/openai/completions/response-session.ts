@@ -7,7 +7,7 @@ import type { AnswerHead } from '../answer/chunk-writer.js';
 import type { AnswerListener } from './answer-listener.js';
 import { toCompletionId, toCreated } from './completion-id.js';
 
-/** One answer on its way to one client: how long it is told, and why no longer. */
+/** One response that is being sent to one client: how long it is sent, and why it stops. */
 export class ResponseSession {
   /** Why it broke off; null: it did not, or its client is gone. */
   failure: unknown = null;
@@ -41,7 +41,7 @@ export class ResponseSession {
     return this.stopping.signal.aborted;
   }
 
-  /** Aborts when nothing more is to be told. */
+  /** Aborts when nothing more may be sent. */
   get signal(): AbortSignal {
     return this.stopping.signal;
   }

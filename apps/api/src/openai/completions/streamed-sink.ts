@@ -15,7 +15,7 @@ export interface StreamedSinkParts {
   readonly head: () => AnswerHead;
   /** Whether the model or a tool has begun. */
   readonly hasBegun: () => boolean;
-  /** Requests that people have to answer before it goes on. */
+  /** Requests that people have to decide before the job continues. */
   readonly waitsFor: () => readonly string[];
   readonly slowBytes: number;
   readonly slowMs: number;
@@ -24,7 +24,7 @@ export interface StreamedSinkParts {
 }
 
 const pingMs = 15_000;
-/** A client is told that it is heard, whether or not anything has happened. */
+/** The client gets the headers at once, before the first event. */
 const longestSilenceMs = 10_000;
 
 /**
@@ -50,7 +50,7 @@ export class StreamedSink implements AnswerSink {
     const end = parts.find((part) => part.type === 'end');
     if (this.chunks === undefined) {
       const hasBegun = this.parts.hasBegun();
-      // Nothing was told, and there is nothing to tell but this.
+      // Nothing was sent yet, and this error is the only thing to send.
       if (end !== undefined && end.error !== null && (!hasBegun || parts.length === 1)) throw end.error;
       if (!hasBegun && parts.length === 0) return;
     }

@@ -6,7 +6,7 @@ import { CallGate, type GateAnswer, type GateJob, matchesGlob, type Tool, ToolCa
 
 import { toolNotFound } from './execute.errors.js';
 
-/** A tool that may be called, and what the policy says of this call. */
+/** A tool that may be called, and the policy's decision about this call. */
 export interface AllowedTool {
   readonly tool: Tool;
   readonly answer: Exclude<GateAnswer, { type: 'refuse' }>;

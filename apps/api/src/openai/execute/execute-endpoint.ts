@@ -35,7 +35,7 @@ export class ExecuteEndpoint {
     private readonly config: Config,
   ) {}
 
-  /** Throws what is to be said instead of a result; with `X-Job-Id` set, the job goes on all the same. */
+  /** Throws the error to send instead of a result; with `X-Job-Id` set, the job keeps running. */
   async answer(principal: MemberPrincipal, request: Request, response: Response): Promise<ExecutedCall> {
     const { idempotencyKey, onDisconnect } = parseCompletionHeaders(request.headers);
     const asked = parseExecuteRequest(bodyOf(request));
@@ -55,7 +55,7 @@ export class ExecuteEndpoint {
     }
   }
 
-  /** What a key may no longer see is not told. */
+  /** Leaves out what the key may no longer read. */
   private async hold(
     principal: MemberPrincipal,
     awaited: AwaitedCall,
@@ -75,7 +75,7 @@ export class ExecuteEndpoint {
   }
 }
 
-/** What the caller was told it waits for, and knows. */
+/** The requests that the caller already knows the call waits for. */
 function knownRequests(request: Request): readonly string[] {
   return (request.header('x-waiting-approval') ?? '').split(',').map((id) => id.trim());
 }

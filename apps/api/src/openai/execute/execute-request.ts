@@ -35,7 +35,7 @@ export interface ExecuteRequest {
   readonly arguments: string;
   /** Null: the call is a new one. */
   readonly toolCallId: string | null;
-  /** SHA-256 (hex) of what is asked for, whatever the order of its members. */
+  /** SHA-256 (hex) of the requested call; the order of its members does not matter. */
   readonly bodyHash: string;
 }
 

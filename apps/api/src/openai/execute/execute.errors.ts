@@ -27,7 +27,7 @@ export const approvalRequired = (tool: string) =>
     code: 'approval_required',
   });
 
-/** Unknown, of somebody else, or not waiting. */
+/** The call is unknown, belongs to another user, or is not waiting. */
 export const callNotFound = (id: string) =>
   new OpenAiError({ status: 404, message: `Tool call '${id}' not found`, param: 'tool_call_id' });
 
@@ -40,6 +40,6 @@ export const callExecuted = () =>
 export const executionFailed = (reason: string) =>
   new OpenAiError({ status: 500, message: `Tool execution failed: ${reason}` });
 
-/** The job goes on; the same `Idempotency-Key` gets its result later. */
+/** The job keeps running; the same `Idempotency-Key` gets its result later. */
 export const stillRunning = () =>
   new OpenAiError({ status: 504, message: 'The job is still running in the background', code: 'still_running' });

@@ -36,7 +36,7 @@ function failed(reason: string): ExecutionEnd {
   return { type: 'failed', error: executionFailed(reason) };
 }
 
-/** What the ledger says of it is a sentence for a model; the time stands at its end. */
+/** The ledger stores it as a sentence for a model; the time is at the end of that sentence. */
 function timeOf(message = ''): string {
   const time = /after \d+ms$/.exec(message)?.[0];
   return time === undefined ? message : `timed out ${time}`;

@@ -19,7 +19,7 @@ export interface ExecutedCall {
 /** Who waits for it. */
 interface Listening {
   readonly response: ServerResponse;
-  /** Aborts with what is to be said instead of a result. */
+  /** Aborts with the error to send instead of a result. */
   readonly signal: AbortSignal;
   /** Cancel the job when the client goes. */
   readonly cancels: boolean;
@@ -55,7 +55,7 @@ export class ExecutionResult {
       if (until.aborted) return;
       left.abort(stillRunning());
       if (!cancels) return;
-      // Nobody is there to be told that it failed; the job then goes on as without the wish.
+      // The cancellation has no caller left to report a failure to; the job then keeps running.
       this.stop(principal, asked.jobId, 'client gone').catch(() => undefined);
     };
     response.once('close', onClose);

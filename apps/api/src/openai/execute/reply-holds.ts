@@ -9,7 +9,7 @@ import { subJobPrefix } from '#tools';
 import { RequestsBelow } from '../completions/requests-below.js';
 import { stillRunning } from './execute.errors.js';
 
-/** A call whose end somebody waits for. */
+/** A call whose end a client waits for. */
 export interface AwaitedCall {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -20,7 +20,7 @@ export interface AwaitedCall {
 
 /** A reply that is held. */
 export interface ReplyHold {
-  /** Aborts with what is to be said instead of a result. */
+  /** Aborts with the error to send instead of a result. */
   readonly signal: AbortSignal;
   end(): void;
 }

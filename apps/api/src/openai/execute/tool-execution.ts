@@ -19,7 +19,7 @@ import {
 } from './execute.errors.js';
 import type { ExecuteRequest } from './execute-request.js';
 
-/** Accepts single calls: everything that can be said against one is said before there is a job. */
+/** Accepts single calls: every check that can reject a call runs before a job exists. */
 @Injectable()
 export class ToolExecution {
   constructor(
@@ -38,7 +38,7 @@ export class ToolExecution {
   /** The job is committed when this returns. Throws `OpenAiError` by the table of this route, and what `DirectCalls` throws. */
   async start(principal: MemberPrincipal, request: ExecuteRequest, key: string | null): Promise<StartedJob> {
     const idempotency = key === null ? null : { key, requestHash: request.bodyHash };
-    // What a key has started is told again also when the call would be refused by now: it has been settled, for example.
+    // A repeated key returns its first job even if the call would be rejected by now, for example because it was settled.
     const known = idempotency === null ? null : await this.calls.replay(principal, idempotency);
     if (known !== null) return known;
     const checked = await this.check(principal, request);
@@ -88,13 +88,13 @@ function needsPerson({ tool, answer }: AllowedTool): boolean {
   return answer.type === 'ask' || tool.asks === 'person';
 }
 
-/** Equal as JSON, whatever the order of members. */
+/** Equal as JSON; the order of members does not matter. */
 function isSame(one: string, other: string): boolean {
   const [a, b] = [parseArguments(one), parseArguments(other)];
   return a.ok && b.ok && canonicalJson(a.value) === canonicalJson(b.value);
 }
 
-/** Without the beginning that says to a model which tool it called. */
+/** Without the prefix that names the called tool to a model. */
 function problemOf(name: string, message: string): string {
   return message.replace(`Error executing tool "${name}": `, '').replace(/^invalid arguments: /, '');
 }

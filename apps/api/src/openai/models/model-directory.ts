@@ -129,7 +129,7 @@ export class ModelDirectory {
   }
 }
 
-/** Whoever may start nothing has no use for a model. */
+/** A caller who may not start jobs gets no models. */
 function mayStart(principal: MemberPrincipal): boolean {
   const { workspaceId, userId } = principal;
   return abilityOf(principal).can('create', asSubject('Job', { workspaceId, createdBy: userId }));

@@ -20,7 +20,7 @@ export interface ModeQuestion {
 export interface Mode {
   /** Null: the request does not say, and the agent does. */
   readonly format: AnswerFormat | null;
-  /** Who asked for strict tool calls; null: nobody, `tools` is empty. */
+  /** Which option asked for strict tool calls; null: none did, `tools` is empty. */
   readonly strictBy: 'header' | 'body' | null;
   /** What is offered to the model of the client's functions. */
   readonly tools: readonly ToolDefinition[];

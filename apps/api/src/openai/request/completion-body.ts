@@ -23,7 +23,7 @@ const part = z.discriminatedUnion('type', [
     type: z.literal('image_url'),
     image_url: z.object({ url: z.string().min(1), detail: z.string().nullish() }),
   }),
-  // What an assistant had refused comes back as it was said.
+  // A refusal of the assistant comes back as text, unchanged.
   z.object({ type: z.literal('refusal'), refusal: z.string() }),
 ]);
 

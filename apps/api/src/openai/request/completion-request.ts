@@ -9,7 +9,7 @@ import { type CompletionBody, completionBody, knownFields, parameterNames } from
 import { invalidBody, invalidField } from './invalid-body.js';
 import { toMessages } from './to-messages.js';
 
-/** What a body of `POST /v1/chat/completions` says, once it is known to be one. */
+/** The parsed and validated body of `POST /v1/chat/completions`. */
 export interface CompletionRequest {
   readonly model: string;
   /** As sent: blocks of tool calls are still in them, and they may not be valid for a provider. `developer` is `system`. */
@@ -21,7 +21,7 @@ export interface CompletionRequest {
   readonly parameters: ModelParameters;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Kept with the answer; says nothing of who asks. */
+  /** Stored with the response; does not identify the caller. */
   readonly about: RequestNotes;
   /** Names of fields that mean nothing here. */
   readonly ignored: readonly string[];
@@ -156,7 +156,7 @@ function toNotes({ user, metadata, store }: CompletionBody): RequestNotes {
   };
 }
 
-/** How an answer is sent says nothing about what it is. */
+/** Leaves out how a response is sent: that does not change its content. */
 function hashOf(fields: Fields): string {
   const covered = Object.entries(fields).filter(([name]) => name !== 'stream' && name !== 'stream_options');
   return createHash('sha256')

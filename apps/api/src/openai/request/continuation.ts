@@ -8,11 +8,11 @@ export interface ToolResult {
   readonly content: string;
 }
 
-/** What a request says about calls that it may be the answer to. */
+/** The part of a request that answers calls. */
 export interface Continuation {
   /** The results that count, as sent: an id may be there twice. */
   readonly results: readonly ToolResult[];
-  /** What is said beside them, in its order. */
+  /** The messages beside the results, in their order. */
   readonly after: readonly ChatMessage[];
   /** Whether the request ends with results: then it can be nothing else. */
   readonly endsWithResults: boolean;
@@ -34,7 +34,7 @@ export function readContinuation(messages: readonly ChatMessage[]): Continuation
   };
 }
 
-/** SHA-256 (hex) of ids and contents, whatever their order: tells a repeat of a continuation from another one. Pure. */
+/** SHA-256 (hex) of ids and contents in any order: distinguishes a repeated continuation from a different one. Pure. */
 export function resultsDigest(results: readonly ToolResult[]): string {
   const byId = new Map(results.map(({ id, content }) => [id, content]));
   const sorted = [...byId].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -60,7 +60,7 @@ function piecesOf({ content }: AssistantMessage): readonly AnswerPiece[] {
   return typeof content === 'string' ? splitBlocks(content) : [];
 }
 
-/** The rounds that an assistant message tells of. Each call is put back once: `left` loses it. */
+/** The rounds that an assistant message contains. Each call is restored once, and `left` loses it. */
 function restored(message: AssistantMessage, left: Map<string, SessionCall>): readonly ChatMessage[] {
   const { content } = message;
   if (typeof content !== 'string') return [message];
@@ -75,7 +75,7 @@ function restored(message: AssistantMessage, left: Map<string, SessionCall>): re
   }
   const last = rounds.at(-1);
   const own = message.tool_calls ?? [];
-  // The calls that the client itself tells of come after all that the text shows.
+  // The calls that the client itself sends come after all calls that the text shows.
   if (own.length > 0 && last !== undefined && last.calls.length > 0) rounds.push({ text: '', calls: [] });
   return rounds.flatMap((round, i) =>
     i === rounds.length - 1 && round.calls.length === 0 ? [{ ...message, content: round.text }] : toMessages(round),

@@ -23,7 +23,7 @@ export function toMessages(given: readonly GivenMessage[]): readonly ChatMessage
   });
 }
 
-/** What a model or a tool says is text, in however many pieces it came. */
+/** The content of a model or a tool is text, in any number of pieces. */
 function textOf(content: GivenContent): string | null {
   if (typeof content === 'string') return content;
   if (content === null || content === undefined) return null;

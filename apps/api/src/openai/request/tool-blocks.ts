@@ -1,4 +1,4 @@
-/** A part of what an assistant said: its own text, or the place of a call that was shown in a block with its id. */
+/** A part of an assistant message: its own text, or the position of a call that was shown in a block with its id. */
 export type AnswerPiece =
   { readonly type: 'text'; readonly text: string } | { readonly type: 'call'; readonly id: string };
 

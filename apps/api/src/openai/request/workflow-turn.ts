@@ -1,6 +1,6 @@
 import type { ChatMessage } from '#models';
 
-/** What a workflow is given: the last thing a user said, and what was said before. */
+/** The input of a workflow: the last message of the user, and the messages before it. */
 export interface WorkflowTurn {
   readonly prompt: string;
   /** URLs. */
