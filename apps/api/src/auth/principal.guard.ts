@@ -42,8 +42,8 @@ export class PrincipalGuard implements CanActivate {
     try {
       return await this.enter(request);
     } catch (error) {
-      const isNobody = error instanceof AppError && error.code === 'unauthenticated';
-      if (!isNobody || unauthenticatedText === undefined) throw error;
+      const isUnauthenticated = error instanceof AppError && error.code === 'unauthenticated';
+      if (!isUnauthenticated || unauthenticatedText === undefined) throw error;
       throw new AppError({ code: 'unauthenticated', message: unauthenticatedText });
     }
   }

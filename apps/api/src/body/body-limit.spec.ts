@@ -4,7 +4,7 @@ import { bodyLimitOf } from './body-limit.js';
 
 const server = 4_194_304;
 
-describe('the limit of a body', () => {
+describe('body size limit', () => {
   it.each([
     ['/api/jobs', server],
     ['/graphql', server],
@@ -20,7 +20,7 @@ describe('the limit of a body', () => {
     expect(bodyLimitOf(url, server)).toBe(bytes);
   });
 
-  it('is never more than the server takes', () => {
+  it('never exceeds the maximum of the server', () => {
     expect(bodyLimitOf('/api/jobs/j/client-tool/result', 10_000)).toBe(10_000);
   });
 });

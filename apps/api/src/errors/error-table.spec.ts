@@ -58,8 +58,8 @@ function codesInSource(): string[] {
   );
 }
 
-describe('the error table', () => {
-  it('has a row for every code that a request can end with', () => {
+describe('error table', () => {
+  it('contains a row for every code that a request can end with', () => {
     const unknown = codesInSource().filter((code) => !neverInARequest.has(code) && !/^(model|outbound)_/.test(code));
     expect(unknown.filter((code) => !errorRowOf(code).isKnown)).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe('the error table', () => {
     expect(isExpected(new Error('x'))).toBe(false);
   });
 
-  it('has the statuses of the contract', () => {
+  it('maps codes to the statuses of the contract', () => {
     const statusOf = (code: keyof typeof errorTable) => errorTable[code].status;
     expect(statusOf('bad_request')).toBe(400);
     expect(statusOf('unauthenticated')).toBe(401);

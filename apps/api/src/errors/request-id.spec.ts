@@ -17,12 +17,12 @@ function idFor(given: string | undefined): string {
   return requestIdOf(response);
 }
 
-describe('the request id', () => {
-  it.each(['abc-123', 'trace:1.2_3', 'x'.repeat(128)])('is the caller’s own when it can be logged: %s', (given) => {
+describe('request id', () => {
+  it.each(['abc-123', 'trace:1.2_3', 'x'.repeat(128)])('keeps the caller’s id when it can be logged: %s', (given) => {
     expect(idFor(given)).toBe(given);
   });
 
-  it.each([undefined, '', 'a b', 'a\nb', 'ä', 'x'.repeat(129), '<script>'])('is a new one instead of %p', (given) => {
+  it.each([undefined, '', 'a b', 'a\nb', 'ä', 'x'.repeat(129), '<script>'])('generates a new id instead of %p', (given) => {
     expect(isId(idFor(given))).toBe(true);
   });
 });

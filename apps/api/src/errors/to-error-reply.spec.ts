@@ -17,7 +17,7 @@ describe('toErrorReply', () => {
     });
   });
 
-  it('says nothing about a bug, and hands it to the operators', () => {
+  it('hides an unexpected error from the caller and logs it for the operators', () => {
     const bug = new Error('password=hunter2 at db.internal');
     expect(toErrorReply(bug, context)).toEqual({
       status: 500,

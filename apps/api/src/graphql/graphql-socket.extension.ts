@@ -5,15 +5,15 @@ import { GraphqlSocketDoor } from './sockets/graphql-socket.door.js';
 
 /** Hangs GraphQL over WebSocket on the server, once the schema is complete. */
 export function graphqlSockets(): ServerExtension {
-  const doors: GraphqlSocketDoor[] = [];
+  const endpoints: GraphqlSocketDoor[] = [];
   return {
     afterInit: (app: NestExpressApplication) => {
-      const door = app.get(GraphqlSocketDoor);
-      door.attach(app.getHttpServer());
-      doors.push(door);
+      const endpoint = app.get(GraphqlSocketDoor);
+      endpoint.attach(app.getHttpServer());
+      endpoints.push(endpoint);
     },
     close: async () => {
-      await Promise.all(doors.map((door) => door.close()));
+      await Promise.all(endpoints.map((endpoint) => endpoint.close()));
     },
   };
 }

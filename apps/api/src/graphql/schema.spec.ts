@@ -45,8 +45,8 @@ function descriptionsOf(type: GraphQLNamedType): (readonly [string, string | nul
   return [...own, ...fields];
 }
 
-describe('the schema', () => {
-  it('is the committed one (else: npm run schema)', () => {
+describe('GraphQL schema', () => {
+  it('equals the committed schema (else: npm run schema)', () => {
     expect(toSchemaFile(schema)).toBe(readFileSync('apps/api/schema.gql', 'utf8'));
   });
 

@@ -21,7 +21,7 @@ function failWith(thrown: unknown) {
   return errors.map((error) => toPublicError(error, context))[0];
 }
 
-describe('a GraphQL error', () => {
+describe('toPublicError', () => {
   it('speaks for itself when it was expected', () => {
     const thrown = new AppError({ code: 'rate_limited', message: 'Slow down', retryAfterSeconds: 3 });
     expect(failWith(thrown)).toMatchObject({
@@ -31,7 +31,7 @@ describe('a GraphQL error', () => {
     });
   });
 
-  it('says nothing of bugs', () => {
+  it('hides the message of an unexpected error', () => {
     const hidden = { message: 'Internal error', extensions: { code: 'INTERNAL', requestId: 'req-1' } };
     expect(failWith(new Error('password=hunter2'))).toMatchObject(hidden);
     expect(failWith(new AppError({ code: 'nobody_knows', message: 'secret' }))).toMatchObject(hidden);
@@ -49,7 +49,7 @@ describe('a GraphQL error', () => {
     expect(wrong.map((error) => toPublicError(error, context).extensions?.['code'])).toEqual(['BAD_USER_INPUT']);
   });
 
-  it('has the HTTP status of what was refused', () => {
+  it('sets the HTTP status of the rejected request', () => {
     expect(statusOf(toRequestError(new AppError({ code: 'unauthenticated', message: 'x' })))).toBe(401);
     expect(statusOf(new GraphQLError('x'))).toBe(400);
     expect(statusOf(toRequestError(new Error('x')))).toBe(500);

@@ -4,7 +4,7 @@ import { BUS, type Bus, newId, systemClock } from '#platform';
 
 const timeoutMs = 1_000;
 /** No workspace and no job has this id: only the probe subscribes to it. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+const unknownWorkspace = '00000000-0000-0000-0000-000000000000';
 
 /** Asks whether hints still come through. */
 @Injectable()
@@ -26,7 +26,7 @@ export class BusProbe {
       const timer = systemClock.after(timeoutMs, () => {
         finish(false);
       });
-      this.bus.publish('job-cancel', { workspaceId: nobody, jobId, why: 'probe' });
+      this.bus.publish('job-cancel', { workspaceId: unknownWorkspace, jobId, why: 'probe' });
     });
   }
 }

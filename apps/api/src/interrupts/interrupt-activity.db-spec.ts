@@ -66,8 +66,8 @@ function quietActivity(Activity: typeof InterruptActivity = Unpolled) {
 
 const answer = (id: string) => app.get(InterruptsService).decide(people.member, id, { action: 'skip' });
 
-describe('the activity of an inbox', () => {
-  it('begins with nothing, and then tells what was opened and what was settled', async () => {
+describe('InterruptActivity', () => {
+  it('starts empty, then delivers opened and settled requests', async () => {
     const before = await openInterrupt(app, job);
     const { watch, hint } = quietActivity();
     const next = watch();
@@ -80,7 +80,7 @@ describe('the activity of an inbox', () => {
     expect(await next()).toEqual([before]);
   });
 
-  it('tells all its viewers from one look', async () => {
+  it('serves all viewers of a workspace with one read', async () => {
     const { watch, hint, activity } = quietActivity();
     const viewers = [watch(), watch(), watch()];
     for (const next of viewers) expect(await next()).toEqual([]);
@@ -99,7 +99,7 @@ describe('the activity of an inbox', () => {
     expect(await next()).toEqual([opened]);
   });
 
-  it('finds out what nobody hinted, by the clock', async () => {
+  it('finds a change without a hint by polling', async () => {
     const { watch } = quietActivity(InterruptActivity);
     const next = watch();
     await next();
@@ -129,8 +129,8 @@ describe('the activity of an inbox', () => {
   });
 });
 
-describe('a viewer that enters between two looks', () => {
-  it('is not left with a request that was settled before the next', async () => {
+describe('InterruptActivity with a viewer that subscribes between two reads', () => {
+  it('delivers the end of a request that was settled before the next read', async () => {
     const { activity, watch, hint } = quietActivity();
     await watch()();
     const settled = await openInterrupt(app, job); // nobody hints: no look has seen it
@@ -146,14 +146,14 @@ describe('a viewer that enters between two looks', () => {
     await answer(settled);
     const left = await openInterrupt(app, job);
     hint();
-    const told: (readonly Interrupt[])[] = [listed];
-    while (!told.flat().some(({ id }) => id === left)) told.push((await viewer.next()).value ?? []);
-    expect(told.flat().filter(({ id }) => id === settled)).toEqual([]);
+    const delivered: (readonly Interrupt[])[] = [listed];
+    while (!delivered.flat().some(({ id }) => id === left)) delivered.push((await viewer.next()).value ?? []);
+    expect(delivered.flat().filter(({ id }) => id === settled)).toEqual([]);
   });
 });
 
-describe('a hint', () => {
-  it('is given when a request is opened, settled, or closed with its job', async () => {
+describe('InterruptActivity hints', () => {
+  it('arrive when a request is opened, settled, or closed with its job', async () => {
     const { platform } = engine;
     const heard: string[] = [];
     const waiting: (() => void)[] = [];
@@ -168,9 +168,9 @@ describe('a hint', () => {
       async () => app.get(InterruptsService).decide(people.owner, await openInterrupt(app, other), { action: 'skip' }),
       () => app.get(JobStopper).stop(scopeOf(people.owner), other.jobId),
     ]) {
-      const told = next();
+      const delivered = next();
       await change();
-      await told;
+      await delivered;
     }
     expect(new Set(heard)).toEqual(new Set([people.owner.workspaceId]));
   });

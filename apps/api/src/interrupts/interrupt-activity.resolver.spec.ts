@@ -38,8 +38,8 @@ async function shown(changes: readonly Interrupt[][], filter: InterruptFilterInp
   return seen;
 }
 
-describe('a live inbox', () => {
-  it('tells a request once that opens while the first ones are listed', async () => {
+describe('InterruptActivityResolver', () => {
+  it('delivers a request once when it opens while the first page is read', async () => {
     expect(await shown([[request('a', 'open'), request('b', 'open')], [request('a', 'resolved')]])).toEqual([
       'a open',
       'b open',
@@ -47,7 +47,7 @@ describe('a live inbox', () => {
     ]);
   });
 
-  it('tells the end of what it has told as open, whatever the filter says, and of nothing else', async () => {
+  it('delivers the end of exactly the requests that it delivered as open, regardless of the filter', async () => {
     const changes = [
       [request('b', 'open')],
       [request('a', 'resolved')],

@@ -39,22 +39,22 @@ export class InterruptActivityResolver {
 
   private async *follow(context: GraphqlContext, query: InterruptQuery): Batches {
     const { member, signal } = context;
-    // Told once, nobody takes a request for open after its answer; told as open, its end belongs to it, whatever the filter says.
-    const told = new DeliveredIds();
+    // Each open request is delivered once, never after its answer; its end is delivered too, regardless of the filter.
+    const delivered = new DeliveredIds();
     const { statuses, ...wanted } = query;
     const isWanted = (status: string) => statuses?.includes(status) ?? true;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId }, signal)) {
       context.forget();
       if (ids.length === 0) {
         for await (const open of this.open(context, query)) {
-          yield open.filter(({ id }) => told.begin(id));
+          yield open.filter(({ id }) => delivered.begin(id));
         }
       }
       for (let i = 0; i < ids.length; i += pageSize) {
         const found = await this.interrupts.findMany(member, wanted, ids.slice(i, i + pageSize));
         yield found.filter(({ id, status }) => {
-          if (status === 'open') return isWanted(status) && told.begin(id);
-          return told.end(id) || isWanted(status);
+          if (status === 'open') return isWanted(status) && delivered.begin(id);
+          return delivered.end(id) || isWanted(status);
         });
       }
     }

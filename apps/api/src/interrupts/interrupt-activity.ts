@@ -24,8 +24,8 @@ export class InterruptActivity extends RowActivity<OpenRows> {
   }
 
   /**
-   * Whether viewers hear when this open request is settled. One that was opened after the last look is not known yet: if it is still
-   * open at the next, that look tells it.
+   * Whether viewers get the settlement of this open request. One that was opened after the last read is not known yet: if it is still
+   * open at the next read, that read delivers it.
    */
   isKnown(workspaceId: string, id: string): boolean {
     const seen = this.seenIn(workspaceId);

@@ -23,8 +23,8 @@ function hashOf(body: unknown): string | undefined {
   return start(body, { headers: { 'idempotency-key': 'k' } }).idempotency?.requestHash;
 }
 
-describe('control fields', () => {
-  it('are taken with and without underscore', () => {
+describe('toStartChat control fields', () => {
+  it('accepts control fields with and without underscore', () => {
     const marked = Object.fromEntries(Object.entries(plain).map(([k, v]) => [k === 'messages' ? k : `_${k}`, v]));
     expect(start(marked)).toEqual(start(plain));
     expect(start(plain)).toMatchObject({ threadRef: 't1', messageClientId: 'm1', createThread: true });
@@ -71,7 +71,7 @@ describe('a request', () => {
     });
   });
 
-  it('asks clients to run tools only if it says so, on one device or on any', () => {
+  it('lets clients run tools only if the request asks for it, on one device or on any', () => {
     expect(start(plain)).not.toHaveProperty('client');
     expect(start({ ...plain, _clientTools: false, _clientDeviceId: '' })).not.toHaveProperty('client');
     expect(start({ ...plain, _clientTools: true }).client).toEqual({ deviceId: null, tools: {} });
@@ -124,7 +124,7 @@ describe('a request', () => {
   });
 });
 
-describe('refusals', () => {
+describe('toStartChat validation', () => {
   it.each([
     [null, undefined, 'Invalid request body: it must be a JSON object', undefined],
     [undefined, undefined, 'Invalid request body: it must be a JSON object', undefined],
@@ -219,14 +219,14 @@ describe('refusals', () => {
   });
 });
 
-describe('the idempotency key', () => {
+describe('idempotency key', () => {
   it('comes from the header, else from the body, else there is none', () => {
     expect(start(plain).idempotency).toBeNull();
     expect(start({ ...plain, _admissionId: 'a' }).idempotency?.key).toBe('a');
     expect(start({ ...plain, admissionId: 'a' }, { headers: { 'idempotency-key': 'h' } }).idempotency?.key).toBe('h');
   });
 
-  it.each(['', 'a b', 'ä', 'x'.repeat(256), 'a\nb'])('is refused when it is %j', (key) => {
+  it.each(['', 'a b', 'ä', 'x'.repeat(256), 'a\nb'])('rejects the key %j', (key) => {
     expect(refusal(plain, { headers: { 'idempotency-key': key } })).toMatchObject([
       'bad_request',
       expect.any(String),
@@ -246,7 +246,7 @@ describe('the idempotency key', () => {
   });
 });
 
-describe('the provider key', () => {
+describe('provider key', () => {
   it.each([
     [{ 'x-or3-openrouter-key': 'sk-or3-key-000' }, 'sk-or3-key-000'],
     [{ 'x-provider-key': 'sk-other-key-0' }, 'sk-other-key-0'],
@@ -256,12 +256,12 @@ describe('the provider key', () => {
     expect(start(plain, { headers }).providerKey?.reveal()).toBe(key);
   });
 
-  it('is none without a header, and is never printed', () => {
+  it('reads no key without a header, and never prints one', () => {
     expect(start(plain).providerKey).toBeNull();
     expect(JSON.stringify(start(plain, { headers: { 'x-provider-key': 'sk-canary' } }))).not.toContain('canary');
   });
 
-  it('is refused when no header could carry it on', () => {
+  it('rejects a key that no header can carry', () => {
     expect(refusal(plain, { headers: { 'x-provider-key': 'a b' } })).toMatchObject([
       'bad_request',
       'Invalid model API key',

@@ -14,13 +14,13 @@ function refusal(given: Given): unknown {
   }
 }
 
-describe('the tools of startChat', () => {
-  it('are those of the server, when nothing is said about a client', () => {
+describe('tools of startChat', () => {
+  it('contain only server tools when the input names no client tools', () => {
     expect(toTools({ tools: ['calculate'] })).toEqual({ tools: ['calculate'], toolRuntimes: {} });
     expect(toTools({})).toEqual({ tools: [], toolRuntimes: {} });
   });
 
-  it('are also those that the client declares, with what it says about them', () => {
+  it('include the tools that the client declares, with its definitions', () => {
     const parameters = { type: 'object' };
     const given: Given = {
       tools: ['calculate'],
@@ -58,7 +58,7 @@ describe('the tools of startChat', () => {
     ['a timeout that is too long', { clientTools: [{ name: 'a', timeoutMs: 604_800_001 }] }, 'clientTools'],
     ['an empty device', { clientDeviceId: '' }, 'clientDeviceId'],
     ['an endless device', { clientDeviceId: 'x'.repeat(257) }, 'clientDeviceId'],
-  ])('are refused for %s, naming the member', (_, given, field) => {
+  ])('rejects %s and names the member', (_, given, field) => {
     expect(refusal(given)).toEqual(['bad_request', field]);
   });
 });

@@ -20,8 +20,8 @@ function setUp() {
   return { bus, activity, ending, move, watch };
 }
 
-describe('the activity of a workspace', () => {
-  it('tells of each job that moved, once a batch, in the order of the last move', async () => {
+describe('WorkspaceActivity', () => {
+  it('delivers each changed job once per batch, in the order of the last change', async () => {
     const { move, watch } = setUp();
     const { first, next } = watch();
     for (const jobId of ['a', 'b', 'a', 'c']) move(jobId);
@@ -30,7 +30,7 @@ describe('the activity of a workspace', () => {
     expect(await next()).toEqual({ done: false, value: ['b'] });
   });
 
-  it('tells nothing of other workspaces, nor of jobs that only grew', async () => {
+  it('ignores other workspaces and jobs that only appended events', async () => {
     const { bus, move, watch } = setUp();
     const { first } = watch();
     move('theirs', 'workspace-2');

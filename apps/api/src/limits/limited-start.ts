@@ -24,7 +24,7 @@ export interface ChargedStart {
 }
 
 /**
- * The same for doors that say what is left. A repetition passes even when nothing is: its key is looked for then. Throws
+ * The same for endpoints that report the remaining allowance. A repeated start passes even without any: its key is looked up then. Throws
  * `rate_limited`, and as `start`.
  */
 export async function chargedStart(

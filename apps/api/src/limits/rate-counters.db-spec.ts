@@ -10,7 +10,7 @@ import { StartLimiter } from './start-limiter.js';
 const rateOf = (value: number) => ({ name: 'TEST', value, raisedBy: 'operator', counts: 'calls' }) as const;
 const logger = createLogger({ level: 'silent' });
 
-describe('the counts of rate limits', () => {
+describe('rate limit counters', () => {
   let database: TestDatabase;
   let other: Postgres;
 

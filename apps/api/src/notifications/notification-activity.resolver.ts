@@ -37,21 +37,21 @@ export class NotificationActivityResolver {
 
   private async *follow(context: GraphqlContext, filter: NotificationFilter): Batches {
     const { member, signal } = context;
-    // Told once as unread, also if it is written while the first are listed; then its reading belongs to it, whatever the filter says.
-    const told = new DeliveredIds();
+    // Delivered once as unread, also if it is written while the first page is read; then also when it is read, regardless of the filter.
+    const delivered = new DeliveredIds();
     const { read, ...wanted } = filter;
     for await (const ids of this.activity.changes({ workspaceId: member.workspaceId, topic: member.userId }, signal)) {
       context.forget();
       if (ids.length === 0 && filter.read !== true) {
         const page = await this.notifications.list(member, { ...filter, read: false }, { limit: pageSize });
         const unread = page.slice(0, pageSize);
-        yield unread.filter(({ id }) => told.begin(id));
+        yield unread.filter(({ id }) => delivered.begin(id));
       }
       for (let i = 0; i < ids.length; i += pageSize) {
         const found = await this.notifications.findMany(member, wanted, ids.slice(i, i + pageSize));
         yield found.filter(({ id, readAt }) => {
-          if (readAt === null) return read !== true && told.begin(id);
-          return told.end(id) || read !== false;
+          if (readAt === null) return read !== true && delivered.begin(id);
+          return delivered.end(id) || read !== false;
         });
       }
     }

@@ -10,21 +10,21 @@ const mostAtOnce = 5_000;
 
 /** The position from which the next read continues. */
 interface Seen {
-  /** Transactions before this one had all ended. */
+  /** All transactions before this one had ended. */
   readonly floor: string;
-  /** Those after it that were seen: the ids, and the transaction that had changed each. */
+  /** The later rows that were read: their ids, and the transaction that had changed each. */
   readonly known: ReadonlyMap<string, string>;
 }
 
 /**
- * Which notifications of a workspace were written or read, by user (`topic`). What they are about is hinted anyway; reading is found
- * by the clock.
+ * Which notifications of a workspace were written or read by their user (`topic`). The events that cause them send hints; a read mark
+ * is found by polling.
  *
- * A look reads one range of one index: what was written or read by transactions that had not ended at the look before. So it costs
- * what is new, whatever is kept or unread, and nothing is passed over that was committed late. While somebody watches there is one
- * each 2 s, and at most four in a second, for all viewers of a workspace in this process together; only those are woken whose own
- * notifications have changed. A transaction elsewhere that writes for minutes makes the looks of these minutes read again, at most
- * 5,000 rows each, what has changed since it began.
+ * A poll reads one range of one index: rows written or read by transactions that had not ended at the poll before. So its cost depends
+ * on the new rows only, and late commits are not missed. While a workspace has viewers there is one poll
+ * each 2 s, and at most four per second, for all its viewers in this process together; it wakes only viewers whose own
+ * notifications have changed. While a transaction elsewhere writes for minutes, each poll reads again what has changed since it began,
+ * at most 5,000 rows each time.
  */
 @Injectable()
 export class NotificationActivity extends RowActivity<Seen> {

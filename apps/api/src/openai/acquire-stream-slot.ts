@@ -6,8 +6,8 @@ import type { CloseReason, OpenStreams, StreamSlot } from '../streams/open-strea
 import { invalidKey } from './openai-principal.guard.js';
 
 /**
- * A slot for a reply of `/v1` that is held or streamed: counted apart from the streams of jobs, and by its principal only. When
- * it has to go, `closing` aborts with what is to be said. Throws as `OpenStreams.enter`.
+ * A slot for a deferred or streamed response of `/v1`: counted apart from the streams of jobs, and per principal only. When the
+ * slot is revoked, `closing` aborts with the error to send. Throws as `OpenStreams.enter`.
  */
 export function acquireStreamSlot(
   open: OpenStreams,

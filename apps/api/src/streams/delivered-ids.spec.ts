@@ -2,18 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 
 import { DeliveredIds } from './delivered-ids.js';
 
-describe('rows that a viewer was told of', () => {
+describe('DeliveredIds', () => {
   it('begin once and end once, and may begin again', () => {
-    const told = new DeliveredIds();
-    expect([told.begin('a'), told.begin('a'), told.end('a'), told.end('a'), told.begin('a')]).toEqual([
+    const delivered = new DeliveredIds();
+    expect([delivered.begin('a'), delivered.begin('a'), delivered.end('a'), delivered.end('a'), delivered.begin('a')]).toEqual([
       ...[true, false, true, false],
       true,
     ]);
   });
 
-  it('are a bounded number: the oldest are forgotten', () => {
-    const told = new DeliveredIds(2);
-    for (const id of ['a', 'b', 'c']) told.begin(id);
-    expect([told.end('a'), told.end('b'), told.end('c')]).toEqual([false, true, true]);
+  it('forgets the oldest rows beyond its limit', () => {
+    const delivered = new DeliveredIds(2);
+    for (const id of ['a', 'b', 'c']) delivered.begin(id);
+    expect([delivered.end('a'), delivered.end('b'), delivered.end('c')]).toEqual([false, true, true]);
   });
 });

@@ -1,11 +1,11 @@
 /** Most rows that a viewer's connection remembers. */
-const mostTold = 5_000;
+const maxDelivered = 5_000;
 
 /** Rows that a viewer received as current: it also gets their end, regardless of its filter. Beyond the limit the oldest are forgotten. */
 export class DeliveredIds {
   private readonly ids = new Set<string>();
 
-  constructor(private readonly most: number = mostTold) {}
+  constructor(private readonly most: number = maxDelivered) {}
 
   /** Whether this is news. */
   begin(id: string): boolean {

@@ -16,7 +16,7 @@ function scene(options: {
   readonly congestedAfter?: number;
   readonly drained?: 'drained' | 'slow';
 }) {
-  const said: string[] = [];
+  const written: string[] = [];
   const follows: (number | undefined)[] = [];
   let congested = false;
   const feed = {
@@ -28,11 +28,11 @@ function scene(options: {
   };
   const writer = {
     write: (text: string) => {
-      said.push(text);
+      written.push(text);
       congested = text === String(options.congestedAfter);
     },
-    end: (text = '') => said.push(`end ${text}`),
-    cut: (text: string) => said.push(`cut ${text}`),
+    end: (text = '') => written.push(`end ${text}`),
+    cut: (text: string) => written.push(`cut ${text}`),
     get isCongested() {
       return congested;
     },
@@ -55,7 +55,7 @@ function scene(options: {
     access: { check: options.check ?? (() => Promise.resolve(null)) },
     logger: createLogger({ level: 'silent' }),
   });
-  return { viewer, said, follows };
+  return { viewer, written, follows };
 }
 
 async function* upTo(...numbers: number[]) {
@@ -67,25 +67,25 @@ const closed = (reason: CloseReason, after: number) =>
 
 describe('JobViewer', () => {
   it('writes what the feed gives, and ends with it', async () => {
-    const { viewer, said } = scene({ give: () => upTo(1, 2, 3) });
+    const { viewer, written } = scene({ give: () => upTo(1, 2, 3) });
     await viewer.run();
-    expect(said).toEqual(['1', '2', '3', 'end ']);
+    expect(written).toEqual(['1', '2', '3', 'end ']);
   });
 
-  it('goes on from where the client is once a full socket has drained', async () => {
-    const { viewer, said, follows } = scene({
+  it('continues from the client’s position once a full socket has drained', async () => {
+    const { viewer, written, follows } = scene({
       give: (after) => (after === undefined ? upTo(1, 2, 3, 4) : upTo(3, 4)),
       congestedAfter: 2,
     });
     await viewer.run();
     expect(follows).toEqual([undefined, 2]);
-    expect(said).toEqual(['1', '2', '3', '4', 'end ']);
+    expect(written).toEqual(['1', '2', '3', '4', 'end ']);
   });
 
   it('cuts off a client that does not drain', async () => {
-    const { viewer, said } = scene({ give: () => upTo(1, 2, 3), congestedAfter: 2, drained: 'slow' });
+    const { viewer, written } = scene({ give: () => upTo(1, 2, 3), congestedAfter: 2, drained: 'slow' });
     await viewer.run();
-    expect(said).toEqual(['1', '2', `cut ${closed('slow_viewer', 2)}`]);
+    expect(written).toEqual(['1', '2', `cut ${closed('slow_viewer', 2)}`]);
   });
 
   it('begins again with a snapshot when the encoder needs one', async () => {
@@ -96,32 +96,32 @@ describe('JobViewer', () => {
 
   it('asks for the right before each batch, and shows nothing more once it is lost', async () => {
     const answers: (LostReason | null)[] = [null, 'unauthorized'];
-    const { viewer, said } = scene({
+    const { viewer, written } = scene({
       give: () => upTo(1, 2, 3),
       check: () => Promise.resolve(answers.shift() ?? null),
     });
     await viewer.run();
-    expect(said).toEqual(['1', `end ${closed('unauthorized', 1)}`]);
+    expect(written).toEqual(['1', `end ${closed('unauthorized', 1)}`]);
   });
 
   it('keeps the order while an answer about the right is late', async () => {
     const gates = [Promise.withResolvers<null>(), Promise.withResolvers<null>()];
     let asked = 0;
-    const { viewer, said } = scene({
+    const { viewer, written } = scene({
       give: () => upTo(1, 2),
       check: () => gates[asked++]?.promise ?? Promise.resolve(null),
     });
     const running = viewer.run();
     gates[1]?.resolve(null);
     await Promise.resolve();
-    expect(said).toEqual([]);
+    expect(written).toEqual([]);
     gates[0]?.resolve(null);
     await running;
-    expect(said).toEqual(['1', '2', 'end ']);
+    expect(written).toEqual(['1', '2', 'end ']);
   });
 
   it('writes nothing that was read before it was closed', async () => {
-    const { viewer, said } = scene({
+    const { viewer, written } = scene({
       give: () => upTo(1, 2),
       check: () => {
         viewer.close('token_expired');
@@ -129,25 +129,25 @@ describe('JobViewer', () => {
       },
     });
     await viewer.run();
-    expect(said).toEqual([`end ${closed('token_expired', 0)}`]);
+    expect(written).toEqual([`end ${closed('token_expired', 0)}`]);
   });
 
   it('closes when the log or the right cannot be read', async () => {
     const broken = scene({ give: () => upTo(1), check: () => Promise.reject(new Error('the database is away')) });
     await broken.viewer.run();
-    expect(broken.said).toEqual([`end ${closed('shutdown', 0)}`]);
+    expect(broken.written).toEqual([`end ${closed('shutdown', 0)}`]);
   });
 
-  it('says why it closes once only', async () => {
-    const { viewer, said } = scene({ give: () => upTo() });
+  it('sends the reason for closing only once', async () => {
+    const { viewer, written } = scene({ give: () => upTo() });
     viewer.close('shutdown');
     viewer.close('unauthorized');
     await viewer.run();
-    expect(said).toEqual([`end ${closed('shutdown', 0)}`]);
+    expect(written).toEqual([`end ${closed('shutdown', 0)}`]);
   });
 
   it('stops reading for a client that is gone, without a word', async () => {
-    const { viewer, said } = scene({
+    const { viewer, written } = scene({
       async *give(_, signal) {
         yield 1;
         await new Promise((resolve) => {
@@ -159,6 +159,6 @@ describe('JobViewer', () => {
     await new Promise(setImmediate);
     viewer.dispose();
     await running;
-    expect(said).toEqual(['1']);
+    expect(written).toEqual(['1']);
   });
 });

@@ -8,7 +8,7 @@ const config = Config.from({ STREAMS_PER_PRINCIPAL: '2', STREAMS_PER_JOB: '3' })
 const owner = (principal: string, jobId: string) => ({ principal, jobId, workspaceId: 'w' });
 const nothing = () => undefined;
 
-it('seats as many streams of a principal, and of a job, as is allowed', () => {
+it('admits streams up to the limits per principal and per job', () => {
   const streams = new OpenStreams(config);
   streams.enter(owner('a', 'j'), nothing);
   streams.enter(owner('a', 'k'), nothing);
@@ -30,11 +30,11 @@ it('gives a slot back once, however often it is left', () => {
   expect(() => streams.enter(owner('a', 'j'), nothing)).toThrow();
 });
 
-it('tells every stream why it ends', async () => {
+it('gives every stream the reason for its end', async () => {
   const streams = new OpenStreams(config);
-  const told: CloseReason[] = [];
-  for (const principal of ['a', 'b', 'c']) streams.enter(owner(principal, 'j'), (reason) => told.push(reason));
+  const reasons: CloseReason[] = [];
+  for (const principal of ['a', 'b', 'c']) streams.enter(owner(principal, 'j'), (reason) => reasons.push(reason));
   await streams.closeAll('shutdown');
-  expect(told).toEqual(['shutdown', 'shutdown', 'shutdown']);
+  expect(reasons).toEqual(['shutdown', 'shutdown', 'shutdown']);
   expect(() => streams.enter(owner('d', 'j'), nothing)).toThrow(expect.objectContaining({ code: 'unavailable' }));
 });

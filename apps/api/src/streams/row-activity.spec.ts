@@ -48,7 +48,7 @@ async function watchRows(...topics: readonly string[]) {
   return { rows, viewers, leave, settle };
 }
 
-describe('activity of rows', () => {
+describe('RowActivity', () => {
   it('looks once in a while, however many hints come and however many watch', async () => {
     const { rows, leave, settle } = await watchRows('a', 'a', 'b');
     expect(rows.looks).toBe(1);
@@ -73,7 +73,7 @@ describe('activity of rows', () => {
     await leave();
   });
 
-  it('looks by the clock when nobody hints, and leaves no timer behind', async () => {
+  it('polls without hints and leaves no timer behind', async () => {
     const { rows, leave, settle } = await watchRows('a');
     rows.clock.advance(2_000);
     expect(rows.looks).toBe(2);
@@ -85,7 +85,7 @@ describe('activity of rows', () => {
   it('wakes those alone whose rows have changed', async () => {
     const { rows, viewers, leave, settle } = await watchRows('a', 'b', 'b');
     const heard: string[] = [];
-    const told = viewers.map(async (viewer, i) => {
+    const reading = viewers.map(async (viewer, i) => {
       for await (const ids of viewer) heard.push(`${i}: ${ids.join()}`);
     });
     const lookAt = async (changed: readonly Change[]) => {
@@ -106,6 +106,6 @@ describe('activity of rows', () => {
     });
     expect(heard.toSorted()).toEqual(['1: 1', '2: 1']);
     await leave();
-    await Promise.all(told);
+    await Promise.all(reading);
   });
 });

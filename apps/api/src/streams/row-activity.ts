@@ -40,10 +40,10 @@ interface Watched<Seen> {
 const mostChanges = 10_000;
 
 /**
- * Which rows of a workspace have changed. A hint, a gap of the bus or the clock makes it look; what a look costs and what it takes
- * for a change is said by the subclass. Nothing is missed, whoever forgets to hint. All viewers of a workspace share its looks, and
- * however many hints come, there is one look at most in `restMs`: the first hint after a rest is looked after at once. What a viewer
- * may see of a change is asked when it is shown.
+ * Which rows of a workspace have changed. A hint, a gap of the bus or the clock triggers a read; the subclass defines the cost of a read
+ * and what counts as a change. A missing hint loses nothing. All viewers of a workspace share its reads, and
+ * for any number of hints there is at most one read in `restMs`: the first hint after a pause triggers it at once. The access of a
+ * viewer to a change is checked when the change is shown.
  */
 export abstract class RowActivity<Seen> implements OnModuleDestroy {
   /** Upper limit of the time between two reads, in case a hint is lost. */

@@ -25,7 +25,7 @@ function scene() {
 const settled = () => new Promise(setImmediate);
 
 describe('SharedState', () => {
-  it('is read once for all who want it at once', async () => {
+  it('reads once for concurrent viewers', async () => {
     const { state, reads, answer } = scene();
     const viewers = [1, 2, 3].map((seq) => state.since(seq));
     await settled();
@@ -35,7 +35,7 @@ describe('SharedState', () => {
     expect(others).toEqual([first, first]);
   });
 
-  it('is not read again when nothing has changed', async () => {
+  it('does not read again when nothing has changed', async () => {
     const { state, reads, answer, clock } = scene();
     const first = state.since(1);
     await answer(0, 5);
@@ -44,7 +44,7 @@ describe('SharedState', () => {
     expect(reads).toHaveLength(1);
   });
 
-  it('is read again for somebody who knows more, once the interval is over', async () => {
+  it('reads again after the interval for a viewer that has a newer event', async () => {
     const { state, reads, answer, clock } = scene();
     const first = state.since(1);
     await answer(0, 5);
@@ -59,7 +59,7 @@ describe('SharedState', () => {
     expect(await next).toMatchObject({ version: 7 });
   });
 
-  it('is read once more when the read under way had begun before the event', async () => {
+  it('reads once more when the current read began before the event', async () => {
     const { state, answer, clock } = scene();
     void state.since(1);
     const late = state.since(6);

@@ -63,7 +63,7 @@ beforeEach(() => {
 });
 
 describe('SseWriter', () => {
-  it('opens with the headers of a stream that nobody buffers, and the time to come back', () => {
+  it('opens with headers that forbid buffering, and the reconnection time', () => {
     expect(response.headers).toEqual({
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
@@ -82,14 +82,14 @@ describe('SseWriter', () => {
     expect(pings).toBe(2);
   });
 
-  it('counts silence from the last thing it said', () => {
+  it('counts silence from the last write', () => {
     clock.advance(14_000);
     writer.write('x');
     clock.advance(14_000);
     expect(response.sent.at(-1)).toBe('x');
   });
 
-  it('is congested above the bound, and drained when the network has taken all', async () => {
+  it('reports congestion above the limit, and drains when the network has taken all bytes', async () => {
     response.takes = false;
     writer.write('x'.repeat(100));
     expect(writer.isCongested).toBe(false);
@@ -128,13 +128,13 @@ describe('SseWriter', () => {
     expect(response.destroyed).toBe(true);
   });
 
-  it('cuts without waiting when it is told to', () => {
+  it('cuts the connection without waiting on request', () => {
     writer.cut('slow');
     expect(response.sent.at(-1)).toBe('slow');
     expect(response.destroyed).toBe(true);
   });
 
-  it('says nothing after the end, and leaves no timer', () => {
+  it('writes nothing after the end and leaves no timer', () => {
     writer.end('bye');
     writer.write('more');
     writer.end('again');

@@ -30,8 +30,8 @@ const headers = {
 };
 
 /**
- * An event stream on one response (HTML Standard, section 9.2). Holds no queue beside the socket's own: the caller looks at
- * `isCongested` and waits for `drained`. Frees its timers when the response closes, whoever closes it.
+ * An event stream on one response (HTML Standard, section 9.2). Has no queue besides the socket's own: the caller checks
+ * `isCongested` and waits for `drained`. Frees its timers when either side closes the response.
  */
 export class SseWriter {
   private ping: Timer | undefined;

@@ -17,8 +17,8 @@ function event(seq: number, fact: NewJobEvent, attempt = 0): JobEvent {
   return { ...fact, seq, jobId: 'j', at: 100 + seq, attempt };
 }
 
-function text(seq: number, offset: number, said: string): JobEvent {
-  return event(seq, { type: 'text-delta', body: { round: 1, offset, text: said } });
+function text(seq: number, offset: number, content: string): JobEvent {
+  return event(seq, { type: 'text-delta', body: { round: 1, offset, text: content } });
 }
 
 function snapshot(change: Partial<JobSnapshot> = {}): JobSnapshot {
@@ -66,17 +66,17 @@ function framesOf(text: string): Frame[] {
   return frames;
 }
 
-describe('the native encoder', () => {
+describe('native encoder', () => {
   const encoder = nativeEncoder(() => 777);
 
   it('gives every event its number, its name and its stamps', () => {
     const {
-      text: said,
+      text: encodedText,
       after,
       needsSnapshot,
     } = encoder.encode({ type: 'events', events: [text(4, 2, 'cd'), event(5, finished)] });
     expect([after, needsSnapshot]).toEqual([5, false]);
-    expect(framesOf(said)).toMatchObject([
+    expect(framesOf(encodedText)).toMatchObject([
       {
         id: '4',
         event: 'text-delta',
@@ -138,7 +138,7 @@ describe('the native encoder', () => {
   });
 });
 
-describe('the or3 encoder', () => {
+describe('or3 encoder', () => {
   const begin = (query = {}) => {
     const encoder = or3Encoder({ query });
     const first = encoder.encode({ type: 'snapshot', snapshot: snapshot(), reset: false });
@@ -180,7 +180,7 @@ describe('the or3 encoder', () => {
     for (const { data } of frames) expect(data['status']).not.toHaveProperty('content');
   });
 
-  it('says nothing of the progress of a call', () => {
+  it('omits the progress of a call', () => {
     const { encoder } = begin();
     const progress = event(4, { type: 'tool-progress', body: { callId: 'c', seqInCall: 1, progress: 1 } });
     expect(encoder.encode({ type: 'events', events: [progress] })).toEqual({
@@ -231,7 +231,7 @@ describe('the or3 encoder', () => {
     expect(frames[1]?.data['status']).toMatchObject({ status: 'error', error: 'Job timed out', content: 'ab' });
   });
 
-  it('goes on from a number without showing what came later as earlier', () => {
+  it('continues from an event number without moving later events before it', () => {
     const base = snapshot({ seq: 6, status: 'waiting', content: 'abcd' });
     const encoder = or3Encoder({ query: {}, base });
     const events = [
@@ -251,7 +251,7 @@ describe('the or3 encoder', () => {
   });
 });
 
-describe('the or3 encoder of a workflow', () => {
+describe('or3 encoder of a workflow', () => {
   const begin = () => {
     const encoder = or3Encoder({ query: {} });
     const item = {
@@ -291,8 +291,8 @@ describe('the or3 encoder of a workflow', () => {
     const { encoder } = begin();
     expect(encoder.encode({ type: 'events', events: [event(4, finished)] }).needsSnapshot).toBe(true);
     const end = snapshot({ kind: 'workflow', seq: 4, status: 'completed', ended: true, content: 'abcd' });
-    const { text: said } = encoder.encode({ type: 'snapshot', snapshot: end, reset: false, state: stateOf(4) });
-    expect(framesOf(said)).toMatchObject([
+    const { text: encodedText } = encoder.encode({ type: 'snapshot', snapshot: end, reset: false, state: stateOf(4) });
+    expect(framesOf(encodedText)).toMatchObject([
       { data: { event: 'status', status: { content: 'abcd', workflow_state: { version: 4 } } } },
     ]);
   });

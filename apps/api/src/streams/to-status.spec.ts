@@ -39,7 +39,7 @@ const full = { content: 'Hello 👋 there', content_delta: undefined, content_re
 const reset = { ...full, content_reset: true };
 const delta = (content_delta: string) => ({ content: undefined, content_delta, content_reset: undefined });
 
-describe('the text of a status', () => {
+describe('status text', () => {
   it.each<[Record<string, string>, object]>([
     [{}, full],
     [{ offset: '0' }, delta('Hello 👋 there')],
@@ -100,7 +100,7 @@ describe('the text of a status', () => {
   });
 });
 
-describe('the head of a status', () => {
+describe('status header', () => {
   it.each([
     ['queued', 'streaming'],
     ['running', 'streaming'],
@@ -136,13 +136,13 @@ describe('the head of a status', () => {
     });
   });
 
-  it('has the stable code and the message of a failed job', () => {
+  it('contains the stable code and the message of a failed job', () => {
     const error = { code: 'model_connection_refused', message: 'The model provider refused the connection.' };
     expect(toStatus(snapshot({ status: 'failed', error }))).toMatchObject({ error: error.message, code: error.code });
     expect(toStatus(snapshot({ status: 'completed' }))).toMatchObject({ error: null, code: null });
   });
 
-  it('has exactly the fields of the contract', () => {
+  it('contains exactly the fields of the contract', () => {
     expect(Object.keys(toStatus(snapshot())).sort()).toEqual(
       [
         ...['id', 'status', 'job_status', 'threadId', 'messageId', 'model', 'kind', 'chunksReceived', 'attempt', 'seq'],

@@ -15,7 +15,7 @@ function scene({ statesFrom = 0, version = 0 }: { readonly statesFrom?: number |
   const clock = new ManualClock();
   const facts: Fact[] = [];
   let wake = Promise.withResolvers<undefined>();
-  const said: string[] = [];
+  const received: string[] = [];
   const say = async (...more: Fact[]) => {
     facts.push(...more);
     version = Math.max(version, ...more.map((fact) => ('event' in fact ? fact.event : fact.snapshot)));
@@ -43,7 +43,7 @@ function scene({ statesFrom = 0, version = 0 }: { readonly statesFrom?: number |
   /** Until `enough` says so. */
   const watch = async (after?: number, enough: (item: ViewedItem) => boolean = () => false) => {
     for await (const item of feed.follow({ workspaceId: 'w', jobId: 'j', after, signal: abort.signal })) {
-      said.push(toText(item));
+      received.push(toText(item));
       if (enough(item)) return;
     }
   };
@@ -51,7 +51,7 @@ function scene({ statesFrom = 0, version = 0 }: { readonly statesFrom?: number |
     clock.advance(ms);
     await settled();
   };
-  return { said, say, watch, pass, abort };
+  return { received, say, watch, pass, abort };
 }
 
 const settled = () => new Promise(setImmediate);
@@ -78,64 +78,64 @@ function toText(item: ViewedItem): string {
 
 describe('WorkflowFeed', () => {
   it('gives snapshots with the state', async () => {
-    const { said, say, watch, abort } = scene();
+    const { received, say, watch, abort } = scene();
     const watching = watch();
     await say({ snapshot: 3 });
-    expect(said).toEqual(['snapshot 3 with 3']);
+    expect(received).toEqual(['snapshot 3 with 3']);
     abort.abort();
     await watching;
   });
 
   it('gives events at once, and the state for all of them when the interval is over', async () => {
-    const { said, say, watch, pass, abort } = scene();
+    const { received, say, watch, pass, abort } = scene();
     const watching = watch();
     await say({ snapshot: 3 });
     await say({ event: 4 });
     await pass(stateIntervalMs - 1);
     await say({ event: 5 });
-    expect(said.slice(1)).toEqual(['event 4', 'event 5']);
+    expect(received.slice(1)).toEqual(['event 4', 'event 5']);
     await pass(1);
-    expect(said.slice(3)).toEqual(['state 5 after 5']);
+    expect(received.slice(3)).toEqual(['state 5 after 5']);
     await pass(10 * stateIntervalMs);
-    expect(said).toHaveLength(4);
+    expect(received).toHaveLength(4);
     abort.abort();
     await watching;
   });
 
   it('gives states with snapshots only where no more is wanted', async () => {
-    const { said, say, watch, pass, abort } = scene({ statesFrom: null });
+    const { received, say, watch, pass, abort } = scene({ statesFrom: null });
     const watching = watch();
     await say({ snapshot: 3 });
     await say({ event: 4 });
     await pass(10 * stateIntervalMs);
-    expect(said).toEqual(['snapshot 3 with 3', 'event 4']);
+    expect(received).toEqual(['snapshot 3 with 3', 'event 4']);
     abort.abort();
     await watching;
   });
 
-  it('gives the state to somebody who comes back, once the events are there that the state knows', async () => {
-    const { said, say, watch, pass, abort } = scene({ statesFrom: 5 });
+  it('sends the state to a reconnected viewer after the events that the state includes', async () => {
+    const { received, say, watch, pass, abort } = scene({ statesFrom: 5 });
     const watching = watch(3);
     await say({ event: 4 });
     await pass(stateIntervalMs);
-    expect(said).toEqual(['event 4']);
+    expect(received).toEqual(['event 4']);
     await say({ event: 5 });
-    expect(said).toEqual(['event 4', 'event 5', 'state 5 after 5']);
+    expect(received).toEqual(['event 4', 'event 5', 'state 5 after 5']);
     abort.abort();
     await watching;
   });
 
-  it('gives the state to somebody who comes back although nothing has happened', async () => {
-    const { said, say, watch, abort } = scene({ statesFrom: 5, version: 6 });
+  it('sends the state to a reconnected viewer even if nothing has happened', async () => {
+    const { received, say, watch, abort } = scene({ statesFrom: 5, version: 6 });
     const watching = watch(5);
     await say();
-    expect(said).toEqual(['state 6 after 5']);
+    expect(received).toEqual(['state 6 after 5']);
     abort.abort();
     await watching;
   });
 
-  it('lets a viewer leave between two events, and go on from where it was', async () => {
-    const { said, say, watch, pass, abort } = scene();
+  it('lets a viewer leave between two events and resume from its position', async () => {
+    const { received, say, watch, pass, abort } = scene();
     const watching = watch(undefined, ({ type }) => type === 'workflow-state');
     await say({ snapshot: 3 });
     await say({ event: 4 });
@@ -144,7 +144,7 @@ describe('WorkflowFeed', () => {
     const again = watch(4);
     await say({ event: 5 });
     await pass(stateIntervalMs);
-    expect(said).toEqual(['snapshot 3 with 3', 'event 4', 'state 4 after 4', 'event 5', 'state 5 after 5']);
+    expect(received).toEqual(['snapshot 3 with 3', 'event 4', 'state 4 after 4', 'event 5', 'state 5 after 5']);
     abort.abort();
     await again;
   });

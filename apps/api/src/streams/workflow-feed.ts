@@ -42,9 +42,9 @@ export class WorkflowFeed implements JobFeed {
     }
   }
 
-  private async *merged(items: Items, goesOn: boolean): AsyncGenerator<ViewedItem, void, undefined> {
+  private async *merged(items: Items, isResumed: boolean): AsyncGenerator<ViewedItem, void, undefined> {
     let next = items.next();
-    let change = goesOn ? this.change() : undefined;
+    let change = isResumed ? this.change() : undefined;
     for (;;) {
       const turn = await (change === undefined ? next : Promise.race([next, change]));
       if (turn === null || 'state' in turn) {
@@ -60,7 +60,7 @@ export class WorkflowFeed implements JobFeed {
     }
   }
 
-  /** The next state to show; undefined when the viewer is up to date. Null: only changes of other jobs arrived meanwhile. */
+  /** The next state to show; undefined when the viewer is up to date. Null: that state or a newer one was shown meanwhile. */
   private change(): Promise<Pick<StateItem, 'type' | 'state'> | null> | undefined {
     const { statesFrom } = this.parts;
     if (statesFrom === null || this.seen < statesFrom || this.seen <= this.shown) return undefined;

@@ -18,15 +18,15 @@ const pageOf = (found: HistoryPage, args: Parameters<typeof toWantedPage>[0], or
     count: () => Promise.resolve({ count: 7, isExact: false }),
   });
 
-describe('a page of calls', () => {
-  it('goes on after its last call', () => {
+describe('toToolCallPage', () => {
+  it('continues after the last call of the page', () => {
     const rows = [call(), call()];
     const [, last] = rows;
     const { pageInfo, edges } = pageOf({ rows, next: { id: last?.id ?? '' } }, { first: 2 });
     expect(pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false, endCursor: edges[1]?.cursor });
   });
 
-  it('goes on where the history gave up looking, though it is empty', () => {
+  it('continues where the history stopped searching, even after an empty page', () => {
     const place = { id: newId() };
     const { nodes, pageInfo } = pageOf({ rows: [], next: place }, { first: 2, after: 'x' });
     expect(nodes).toEqual([]);
@@ -34,7 +34,7 @@ describe('a page of calls', () => {
     expect(placeOfCursor(byTime, pageInfo.endCursor ?? '', 'after')).toEqual(place);
   });
 
-  it('is turned round when it is read from the end', () => {
+  it('reverses a page that is read from the end', () => {
     const rows = [call(), call()];
     const place = { id: newId() };
     const { nodes, pageInfo, edges } = pageOf({ rows, next: place }, { last: 5 });
@@ -43,7 +43,7 @@ describe('a page of calls', () => {
     expect(placeOfCursor(byTime, pageInfo.startCursor ?? '', 'before')).toEqual(place);
   });
 
-  it('is counted once, when it is asked', async () => {
+  it('counts the total once, on request', async () => {
     let counted = 0;
     const page = toToolCallPage(
       { rows: [], next: null },
@@ -61,7 +61,7 @@ describe('a page of calls', () => {
   });
 });
 
-describe('a place in a list of calls', () => {
+describe('cursor of a tool call list', () => {
   it('comes back out of its cursor', () => {
     const place = { id: newId(), durationMs: 12, name: 'crm|find' };
     expect(placeOfCursor(byDuration, toPlaceCursor(byDuration, place), 'after')).toEqual(place);

@@ -11,8 +11,8 @@ export interface ToolCallPage extends ConnectionOf<ToolCallRecord> {
 }
 
 /**
- * A page of the history as a connection. Where the history gave up looking, the page ends at a place that is no call of its
- * own: its cursor says where to go on.
+ * A page of the history as a connection. Where the history stopped searching, the page ends at a position that is no call of its
+ * own: its cursor is the position to continue from.
  */
 export function toToolCallPage(
   { rows, next }: HistoryPage,

@@ -19,8 +19,8 @@ type Pages = AsyncGenerator<readonly ToolCallRecord[], void>;
 const timeoutMs = 60_000;
 
 /**
- * Writes exports: NDJSON, a page at a time, the next one read when the reader has taken the last. A line of `type` `end` comes
- * last; whatever stops an export before breaks the connection instead.
+ * Writes exports: NDJSON, a page at a time; the next page is read when the client has taken the last one. A line of `type` `end` comes
+ * last; any failure before that breaks the connection instead.
  */
 @Injectable()
 export class ToolCallExport {

@@ -5,7 +5,7 @@ import { newId } from '#platform';
 
 import { idOfCursor, positionOfCursor, toCursor } from './cursor.js';
 
-describe('a cursor', () => {
+describe('cursor', () => {
   it('gives back what it was made of', () => {
     const id = newId();
     expect(idOfCursor(toCursor('jobs', id), 'jobs', 'after')).toBe(id);
@@ -23,7 +23,7 @@ describe('a cursor', () => {
     expect(() => positionOfCursor(toCursor('jobs', newId()), 'messages', 'after')).toThrow('not one of this list');
   });
 
-  it('is refused when it is anything else', () => {
+  it('rejects text that is no cursor', () => {
     const refuses = (text: string) => {
       expect(() => idOfCursor(text, 'jobs', 'after')).toThrow('not one of this list');
       expect(() => positionOfCursor(text, 'jobs', 'after')).toThrow('not one of this list');

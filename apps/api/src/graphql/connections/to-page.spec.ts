@@ -16,7 +16,7 @@ describe('page arguments', () => {
     }
   });
 
-  it('have a size of 1 to 100', () => {
+  it('accepts a page size of 1 to 100', () => {
     for (const size of [0, -1, 101, 1e9]) {
       expect(() => toWantedPage({ first: size })).toThrow('first must be 1 to 100');
       expect(() => toWantedPage({ last: size })).toThrow('last must be 1 to 100');
@@ -24,7 +24,7 @@ describe('page arguments', () => {
   });
 });
 
-describe('a connection', () => {
+describe('connection', () => {
   const make = (rows: number[], args: Parameters<typeof toWantedPage>[0], count?: () => Promise<number>) =>
     toConnection(rows, { page: toWantedPage(args), cursorOf: String, ...(count === undefined ? {} : { count }) });
 
@@ -33,7 +33,7 @@ describe('a connection', () => {
     expect(make([9, 8, 7], { last: 2 }).nodes).toEqual([8, 9]);
   });
 
-  it('says whether there is more', () => {
+  it('reports whether more pages exist', () => {
     expect(make([1, 2, 3], { first: 2 }).pageInfo).toEqual({
       hasNextPage: true,
       hasPreviousPage: false,

@@ -38,18 +38,18 @@ function doubling(levels: number, type = 'Query'): string {
 
 const deepIntrospection = '{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }';
 
-describe('a document', () => {
-  it('is parsed and validated once', () => {
+describe('DocumentCache', () => {
+  it('parses and validates a document once', () => {
     expect(validOf('{ b }')).toBe(validOf('{ b }'));
   });
 
-  it('is not remembered when it is wrong', () => {
+  it('does not cache an invalid document', () => {
     expect(errorsOf('{ nope }')).toEqual([expect.stringContaining('Cannot query field')]);
     expect(errorsOf('{ b')).toEqual([expect.stringContaining('Syntax Error')]);
     expect(cache.get('{ nope }')).not.toBe(cache.get('{ nope }'));
   });
 
-  it('is refused in time when it is deep, long, aliased, or full of directives', () => {
+  it('rejects a deep, long, aliased or directive-heavy document in time', () => {
     const nested = (depth: number) => '{ a '.repeat(depth) + '{ b }' + ' }'.repeat(depth);
     const cases = [
       nested(20),
@@ -91,7 +91,7 @@ describe('a document', () => {
     ['more than 50,000 characters', `{ b ${'\n'.repeat(50_000)} }`, 'longer than 50000 characters'],
     ['two __schema', '{ __schema { types { name } } x: __schema { types { name } } }', '__schema only once'],
     ['deep introspection', deepIntrospection, 'introspection depth'],
-  ])('is refused with %s', (_, source, message) => {
+  ])('rejects a document with %s', (_, source, message) => {
     expect(errorsOf(source)).toEqual([expect.stringContaining(message)]);
   });
 
@@ -122,7 +122,7 @@ describe('a document', () => {
   });
 });
 
-describe('the cost of an operation', () => {
+describe('operation cost', () => {
   it('multiplies by page sizes', () => {
     expect(problemOf('{ list(first: 100) { list(first: 90) { b } } }')).toBeNull();
     expect(problemOf('{ list(first: 100) { list(first: 100) { list(first: 2) { b } } } }')?.message).toContain(
@@ -141,14 +141,14 @@ describe('the cost of an operation', () => {
   it.each([
     ['spaces and comments', 'query($n: Int) { list(first : # many\n $n) { list(first:$n) { b } } }'],
     ['a directive with a space', 'query($n: Boolean!) { list(first: 100) { list(first: 100) @ skip(if: $n) { b } } }'],
-  ])('is counted for each request with %s before its variables', (_, source) => {
+  ])('counts the cost of each request with %s before its variables', (_, source) => {
     const [cheap, dear] = source.includes('Boolean') ? [true, false] : [10, 100];
     expect(problemOf(source, { n: cheap })).toBeNull();
     expect(problemOf(source, { n: dear })?.message).toContain('the limit is');
     expect(problemOf(source, { n: cheap })).toBeNull();
   });
 
-  it('is computed once for an operation without variables', () => {
+  it('computes the cost of an operation without variables once', () => {
     const valid = validOf('query One { b } query Two { list { b } }');
     for (const operationName of ['One', 'Two', 'One'])
       prepareOperation({ schema, valid, request: { query: '', operationName, variables: {} } });

@@ -1,7 +1,7 @@
 import { isId } from '#platform';
 
 /** No row has this id: for filters by ids that cannot be ours, which then find nothing. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+const unknownId = '00000000-0000-0000-0000-000000000000';
 
 /** The values that fit both comparisons of one member; undefined: it is not compared at all. */
 export function both<T>(eq: T | null | undefined, oneOf: readonly T[] | null | undefined): readonly T[] | undefined {
@@ -11,5 +11,5 @@ export function both<T>(eq: T | null | undefined, oneOf: readonly T[] | null | u
 
 /** A valid id to compare with, even when the input is no valid id. */
 export function toIdOrNone(text: string): string {
-  return isId(text) ? text : nobody;
+  return isId(text) ? text : unknownId;
 }

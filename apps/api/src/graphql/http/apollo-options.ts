@@ -28,8 +28,8 @@ const preparedDocuments: NonNullable<ApolloServerOptions<GraphqlContext>['docume
 };
 
 /**
- * Apollo Server as Nightshift runs it. It sends nothing to its makers, whatever APOLLO_KEY, APOLLO_GRAPH_REF and
- * APOLLO_SCHEMA_REPORTING say, and depends on no NODE_ENV.
+ * Apollo Server as Nightshift runs it. It sends nothing to Apollo, even if APOLLO_KEY, APOLLO_GRAPH_REF or
+ * APOLLO_SCHEMA_REPORTING is set, and does not depend on NODE_ENV.
  */
 export function apolloOptions(logger: Logger): ApolloDriverConfig {
   return {

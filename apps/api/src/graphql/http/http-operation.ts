@@ -22,7 +22,7 @@ export interface HttpOperation {
 
 /**
  * Apollo Server's options (`context`, `documentStore`, `formatError`, `stringifyResult`, `persistedQueries.cache`) are functions
- * without an argument that names the request; this tells them which one they serve.
+ * without an argument that names the request; this store holds the request that they serve.
  */
 const storage = new AsyncLocalStorage<HttpOperation>();
 

@@ -5,13 +5,13 @@ import { newId } from '#platform';
 
 import { nodeTypes, parseNodeId, toNodeId } from './node-id.js';
 
-describe('a node id', () => {
+describe('node id', () => {
   it('names type and row', () => {
     const id = newId();
     for (const type of nodeTypes) expect(parseNodeId(toNodeId(type, id))).toEqual({ type, id });
   });
 
-  it('is nothing when it is anything else', () => {
+  it('decodes other text to nothing', () => {
     const of = (text: string) => Buffer.from(text).toString('base64url');
     for (const text of [
       '',

@@ -5,7 +5,7 @@ import { DateTime } from './date-time.scalar.js';
 import { Json } from './json.scalar.js';
 
 describe('DateTime', () => {
-  it('is milliseconds inside and RFC 3339 outside', () => {
+  it('converts between milliseconds and RFC 3339', () => {
     expect(DateTime.serialize(0)).toBe('1970-01-01T00:00:00.000Z');
     expect(DateTime.parseValue('1970-01-01T01:00:00.5+01:00')).toBe(500);
     expect(DateTime.parseLiteral(parseValue('"2026-11-20T08:15:00Z"'))).toBe(Date.UTC(2026, 10, 20, 8, 15));
@@ -37,7 +37,7 @@ describe('JSON', () => {
     expect(() => Json.parseLiteral(parseValue('[ENUM]'))).toThrow('not a JSON value');
   });
 
-  it('has no way to a prototype', () => {
+  it('does not let input reach a prototype', () => {
     const value = Json.parseLiteral(parseValue('{__proto__: {polluted: true}, a: 1}')) as object;
     expect(value).toEqual({ a: 1 });
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);

@@ -35,8 +35,8 @@ export class CannotWrite extends Error {}
 
 /**
  * Compiles the selection of `field` (GraphQL specification, section 6.4) for plain data: every field is the property of its name,
- * abstract types are told by `__typename`, nothing is awaited. Executing does the same at several times the cost; a test holds
- * the two against each other for every type.
+ * `__typename` selects abstract types, nothing is awaited. Execution does the same at several times the cost; a test compares
+ * the two for every type.
  */
 export function compileSelection(
   source: SelectionSource,

@@ -5,8 +5,8 @@ import type { Credentials } from '#auth';
 import { credentialsOf } from '../../auth/credentials-of.js';
 
 /**
- * What `connection_init` says about who asks: `authorization` ("Bearer …") or `apiKey`, and `workspaceId`. Browsers cannot set
- * headers on a WebSocket; others may, and then the headers of the upgrade count where the payload is silent.
+ * The caller's credentials in `connection_init`: `authorization` ("Bearer …") or `apiKey`, and `workspaceId`. Browsers cannot set
+ * headers on a WebSocket; other clients may, and the headers of the upgrade apply to every field that the payload leaves out.
  */
 export function connectionCredentials(
   params: Readonly<Record<string, unknown>>,

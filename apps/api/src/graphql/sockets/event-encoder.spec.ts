@@ -62,7 +62,7 @@ describe('a schema', () => {
   });
 });
 
-describe('the encoder of a subscription', () => {
+describe('EventEncoder', () => {
   it('writes what execution gives, for every event and selection', async () => {
     const variables = { jobId: 'j', no: false, yes: true };
     const limited = wholeSelection().replaceAll(/\w+_\w+: /g, '');
@@ -78,12 +78,12 @@ describe('the encoder of a subscription', () => {
     }
   });
 
-  it('is shared by viewers whose variables only choose the job', () => {
+  it('shares an encoder between viewers whose variables only select the job', () => {
     const [query = ''] = documents();
     expect(encoderOf(prepare(query, { jobId: 'a' }))).toBe(encoderOf(prepare(query, { jobId: 'b' })));
   });
 
-  it('is not shared by viewers whose variables select different fields', () => {
+  it('does not share an encoder between viewers whose variables select different fields', () => {
     const query = documents()[3] ?? '';
     const one = encoderOf(prepare(query, { jobId: 'j', no: true, yes: true }));
     const other = encoderOf(prepare(query, { jobId: 'j', no: false, yes: false }));
@@ -105,7 +105,7 @@ describe('the encoder of a subscription', () => {
     }
   });
 
-  it('is cached for the 16 latest sets of variables', () => {
+  it('caches encoders for the 16 latest sets of variables', () => {
     const flags = Array.from({ length: 5 }, (_, i) => `$v${i}: Boolean!`).join(' ');
     const names = ['seq', 'at', 'attempt', '__typename', 'x: seq'];
     const fields = names.map((name, i) => `${name} @include(if: $v${i})`).join(' ');

@@ -4,8 +4,8 @@ import type { GraphQLField } from 'graphql';
 const key = 'plainData';
 
 /**
- * Says of a subscription that what it sends is plain data: no field below it has a resolver of its own, none depends on who
- * looks. Its messages are then written by a compiled selection, once for all viewers with the same document.
+ * Declares that a subscription sends plain data: no field below it has a resolver of its own, and none depends on the
+ * viewer. Its messages are then written by a compiled selection, once for all viewers with the same document.
  */
 export const PlainData = () => Extensions({ [key]: true });
 

@@ -9,7 +9,7 @@ import { UserSocketsRepository } from './user-sockets.repository.js';
 const logger = createLogger({ level: 'silent' });
 const config = Config.from({ SOCKETS_PER_USER: '5' });
 
-describe('the open connections of a user', () => {
+describe('open connections of a user', () => {
   let database: TestDatabase;
   const opened: UserSockets[] = [];
 
@@ -61,7 +61,7 @@ describe('the open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(5);
   });
 
-  it('are renewed in turn with a connection that opens, so the newest count is what remains', async () => {
+  it('renews in turn with a connection that opens, so the newest count remains', async () => {
     const calls: string[] = [];
     const repository = new UserSocketsRepository(database.prisma);
     const [open, renew] = [repository.open.bind(repository), repository.renew.bind(repository)];
@@ -81,7 +81,7 @@ describe('the open connections of a user', () => {
     expect(await openAll([process()], user, 10)).toHaveLength(3);
   });
 
-  it('are limited per process while the database is unavailable', async () => {
+  it('limits connections per process while the database is unavailable', async () => {
     const gone = Postgres.connect(database.urls, { poolSize: 1 });
     await gone.close();
     expect(await openAll([process(new PrismaService(gone))], newId(), 10)).toHaveLength(5);

@@ -20,11 +20,11 @@ import { asLog, completed, finishedAs, type StoryCall, tellStory } from '../../.
 import { splitBlocks } from '../request/tool-blocks.js';
 import { AnswerReader } from './answer-reader.js';
 
-describe('a name that is no name', () => {
+describe('AnswerReader with an invalid tool name', () => {
   it('leaves a block of Open WebUI on its lines', () => {
     const odd = { ...weather, id: 'a"\n<b>', name: 'x" y="\r\n</details>\u2028' };
-    const told = contentOf(readAnswer(oneByOne(story(asks('', odd), textRound('Done.'))), { format: 'open-webui' }));
-    expect(told.split('\n')).toEqual([
+    const sent = contentOf(readAnswer(oneByOne(story(asks('', odd), textRound('Done.'))), { format: 'open-webui' }));
+    expect(sent.split('\n')).toEqual([
       expect.stringMatching(
         /^<details [^<>]* id="a&quot;&#10;&lt;b&gt;" name="x&quot; y=&quot;&#13;&#10;&lt;[^<>]*&#8232;" [^<>]*>$/,
       ),
@@ -32,57 +32,57 @@ describe('a name that is no name', () => {
       '</details>',
       'Done.',
     ]);
-    expect(splitBlocks(told)).toEqual([
+    expect(splitBlocks(sent)).toEqual([
       { type: 'call', id: odd.id },
       { type: 'text', text: 'Done.' },
     ]);
   });
 });
 
-describe('calls, inline', () => {
-  const told = (call: Partial<StoryCall>) =>
+describe('AnswerReader with inline tool calls', () => {
+  const sent = (call: Partial<StoryCall>) =>
     contentOf(readAnswer(oneByOne(story(asks('Hm', { ...weather, ...call }), textRound('Done.')))));
 
-  it('are told on lines of their own as they start and as they end', () => {
+  it('writes the start and the end of a call on lines of their own', () => {
     const signature = 'weather(city=Paris, days=2)';
     const blocks = `Hm\n<tool id="1" state="start">${signature}</tool>\n<tool id="1" state="done">${signature}\nSunny</tool>\nDone.`;
-    expect(told({})).toBe(blocks);
-    expect(told({ statuses: ['completed'] })).toBe(blocks);
-    expect(told({ statuses: ['awaiting_approval', 'running', 'pending', 'running', 'completed'] })).toBe(blocks);
+    expect(sent({})).toBe(blocks);
+    expect(sent({ statuses: ['completed'] })).toBe(blocks);
+    expect(sent({ statuses: ['awaiting_approval', 'running', 'pending', 'running', 'completed'] })).toBe(blocks);
   });
 
-  it('are one piece each', () => {
+  it('writes each call in one piece', () => {
     const parts = readAnswer([eventsOf(story(asks('Hm', weather), textRound('Done.')))]);
     expect(parts.map((part) => part.type)).toEqual(['content', 'content', 'content', 'content', 'end']);
   });
 
-  it('are told once where they never ran', () => {
+  it('writes a call once when it never ran', () => {
     const refused = { statuses: ['denied'], error: 'Tool execution rejected by user' };
-    expect(told(refused)).toBe(
+    expect(sent(refused)).toBe(
       'Hm\n<tool id="1" state="done">weather(city=Paris, days=2)\nTool execution rejected by user</tool>\nDone.',
     );
-    expect(told({ statuses: ['skipped'] })).toContain('Tool &quot;weather&quot; is not registered on server.</tool>');
+    expect(sent({ statuses: ['skipped'] })).toContain('Tool &quot;weather&quot; is not registered on server.</tool>');
   });
 
   it('that fail say so', () => {
     for (const status of ['error', 'timed_out', 'interrupted'])
-      expect(told({ statuses: ['running', status], error: 'No <luck>' })).toContain('\nError: No &lt;luck&gt;</tool>');
+      expect(sent({ statuses: ['running', status], error: 'No <luck>' })).toContain('\nError: No &lt;luck&gt;</tool>');
   });
 
   it('show their arguments cut and escaped', () => {
-    expect(told({ args: '{}' })).toContain('>weather()</tool>');
-    expect(told({ args: '' })).toContain('>weather()</tool>');
-    expect(told({ args: 'not {json' })).toContain('>weather(not {json)</tool>');
-    expect(told({ args: '{"a":[1,{"b":"<"}],"c":"x\'y\\"&"}' })).toContain(
+    expect(sent({ args: '{}' })).toContain('>weather()</tool>');
+    expect(sent({ args: '' })).toContain('>weather()</tool>');
+    expect(sent({ args: 'not {json' })).toContain('>weather(not {json)</tool>');
+    expect(sent({ args: '{"a":[1,{"b":"<"}],"c":"x\'y\\"&"}' })).toContain(
       '>weather(a=[1,{&quot;b&quot;:&quot;&lt;&quot;}], c=x&#x27;y&quot;&amp;)<',
     );
-    expect(told({ args: JSON.stringify({ a: 'x'.repeat(300), b: 1 }) })).toContain(
+    expect(sent({ args: JSON.stringify({ a: 'x'.repeat(300), b: 1 }) })).toContain(
       `>weather(a=${'x'.repeat(250)}, b=1)<`,
     );
     const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`k${i}`, 'y'.repeat(200)]));
-    expect(/weather\((.*)\)<\/tool>/.exec(told({ args: JSON.stringify(many) }))?.[1]).toHaveLength(1_200);
-    expect(told({ result: 'r'.repeat(600) })).toContain(`\n${'r'.repeat(500)}</tool>`);
-    expect(told({ result: `${'r'.repeat(499)}😀` })).toContain(`\n${'r'.repeat(499)}</tool>`);
+    expect(/weather\((.*)\)<\/tool>/.exec(sent({ args: JSON.stringify(many) }))?.[1]).toHaveLength(1_200);
+    expect(sent({ result: 'r'.repeat(600) })).toContain(`\n${'r'.repeat(500)}</tool>`);
+    expect(sent({ result: `${'r'.repeat(499)}😀` })).toContain(`\n${'r'.repeat(499)}</tool>`);
   });
 
   it('show no secrets', () => {
@@ -92,7 +92,7 @@ describe('calls, inline', () => {
     expect(text).toContain('(city=***, token=***)\n***</tool>');
   });
 
-  it('are numbered through the answer, parallel ones as they start', () => {
+  it('numbers calls through the response, parallel ones in the order of their start', () => {
     const [a, b] = [
       { ...weather, id: 'a' },
       { ...weather, id: 'b', args: '{"city":"Rome"}' },
@@ -116,8 +116,8 @@ describe('calls, inline', () => {
   });
 });
 
-describe('calls for Open WebUI', () => {
-  it('are one block when they have ended', () => {
+describe('AnswerReader with calls for Open WebUI', () => {
+  it('writes one block when a call has ended', () => {
     const log = story(asks('Hm', { ...weather, args: '{"q":"it\'s \\"<b>\\""}', result: 'a\nb' }), textRound('Done.'));
     const block = [
       '<details type="tool_calls" done="true" id="call_1" name="weather"',
@@ -129,7 +129,7 @@ describe('calls for Open WebUI', () => {
   });
 });
 
-describe('strict tool calls', () => {
+describe('AnswerReader with strict tool calls', () => {
   const strict = { format: 'openai' } as const;
   const forClient = (id: string): StoryCall => ({ ...weather, id, statuses: ['awaiting_client'] });
   const opened = (id: string, kind = 'client_tool'): NewJobEvent => {
@@ -144,9 +144,9 @@ describe('strict tool calls', () => {
     return { type: 'job-waiting', body: { interruptIds: ids.map((id) => `i-${id}`) } };
   };
   const moved = (call: StoryCall, status: string): NewJobEvent => {
-    const told = tellStory([asks('', { ...call, statuses: ['pending', status] })]).at(-1);
-    if (told === undefined) throw new Error('it told nothing');
-    return told;
+    const sent = tellStory([asks('', { ...call, statuses: ['pending', status] })]).at(-1);
+    if (sent === undefined) throw new Error('it sent nothing');
+    return sent;
   };
   const toCall = (id: string) => ({ id, name: 'weather', arguments: weather.args });
   const pause = (...ids: string[]) => [
@@ -177,7 +177,7 @@ describe('strict tool calls', () => {
     ...asLog([{ type: 'job-requeued', body: { reason: 'answered' } }], paused.length + afterwards.length),
   ];
 
-  it('for the client end the answer once the job waits for nobody else', () => {
+  it('ends the response with client calls once the job waits for nothing else', () => {
     const parts = [{ type: 'content', text: 'Hm' }, ...pause('a', 'b')];
     for (const items of [oneByOne(paused), [eventsOf(paused)], [snapshotOf(paused)]])
       expect(readAnswer(items, strict)).toEqual(parts);
@@ -185,7 +185,7 @@ describe('strict tool calls', () => {
     expect(readAnswer([eventsOf(paused.slice(0, 4)), snapshotOf(paused)], strict)).toEqual(parts);
   });
 
-  it('that were answered long ago are told again to who asks for that answer', () => {
+  it('sends settled client calls again when that response is requested again', () => {
     const rounds = [
       ...tellStory([asks('Hm', forClient('a')), textRound('Done.')]),
       opened('a'),
@@ -212,7 +212,7 @@ describe('strict tool calls', () => {
     ]);
     const reader = new AnswerReader({ ...plainTerms, ...strict });
     const parts = log.map((event) => [event, reader.take(eventsOf([event])), reader.waitsFor] as const);
-    expect(parts.flatMap(([, told]) => told)).toEqual([
+    expect(parts.flatMap(([, sent]) => sent)).toEqual([
       { type: 'comment', text: 'waiting approval i-s' },
       { type: 'comment', text: 'running weather' },
       ...pause('a'),
@@ -239,8 +239,8 @@ describe('strict tool calls', () => {
   });
 });
 
-describe('people', () => {
-  it('are waited for aloud, in every format', () => {
+describe('AnswerReader with requests to people', () => {
+  it('sends a comment while the job waits for a person, in every format', () => {
     const request = { tool: 'weather' };
     const body = { interruptId: 'i1', kind: 'tool_approval', callId: 'call_1', title: '', expiresAt: null, request };
     const log = asLog([
@@ -256,7 +256,7 @@ describe('people', () => {
       }
   });
 
-  it('are not waited for where nobody is asked', () => {
+  it('sends no comment when the interrupt is addressed to no person', () => {
     const body = { interruptId: 'i1', kind: 'wait', title: '', expiresAt: null, request: { until: 1 } };
     const log = asLog([...tellStory([textRound('Hm')]), { type: 'interrupt-opened', body }]);
     for (const format of ['inline', 'open-webui', 'openai'] as const)

@@ -34,7 +34,7 @@ export class AnswerOutput {
     this.isParagraphDue = !this.isEmpty;
   }
 
-  /** Drops progress that is useful only while it happens; it is not sent later. */
+  /** Progress is useful only while it happens: it is dropped while parts are buffered. */
   comment(text: string): void {
     if (this.isHeld) return;
     this.flush();

@@ -28,8 +28,8 @@ import {
 import type { ViewedItem } from '../../streams/viewed-item.js';
 import { AnswerReader } from './answer-reader.js';
 
-describe('text', () => {
-  it('is told as it comes, and what comes together in one piece', () => {
+describe('AnswerReader text', () => {
+  it('sends text as it arrives, and text that arrives together in one piece', () => {
     const log = story(textRound('Hel', 'lo', '!'));
     expect(readAnswer(oneByOne(log))).toEqual([
       { type: 'content', text: 'Hel' },
@@ -48,7 +48,7 @@ describe('text', () => {
   });
 
   it('ends as the last round ended', () => {
-    for (const [finishReason, told] of [
+    for (const [finishReason, expected] of [
       ['length', 'length'],
       ['content_filter', 'content_filter'],
       ['other', 'stop'],
@@ -56,11 +56,11 @@ describe('text', () => {
     ] as const) {
       const log = story({ ...asks('a', weather), finishReason: 'length' }, { ...textRound('b'), finishReason });
       for (const items of [oneByOne(log), [snapshotOf(log)]])
-        expect(readAnswer(items).at(-1)).toMatchObject({ type: 'end', finishReason: told, error: null });
+        expect(readAnswer(items).at(-1)).toMatchObject({ type: 'end', finishReason: expected, error: null });
     }
   });
 
-  it('counts the tokens of its rounds, and says when they were estimated', () => {
+  it('counts the tokens of its rounds and reports whether they were estimated', () => {
     const log = asLog(
       story(asks('a', weather), textRound('b')).map((event): NewJobEvent => {
         return event.type === 'round-finished' && event.body.round === 1
@@ -76,7 +76,7 @@ describe('text', () => {
   });
 });
 
-describe('the choice of an agent', () => {
+describe('AnswerReader with a chosen agent', () => {
   const chosen = (usageEstimated: boolean): NewJobEvent => ({
     type: 'agent-selected',
     body: {
@@ -101,12 +101,12 @@ describe('the choice of an agent', () => {
   });
 });
 
-describe('failures', () => {
+describe('AnswerReader failures', () => {
   const cases = [
     ['failed', 'Agent execution failed', 'job_failed'],
     ['cancelled', 'The job was cancelled', 'job_cancelled'],
   ] as const;
-  it.each(cases)('of a job that %s end the answer with what was said', (status, message, code) => {
+  it.each(cases)('ends the response after the text so far for a job that %s', (status, message, code) => {
     const log = asLog([...tellStory([textRound('Half')]), finishedAs(status, 'x')]);
     for (const items of [oneByOne(log), [snapshotOf(log)]]) {
       const parts = readAnswer(items);
@@ -115,7 +115,7 @@ describe('failures', () => {
     }
   });
 
-  it('are told of an answer that says nothing, unless the model was stopped', () => {
+  it('reports a failure for an empty response unless the model was stopped', () => {
     const empty = { message: 'Agent returned empty response', code: 'job_failed', status: 500 };
     expect(readAnswer(oneByOne(story(textRound())))).toMatchObject([{ type: 'end', error: empty }]);
     expect(readAnswer(oneByOne(story({ ...textRound(), finishReason: 'length' })))).toMatchObject([
@@ -123,43 +123,43 @@ describe('failures', () => {
     ]);
   });
 
-  it('before anything was said leave it open that there is an answer', () => {
+  it('reports a failure before any text without beginning the response', () => {
     const reader = new AnswerReader(plainTerms);
     reader.take(eventsOf(asLog([{ type: 'job-started', body: { epoch: 1 } }, finishedAs('failed', 'x')])));
     expect([reader.hasBegun, reader.isOver]).toEqual([false, true]);
   });
 });
 
-describe('a round that is restarted', () => {
+describe('AnswerReader with a restarted round', () => {
   const restarted = (...attempts: string[][]): StoryRound => ({ attempts, calls: [] });
   const cases: readonly [string, readonly (readonly string[])[], string][] = [
     [
-      'says the same again',
+      'repeats the same text',
       [
         ['One ', 'two'],
         ['One', ' two', ' three'],
       ],
       'One two three',
     ],
-    ['says something else', [['One two'], ['One', ' three']], 'One two\n\n[restarted]\n\nOne three'],
-    ['says less', [['One two'], ['One']], 'One two\n\n[restarted]\n\nOne'],
-    ['says nothing', [['One'], []], 'One\n\n[restarted]\n\n'],
-    ['repeats what was said last', [['A'], ['B'], ['B', 'C']], 'A\n\n[restarted]\n\nBC'],
+    ['produces another text', [['One two'], ['One', ' three']], 'One two\n\n[restarted]\n\nOne three'],
+    ['produces a shorter text', [['One two'], ['One']], 'One two\n\n[restarted]\n\nOne'],
+    ['produces no text', [['One'], []], 'One\n\n[restarted]\n\n'],
+    ['repeats the last text', [['A'], ['B'], ['B', 'C']], 'A\n\n[restarted]\n\nBC'],
     ['is restarted while it repeats', [['One two'], ['One'], ['One two', '!']], 'One two!'],
   ];
-  it.each(cases)('and %s', (_, attempts, told) => {
+  it.each(cases)('sends the new text when the round %s', (_, attempts, expected) => {
     const log = story(asks('Before. ', weather), restarted(...attempts.map((pieces) => [...pieces])));
     const before = contentOf(readAnswer(oneByOne(log.slice(0, 5))));
-    for (const items of [oneByOne(log), [eventsOf(log)]]) expect(contentOf(readAnswer(items))).toBe(before + told);
+    for (const items of [oneByOne(log), [eventsOf(log)]]) expect(contentOf(readAnswer(items))).toBe(before + expected);
   });
 
-  it('was not heard of by one who comes later', () => {
+  it('does not show the restart to a client that attaches later', () => {
     expect(contentOf(readAnswer([snapshotOf(story(restarted(['One'], ['Two'])))]))).toBe('Two');
   });
 });
 
-describe('one who comes late', () => {
-  it('is told everything so far in one piece', () => {
+describe('AnswerReader of a client that attaches late', () => {
+  it('sends everything so far in one piece', () => {
     const log = story(asks('Hm', weather), textRound('Do', 'ne', '.'));
     const catchUpTo = log.findIndex((event) => event.type === 'text-delta' && event.body.text === 'Do') + 1;
     const parts = readAnswer(oneByOne(log), { catchUpTo });
@@ -171,7 +171,7 @@ describe('one who comes late', () => {
   });
 });
 
-describe('whoever reads', () => {
+describe('AnswerReader for random stories', () => {
   const chars = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '😀', '<'), minLength: 1, maxLength: 6 });
   const call = fc.constantFrom(
     ['running', 'completed'],
@@ -187,10 +187,10 @@ describe('whoever reads', () => {
     });
   const rounds = (attempts: number) =>
     fc.array(round(attempts), { minLength: 1, maxLength: 4 }).map((all) =>
-      all.map(({ attempts: said, statuses: of }, i): StoryRound => {
+      all.map(({ attempts: texts, statuses: of }, i): StoryRound => {
         const calls = of.map((statuses, n) => ({ ...weather, id: `call_${i}_${n}`, statuses, error: 'No' }));
         // With one at a time it does not matter who heard which call begin first.
-        return { attempts: said, calls: calls.slice(0, 1) };
+        return { attempts: texts, calls: calls.slice(0, 1) };
       }),
     );
   const cuts = fc.array(fc.tuple(fc.nat(12), fc.boolean()), { minLength: 1, maxLength: 30 });
@@ -210,8 +210,8 @@ describe('whoever reads', () => {
 
   it('reads the same, however the log is cut and whenever a snapshot comes instead', () => {
     fc.assert(
-      fc.property(rounds(1), cuts, formats, (told, at, format) => {
-        const log = story(...told);
+      fc.property(rounds(1), cuts, formats, (storyRounds, at, format) => {
+        const log = story(...storyRounds);
         const whole = readAnswer([eventsOf(log)], { format });
         const parts = readAnswer(itemsOf(log, at), { format });
         expect([contentOf(parts), parts.at(-1)]).toEqual([contentOf(whole), whole.at(-1)]);
@@ -221,42 +221,42 @@ describe('whoever reads', () => {
 
   it('reads every round in the end, and no half characters and no empty pieces on the way', () => {
     fc.assert(
-      fc.property(rounds(3), cuts, formats, (told, at, format) => {
-        const parts = readAnswer(itemsOf(story(...told), at), { format });
+      fc.property(rounds(3), cuts, formats, (storyRounds, at, format) => {
+        const parts = readAnswer(itemsOf(story(...storyRounds), at), { format });
         const text = contentOf(parts);
         for (const part of parts)
           if (part.type === 'content') expect([part.text.isWellFormed(), part.text === '']).toEqual([true, false]);
-        expect(told.every(({ attempts }) => text.includes(attempts.at(-1)?.join('') ?? ''))).toBe(true);
+        expect(storyRounds.every(({ attempts }) => text.includes(attempts.at(-1)?.join('') ?? ''))).toBe(true);
         expect(parts.filter(({ type }) => type === 'end')).toHaveLength(1);
       }),
     );
   });
 });
 
-describe('the content of a workflow', () => {
+describe('AnswerReader with workflow content', () => {
   const workflow = { kind: 'workflow' } as const;
-  const said = (round: number, text: string, offset?: number): NewJobEvent => {
+  const textDelta = (round: number, text: string, offset?: number): NewJobEvent => {
     return { type: 'text-delta', body: { round, text, nodeId: 'n', ...(offset === undefined ? {} : { offset }) } };
   };
   const restart = (round: number, contentLength: number): NewJobEvent => {
     return { type: 'round-restarted', body: { round, reason: 'r', contentLength, reasoningLength: 0, nodeId: 'n' } };
   };
 
-  it('is what has a place in the content of the job', () => {
-    const log = asLog([said(1, 'draft'), said(2, 'Fin', 0), said(3, 'draft'), said(2, 'al', 3), completed]);
+  it('sends only text with an offset in the content of the job', () => {
+    const log = asLog([textDelta(1, 'draft'), textDelta(2, 'Fin', 0), textDelta(3, 'draft'), textDelta(2, 'al', 3), completed]);
     expect(readAnswer([eventsOf(log)], workflow)).toEqual([{ type: 'content', text: 'Final' }, stopAfter()]);
   });
 
-  it('goes on where others had spoken behind a round that is withdrawn', () => {
+  it('continues when other rounds wrote after a round that is withdrawn', () => {
     const log = asLog([
-      ...[said(1, 'One. ', 0), said(2, 'Two.', 5), restart(1, 0)],
-      ...[said(2, 'Two.', 0), restart(3, 4), said(1, ' One.', 4), completed],
+      ...[textDelta(1, 'One. ', 0), textDelta(2, 'Two.', 5), restart(1, 0)],
+      ...[textDelta(2, 'Two.', 0), restart(3, 4), textDelta(1, ' One.', 4), completed],
     ]);
     expect(contentOf(readAnswer([eventsOf(log)], workflow))).toBe('One. Two.\n\n[restarted]\n\nTwo. One.');
   });
 
-  it('is the final output in the end', () => {
-    const log = asLog([said(1, 'One.', 0), restart(1, 0), said(2, 'One. Two.', 0), completed]);
+  it('ends with the final output', () => {
+    const log = asLog([textDelta(1, 'One.', 0), restart(1, 0), textDelta(2, 'One. Two.', 0), completed]);
     expect(contentOf(readAnswer(oneByOne(log), workflow))).toBe('One. Two.');
     const snapshot = { ...snapshotAfter(log), kind: 'workflow', content: 'One. Two.' } as const;
     expect(

@@ -35,8 +35,8 @@ type Delta = Extract<JobEvent, { type: 'text-delta' | 'reasoning-delta' }>;
 type RoundFinished = Extract<JobEvent, { type: 'round-finished' }>;
 
 /**
- * Tells the answer from what a feed gives about its job: events after the answer began, and snapshots, of any moment and as
- * many as there are. One for each client; pure but for what it remembers. Once the end was told it says nothing more.
+ * Builds a response from a job's feed: the events after the response began, and any number of snapshots at any moment.
+ * One for each client; pure except for its own state. After the end was sent it returns nothing.
  */
 export class AnswerReader {
   private readonly output: AnswerOutput;

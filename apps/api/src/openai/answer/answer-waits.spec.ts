@@ -15,8 +15,8 @@ function readerAfter(log: ReturnType<typeof calling>, terms: Partial<AnswerTerms
   return reader;
 }
 
-describe('people whom a job below waits for', () => {
-  it('are told once, and waited for, while the call is at work', () => {
+describe('AnswerReader with requests of child jobs', () => {
+  it('reports a request once and waits for it while the call runs', () => {
     const log = calling('running', 'completed');
     const reader = readerAfter(log.slice(0, -1));
     expect([reader.hasSubJobs, reader.takeBelow([approval])]).toEqual([true, [comment('i-1')]]);
@@ -26,7 +26,7 @@ describe('people whom a job below waits for', () => {
     expect([reader.hasSubJobs, reader.waitsFor, reader.takeBelow([approval])]).toEqual([false, [], []]);
   });
 
-  it('are not those that a wait is for, nor clients in a strict answer', () => {
+  it('ignores waits, and client requests in a strict response', () => {
     const others = [
       { id: 'i-1', kind: 'wait' },
       { id: 'i-2', kind: 'client_tool' },
@@ -35,7 +35,7 @@ describe('people whom a job below waits for', () => {
     expect(readerAfter(calling('running'), { format: 'openai' }).takeBelow(others)).toEqual([]);
   });
 
-  it('are told to one who comes late, once everything before is told', () => {
+  it('reports requests to a late client after all earlier content', () => {
     const log = calling('running');
     const terms = { catchUpTo: log.at(-1)?.seq ?? 0 };
     const reader = readerAfter(log.slice(0, -1), terms);
@@ -47,7 +47,7 @@ describe('people whom a job below waits for', () => {
     expect(late.takeBelow([approval])).toEqual([comment('i-1')]);
   });
 
-  it('are nobody when no call is a job', () => {
+  it('reports no requests when no call is a job', () => {
     const reader = new AnswerReader(plainTerms);
     const local = { ...call('running'), name: 'send' };
     reader.take(eventsOf(asLog(tellStory([{ attempts: [['Hm']], calls: [local] }]))));
@@ -55,9 +55,9 @@ describe('people whom a job below waits for', () => {
   });
 });
 
-describe('a strict answer that must not wait for people', () => {
+describe('AnswerReader of a strict response that must not wait for people', () => {
   const log = asLog([...tellStory([{ attempts: [['Hm']], calls: [] }]), finishedAs('cancelled', 'human_wait')]);
-  it('ends with its own error, whenever it is told', () => {
+  it('ends with its own error at any time', () => {
     const message = 'x-tool-event-format=openai cannot pause for human approval or input';
     for (const items of [oneByOne(log), [snapshotOf(log)]]) {
       expect(readAnswer(items, { format: 'openai' }).at(-1)).toMatchObject({

@@ -20,7 +20,7 @@ const calls: AnswerPart = {
     { id: 'b', name: 'g', arguments: 'not json' },
   ],
 };
-const text = (said: string): AnswerPart => ({ type: 'content', text: said });
+const text = (value: string): AnswerPart => ({ type: 'content', text: value });
 
 function written(parts: readonly AnswerPart[], includeUsage = false): string {
   const writer = new ChunkWriter(head, { includeUsage });
@@ -43,8 +43,8 @@ const toCall = (index: number, id: string, [name, args]: readonly [string, strin
   tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }],
 });
 
-describe('an answer on the wire', () => {
-  it('is chunks in their order, then [DONE]', () => {
+describe('ChunkWriter', () => {
+  it('writes chunks in order, then [DONE]', () => {
     const stream = written([text('Hi'), stop]);
     expect(dataOf(stream)).toEqual([
       chunk({ role: 'assistant', content: '' }),
@@ -54,7 +54,7 @@ describe('an answer on the wire', () => {
     expect(stream.endsWith('\n\ndata: [DONE]\n\n')).toBe(true);
   });
 
-  it('has the members of a chunk in the order of OpenAI', () => {
+  it('writes the members of a chunk in the order of OpenAI', () => {
     expect(written([text('Hi')], true).split('\n\n')[1]).toBe(
       'data: {"id":"chatcmpl-0123456789ab","object":"chat.completion.chunk","created":1700000000,"model":"helper \\"x\\"",' +
         '"choices":[{"index":0,"delta":{"content":"Hi"},"logprobs":null,"finish_reason":null}],"usage":null}',
@@ -69,15 +69,15 @@ describe('an answer on the wire', () => {
     ]);
   });
 
-  it('tells the usage in a chunk of its own, to those who asked', () => {
+  it('writes the usage in a chunk of its own when the client asked for it', () => {
     const none = { usage: null };
-    const told = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+    const expectedUsage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
     const stream = written([text('Hi'), stop], true);
     expect(dataOf(stream)).toEqual([
       chunk({ role: 'assistant', content: '' }, null, none),
       chunk({ content: 'Hi' }, null, none),
       chunk({}, 'stop', none),
-      { ...chunk({}), choices: [], usage: told },
+      { ...chunk({}), choices: [], usage: expectedUsage },
     ]);
     expect(stream).not.toContain(': usage estimated');
     const estimated = written([text('Hi'), { ...stop, usage: { ...usage, estimated: true } }], true);
@@ -85,37 +85,37 @@ describe('an answer on the wire', () => {
     expect(dataOf(estimated)).toEqual(dataOf(stream));
   });
 
-  it('ends a failure with one standard chunk that says so', () => {
+  it('ends a failure with one standard chunk that names the error', () => {
     const error = { message: 'Agent execution failed', type: 'server_error', param: null, code: 'job_failed' };
     const stream = written([text('Hi'), failed]);
     expect(dataOf(stream).at(-1)).toEqual(chunk({ content: '\n\n[error] Agent execution failed' }, 'stop', { error }));
     expect(stream.endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('stays on its lines, whatever is said', () => {
+  it('keeps each chunk on one line for any text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', '\u0085', '"', '😀', ':') }), (said) => {
-        const stream = written([text(said), { type: 'comment', text: said }, stop]);
-        expect(dataOf(stream)[1]).toEqual(chunk({ content: said }));
+      fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r', '\u2028', '\u0085', '"', '😀', ':') }), (value) => {
+        const stream = written([text(value), { type: 'comment', text: value }, stop]);
+        expect(dataOf(stream)[1]).toEqual(chunk({ content: value }));
         const lines = stream.split(/\r\n|[\n\r\u0085\u2028\u2029]/);
         expect(lines.filter((line) => line !== '' && !/^(data: [{[]|: )/.test(line))).toEqual([]);
       }),
     );
   });
 
-  it('says beside it what is no part of it', () => {
+  it('writes comments outside of the chunks', () => {
     expect(commentLine('running a\nb')).toBe(': running a b\n\n');
   });
 });
 
-describe('an answer in one piece', () => {
+describe('completion body', () => {
   const build = (...parts: AnswerPart[]) => {
     const builder = new CompletionBuilder();
     for (const part of parts) builder.add(part);
     return builder.build(head);
   };
 
-  it('is a completion', () => {
+  it('builds a completion', () => {
     const { completion, usageEstimated } = build(text('Hel'), { type: 'comment', text: 'x' }, text('lo'), stop);
     expect(usageEstimated).toBe(false);
     expect(completion).toEqual({

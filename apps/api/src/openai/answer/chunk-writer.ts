@@ -64,8 +64,8 @@ export class ChunkWriter {
 
   private end({ finishReason, usage, error }: AnswerEnd): string {
     if (error !== null) {
-      const said = { content: `\n\n[error] ${error.message}` };
-      return this.chunk(said, 'stop', `,"error":${oneLine(JSON.stringify(error.toBody()))}`) + DONE;
+      const errorDelta = { content: `\n\n[error] ${error.message}` };
+      return this.chunk(errorDelta, 'stop', `,"error":${oneLine(JSON.stringify(error.toBody()))}`) + DONE;
     }
     const last = this.chunk({}, finishReason);
     if (!this.options.includeUsage) return last + DONE;

@@ -8,7 +8,7 @@ import { ToolCatalog } from '#tools';
 
 import type { CallSecrets } from '../answer/call-text.js';
 
-/** What telling an answer goes by. */
+/** The settings and stores that sending a response needs. */
 @Injectable()
 export class AnswerContext {
   constructor(

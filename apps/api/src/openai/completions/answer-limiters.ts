@@ -4,7 +4,7 @@ import { StartLimiter } from '../../limits/start-limiter.js';
 import { WorkflowStartLimiter } from '../../limits/workflow-limiters.js';
 import type { ModelTarget } from '../models/model-directory.js';
 
-/** What a request counts against: the limits of the other doors. */
+/** The limits that a request counts against: the same as on the other APIs. */
 @Injectable()
 export class AnswerLimiters {
   constructor(

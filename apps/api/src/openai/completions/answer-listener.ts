@@ -10,6 +10,6 @@ export interface AnswerListener {
   readonly includeUsage: boolean;
   /** Cancel the job when the client goes away. */
   readonly cancels: boolean;
-  /** Aborts when this process cannot go on telling; the job goes on. */
+  /** Aborts when this process can no longer send; the job keeps running. */
   readonly signal: AbortSignal;
 }

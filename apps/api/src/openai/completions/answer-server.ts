@@ -18,7 +18,7 @@ import { ResponseSession } from './response-session.js';
 import { StreamedSink } from './streamed-sink.js';
 import { WholeSink } from './whole-sink.js';
 
-/** Tells answers to their clients, one by one, from the log of their jobs. */
+/** Sends each client its response from the event log of the job. */
 @Injectable()
 export class AnswerServer {
   constructor(
@@ -30,8 +30,8 @@ export class AnswerServer {
   ) {}
 
   /**
-   * Returns when the answer was told or its client is gone; the job goes on unless the client wanted otherwise. Throws what is
-   * to be said instead of an answer, before anything was sent.
+   * Returns when the response is sent or its client has disconnected; the job keeps running unless the client asked to cancel it.
+   * Before anything was sent, throws the error to send instead.
    */
   async serve({ answer, isAttached }: OpenedAnswer, listener: AnswerListener): Promise<void> {
     const { format, afterRound, job, workspaceId } = answer;
@@ -40,15 +40,15 @@ export class AnswerServer {
     const catchUpTo = isAttached ? job.lastSeq : 0;
     const shown = format === 'agent' ? 'inline' : format;
     const reader = new AnswerReader({ format: shown, kind: job.kind, afterRound, catchUpTo, secrets });
-    const telling = new ResponseSession(answer, listener, this.context.values.OPENAI_MAX_HOLD_MS);
+    const session = new ResponseSession(answer, listener, this.context.values.OPENAI_MAX_HOLD_MS);
     const access = this.access.watch({ ...listener, workspaceId, createdBy: job.createdBy }, () => {
-      telling.stop(invalidKey());
+      session.stop(invalidKey());
     });
-    const sink = this.sinkOf(telling, reader, () => {
+    const sink = this.sinkOf(session, reader, () => {
       // A lost hint must not keep a silent stream open.
       void access.check().then(
         (lost) => {
-          if (lost !== null) telling.stop(invalidKey());
+          if (lost !== null) session.stop(invalidKey());
         },
         () => undefined,
       );
@@ -56,33 +56,33 @@ export class AnswerServer {
     const below = this.below.watch(answer, {
       isWanted: () => reader.hasSubJobs,
       onChange: (requests) => {
-        this.tell(reader.takeBelow(requests), { telling, reader, sink }).catch((error: unknown) => {
-          telling.stop(error);
+        this.send(reader.takeBelow(requests), { session, reader, sink }).catch((error: unknown) => {
+          session.stop(error);
         });
       },
     });
     try {
-      for await (const item of this.follow(telling)) {
-        if ((await access.check()) !== null) telling.stop(invalidKey());
-        if (telling.isStopped) break;
-        await this.learn(item, telling, reader);
-        await this.tell(reader.take(item), { telling, reader, sink });
+      for await (const item of this.follow(session)) {
+        if ((await access.check()) !== null) session.stop(invalidKey());
+        if (session.isStopped) break;
+        await this.learn(item, session, reader);
+        await this.send(reader.take(item), { session, reader, sink });
         if (reader.isOver) return;
         below.look();
       }
-      if (!telling.isLeft && !response.writableEnded) sink.fail(telling.failure ?? serverBusy());
+      if (!session.isLeft && !response.writableEnded) sink.fail(session.failure ?? serverBusy());
     } finally {
       below.stop();
       access.stop();
-      telling.close();
-      if (telling.isLeft && listener.cancels) await this.stopper.stop(scopeOf(listener.principal), answer.jobId);
+      session.close();
+      if (session.isLeft && listener.cancels) await this.stopper.stop(scopeOf(listener.principal), answer.jobId);
     }
   }
 
   /** Reads the agent that `auto` chose and its tool event format before a call of that agent is sent. */
-  private async learn(item: FeedItem, telling: ResponseSession, reader: AnswerReader): Promise<void> {
-    const { answer, listener } = telling;
-    const isNew = await telling.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
+  private async learn(item: FeedItem, session: ResponseSession, reader: AnswerReader): Promise<void> {
+    const { answer, listener } = session;
+    const isNew = await session.learnAgent(item, () => this.context.agentOf(listener.principal, answer.id));
     if (isNew && answer.format === 'agent') reader.useFormat(await this.context.formatOfChosen(answer));
   }
 
@@ -91,29 +91,29 @@ export class AnswerServer {
     return this.feed.follow({ workspaceId, jobId, after, signal });
   }
 
-  private async tell(
+  private async send(
     parts: readonly AnswerPart[],
     {
-      telling,
+      session,
       reader,
       sink,
-    }: { readonly telling: ResponseSession; readonly reader: AnswerReader; readonly sink: AnswerSink },
+    }: { readonly session: ResponseSession; readonly reader: AnswerReader; readonly sink: AnswerSink },
   ): Promise<void> {
     const isRefused =
       parts.some(isRefusal) ||
-      (await telling.isRefused(reader.waitsFor, (answer) => this.context.refusesToWait(answer)));
+      (await session.isRefused(reader.waitsFor, (answer) => this.context.refusesToWait(answer)));
     if (!isRefused) {
       await sink.take(parts);
       return;
     }
-    // Nothing is said of a wait that is none: the end that follows is then the first thing, if it can be.
-    const told = parts.filter(({ type }) => type !== 'comment');
-    if (told.length > 0) await sink.take(told);
+    // A refused wait sends no comment: if possible, the end that follows is then the first thing sent.
+    const content = parts.filter(({ type }) => type !== 'comment');
+    if (content.length > 0) await sink.take(content);
   }
 
-  private sinkOf(telling: ResponseSession, reader: AnswerReader, onPing: () => void): AnswerSink {
-    const { response, stream, includeUsage } = telling.listener;
-    const head = () => telling.head;
+  private sinkOf(session: ResponseSession, reader: AnswerReader, onPing: () => void): AnswerSink {
+    const { response, stream, includeUsage } = session.listener;
+    const head = () => session.head;
     if (!stream) return new WholeSink(response, head);
     const { SLOW_VIEWER_BYTES: slowBytes, SLOW_VIEWER_MS: slowMs } = this.context.values;
     const hasBegun = () => reader.hasBegun;
@@ -123,7 +123,7 @@ export class AnswerServer {
   }
 }
 
-/** The job was cancelled for whom it waited for: somebody else may have looked first. */
+/** The job was cancelled because it waited for a person; another process may have noticed that first. */
 function isRefusal(part: AnswerPart): boolean {
   return part.type === 'end' && part.error?.status === 400;
 }

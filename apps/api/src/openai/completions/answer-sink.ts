@@ -4,6 +4,6 @@ import type { AnswerPart } from '../answer/answer-part.js';
 export interface AnswerSink {
   /** Takes what comes next, and waits until more can be taken. Throws the `OpenAiError` of an answer that is none. */
   take(parts: readonly AnswerPart[]): Promise<void>;
-  /** Breaks off: the client is told in a way that it cannot take for a whole answer. Throws `error` while nothing was told. */
+  /** Breaks off so that the client cannot take the response for a complete one. Throws `error` while nothing was sent. */
   fail(error: unknown): void;
 }

@@ -31,11 +31,11 @@ export interface NewAnswerOrder {
   readonly mode: Mode;
   /** As the model is to read them. */
   readonly messages: StartChat['messages'];
-  /** A call whose result nobody has answered in `messages`; null: there is none. */
+  /** A call whose result is missing in `messages`; null: there is none. */
   readonly unanswered: string | null;
   /** As the client names its conversation; null: it does not. */
   readonly sessionId: string | null;
-  /** What it is until now; null: nobody has named it before. */
+  /** The session until now; null: its name is new. */
   readonly session: AnswerSession | null;
   /** The session is not to be touched: the request gets a thread of its own. */
   readonly isBeside: boolean;
@@ -45,7 +45,7 @@ export interface NewAnswerOrder {
   readonly resumes: NewAnswer['resumes'];
 }
 
-/** What became of it. `overtaken`: another request came first, and everything has to be looked at again. */
+/** The outcome. `overtaken`: another request committed first, and all facts have to be read again. */
 export type StartedAnswer =
   | { readonly type: 'started'; readonly answer: Answer; readonly allowance: Allowance }
   | { readonly type: 'replayed' }
@@ -67,7 +67,7 @@ export class AnswerStarts {
   constructor(
     private readonly chat: ChatService,
     private readonly workflows: StartWorkflowService,
-    private readonly saidBefore: DuplicateMessageFilter,
+    private readonly duplicates: DuplicateMessageFilter,
     private readonly limiters: AnswerLimiters,
     private readonly config: Config,
   ) {}
@@ -127,10 +127,10 @@ export class AnswerStarts {
   private async alreadySaid(principal: MemberPrincipal, order: NewAnswerOrder): Promise<number> {
     const { session, isBeside, unanswered: callId, messages } = order;
     if (session === null || isBeside || callId === null) return 0;
-    return this.saidBefore.count(principal, { threadId: session.threadId, callId }, messages);
+    return this.duplicates.count(principal, { threadId: session.threadId, callId }, messages);
   }
 
-  /** Functions of the client are never run by us, whatever tools of that name there are. */
+  /** The server never runs functions of the client, even if it has tools with the same names. */
   private clientSide({ strictBy, tools }: Mode): Pick<StartChat, 'tools' | 'toolRuntimes' | 'client' | 'humanWait'> {
     const toolRuntimes = Object.fromEntries(tools.map(({ function: { name } }) => [name, 'client'] as const));
     if (strictBy === null) return { tools, toolRuntimes };
@@ -157,7 +157,7 @@ function idempotencyOf({ idempotencyKey: key, request }: NewAnswerOrder): NewAns
 
 function toNewAnswer({ id: principal }: MemberPrincipal, order: NewAnswerOrder): NewAnswer {
   const { request, sessionId, target } = order;
-  // Where one agent is there, nobody has to choose it later.
+  // With a single agent, no choice is needed later.
   const model = request.model === 'auto' && target.type === 'agent' ? target.agent.slug : request.model;
   return {
     ...{ id: newId(), principal, sessionId, model, format: formatOf(order) },

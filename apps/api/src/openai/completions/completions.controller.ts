@@ -23,7 +23,7 @@ import { CompletionEndpoint } from './completion-endpoint.js';
 @Controller('v1/chat')
 @UseGuards(OpenAiPrincipalGuard)
 export class CompletionsController {
-  constructor(private readonly door: CompletionEndpoint) {}
+  constructor(private readonly endpoint: CompletionEndpoint) {}
 
   @Post('completions')
   @ApiOperation({
@@ -58,6 +58,6 @@ export class CompletionsController {
     @Req() request: Request,
     @Res() response: Response,
   ): Promise<void> {
-    return this.door.answer(principal, request, response);
+    return this.endpoint.answer(principal, request, response);
   }
 }

@@ -12,7 +12,7 @@ import { digestsOf } from './repetition-digests.js';
 import { appliedOf, type AskedCompletion, repetitionOf, runOf, type Situation, Situations } from './situations.js';
 
 /** Another request has come first: everything has to be looked at again, or, when that was often enough, refused. */
-interface Overtaken {
+interface Superseded {
   readonly refusal: OpenAiError;
 }
 
@@ -55,7 +55,7 @@ export class Completions {
     principal: MemberPrincipal,
     asked: AskedCompletion,
     isFirst: boolean,
-  ): Promise<OpenedAnswer | Overtaken> {
+  ): Promise<OpenedAnswer | Superseded> {
     try {
       return await this.look(principal, asked, isFirst);
     } catch (error) {
@@ -69,7 +69,7 @@ export class Completions {
     principal: MemberPrincipal,
     asked: AskedCompletion,
     isFirst: boolean,
-  ): Promise<OpenedAnswer | Overtaken> {
+  ): Promise<OpenedAnswer | Superseded> {
     const situation = await this.situations.of(principal, asked);
     const opened = await this.opened(principal, situation, isFirst);
     return opened ?? { refusal: situation.mode.strictBy === null ? serverBusy() : sessionBusy() };
@@ -90,7 +90,7 @@ export class Completions {
       return attached(repeated, mode.ignored);
     }
     const run = runOf(situation);
-    if (run?.state === 'paused' && run !== known.applied?.answer) return this.goOn(principal, run, situation);
+    if (run?.state === 'paused' && run !== known.applied?.answer) return this.resumeRun(principal, run, situation);
     if (run?.state === 'busy') throw sessionBusy();
     if (appliedOf(situation) === null)
       checkContinuation({ isBusy: false, pending: null, model: request.model, continuation });
@@ -109,7 +109,7 @@ export class Completions {
     return repeated;
   }
 
-  private async goOn(
+  private async resumeRun(
     principal: MemberPrincipal,
     run: Answer,
     { request, headers, continuation, digests, sessionId, mode }: Situation,

@@ -31,9 +31,9 @@ export function digestsOf(
   sessionId: string | null,
 ): ContinuationDigests {
   const end = messages.findLastIndex(({ role }) => role === 'assistant') + 1;
-  const told = sessionId === null ? messages.slice(0, end).filter(({ role }) => role !== 'system') : [];
+  const history = sessionId === null ? messages.slice(0, end).filter(({ role }) => role !== 'system') : [];
   return {
-    results: digestOf([resultsDigest(results), told]),
+    results: digestOf([resultsDigest(results), history]),
     request: digestOf([after, tools, toolChoice, parameters]),
   };
 }

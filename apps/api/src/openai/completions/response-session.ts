@@ -16,7 +16,7 @@ export class ResponseSession {
   private readonly stopping = new AbortController();
   private readonly hold: Timer | undefined;
   private agent: string | null;
-  private isAgentTold = false;
+  private isAgentSent = false;
   private refusal: { readonly people: string; readonly isRefused: Promise<boolean> } | undefined;
 
   constructor(
@@ -60,10 +60,10 @@ export class ResponseSession {
 
   /** Reads the agent that `auto` chose; `find` looks it up if the events do not name it. Returns true once, when it is known. */
   async learnAgent(item: FeedItem, find: () => Promise<string | null>): Promise<boolean> {
-    if (this.answer.model !== 'auto' || this.isAgentTold) return false;
+    if (this.answer.model !== 'auto' || this.isAgentSent) return false;
     if (item.type === 'snapshot') this.agent ??= await find();
     else for (const event of item.events) this.agent ??= agentOf(event);
-    return (this.isAgentTold = this.agent !== null);
+    return (this.isAgentSent = this.agent !== null);
   }
 
   /** Whether the job must not wait for these people: `ask` is asked once for those there are. Only strict answers may be so. */

@@ -10,7 +10,7 @@ import { StreamedSink } from './streamed-sink.js';
 const usage = { promptTokens: 1, completionTokens: 1, estimated: false };
 const failed = new OpenAiError({ status: 500, message: 'Agent execution failed', code: 'job_failed' });
 
-describe('a streamed answer', () => {
+describe('StreamedSink', () => {
   let clock: ManualClock;
   let begun: boolean;
   let waiting: string[];
@@ -37,7 +37,7 @@ describe('a streamed answer', () => {
 
   const roles = () => text.match(/"role":"assistant"/g)?.length ?? 0;
 
-  it('is silent while nothing has happened', async () => {
+  it('sends nothing before the first event', async () => {
     await sink.take([]);
     clock.advance(9_999);
     expect([status, text]).toEqual([undefined, '']);
@@ -71,7 +71,7 @@ describe('a streamed answer', () => {
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('that fails when nothing was told, and has nothing else to tell, is thrown whatever has begun', async () => {
+  it('throws a failure when nothing was sent and nothing else is pending, even after the job has begun', async () => {
     begun = true;
     const end = { type: 'end', finishReason: 'stop', usage, error: failed } as const;
     await expect(sink.take([end])).rejects.toBe(failed);

@@ -24,7 +24,7 @@ export interface StreamedSinkParts {
 }
 
 const pingMs = 15_000;
-/** The client gets the headers at once, before the first event. */
+/** The client gets the response headers after at most this time, even without an event. */
 const longestSilenceMs = 10_000;
 
 /**

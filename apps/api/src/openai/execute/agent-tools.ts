@@ -44,7 +44,7 @@ export class AgentTools {
         answer: await this.gate.judge(job, { name: other.name, arguments: '{}' }, other),
       })),
     );
-    const available = judged.flatMap(({ other, answer: said }) => (said.type === 'refuse' ? [] : [other.name]));
+    const available = judged.flatMap(({ other, answer: decision }) => (decision.type === 'refuse' ? [] : [other.name]));
     throw toolNotFound(call.name, ref, available);
   }
 

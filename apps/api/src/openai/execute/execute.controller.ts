@@ -24,7 +24,7 @@ import type { ExecutedCall } from './execution-result.js';
 @Controller('v1/tools')
 @UseGuards(OpenAiPrincipalGuard)
 export class ExecuteController {
-  constructor(private readonly door: ExecuteEndpoint) {}
+  constructor(private readonly endpoint: ExecuteEndpoint) {}
 
   @Post('execute')
   @ApiOperation({
@@ -50,6 +50,6 @@ export class ExecuteController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ExecutedCall> {
-    return this.door.answer(principal, request, response);
+    return this.endpoint.answer(principal, request, response);
   }
 }

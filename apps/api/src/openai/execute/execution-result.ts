@@ -40,8 +40,9 @@ export class ExecutionResult {
   ) {}
 
   /**
-   * Holds the reply until there is an end. Throws `OpenAiError` by the table of this route, `still_running` when it has been held
-   * for long enough, or a job below opens a request, and the reason of `signal`. A client that goes leaves the job to itself, or cancels it; when we go it goes on.
+   * Defers the response until the call ends. Throws `OpenAiError` by the table of this route, `still_running` when the maximum time has
+   * passed or a child job opens a request, and the reason of `signal`. A client that disconnects
+   * leaves the job running, or cancels it; at shutdown the job keeps running.
    */
   async hold(
     principal: MemberPrincipal,

@@ -16,7 +16,7 @@ const calls = (...ids: string[]): ChatMessage => ({
 const result = (id: string, content = `r ${id}`): ChatMessage => ({ role: 'tool', tool_call_id: id, content });
 const results = (...ids: string[]) => ids.map((id) => ({ id, content: `r ${id}` }));
 
-describe('a continuation', () => {
+describe('continuation', () => {
   it.each<[string, readonly ChatMessage[], Continuation]>([
     [
       'counts what follows the last calls',
@@ -24,12 +24,12 @@ describe('a continuation', () => {
       { results: results('c', 'b'), after: [], endsWithResults: true },
     ],
     [
-      'takes along what is said beside the results',
+      'includes the messages beside the results',
       [user, calls('b'), result('b'), user, { role: 'system', content: 'x' }],
       { results: results('b'), after: [user, { role: 'system', content: 'x' }], endsWithResults: false },
     ],
     [
-      'counts all where no calls are told',
+      'counts all results when the request contains no calls',
       [user, result('a'), user, result('b')],
       { results: results('a', 'b'), after: [user], endsWithResults: true },
     ],
@@ -42,21 +42,21 @@ describe('a continuation', () => {
     expect(readContinuation(messages)).toEqual(read);
   });
 
-  it('is told by what it says, in any order', () => {
+  it('identifies a continuation by its content, in any order', () => {
     expect(resultsDigest(results('a', 'b'))).toBe(resultsDigest(results('b', 'a', 'a')));
     expect(resultsDigest(results('a'))).not.toBe(resultsDigest(results('a', 'b')));
     expect(resultsDigest([{ id: 'a', content: '' }])).not.toBe(resultsDigest(results('a')));
   });
 });
 
-describe('before a continuation is applied', () => {
+describe('checkContinuation', () => {
   const sound: ContinuationQuestion = {
     isBusy: false,
     pending: { models: ['auto', 'helper'], callIds: ['b', 'a'] },
     model: 'helper',
     continuation: { results: results('a', 'b'), after: [user], endsWithResults: false },
   };
-  const told = (results: Continuation['results']): Continuation => ({ results, after: [], endsWithResults: true });
+  const continuationOf = (results: Continuation['results']): Continuation => ({ results, after: [], endsWithResults: true });
   const refusal = (change: Partial<ContinuationQuestion>): unknown => {
     try {
       checkContinuation({ ...sound, ...change });
@@ -70,9 +70,9 @@ describe('before a continuation is applied', () => {
   it('all is well: each call has one result', () => {
     expect(checkContinuation(sound)).toEqual({ type: 'continue', results: results('b', 'a'), after: [user] });
     expect(checkContinuation({ ...sound, model: 'auto' }).type).toBe('continue');
-    const twice = told([...results('a', 'b', 'a'), ...results('a')]);
+    const twice = continuationOf([...results('a', 'b', 'a'), ...results('a')]);
     expect(checkContinuation({ ...sound, continuation: twice })).toMatchObject({ results: results('b', 'a') });
-    const empty = told([
+    const empty = continuationOf([
       { id: 'a', content: '' },
       { id: 'b', content: 'x'.repeat(262_144) },
     ]);
@@ -85,7 +85,7 @@ describe('before a continuation is applied', () => {
   });
 
   // Each breaks all rules that come later as well.
-  const worst = told([
+  const worst = continuationOf([
     { id: 'a', content: 'x'.repeat(300_000) },
     { id: 'a', content: 'y' },
     { id: 'z', content: '1' },
@@ -107,19 +107,19 @@ describe('before a continuation is applied', () => {
     ],
     [{ continuation: worst }, 'Duplicate tool results for tool_call_id(s): a, y'],
     [
-      { pending: { ...other, models: ['helper'] }, continuation: told([...results('z'), large]) },
+      { pending: { ...other, models: ['helper'] }, continuation: continuationOf([...results('z'), large]) },
       'Missing tool results for tool_call_id(s): b, c',
     ],
     [
-      { continuation: told([...results('z', 'y', 'b'), large]) },
+      { continuation: continuationOf([...results('z', 'y', 'b'), large]) },
       'Unknown tool_call_id(s) not in pending requirements: y, z',
     ],
     [
-      { continuation: told([...results('b'), { id: 'a', content: 'é'.repeat(131_073) }]) },
+      { continuation: continuationOf([...results('b'), { id: 'a', content: 'é'.repeat(131_073) }]) },
       'Tool result for a exceeds 262144 bytes',
     ],
   ];
-  it.each(rules)('the first thing that is wrong is told: %#', (change, message, param = 'messages') => {
+  it.each(rules)('reports the first problem: %#', (change, message, param = 'messages') => {
     expect(refusal(change)).toEqual([400, message, param, null]);
   });
 
@@ -129,7 +129,7 @@ describe('before a continuation is applied', () => {
     expect(refusal({ isBusy: true, pending: other, continuation: worst })).toEqual(refused);
   });
 
-  it('nothing else happens, whatever comes', () => {
+  it('accepts or rejects any input without another error', () => {
     const id = fc.constantFrom('a', 'b', 'c');
     const given = fc.array(fc.record({ id, content: fc.constantFrom('', 'x') }), { maxLength: 5 });
     const pending = fc.option(

@@ -29,7 +29,7 @@ function refusal(asked: Asked): unknown {
   return 'accepted';
 }
 
-describe('the mode', () => {
+describe('chooseMode', () => {
   const tools = [tool('f')];
   const session = { sessionId: 's' };
   it.each<[string, Asked, object]>([
@@ -90,7 +90,7 @@ describe('the mode', () => {
       [{ type: 'function', function: { name: 'f', description: 'x'.repeat(262_144) } }],
       'tools: they are longer than 262144 characters together',
     ],
-  ])('is refused with functions %s', (_, tools, problem) => {
+  ])('rejects functions %s', (_, tools, problem) => {
     expect(refusal({ request: { tools } })).toEqual([400, `Invalid request body: ${problem}`, null]);
   });
 

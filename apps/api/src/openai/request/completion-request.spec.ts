@@ -19,8 +19,8 @@ function refusalOf(read: () => unknown): unknown {
 const parse = (change: object): CompletionRequest => parseCompletionRequest({ ...plain, ...change }, 2_000);
 const refusal = (change: object) => refusalOf(() => parse(change));
 
-describe('a body', () => {
-  it('is read with what it leaves out', () => {
+describe('completion body', () => {
+  it('parses a body and fills in defaults', () => {
     expect(parse({})).toMatchObject({
       ...{ model: 'helper', messages, tools: [], toolChoice: null, parameters: {}, about: {}, ignored: [] },
       ...{ stream: false, includeUsage: false },
@@ -29,7 +29,7 @@ describe('a body', () => {
     expect({ ...parse(nulls), bodyHash: '' }).toEqual({ ...parse({}), bodyHash: '' });
   });
 
-  it('has its sampling fields go to the provider', () => {
+  it('passes sampling fields to the provider', () => {
     const parameters = {
       ...{ temperature: 0.5, top_p: 1, max_tokens: 5, max_completion_tokens: 6, stop: ['a', 'b'], seed: 7 },
       ...{ presence_penalty: 0.1, frequency_penalty: -0.1, reasoning_effort: 'low', parallel_tool_calls: false },
@@ -39,7 +39,7 @@ describe('a body', () => {
     expect(parse({ ...parameters, ...about })).toMatchObject({ parameters, about, ignored: [] });
   });
 
-  it('has fields ignored that mean nothing here', () => {
+  it('ignores fields without a meaning here', () => {
     expect(parse({ service_tier: 'auto', n: 1, logprobs: false, modalities: ['text'], frobnicate: 1 })).toMatchObject({
       ignored: ['service_tier', 'frobnicate'],
     });
@@ -65,7 +65,7 @@ describe('a body', () => {
     expect(refusal({ [name]: value })).toEqual(refused);
   });
 
-  it('is refused without a model', () => {
+  it('rejects a body without a model', () => {
     for (const model of [undefined, null, ''])
       expect(refusal({ model })).toEqual([400, 'Model is required', 'model', null]);
   });
@@ -140,7 +140,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('has its messages in the shape of a conversation', () => {
+  it('converts the messages to a conversation', () => {
     const image = { type: 'image_url', image_url: { url: 'data:,', detail: 'low' } };
     const given = [
       { role: 'developer', content: 'Be brief.' },
@@ -177,7 +177,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('has its functions as definitions', () => {
+  it('converts the functions to tool definitions', () => {
     const parameters = { type: 'object', properties: {} };
     const asked = { name: 'f', description: null, parameters, strict: true };
     expect(parse({ tools: [{ type: 'function', function: asked }], tool_choice: 'required' })).toMatchObject({
@@ -186,7 +186,7 @@ describe('a body', () => {
     });
   });
 
-  it('has one hash for every order of its members and with or without streaming', () => {
+  it('computes one hash for every order of members, with or without streaming', () => {
     const hash = parse({ temperature: 1 }).bodyHash;
     expect(hash).toMatch(/^[\da-f]{64}$/);
     expect(parseCompletionRequest({ temperature: 1, messages, model: 'helper' }, 2_000).bodyHash).toBe(hash);
@@ -195,7 +195,7 @@ describe('a body', () => {
     expect(parse({ temperature: 1, unknown: 1 }).bodyHash).not.toBe(hash);
   });
 
-  it('is either parsed or rejected with a message of the contract, for any JSON', () => {
+  it('either parses any JSON or rejects it with a message of the contract', () => {
     const names = [
       'model',
       'messages',
@@ -228,7 +228,7 @@ describe('a body', () => {
   });
 });
 
-describe('headers', () => {
+describe('completion headers', () => {
   const none = {
     format: null,
     sessionId: null,
@@ -251,8 +251,8 @@ describe('headers', () => {
     [{ 'x-client-request-id': 'r' }, {}],
     [{ 'x-on-disconnect': 'Cancel' }, { onDisconnect: 'cancel' }],
     [{ 'x-on-disconnect': 'x' }, {}],
-  ])('say how to answer: %j', (given, told) => {
-    expect(parseCompletionHeaders(given)).toEqual({ ...none, ...told });
+  ])('select the response format: %j', (given, expected) => {
+    expect(parseCompletionHeaders(given)).toEqual({ ...none, ...expected });
   });
 
   it.each([
@@ -262,7 +262,7 @@ describe('headers', () => {
     [{ 'x-session-id': 'x'.repeat(201) }, 'Invalid X-Session-Id', 'x-session-id'],
     [{ 'idempotency-key': 'ü' }, 'Invalid Idempotency-Key', 'idempotency-key'],
     [{ 'idempotency-key': 'x'.repeat(256) }, 'Invalid Idempotency-Key', 'idempotency-key'],
-  ])('are refused by name: %j', (given, message, param) => {
+  ])('rejects invalid headers by name: %j', (given, message, param) => {
     expect(refusalOf(() => parseCompletionHeaders(given))).toEqual([400, message, param, null]);
   });
 });

@@ -17,7 +17,7 @@ const known = (...ids: string[]) => new Map(ids.map((id) => [id, call(id)]));
 const asked = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{"a":1}' } });
 const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: `result of ${id}` });
 const user: ChatMessage = { role: 'user', content: 'Hi' };
-const said = (content: string): ChatMessage => ({ role: 'assistant', content });
+const assistant = (content: string): ChatMessage => ({ role: 'assistant', content });
 
 function refusal(messages: readonly ChatMessage[]): unknown {
   try {
@@ -27,11 +27,11 @@ function refusal(messages: readonly ChatMessage[]): unknown {
   }
 }
 
-describe('the conversation for the model', () => {
+describe('prepareMessages', () => {
   it('holds nothing of what answers showed of tools', () => {
     const shown = 'Hm\n<tool id="1" state="start">f()</tool>\n<tool id="1" state="done">f()\nx</tool>\nDone.';
-    expect(prepareMessages([user, said(shown), user], new Map())).toEqual([user, said('Hm\nDone.'), user]);
-    expect(prepareMessages([user, said(block('a')), user], new Map())).toEqual([user, user]);
+    expect(prepareMessages([user, assistant(shown), user], new Map())).toEqual([user, assistant('Hm\nDone.'), user]);
+    expect(prepareMessages([user, assistant(block('a')), user], new Map())).toEqual([user, user]);
   });
 
   it('keeps what a person quotes', () => {
@@ -39,26 +39,26 @@ describe('the conversation for the model', () => {
     expect(prepareMessages([quoted], known('a'))).toEqual([quoted]);
   });
 
-  it('has the calls of the session back, with their results', () => {
+  it('restores the calls of the session with their results', () => {
     const content = `Hm\n${block('a')}\n${block('b')}\nThen\n${block('x')}\n${block('c')}\nDone.`;
-    expect(prepareMessages([user, said(content), user], known('a', 'b', 'c'))).toEqual([
+    expect(prepareMessages([user, assistant(content), user], known('a', 'b', 'c'))).toEqual([
       user,
       { role: 'assistant', content: 'Hm', tool_calls: [asked('a'), asked('b')] },
       ...[result('a'), result('b')],
       { role: 'assistant', content: 'Then', tool_calls: [asked('c')] },
       result('c'),
-      said('Done.'),
+      assistant('Done.'),
       user,
     ]);
-    expect(callIdsIn([user, said(content)])).toEqual(['a', 'b', 'x', 'c']);
+    expect(callIdsIn([user, assistant(content)])).toEqual(['a', 'b', 'x', 'c']);
   });
 
-  it('has each of them back once', () => {
-    const messages = prepareMessages([user, said(`${block('a')}\n${block('a')}`), said(block('a')), user], known('a'));
+  it('restores each call once', () => {
+    const messages = prepareMessages([user, assistant(`${block('a')}\n${block('a')}`), assistant(block('a')), user], known('a'));
     expect(messages).toEqual([user, { role: 'assistant', content: null, tool_calls: [asked('a')] }, result('a'), user]);
   });
 
-  it('has the calls that a client tells of after them', () => {
+  it('appends the calls that the client sends after the restored calls', () => {
     const own: ChatMessage = {
       role: 'assistant',
       content: block('a'),
@@ -74,7 +74,7 @@ describe('the conversation for the model', () => {
     ]);
   });
 
-  it('needs something that a user says', () => {
+  it('rejects a conversation without user text', () => {
     const refused = [400, 'No user message content found in messages', 'messages', null];
     expect(refusal([{ role: 'system', content: 'x' }])).toEqual(refused);
     expect(refusal([{ role: 'user', content: '' }])).toEqual(refused);
@@ -83,7 +83,7 @@ describe('the conversation for the model', () => {
     expect(prepareMessages([{ role: 'user', content: [image] }], new Map())).toHaveLength(1);
   });
 
-  it('is valid, whatever a client sends', () => {
+  it('builds a valid conversation from any input', () => {
     const id = fc.constantFrom('a', 'b', '');
     const text = fc.constantFrom('', 'x', block('a'), `x\n${block('b')}\ny`, '<tool id="1" state="start">f()</tool>');
     const calls = fc.array(
@@ -104,8 +104,8 @@ describe('the conversation for the model', () => {
   });
 });
 
-describe('the turn of a workflow', () => {
-  it('is what the user said last, and what was said before', () => {
+describe('toWorkflowTurn', () => {
+  it('contains the last user message and the messages before it', () => {
     const last = {
       role: 'user',
       content: [
@@ -113,10 +113,10 @@ describe('the turn of a workflow', () => {
         { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
       ],
     } as const;
-    expect(toWorkflowTurn([user, said('Yes?'), last, said('Well')])).toEqual({
+    expect(toWorkflowTurn([user, assistant('Yes?'), last, assistant('Well')])).toEqual({
       prompt: 'Look',
       images: ['https://x.example/a.png'],
-      history: [user, said('Yes?')],
+      history: [user, assistant('Yes?')],
     });
     expect(toWorkflowTurn([user])).toEqual({ prompt: 'Hi', images: [], history: [] });
   });

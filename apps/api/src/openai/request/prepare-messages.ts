@@ -34,7 +34,7 @@ export function prepareMessages(
   messages: readonly ChatMessage[],
   calls: ReadonlyMap<string, SessionCall>,
 ): readonly ChatMessage[] {
-  if (!messages.some(({ role, content }) => role === 'user' && says(content))) {
+  if (!messages.some(({ role, content }) => role === 'user' && hasText(content))) {
     const message = 'No user message content found in messages';
     throw new OpenAiError({ status: 400, message, param: 'messages' });
   }
@@ -50,7 +50,7 @@ export function withoutBlocks(messages: readonly ChatMessage[]): readonly ChatMe
   );
 }
 
-function says(content: MessageContent | null): boolean {
+function hasText(content: MessageContent | null): boolean {
   if (content === null) return false;
   if (typeof content === 'string') return content.trim() !== '';
   return content.some((part) => part.type !== 'text' || part.text.trim() !== '');

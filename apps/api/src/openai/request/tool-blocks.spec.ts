@@ -19,7 +19,7 @@ const details = (id: string) =>
 <summary>Tool Executed</summary>
 </details>`;
 
-describe('blocks of tool calls', () => {
+describe('tool call blocks', () => {
   const cases: readonly [string, string, string][] = [
     ['no block', 'Hi <b>there</b>', 'Hi <b>there</b>'],
     ['blocks between text', `Hi\n${start}\n${done}\nBye`, 'Hi\nBye'],
@@ -28,17 +28,17 @@ describe('blocks of tool calls', () => {
     ['an interrupted one', 'Hi\n<tool id="12" state="done">(interrupted)</tool>\n', 'Hi\n'],
     ['details', `Hi\n${details('a')}\n${details('b')}\nBye`, 'Hi\nBye'],
     ['a block within a line', `Hi ${start}\nBye`, `Hi ${start}\nBye`],
-    ['a block that goes on', `${start} Bye`, `${start} Bye`],
+    ['a block with text after it', `${start} Bye`, `${start} Bye`],
     ['other details', '<details>\n<summary>x</summary>\n</details>', '<details>\n<summary>x</summary>\n</details>'],
     ['another tag', '<tool id="x" state="start">f()</tool>', '<tool id="x" state="start">f()</tool>'],
     ['an open block', `<tool id="1" state="done">f()\nx`, `<tool id="1" state="done">f()\nx`],
     ['a block within a block', `<tool id="1" state="done">f()\n${start}\nx</tool>\nBye`, 'Bye'],
   ];
-  it.each(cases)('are gone: %s', (_, text, left) => {
+  it.each(cases)('removes the block: %s', (_, text, left) => {
     expect(withoutBlocks(text)).toBe(left);
   });
 
-  it('tell the ids of their calls', () => {
+  it('contain the ids of their calls', () => {
     expect(splitBlocks(`Hi\n${details('call_1')}\n${details('a&amp;b')}\nthen\n${done}\n${details('c')}`)).toEqual([
       { type: 'text', text: 'Hi' },
       { type: 'call', id: 'call_1' },
@@ -48,7 +48,7 @@ describe('blocks of tool calls', () => {
     ]);
   });
 
-  it('are gone for good', () => {
+  it('leaves no block after one pass', () => {
     const line = fc.constantFrom(
       ...[start, '<tool id="1" state="done">f()', 'x</tool>', '</tool>', '<tool id="2" state="start">'],
       ...[
@@ -70,7 +70,7 @@ describe('blocks of tool calls', () => {
     );
   });
 
-  it('are all that an answer shows of a call, whatever it is about', () => {
+  it('cover everything that a response shows of any call', () => {
     const text = fc.string({ unit: 'binary' });
     const formats = fc.constantFrom('inline' as const, 'open-webui' as const);
     fc.assert(
@@ -84,7 +84,7 @@ describe('blocks of tool calls', () => {
     );
   });
 
-  it('are looked for in the largest text a request can hold', () => {
+  it('searches the largest text that a request can contain', () => {
     const openings = '<tool id="1" state="done">\n'.repeat(70_000);
     const halves = `${details('a').slice(0, -11)}\n`.repeat(25_000);
     expect(withoutBlocks(openings)).toBe(openings);
