@@ -29,8 +29,8 @@ interface State {
 
 /**
  * The stream as OR3 chat clients read it: `snapshot`, then `delta` for text and `status` for everything else, at the end one
- * `status` with the whole text. In a workflow a `status` comes with each new state, and tells of all that has happened since
- * the last one. `query`: what the client says it has. `base`: for a client that comes back with an event number and gets no
+ * `status` with the whole text. In a workflow a `status` comes with each new state, and covers all that has happened since
+ * the last one. `query`: what the client reports to have. `base`: for a client that resumes from an event number and gets no
  * snapshot first. Remembers the job without its texts.
  */
 export function or3Encoder(terms: { readonly query: StatusQuery; readonly base?: JobSnapshot }): StreamEncoder {

@@ -4,7 +4,7 @@ import { systemClock } from '#platform';
 const gatherMs = 50;
 
 /**
- * What changed lately, by id, the oldest change first. All viewers share it: each holds a number only, so a slow one costs
+ * Recent changes by id, the oldest change first. All viewers share it: each stores a number only, so a slow one costs
  * nothing and learns of each id once. Beyond `most` ids the oldest are forgotten.
  */
 export class RecentChanges {

@@ -57,7 +57,7 @@ describe('status text', () => {
     [{ offset: 'abc' }, full],
     [{ offset: '' }, full],
     [{ offset: '9'.repeat(16) }, full],
-    // Half a character: whoever holds it has miscounted.
+    // Half a character: a client that has it has miscounted.
     [{ offset: '7' }, reset],
   ])('for %j', (query, expected) => {
     expect(texts(query)).toEqual(expected);

@@ -40,7 +40,7 @@ function scene({ statesFrom = 0, version = 0 }: { readonly statesFrom?: number |
   const read = () => Promise.resolve({ version } as WorkflowState); // only the version is looked at
   const feed = new WorkflowFeed({ events, state: new SharedState({ read, clock }), clock, statesFrom });
   const abort = new AbortController();
-  /** Until `enough` says so. */
+  /** Until `enough` returns true. */
   const watch = async (after?: number, enough: (item: ViewedItem) => boolean = () => false) => {
     for await (const item of feed.follow({ workspaceId: 'w', jobId: 'j', after, signal: abort.signal })) {
       received.push(toText(item));

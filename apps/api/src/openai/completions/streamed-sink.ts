@@ -28,8 +28,8 @@ const pingMs = 15_000;
 const longestSilenceMs = 10_000;
 
 /**
- * An answer as an event stream. Its headers leave with the first that happens, or after 10 s: what fails before that is an
- * error of its own. What the client cannot take yet is not asked for: there is no queue.
+ * A response as an event stream. Its headers leave with the first event, or after 10 s: a failure before that is an
+ * error response of its own. Items that the client cannot take yet are not requested: there is no queue.
  */
 export class StreamedSink implements AnswerSink {
   private readonly writer: SseWriter;

@@ -36,8 +36,8 @@ export class ReplyHolds {
   ) {}
 
   /**
-   * Holds a reply for as long as replies are held at most (`OPENAI_MAX_HOLD_MS`), and only until a job below opens a request to
-   * somebody that the caller does not know of: the answer may take days, so it is told at once which request is open
+   * Defers a response for at most `OPENAI_MAX_HOLD_MS`, and only until a child job opens a request to a
+   * person that the caller does not know of: the decision may take days, so the response names the open request at once
    * (`X-Waiting-Approval`, as the comments of a stream name it). May be called again for the same job.
    */
   begin(call: AwaitedCall, response: ServerResponse): ReplyHold {

@@ -26,8 +26,8 @@ export function callIdsIn(messages: readonly ChatMessage[]): readonly string[] {
 }
 
 /**
- * The conversation as the model is to read it: what an answer showed of tool calls is taken out of earlier assistant messages,
- * or put back as real call and result where it is one of `calls`; always valid. Throws `OpenAiError` when no user said anything.
+ * The conversation for the model: the text that shows tool calls is removed from earlier assistant messages,
+ * or restored as real call and result where it is one of `calls`; always valid. Throws `OpenAiError` without any user text.
  * Pure.
  */
 export function prepareMessages(
