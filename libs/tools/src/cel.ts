@@ -31,7 +31,7 @@ const CALLS: ReadonlySet<string> = new Set([
   ...['lowerAscii', 'upperAscii', 'trim', 'matchesRe2', 'int', 'uint', 'double', 'string', 'bool', 'dyn', 'type'],
 ]);
 
-/** Of the patterns of an expression together; see `patternSize`. Compiling them is no part of the time that it has. */
+/** The total over all patterns of an expression; see `patternSize`. Compiling them does not count toward its time limit. */
 const mostOfPatterns = 2_000;
 
 const patterns = new Map<string, LinearPattern>();

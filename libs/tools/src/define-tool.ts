@@ -16,17 +16,17 @@ import { ToolArgumentsError } from './tools.errors.js';
 interface ToolSpec {
   /** 1 to 64 of letters, digits, `_`, `-` and `.`; unique in the process. */
   readonly name: string;
-  /** What the model is told; say when to use it. */
+  /** The description for the model; include when to use the tool. */
   readonly description: string;
   /** Default `hybrid`. */
   readonly runtime?: ToolRuntime;
-  /** Default `once`: what nobody vouched for is never called twice. */
+  /** Default `once`: a tool with an undeclared effect is never called twice. */
   readonly effect?: ToolEffect;
   /** Ms until a call is aborted; default: the instance's setting. */
   readonly timeoutMs?: number;
   /** Default true. A disabled tool is neither listed nor run. */
   readonly enabled?: boolean;
-  /** Disables the tool and says why, in words for a job that was offered it before. */
+  /** Disables the tool and gives the reason, for a job that was offered it before. */
   readonly withdrawn?: string;
   /** Default false. Whether identical calls within a job make sense, as when polling. */
   readonly repeatable?: boolean;
@@ -38,7 +38,7 @@ interface ToolSpec {
   readonly isolation?: 'worker' | 'queue' | 'job';
   /** Of a tool that is a workflow. */
   readonly workflowId?: string;
-  /** Default: nobody is asked on the tool's own account. */
+  /** Default: the tool itself requires no approval. */
   readonly approval?: 'require_approval' | 'block';
   /** Default true. Whether an approver may change the arguments. */
   readonly allowEdit?: boolean;
@@ -46,7 +46,7 @@ interface ToolSpec {
   readonly sensitiveFields?: readonly string[];
   /** Narrows timed grants; default: the tool's name. */
   readonly grantKey?: (args: Readonly<Record<string, unknown>>) => string;
-  /** Default: nobody; the handler answers. `person`: a call is a question that a person answers. */
+  /** Default: the handler runs the call. `person`: a call is a question that a person answers. */
   readonly asks?: 'person';
   /** Default `verify` for a tool with `verify`, else `ask`. Matters to `once` tools only. */
   readonly onUnknown?: OnUnknown;
@@ -137,7 +137,7 @@ function parametersOf(input: z.ZodType): JsonSchema {
   return withoutDialect(z.toJSONSchema(input, { io: 'input' }));
 }
 
-/** 2020-12 is what we mean when nothing is said; only another dialect stays named. */
+/** The default is 2020-12; only another dialect stays named. */
 function withoutDialect(schema: JsonSchema): JsonSchema {
   const { $schema, ...rest } = schema;
   return typeof $schema === 'string' && $schema.includes('draft-07') ? schema : rest;

@@ -115,7 +115,7 @@ describe('executeToolCall', () => {
     expect(await run(() => circular)).toMatchObject({ status: 'error', failure: { phase: 'execution' } });
   });
 
-  it('times out, aborts the handler and drops what it says later', async () => {
+  it('times out, aborts the handler and drops its late result', async () => {
     const clock = new ManualClock();
     const late = Promise.withResolvers<string>();
     const begun = Promise.withResolvers<undefined>();

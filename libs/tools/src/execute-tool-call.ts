@@ -18,7 +18,7 @@ export interface ToolRun {
   /** Ms; for tools that name no limit of their own. */
   readonly defaultTimeoutMs: number;
   readonly clock: Clock;
-  /** Takes known secrets out of what a tool says. */
+  /** Removes known secrets from the output of a tool. */
   readonly redact?: (text: string) => string;
 }
 
@@ -69,7 +69,7 @@ async function handle(run: ToolRun, args: Readonly<Record<string, unknown>>, sig
   return { status: 'completed', result, ...(whole === null ? {} : { whole, resultBytes: bytes }) };
 }
 
-/** Lets the first of result, time limit and stop decide; the losers are told by the signal and not listened to. */
+/** The first of result, timeout and cancel decides; the signal aborts the others, and their results are ignored. */
 async function supervise(run: ToolRun, work: (signal: AbortSignal) => Promise<Settlement>): Promise<Settlement> {
   const { tool, clock, context } = run;
   const timeoutMs = tool.timeoutMs ?? run.defaultTimeoutMs;

@@ -5,7 +5,7 @@ import { projectResult } from './project-result.js';
 import type { LedgerCall } from './tool-call.js';
 import { executionError } from './validate-arguments.js';
 
-/** What refuses a call without telling why: for unknown tools, tools not offered, blocked ones and rights that were lost. */
+/** Denies a call without a reason: for unknown tools, tools not offered, blocked ones and rights that were lost. */
 export function notRegistered(name: string): string {
   return `Tool "${name}" is not registered on server.`;
 }
@@ -23,7 +23,7 @@ export function clientOnly(name: string): string {
 const REJECTED = 'Tool execution rejected by user';
 const longestReason = 500;
 
-/** A person said no. The reason is data: one line, at most 500 characters. */
+/** A person denied it. The reason is data: one line, at most 500 characters. */
 export function deniedText(reason: string | null): string {
   const line = toStorableText(reason ?? '').replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
   const shown = Array.from(line.trim()).slice(0, longestReason).join('');
@@ -31,7 +31,7 @@ export function deniedText(reason: string | null): string {
 }
 
 export const APPROVAL_EXPIRED_TEXT = 'Tool execution timed out waiting for user approval';
-/** A question to a person: it was passed over, or nobody answered in time. */
+/** A question to a person: it was skipped, or it expired. */
 export const PERSON_SKIPPED_TEXT = 'The person skipped this question';
 export const PERSON_SILENT_TEXT = 'Nobody answered this question in time';
 export const CANCELLED_TEXT = stoppedCall.message;

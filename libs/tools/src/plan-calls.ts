@@ -47,7 +47,7 @@ export interface CallPlan {
   readonly maxCalls: number;
   /** What the model reads of a call to a tool that is not there; default `notRegistered`. */
   readonly unknownTool?: (name: string) => string;
-  /** Makes an id where the provider's cannot be used; absent: one that tells round and place. */
+  /** Makes an id where the provider's cannot be used; absent: one made of round and position. */
   readonly newCallId?: () => string;
 }
 

@@ -11,7 +11,7 @@ describe('projectResult', () => {
     expect(projectResult(text, 'ui')).toBe(text);
   });
 
-  it('cuts within the limit, at a character, and says how much there was', () => {
+  it('truncates within the limit, at a character, and reports the original size', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...audiences),
@@ -34,7 +34,7 @@ describe('projectResult', () => {
     );
   });
 
-  it('tells the size of the whole also when it was cut before', () => {
+  it('reports the size of the whole also when it was truncated before', () => {
     const durable = projectResult('ü'.repeat(1_000_000), 'durable');
     expect(durable.endsWith('\n[truncated, 2000000 bytes in total]')).toBe(true);
     expect(projectResult(durable, 'durable')).toBe(durable);

@@ -70,7 +70,7 @@ describe('resolveOffered', () => {
     expect(offered?.handling).toBe('clientless');
   });
 
-  it('says what a call to each tool is a call of', () => {
+  it('resolves what kind of call a call to each tool is', () => {
     const version = (name: string, description: string) =>
       resolveOffered([{ type: 'function', function: { name, description, parameters } }], registry)[0]?.version;
     expect(version('server', 'as a request puts it')).toBe(registry.find('server')?.version);
@@ -85,7 +85,7 @@ describe('resolveOffered', () => {
     expect(pinned('another')).toBe('unregistered');
   });
 
-  it('takes what a request says of the effect of its own tools, and of no other', () => {
+  it('takes the effect from the request for its own tools only', () => {
     const client = { deviceId: null, tools: { mine: { effect: 'pure' }, server: { effect: 'once' } } } as const;
     const offered = resolveOffered([advertise('mine'), advertise('server', parameters)], registry, { client });
     expect(offered.map(({ effect, sort }) => [effect, sort])).toEqual([

@@ -27,9 +27,9 @@ export interface OfferedTool {
   readonly version: string;
 }
 
-/** What a request says about its tools, beside their definitions. */
+/** The settings in a request for its tools, besides their definitions. */
 export interface OfferTerms {
-  /** Its choice by name; `hybrid` where it says nothing. */
+  /** Its choice by name; `hybrid` by default. */
   readonly runtimes?: Readonly<Record<string, ToolRuntime>>;
   /** Present when clients of the requester may be asked to run tools. */
   readonly client?: ClientSide;

@@ -6,7 +6,7 @@ import { toToolCallItem } from './to-tool-call-item.js';
 const proposed = '{"to": "ada", "n": 1}';
 
 describe('what a call is run with', () => {
-  it('is what the model proposed, where nobody was asked or it was approved as it was', () => {
+  it('runs the proposed arguments when no approval was requested or nothing was edited', () => {
     const asProposed = { arguments: proposed, proposedArguments: null };
     expect(runArguments({ arguments: proposed })).toEqual(asProposed);
     expect(runArguments({ arguments: proposed, approvedArguments: null })).toEqual(asProposed);
@@ -23,7 +23,7 @@ describe('what a call is run with', () => {
     expect(runArguments({ ...edit, arguments: 'no JSON' }).proposedArguments).toBe('no JSON');
   });
 
-  it('is no edit when it is written in another way only', () => {
+  it('reports no edit when only the notation differs', () => {
     const approvedArguments = '{"n":1,"to":"ada"}';
     expect(runArguments({ arguments: proposed, approvedArguments })).toEqual({
       arguments: approvedArguments,

@@ -5,7 +5,7 @@ import { parseArguments } from './parse-arguments.js';
 interface DecidedCall {
   /** As the model proposed them. */
   readonly arguments: string;
-  /** As they were approved; null or absent: nobody was asked. */
+  /** The approved arguments; null or absent: no approval was requested. */
   readonly approvedArguments?: string | null | undefined;
 }
 
@@ -16,7 +16,7 @@ interface RunArguments {
   readonly proposedArguments: string | null;
 }
 
-/** Tells an edit from an approval: texts that mean the same, however they are written, are the same arguments. Pure. */
+/** Distinguishes an edit from an approval: texts with equal meaning in any notation are the same arguments. Pure. */
 export function runArguments({ arguments: proposed, approvedArguments }: DecidedCall): RunArguments {
   const run = approvedArguments ?? proposed;
   return { arguments: run, proposedArguments: run === proposed || isSame(run, proposed) ? null : proposed };

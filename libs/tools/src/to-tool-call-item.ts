@@ -10,7 +10,7 @@ export interface ShownCall {
   readonly name: string;
   /** As the model proposed them. */
   readonly arguments: string;
-  /** As they were approved; null or absent: nobody was asked, or `state` says. */
+  /** The approved arguments; null or absent: no approval was requested, or `state` has them. */
   readonly approvedArguments?: string | null;
   readonly state?: Pick<CallState, 'approvedArguments'> | null;
   readonly status: ToolCallStatus;
@@ -34,7 +34,7 @@ const wireStatus: Readonly<Record<ToolCallStatus, ToolCallItem['status']>> = {
 };
 
 /**
- * A call as every face shows it: wire status, the arguments it is run with, result at the size of a screen. `output` repeats
+ * A call as every transport returns it: wire status, the arguments it is run with, result at the size of a screen. `output` repeats
  * `result` on the wire only.
  */
 export function toToolCallItem(call: ShownCall): ToolCallItem {

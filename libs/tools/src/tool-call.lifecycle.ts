@@ -11,7 +11,7 @@ import { type ToolCallStatus, toolCallStatuses } from './tool-call.js';
  * A call that may be called again goes back: to `awaiting_approval` when the policy has become stricter, to `awaiting_client`
  * when its client was lost. One that was sent to the isolated queue and not begun there goes back to `pending` when it has come
  * to need approval: its job asks. What is settled never changes, except `interrupted` by a recorded decision; the table
- * `tool_call` has a trigger that says the same.
+ * `tool_call` has a trigger that enforces the same.
  */
 export const toolCallMoves: Readonly<Record<ToolCallStatus, readonly ToolCallStatus[]>> = {
   pending: ['awaiting_approval', 'awaiting_client', 'running', 'skipped', 'denied', 'cancelled', 'error', 'timed_out'],

@@ -15,7 +15,7 @@ export interface ToolFailure {
   readonly message: string;
   /** The true reason, for those who may read the policy; neither the model nor a viewer is shown it. */
   readonly reason?: string;
-  /** The whole job fails with this code, since its policy says so. */
+  /** The whole job fails with this code, as its policy requires. */
   readonly failJob?: string;
 }
 
@@ -39,13 +39,13 @@ export interface LedgerCall {
   /** The id the model knows the call by; unique within its job. */
   readonly callId: string;
   readonly name: string;
-  /** JSON text as the model wrote it, or the stand-in of arguments that were too large to keep. */
+  /** JSON text as the model wrote it, or a placeholder for arguments that were too large to store. */
   readonly arguments: string;
   readonly effect: ToolEffect;
   readonly status: ToolCallStatus;
   readonly result: string | null;
   readonly error: ToolFailure | null;
-  /** Absent or null for a settled call that nobody decided on. */
+  /** Absent or null for a settled call that needed no decision. */
   readonly state?: CallState | null;
 }
 
@@ -57,16 +57,16 @@ export interface CallState {
   readonly approval: Approval | null;
   /** Fingerprint of the tool it is a call of; null: none was kept. */
   readonly toolVersion: string | null;
-  /** The arguments a person approved; null: nobody was asked. */
+  /** The arguments that an approver approved; null: no approval was requested. */
   readonly approvedArguments: string | null;
-  /** Members of these arguments that its request did not show; null: nobody was asked. */
+  /** Members of these arguments that the request did not show; null: no approval was requested. */
   readonly sensitiveFields: readonly string[] | null;
   readonly decidedBy: string | null;
   /** When it was last started, ms since the epoch. */
   readonly startedAt: number | null;
   /** The tool process that last had it; null: none. */
   readonly worker: string | null;
-  /** Who could decide, as its request said. */
+  /** The people who could decide, according to the request. */
   readonly terms: {
     readonly decidableBy: 'requester' | 'approvers' | 'members';
     readonly fourEyes: boolean;
@@ -74,7 +74,7 @@ export interface CallState {
   } | null;
   /** The request about this call that is open now. */
   readonly interruptId: string | null;
-  /** For a call whose outcome is unknown: somebody has decided that it stays so. */
+  /** For a call with an unknown outcome: a person has decided to leave it unknown. */
   readonly isReported: boolean;
 }
 

@@ -157,7 +157,7 @@ export interface NewCall extends Pick<PlannedCall, 'ordinal' | 'callId' | 'name'
   readonly id?: string;
   /** Default `worker`. */
   readonly executor?: CallExecutor;
-  /** Who let it run, or did not; absent: nobody was asked about any call of its round. */
+  /** The person who approved or denied it; absent: no call of its round needed approval. */
   readonly approval?: Approval | null;
   readonly grantId?: string | null;
   /** Fingerprint of the tool that was offered; absent: none was. */
@@ -204,7 +204,7 @@ export function startCallRow(
 
 type OpenedRow = readonly [...CallKey, status: string, executor: string];
 
-/** A committed call that somebody outside has to let run, or to run. */
+/** A committed call that a person has to approve, or a client has to run. */
 const openedCalls: CommitPart<OpenedRow> = {
   name: 'opened_calls',
   columns: [
@@ -234,7 +234,7 @@ const verifiedCalls: CommitPart<SettledRow> = {
      AND t.status = 'interrupted' RETURNING 1`,
 };
 
-/** Parks a committed call until somebody outside lets it run (`awaiting_approval`) or runs it (`awaiting_client`). */
+/** Parks a committed call until an approver approves it (`awaiting_approval`) or a client runs it (`awaiting_client`). */
 export function openCallRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },
@@ -243,7 +243,7 @@ export function openCallRow(
   return partRow(openedCalls, [job.workspaceId, job.jobId, place.round, place.ordinal, to.status, to.executor]);
 }
 
-/** What the tool itself says became of an interrupted call. */
+/** The outcome of an interrupted call as the tool itself reports it. */
 export function verifyCallRow(
   job: JobRef,
   place: { readonly round: number; readonly ordinal: number },

@@ -8,7 +8,7 @@ const input = { type: 'object', properties: {} };
 const execute = (): string => 'done';
 
 describe('defineTool', () => {
-  it('assumes the careful answer where nothing is said', () => {
+  it('assumes the careful options when a tool sets none', () => {
     const tool = defineTool({ name: 'x', description: 'd', input, execute });
     const { runtime, effect, timeoutMs, enabled, repeatable } = tool;
     expect({ runtime, effect, timeoutMs, enabled, repeatable }).toEqual({

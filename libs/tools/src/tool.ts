@@ -11,12 +11,12 @@ export type ToolEffect = 'pure' | 'idempotent' | 'once';
 export type ToolSort = 'server' | 'client' | 'http' | 'mcp';
 
 /**
- * What happens to a started `once` call whose end nobody saw: a person is asked; the tool's own `verify` is asked first and a
+ * What happens to a started `once` call with an unknown outcome: a person is asked; the tool's own `verify` is asked first and a
  * person only if it is not certain; the model reads "outcome unknown"; or the job fails.
  */
 export type OnUnknown = 'ask' | 'verify' | 'report' | 'fail';
 
-/** What a tool says of a started call, asked by its idempotency key. */
+/** What a tool reports about a started call when given its idempotency key. */
 export type Verification =
   | { readonly outcome: 'happened'; readonly result: unknown }
   | { readonly outcome: 'did_not_happen' }
@@ -30,7 +30,7 @@ export interface ToolProgress {
   readonly message?: string;
 }
 
-/** A JSON Schema (2020-12, or draft-07 when its `$schema` says so) of an object. */
+/** A JSON Schema (2020-12, or draft-07 when its `$schema` names that) of an object. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What a handler may know about the call it serves. */
@@ -45,13 +45,13 @@ export interface ToolContext {
   readonly toolCallId?: string;
   /** The same for every attempt of this call; send it along with any effect. */
   readonly idempotencyKey: string;
-  /** The lease epoch under which the call was started; send it beside the key so that a stale sender can be told apart. */
+  /** The lease epoch under which the call was started; send it with the key so that a stale sender can be recognized. */
   readonly epoch: number;
   /** Aborts at the tool's time limit and when the job is stopped. A handler that ignores it is not waited for. */
   readonly signal: AbortSignal;
   /** Wall time in ms since the epoch. */
   readonly now: () => number;
-  /** Tells viewers how far the call is; at most two a second are shown. Never part of the result. */
+  /** Reports the progress of the call to viewers, who see at most two updates a second. Never part of the result. */
   readonly progress: (progress: ToolProgress) => void;
 }
 
@@ -87,7 +87,7 @@ export interface Tool {
   readonly sensitiveFields: readonly string[];
   /** Narrows a timed grant to less than the tool's name, for example `POST api.example.com`. */
   readonly grantKey: ((args: Readonly<Record<string, unknown>>) => string) | null;
-  /** `person`: the call is no work but a question; an interrupt `human_input` answers it and the handler is never called. */
+  /** `person`: the call is a question for a person; an interrupt `human_input` settles it and the handler is never called. */
   readonly asks: 'person' | null;
   readonly onUnknown: OnUnknown;
   /** Asks the far side what became of a started call. */

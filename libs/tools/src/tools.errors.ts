@@ -5,7 +5,7 @@ export function invalidTool(name: string, problem: string): AppError {
   return new AppError({ code: 'invalid_tool', message: `Tool "${name}" cannot be registered: ${problem}.` });
 }
 
-/** A schema that cannot be used to check arguments. `problem` says what is wrong with it. */
+/** A schema that cannot be used to check arguments. `problem` describes the fault. */
 export function invalidSchema(problem: string): AppError {
   return new AppError({ code: 'invalid_schema', message: `The JSON Schema cannot be used: ${problem}.` });
 }
@@ -16,7 +16,7 @@ export function invalidPolicy(field: string, problem: string): AppError {
   return new AppError({ code: 'bad_request', message, field });
 }
 
-/** Somebody else saved the policy in between. */
+/** Another user saved the policy in between. */
 export function policyMoved(version: number): AppError {
   const message = `The approval policy is at version ${version} by now: read it again and repeat your change`;
   return new AppError({ code: 'conflict', message, field: 'expectedVersion' });
@@ -66,7 +66,7 @@ export class ToolOutcomeUnknown extends AppError {
   }
 }
 
-/** Thrown by a handler that was told to stop before it did anything: the call counts as not started, whatever its effect. */
+/** Thrown by a handler that was aborted before it had any effect: the call counts as not started, whatever its declared effect. */
 export class ToolDidNothing extends Error {
   constructor() {
     super('the tool was stopped before it did anything');

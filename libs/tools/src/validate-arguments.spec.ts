@@ -18,13 +18,13 @@ describe('validateArguments', () => {
     expect(validateArguments(tool, '{"a":"1"}')).toEqual({ ok: false, message: 'Missing required parameters: b' });
   });
 
-  it('says what is wrong with the rest', () => {
+  it('describes what is wrong with invalid arguments', () => {
     const message =
       'Error executing tool "x": invalid arguments: must NOT have additional properties: "c"; "b" must be number';
     expect(validateArguments(tool, '{"a":"1","b":"2","c":3}')).toEqual({ ok: false, message });
   });
 
-  it('says what is allowed', () => {
+  it('lists the allowed values', () => {
     const result = validateArguments(tool, '{"a":"1","b":2,"kind":"z"}');
     expect(result).toMatchObject({
       ok: false,

@@ -59,7 +59,7 @@ export class ApprovalGrantsService {
   }
 }
 
-/** Nobody (no user) sees nothing: no grant is for or by the workspace itself. */
+/** A caller without a user sees no grants: no grant is for or by the workspace itself. */
 function audienceOf(principal: Principal): GrantAudience {
   const { workspaceId, userId } = principal;
   const isApprover = abilityOf(principal).can('approve', asSubject('ToolCall', { workspaceId, createdBy: null }));

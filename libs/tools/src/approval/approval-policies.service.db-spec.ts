@@ -89,7 +89,7 @@ describe('the policy of a workspace', () => {
     expect((await here.policies.save(red.owner, { policy: {}, expectedVersion: 0 })).version).toBe(1);
   });
 
-  it('is not saved over the work of somebody else', async () => {
+  it('rejects a save over a version that another user saved in between', async () => {
     await here.policies.save(red.owner, { policy: asking, expectedVersion: 0 });
     const late = there.policies.save(red.admin, { policy: {}, expectedVersion: 0 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedVersion' });

@@ -9,7 +9,7 @@ import { ApprovalGrantsRepository } from './approval-grants.repository.js';
 import { ApprovalPoliciesRepository, type StoredPolicy } from './approval-policies.repository.js';
 import { type ApprovalPolicy, DEFAULT_POLICY, parseApprovalPolicy } from './approval-policy.js';
 
-/** A policy to be saved, as somebody wrote it. */
+/** A policy to save, as its author wrote it. */
 export interface PolicyDraft {
   /** The contract's `toolApproval` object; what it leaves out gets its default. */
   readonly policy: unknown;
@@ -17,7 +17,7 @@ export interface PolicyDraft {
   readonly expectedVersion: number | null;
 }
 
-/** How long another process may go on with a policy that was changed here, ms. */
+/** How long another process may use a policy after it was changed here, ms. */
 const freshMs = 1_000;
 
 const NEVER_SAVED: StoredPolicy = { version: 0, policy: DEFAULT_POLICY, createdBy: null, createdAt: null };
@@ -73,7 +73,7 @@ export class ApprovalPoliciesService {
   }
 }
 
-/** Throws `not_found` to whoever may not see the policy of its workspace. */
+/** Throws `not_found` to a caller who may not see the policy of the workspace. */
 export function assertMaySee(principal: Principal): void {
   assertCan(abilityOf(principal), { action: 'read', subject: 'Workspace', row: { id: principal.workspaceId } });
 }

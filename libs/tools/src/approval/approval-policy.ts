@@ -6,7 +6,7 @@ import { celSize } from '../cel.js';
 import { invalidPolicy } from '../tools.errors.js';
 import { compileCondition, MAX_CONDITION_LENGTH } from './condition.js';
 
-/** What becomes of a call, from the mildest to the strictest. */
+/** The actions of a policy on a call, from the mildest to the strictest. */
 export const approvalActions = ['auto_approve', 'require_approval', 'block'] as const;
 /** Who decides, from the widest circle to the narrowest. */
 export const decidableByKinds = ['members', 'requester', 'approvers'] as const;

@@ -18,11 +18,11 @@ export interface HashedCall {
   readonly expiresAt: string | null;
 }
 
-/** A call that somebody has to decide about. */
+/** A call that a person has to decide about. */
 export interface ApprovalQuestion extends Omit<HashedCall, 'tool'> {
   readonly tool: Pick<Tool, 'name' | 'allowEdit' | 'sensitiveFields'>;
   readonly agent: string | null;
-  /** The user who started the job; null: nobody did. */
+  /** The user who started the job; null: no user did. */
   readonly requester: string | null;
   /** The policy's reason, a sentence. */
   readonly reason: string;
@@ -37,7 +37,7 @@ export interface ApprovalRequest {
   readonly requester: string | null;
   readonly reason: string;
   readonly argumentsPreview: string;
-  /** Whether anything was cut, or hidden though nobody had declared it. */
+  /** Whether any value was truncated, or redacted without a declaration that it is sensitive. */
   readonly argumentsTruncated: boolean;
   readonly argumentsHash: string;
   /** False: the complete arguments cannot be shown, and only `deny` is possible. */

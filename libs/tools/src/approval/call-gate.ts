@@ -21,7 +21,7 @@ export interface GateJob {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly threadId: string | null;
-  /** The user who started it; null: nobody. */
+  /** The user who started it; null: no user did. */
   readonly createdBy: string | null;
   /** As on the job: `user:<id>` or `key:<id>`. */
   readonly principal: string;
@@ -43,7 +43,7 @@ export interface GateCall {
   readonly version?: string | null;
 }
 
-/** What the gate says of a call. */
+/** The decision of the gate about a call. */
 export type GateAnswer =
   | { readonly type: 'run'; readonly approval: 'policy' | 'grant'; readonly grantId: string | null }
   | { readonly type: 'ask'; readonly verdict: Verdict }
@@ -115,7 +115,7 @@ export class CallGate {
     return mayStill ? { type: 'run', approval: 'policy', grantId: null } : lost('approval withdrawn');
   }
 
-  /** Work that nobody's request began acts for Nightshift itself; what needs approval there falls to the approvers. */
+  /** Work that no user requested acts for Nightshift itself; the approvers decide what needs approval there. */
   private requesterOf({ workspaceId, principal }: GateJob): Promise<Requester | null> {
     if (principal === 'system') return Promise.resolve(systemPrincipal(workspaceId));
     return this.principals.find(workspaceId, principal);

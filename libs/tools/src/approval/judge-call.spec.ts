@@ -102,7 +102,7 @@ describe('within one list', () => {
     expect(verdict.rule.index).toBeLessThan(199);
   });
 
-  it('a rule says how long and by whom, the list where it does not', () => {
+  it('takes expiry and approvers from the rule, else from the policy', () => {
     const policy = { timeoutDays: 2, decidableBy: 'members', fourEyes: true, expireAction: 'fail_job' };
     const rules = [
       { match: 'a', action: 'require_approval', timeoutDays: 0.5, decidableBy: 'approvers', locked: true },

@@ -38,7 +38,7 @@ export interface MetRule {
   readonly reason: string;
 }
 
-/** What becomes of a call, and how it is asked for if it is. */
+/** The action for a call and, if it needs approval, the terms of the request. */
 export interface Verdict {
   readonly action: ApprovalAction;
   readonly rule: MetRule;
@@ -64,7 +64,7 @@ export function judgeCall(question: CallQuestion): Verdict {
   return strictestOf(judgeLayers(question));
 }
 
-/** What each layer says by itself, in their order; the tool's own word last. */
+/** The verdict of each layer alone, in layer order; the verdict of the tool itself is last. */
 export function judgeLayers(question: CallQuestion): readonly Verdict[] {
   const own = ownVerdict(question);
   const verdicts = question.layers.map((layer) => verdictOf(layer, question));
@@ -136,7 +136,7 @@ function ofDefault({ name, policy }: Layer): Verdict {
   return { action, rule: { layer: name, index: null, match: '*', reason }, ...settingsOf(policy, {}), locked: false };
 }
 
-/** A tool says that it asks, not how: that is the workspace's to say. */
+/** A tool declares only that it needs approval; the workspace decides who approves and for how long. */
 function ownVerdict({ tool, layers, ownApproval: action }: CallQuestion): Verdict | null {
   if (action === null) return null;
   const named = (name: PolicyLayer): ApprovalPolicy | undefined => layers.find((layer) => layer.name === name)?.policy;

@@ -1,6 +1,6 @@
 /**
  * Whether the whole of `text` fits `pattern`: `*` stands for any run of characters, also none, `?` for exactly one, everything
- * else for itself. Case counts. At most length × length steps, whatever the pattern: only the last `*` is ever tried again.
+ * else for itself. Case counts. At most length × length steps for any pattern: only the last `*` is ever tried again.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
   const wanted = Array.from(pattern);

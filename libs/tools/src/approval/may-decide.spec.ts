@@ -83,7 +83,7 @@ describe('who may decide a request', () => {
       expect(mayDecide(systemPrincipal(here), request({ decidableBy, requester: null }))).toBe(false);
   });
 
-  it('is nobody of another workspace', () => {
+  it('denies every principal of another workspace', () => {
     for (const decidableBy of ['requester', 'approvers', 'members'] as const)
       expect(mayDecide(user('owner', requester, newId()), request({ decidableBy }))).toBe(false);
   });

@@ -2,13 +2,13 @@ import { abilityOf, asSubject, type Principal } from '#auth';
 
 import type { DecidableBy } from './approval-policy.js';
 
-/** What of a request says who may decide it. */
+/** The fields of a request that determine who may decide it. */
 export interface DecidableRequest {
   readonly workspaceId: string;
   readonly decidableBy: DecidableBy;
   readonly fourEyes: boolean;
   readonly adminRequired: boolean;
-  /** The user who started the (root) job; null: nobody did, and the approvers decide. */
+  /** The user who started the (root) job; null: no user did, and the approvers decide. */
   readonly requester: string | null;
   /** The user whose job it is. */
   readonly jobCreatedBy: string | null;
@@ -37,7 +37,7 @@ function isOneOf(circle: DecidableBy, principal: Principal, request: DecidableRe
     ability.can('approve', asSubject('Interrupt', { workspaceId, requester: person }));
   switch (circle) {
     case 'approvers':
-      return mayApprove(null); // whoever may approve what nobody asked for may approve anything
+      return mayApprove(null); // a principal who may approve a request without a requester may approve any request
     case 'requester':
       return principal.userId === requester && mayApprove(requester);
     case 'members':

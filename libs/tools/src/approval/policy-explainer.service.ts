@@ -10,12 +10,12 @@ import { operationOf } from './call-gate.js';
 import { instancePolicy } from './instance-policy.js';
 import { judgeLayers, strictestOf, type Verdict } from './judge-call.js';
 
-/** A call that nobody makes, to learn what would become of it. */
+/** A hypothetical call, to evaluate against the policy. */
 export interface ImaginedCall {
   readonly tool: string;
   readonly arguments: unknown;
   readonly agent: string | null;
-  /** The role of whoever would make it; null: that of who asks. */
+  /** The role of the hypothetical caller; null: the role of the principal who asks. */
   readonly role: Role | null;
   /** Where it would be made; null: in no thread, so that no grant is looked for. */
   readonly threadId: string | null;
@@ -25,7 +25,7 @@ export interface ImaginedCall {
 export interface Explanation {
   /** What counts in the end. */
   readonly verdict: Verdict;
-  /** What each layer says by itself: the instance, the workspace and, if it says something, the tool. */
+  /** The verdict of each layer alone: the instance, the workspace and, if it has one, the tool. */
   readonly layers: readonly Verdict[];
   /** The version of the workspace's policy that was asked; 0: it never saved one. */
   readonly policyVersion: number;

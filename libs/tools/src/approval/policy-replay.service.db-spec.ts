@@ -58,7 +58,7 @@ function dryRun(policy: unknown, lastCalls = 1_000, who: MemberPrincipal = red.o
 const asking = { rules: [{ match: 'mail.*', when: 'arguments.n > 2', action: 'require_approval' }] };
 
 describe('a dry run', () => {
-  it('says what the draft would have done to the calls of the past', async () => {
+  it('reports what the draft would have done to past calls', async () => {
     const ids = await calls(red.member, 5);
     const replay = await dryRun(asking);
     const change = { tool: 'mail.send', before: 'auto_approve', after: 'require_approval' };
@@ -110,7 +110,7 @@ describe('a dry run', () => {
     expect((await dryRun({ rules })).after).toMatchObject({ block: 5 });
   });
 
-  it('looks at the newest calls and at no more than it was told, over any number of pages', async () => {
+  it('reads the newest calls up to the given limit, across pages', async () => {
     const ids = await calls(red.member, 350);
     const whole = await dryRun({ default: 'require_approval' });
     expect([whole.examined, whole.changed, whole.changes.length]).toEqual([350, 350, 50]);
@@ -126,7 +126,7 @@ describe('a dry run', () => {
     expect((await dryRun({})).examined).toBe(1);
   });
 
-  it('takes arguments that nobody can read as a reason to ask', async () => {
+  it('requires approval for calls whose arguments cannot be parsed', async () => {
     const { workspaceId } = red.owner;
     await calls(red.member, 1);
     await approvals.sql(workspaceId, `UPDATE tool_call SET arguments = 'nonsense'`, []);

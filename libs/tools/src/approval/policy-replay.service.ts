@@ -89,7 +89,7 @@ export class PolicyReplayService {
     }
   }
 
-  /** What the workspace's layer says by itself, and what counts. */
+  /** The verdict of the workspace layer alone, and the final verdict. */
   private judge(call: PastCall, tools: WorkspaceTools, policy: ApprovalPolicy): { own: Verdict; whole: Verdict } {
     const parsed = readArguments(call.arguments);
     const [own, ...others] = judgeLayers({

@@ -3,7 +3,7 @@ import { cutText } from './preview-arguments.js';
 /** How a call came to run or not; null: no policy was asked, as for calls that were skipped. */
 export type ApprovalOutcome = 'policy' | 'person' | 'grant' | 'denied' | 'expired' | 'blocked' | 'withdrawn';
 
-/** A call of a round as the receipt tells of it. */
+/** A call of a round, as its receipt describes it. */
 export interface ReceiptCall {
   readonly callId: string;
   readonly approval: ApprovalOutcome | null;
@@ -11,7 +11,7 @@ export interface ReceiptCall {
   readonly edited: string | null;
 }
 
-/** Needed somebody's word, whatever it was in the end. */
+/** Needed a decision by a person, with any outcome. */
 const NEEDED_DECISION: ReadonlySet<ApprovalOutcome | null> = new Set([
   'person',
   'grant',

@@ -5,7 +5,7 @@ import type { JsonObject } from '../parse-arguments.js';
 /** What stands where a value is not shown. */
 export const HIDDEN = '***';
 
-/** Names that say of themselves that their value is a secret, whatever the tool says; lower case, without `-` and `_`. */
+/** Names that mark their value as a secret, whether or not the tool declares it; lower case, without `-` and `_`. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   ...['password', 'passwd', 'passphrase', 'secret', 'token', 'apikey', 'accesstoken', 'refreshtoken', 'idtoken'],
   ...['clientsecret', 'privatekey', 'secretkey', 'accesskey', 'authorization', 'credentials', 'cookie', 'sessionid'],

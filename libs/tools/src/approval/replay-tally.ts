@@ -38,7 +38,7 @@ export interface PolicyReplay {
   readonly rules: readonly RuleHits[];
 }
 
-/** A call as both policies judge it: `own` is what the workspace's layer says, `whole` what counts. */
+/** A call as both policies judge it: `own` is the verdict of the workspace layer, `whole` the final one. */
 export interface ReplayedCall {
   readonly call: Pick<PastCall, 'id' | 'jobId' | 'name'>;
   readonly current: { readonly whole: Verdict };

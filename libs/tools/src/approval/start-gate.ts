@@ -15,7 +15,7 @@ export class StartGate {
     private readonly calls: StartingCallsRepository,
   ) {}
 
-  /** `tool` null: it is the client's own, or gone. Gives null when there is no such call. */
+  /** `tool` null: the client runs the tool, or it no longer exists. Returns null when the call does not exist. */
   async ask(ref: StartingRef, tool: Tool | null): Promise<GateAnswer | null> {
     const asked = await this.calls.find(ref);
     if (asked === null) return null;

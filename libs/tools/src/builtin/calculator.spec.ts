@@ -60,7 +60,7 @@ describe('calculate', () => {
     ['`${1}`', 'Unexpected "`" at position 1'],
     ['cos.constructor', 'Unexpected "." at position 4'],
     ['import("fs")', 'Unexpected """ at position 8'],
-  ])('says of %s: %s', (expression, problem) => {
+  ])('reports for %s: %s', (expression, problem) => {
     expect(() => calculate(expression)).toThrow(problem);
   });
 

@@ -14,7 +14,7 @@ export const getCurrentTime = defineTool({
   },
 });
 
-/** `2026-11-20T20:15:30+01:00` for an instant in ms since the epoch. Throws when there is no such zone. */
+/** `2026-11-20T20:15:30+01:00` for an instant in ms since the epoch. Throws for an unknown time zone. */
 export function toIsoWithOffset(instant: number, timeZone: string): string {
   const parts = formatOf(timeZone).formatToParts(instant);
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((p) => p.type === type)?.value ?? '';

@@ -8,7 +8,7 @@ import { toDefinition, ToolRegistry } from '../tool.registry.js';
 
 /** A place where tools of single workspaces come from, besides the registry of the process. */
 export interface WorkspaceToolSource {
-  /** Says which source a name clash was with. */
+  /** Names the source that a tool name clashes with. */
   readonly name: string;
   /** All usable tools of the workspace; read at most about once a second and workspace. */
   toolsOf(workspaceId: string): Promise<readonly Tool[]>;
@@ -43,7 +43,7 @@ export class WorkspaceTools {
   }
 }
 
-/** How long another process may go on with tools that were changed here, ms. */
+/** How long another process may use tools after they were changed here, ms. */
 const freshMs = 1_000;
 const mostRemembered = 1_000;
 

@@ -28,12 +28,12 @@ export function claimDigest(token: string, payload: ClaimedPayload): Buffer {
     .digest();
 }
 
-/** Whether two digests are the same, told in constant time. */
+/** Whether two digests are equal, compared in constant time. */
 export function isSameDigest(a: Buffer | null, b: Buffer): boolean {
   return a !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** By what a submission is recognised when it comes again. Keyed by the token, so the record tells nothing about the text. */
+/** Identifies a repeated submission. The digest is keyed by the token, so the record reveals nothing about the text. */
 export function submissionDigest(
   token: string,
   { kind, text }: { readonly kind: string; readonly text: string },

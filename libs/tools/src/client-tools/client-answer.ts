@@ -5,7 +5,7 @@ import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import { invalidToolResult, toolResultTooLarge } from './client-tools.errors.js';
 
-/** What a client says became of the call that it ran. */
+/** The outcome that a client reports for a call it ran. */
 export interface ClientAnswer {
   readonly kind: 'result' | 'error';
   readonly text: string;
@@ -25,7 +25,7 @@ export function toClientAnswer(given: {
   return { kind: result === null ? 'error' : 'result', text };
 }
 
-/** An answer as the ledger keeps it: treated like what a tool of the server says. `redact` takes known secrets out. Pure. */
+/** A client's result as the ledger stores it, treated like the output of a server tool. `redact` removes known secrets. Pure. */
 export function toSettlement(name: string, answer: ClientAnswer, redact: (text: string) => string): Settlement {
   const text = toStorableText(redact(answer.text));
   if (answer.kind === 'result') {

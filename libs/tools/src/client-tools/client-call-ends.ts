@@ -9,7 +9,7 @@ import { notRegistered } from '../model-text.js';
 import { type ClientAnswer, toSettlement } from './client-answer.js';
 import type { HeldClientCall } from './client-calls.js';
 
-/** How a client's call ends within the transaction that holds its job; the job goes on once nothing of it is open. */
+/** Ends a client's call in the transaction that locks its job; the job continues once no call of it is open. */
 @Injectable()
 export class ClientCallEnds {
   constructor(
@@ -18,7 +18,7 @@ export class ClientCallEnds {
     private readonly redactor: Redactor,
   ) {}
 
-  /** With what a client says. */
+  /** Ends it with the outcome that the client reports. */
   async take(
     { job, call, interrupt }: Pick<HeldClientCall, 'job' | 'call' | 'interrupt'>,
     answer: ClientAnswer,

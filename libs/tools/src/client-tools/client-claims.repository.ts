@@ -32,7 +32,7 @@ export interface CallContext {
   readonly messageId: string | null;
 }
 
-/** A request does not expire before the claim on it does: whoever serves it is not cut off. */
+/** A request does not expire before the claim on it does, so the client that runs the call can finish. */
 const extended = `claim_until = t.until, expires_at = CASE WHEN expires_at < t.until THEN t.until ELSE expires_at END
   FROM (SELECT clock_timestamp() + $3 * interval '1 ms' AS until) t`;
 
@@ -47,7 +47,7 @@ const validateSql = `UPDATE interrupt SET validated_at = clock_timestamp(), ${ex
 
 /**
  * Who serves a client's call, and until when, by the database's clock. Every method runs in the transaction that holds the
- * job's row, so nobody else claims at the same time.
+ * job's row, so no other client claims at the same time.
  */
 @Injectable()
 export class ClientClaimsRepository {

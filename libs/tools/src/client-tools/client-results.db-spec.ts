@@ -11,7 +11,7 @@ import { ApprovalPoliciesService } from '../approval/approval-policies.service.j
 
 const callId = 'call_1';
 
-describe('what a client says of a call that it ran', () => {
+describe('client tool results', () => {
   let database: TestDatabase;
   let calls: TestClientCalls;
   let me: MemberPrincipal;
@@ -33,7 +33,7 @@ describe('what a client says of a call that it ran', () => {
   const save = (policy: object) =>
     calls.app.get(ApprovalPoliciesService).save(owner, { policy, expectedVersion: null });
 
-  it('ends the call and lets the job go on', async () => {
+  it('settles the call and lets the job continue', async () => {
     const { jobId } = await calls.open(me);
     const { claimToken } = await claim(jobId);
     await calls.service.validate(me, jobId, { callId, claimToken });

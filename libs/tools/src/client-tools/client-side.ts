@@ -1,9 +1,9 @@
 import type { ToolEffect } from '../tool.js';
 
-/** What becomes of a call that no client serves in time: it goes on waiting, is left out, or ends the job. */
+/** The action for a call that no client runs in time: keep waiting, leave the call out, or end the job. */
 export type OnClientTimeout = 'wait' | 'skip' | 'fail';
 
-/** What a request says about one tool that its clients run. */
+/** The settings in a request for one tool that its clients run. */
 export interface ClientToolTerms {
   /** Ms until `onTimeout`; default: 24 hours. */
   readonly timeoutMs?: number;

@@ -3,7 +3,7 @@ import type { ExpireAction } from '#jobs';
 import { clientOnly } from '../model-text.js';
 import type { Settlement } from '../tool-call.js';
 
-/** The code of a job whose request says `fail`. */
+/** The error code of a job whose request chose `fail`. */
 export const CLIENT_TIMEOUT_CODE = 'client_tool_timeout';
 
 /** The code of a job that waited in vain for results of calls that were handed over. */

@@ -4,7 +4,7 @@ import type { ToolDefinition } from '#models';
 import type { ToolEffect } from '../tool.js';
 import type { OnClientTimeout } from './client-side.js';
 
-/** How long a call waits for a client unless the request says otherwise. */
+/** How long a call waits for a client unless the request sets another time. */
 export const CLIENT_WAIT_MS = 24 * 3_600_000;
 
 /** A committed call that a client is to run. */

@@ -20,7 +20,7 @@ interface Looked {
   readonly claim: ClaimState;
 }
 
-/** What becomes of calls that no client served in time, and of those whose client began and was not heard of again. */
+/** Handles calls that no client ran in time, and calls whose client claimed them and then stopped reporting. */
 @Injectable()
 export class ClientToolTimeouts implements DueHandler, OnModuleInit {
   readonly kind = 'client_tool';
@@ -37,7 +37,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     this.timers.register(this);
   }
 
-  /** By what the request declared. A claim puts its end off: whoever serves the call is waited for. */
+  /** The timeout that the request declared. A claim extends it, so a client that runs the call can finish. */
   async expire(held: HeldInterrupt): Promise<InterruptSettlement | null> {
     const { call, claim } = await this.look(held);
     if (claim.isHeld) return null;
@@ -46,7 +46,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     const end = request['handedOver'] === true ? notProvidedInTime() : timedOutAtClients(call.name, expireAction);
     await this.calls.settle(held.job, call, end);
     held.job.append(callUpdated({ ...call, status: end.status, error: end.failure }));
-    // A job that is to fail does not wait for whatever else is open.
+    // A job that is about to fail does not wait for its other open calls.
     const runnable = expireAction === 'fail';
     return { status: 'expired', outcome: { outcome: end.status }, by: null, runnable };
   }
@@ -62,7 +62,7 @@ export class ClientToolTimeouts implements DueHandler, OnModuleInit {
     return null;
   }
 
-  /** Nobody knows whether it happened. A call has one open request at a time, so this one ends before a person is asked. */
+  /** The outcome is unknown. A call has one open request at a time, so this one ends before a person is asked. */
   private async lose(held: HeldInterrupt, { call, claim }: Looked): Promise<null> {
     const { job } = held;
     const failure = { phase: 'execution', message: UNKNOWN_OUTCOME_TEXT } as const;

@@ -2,7 +2,7 @@ import { AppError } from '#platform';
 
 import type { ToolCallStatus } from '../tool-call.js';
 
-/** Each refusal of a claim or a result says where the call stands. */
+/** Each rejection of a claim or a result includes the state of the call. */
 const refused = (code: string, message: string, callStatus: ToolCallStatus) =>
   new AppError({ code, message, details: { callStatus } });
 
@@ -31,5 +31,5 @@ export const invalidToolResult = () => new AppError({ code: 'bad_request', messa
 export const toolResultTooLarge = (limitBytes: number) =>
   new AppError({ code: 'too_large', message: `Tool result exceeds ${limitBytes} bytes` });
 
-/** Somebody may read the job and is not the one it works for. */
+/** The caller may read the job but is not its requester. */
 export const notTheirs = () => new AppError({ code: 'forbidden', message: 'Forbidden' });

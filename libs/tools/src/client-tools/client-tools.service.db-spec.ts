@@ -36,7 +36,7 @@ describe('calls that clients run', () => {
     calls.service.claim(me, jobId, { callId: id, deviceId });
 
   describe('a claim', () => {
-    it('tells the call as it is to be run, and where it belongs', async () => {
+    it('returns the call as it is to run, with its job and thread', async () => {
       const { jobId } = await calls.open(me);
       const before = Date.now();
       const claimed = await claim(jobId);
@@ -60,7 +60,7 @@ describe('calls that clients run', () => {
       expect(new Set(lost.map(String))).toEqual(new Set(['already_claimed,Tool call already claimed,awaiting_client']));
     });
 
-    it('is not told twice, not even to the device that has it', async () => {
+    it('rejects a second claim, also from the device that holds the first', async () => {
       const { jobId } = await calls.open(me);
       await claim(jobId);
       expect(await refusal(claim(jobId))).toEqual(['already_claimed', 'Tool call already claimed', 'awaiting_client']);

@@ -15,7 +15,7 @@ import { alreadyClaimed, claimChanged, claimLost, notPending, otherDevice } from
 
 /** A call that this client, and no other, may now serve. */
 export interface Claim {
-  /** Needed to validate and to submit; told once. */
+  /** Needed to validate and to submit; returned only once. */
   readonly claimToken: string;
   readonly call: { readonly id: string } & Pick<ClaimedPayload, 'name' | 'arguments' | 'definition'>;
   readonly context: CallContext & { readonly workspaceId: string };

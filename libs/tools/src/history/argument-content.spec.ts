@@ -30,7 +30,7 @@ describe('a condition on arguments', () => {
     }
   });
 
-  it('tells types, places and cases apart', () => {
+  it('distinguishes types, positions and letter case', () => {
     const args = { n: 1, s: '1', list: ['a', 'b'], t: 'true' };
     for (const condition of [
       '$.n = "1"',

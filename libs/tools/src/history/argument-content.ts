@@ -39,7 +39,7 @@ export function argumentContent({ path, value }: ArgumentCondition): string {
   return text.length <= LONGEST_CONTENT ? text : createHash('sha256').update(text).digest('base64');
 }
 
-/** What arguments contain, in the order of their text: every value that is no object or array, with its place. At most 32. */
+/** The contents of arguments, in the order of their text: every value that is not an object or array, with its path. At most 32. */
 export function argumentContents(args: string): string[] {
   const parsed = readArguments(args);
   const contents: string[] = [];

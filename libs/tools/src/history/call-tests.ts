@@ -110,7 +110,7 @@ function contentTests({ arguments: conditions = [], errorText }: ToolCallFilter)
   return tests;
 }
 
-/** Only near the ends of a span a row is looked at: elsewhere its id tells. */
+/** Reads a row only near the ends of a span: elsewhere its id is enough. */
 function timeTests({ createdAfter, createdBefore }: ToolCallFilter): CallTest[] {
   const ends = [
     { at: createdAfter, operator: '>=', inside: ID_SLACK_MS },

@@ -10,7 +10,7 @@ import { beyondSql, byDuration, columnsOf, durationSql, type DurationStretch, te
 import { Statement } from './statement.js';
 import { likeOf, type ToolCallFilter, type ToolCallPlace } from './tool-call-filter.js';
 
-/** What the index of durations tells without its rows. */
+/** The data that the index of durations has without its rows. */
 const INDEXED: ReadonlySet<string> = new Set(['workspace_id', 'id', 'duration_ms', 'name']);
 
 /**

@@ -7,11 +7,11 @@ export interface ToolCallContent {
   /** The user whose job asked for it. */
   readonly createdBy: string | null;
   readonly proposedArguments: string;
-  /** As a person approved them; null: nobody was asked. */
+  /** The approved arguments; null: no approval was requested. */
   readonly approvedArguments: string | null;
   /** As they were handed to the tool; null: it never started. */
   readonly executedArguments: string | null;
-  /** Null: there is no result. */
+  /** Null: the call has no result. */
   readonly result: ResultPart | null;
 }
 
@@ -19,7 +19,7 @@ export interface ToolCallContent {
 export interface ResultPart {
   readonly text: string;
   readonly offset: number;
-  /** Where to go on; null: this was the end. */
+  /** Where the next page starts; null: this was the last page. */
   readonly nextOffset: number | null;
   readonly totalCharacters: number;
 }
@@ -35,7 +35,7 @@ interface Row extends Omit<ToolCallContent, 'result'> {
 export class ToolCallContentRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** `part`: of the result, in characters. Null: there is no such call. */
+  /** `part`: of the result, in characters. Null: the call does not exist. */
   async find(
     workspaceId: string,
     id: string,

@@ -84,7 +84,7 @@ export function likeOf(pattern: string): string | null {
     .replaceAll('?', '_');
 }
 
-/** Patterns of `outcome` that fit the statuses and the class of error of a filter; null: it says nothing of either. */
+/** Patterns of `outcome` that match the statuses and error class of a filter; null: it has neither. */
 export function outcomePatterns({ statuses, errorPhase, errorCode }: ToolCallFilter): readonly string[] | null {
   if (statuses === undefined && errorPhase === undefined && errorCode === undefined) return null;
   const starts = statuses ?? ['%'];

@@ -85,7 +85,7 @@ function toRead(call: PastCall): ReadCall {
   return { ...call, contents: new Set(argumentContents(call.arguments)), words };
 }
 
-/** What a filter means, said once more without SQL. */
+/** The meaning of a filter, repeated without SQL. */
 function fits(call: ReadCall, filter: ToolCallFilter): boolean {
   const has = <T>(wanted: T | undefined, value: T | null) => wanted === undefined || wanted === value;
   const { minDurationMs: least = -1, maxDurationMs: most = Infinity } = filter;
@@ -194,7 +194,7 @@ describe('the history of tool calls', () => {
     }
   };
 
-  it('gives exactly the calls that fit, in order, whatever is filtered by', async () => {
+  it('returns exactly the matching calls in order for every filter', async () => {
     await fc.assert(
       fc.asyncProperty(filters, orders, async (filter, order) => {
         const expected = inOrder(
@@ -207,7 +207,7 @@ describe('the history of tool calls', () => {
     );
   });
 
-  it('goes on from any place, in either direction', async () => {
+  it('continues from any cursor in either direction', async () => {
     const order = { by: 'time', direction: 'asc' } as const;
     const all = inOrder(calls, order);
     const middle = all[10_000] ?? '';
@@ -223,7 +223,7 @@ describe('the history of tool calls', () => {
     expect(older.rows.map(({ id }) => id)).toEqual(all.slice(9_997, 10_000).reverse());
   });
 
-  it('counts what fits, or says that there is more', async () => {
+  it('counts the matching calls, or reports that there are more', async () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.constantFrom('time', 'duration'), async (filter, by) => {
         const expected = inOrder(
@@ -238,7 +238,7 @@ describe('the history of tool calls', () => {
     expect(await history.count(workspaceId, {}, 'time')).toEqual({ count: 10_000, isExact: false });
   });
 
-  it('shows no calls of another workspace, whatever they contain', async () => {
+  it('shows no calls of another workspace for any content', async () => {
     const { workspaceId: stranger } = await seedWorkspace(database);
     const query = { order: { by: 'time', direction: 'desc' }, limit: 10, after: null } as const;
     for (const filter of [

@@ -19,7 +19,7 @@ export interface HistoryCount {
   readonly isExact: boolean;
 }
 
-/** Nobody pages through more. */
+/** More pages than any reader needs. */
 export const MAX_COUNTED = 10_000;
 
 /** Lists of calls across jobs. The caller has asked who may see which. Every read looks at a bounded number of calls. */

@@ -17,7 +17,7 @@ import type { ToolCallRecord } from './tool-call-record.js';
 import { assertStatsQuery, type StatsQuery, type ToolCallStats } from './tool-call-stats.js';
 import { ToolCallStatsRepository } from './tool-call-stats.repository.js';
 
-/** Asked before each page of an export: who asks now; null: somebody who may see nothing any more. */
+/** Called before each page of an export: returns the current principal; null: the principal may no longer read anything. */
 export type StillThere = () => Promise<MemberPrincipal | null>;
 
 /** Results may be large: a page of an export is held in memory. */
@@ -59,7 +59,7 @@ export class ToolCallHistory {
     return this.statistics.read(principal.workspaceId, within(principal, filter), query);
   }
 
-  /** A call whole: null for one that is not there, and for one of somebody else's job, unless one administrates. */
+  /** A whole call: null if it does not exist, or belongs to another user's job and the caller is no administrator. */
   async open(
     principal: MemberPrincipal,
     id: string,
@@ -110,7 +110,7 @@ export class ToolCallHistory {
     await this.audit.record(principal, { action, subject: { type: 'Workspace', id: principal.workspaceId }, details });
   }
 
-  /** What somebody looked for, without secrets that they looked for. */
+  /** The search text, without secrets that it contained. */
   private shown({ workspaceId }: MemberPrincipal, filter: ToolCallFilter): Readonly<Record<string, unknown>> {
     const redactor = this.redactor.of(workspaceId);
     const hide = <T>(value: T) => (typeof value === 'string' ? redactor.redact(value) : value);

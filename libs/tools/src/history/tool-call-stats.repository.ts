@@ -18,7 +18,7 @@ import {
   type ToolCallStats,
 } from './tool-call-stats.js';
 
-/** Statistics over more would take too long for somebody who waits. */
+/** Statistics over more calls would take too long for an interactive request. */
 export const MOST_LOOKED_AT = 200_000;
 const MOST_GROUPS = 1_000;
 

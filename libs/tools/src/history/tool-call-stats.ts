@@ -1,6 +1,6 @@
 import { invalidHistoryFilter } from './history.errors.js';
 
-/** What calls are told apart by. */
+/** The dimension by which calls are grouped. */
 export const statsDimensions = ['tool', 'user', 'status', 'time'] as const;
 export type StatsDimension = (typeof statsDimensions)[number];
 
@@ -8,7 +8,7 @@ export type StatsDimension = (typeof statsDimensions)[number];
 export const STATS_BUCKETS = { minute: 60_000, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
 export type StatsBucket = keyof typeof STATS_BUCKETS;
 
-/** What is to be counted; the filter says over which time. */
+/** Which calls to count; the filter sets the time span. */
 export interface StatsQuery {
   /** At most 2, none twice; empty: all calls are one group. */
   readonly groupBy: readonly StatsDimension[];

@@ -31,7 +31,7 @@ export class HttpToolTrials {
     private readonly executor: HttpToolExecutor,
   ) {}
 
-  /** Throws `bad_request` for a definition or arguments that are wrong, `not_found`. What the far side does is no failure. */
+  /** Throws `bad_request` for an invalid definition or arguments, `not_found`. A failure of the remote server is not thrown. */
   async run(principal: MemberPrincipal, tried: TriedTool, args: unknown): Promise<ToolTrial> {
     const { workspaceId } = principal;
     assertCan(abilityOf(principal), { action: 'manage', subject: 'WorkspaceTool', row: { workspaceId } });

@@ -167,7 +167,7 @@ describe('HttpToolExecutor', () => {
     expect(trial).toMatchObject({ status: null, error: 'it took too long' });
   });
 
-  it('says of a broken connection that nobody knows what it did, and of one never made nothing of the kind', async () => {
+  it('reports an unknown outcome for a broken connection, and none for one that was never made', async () => {
     given.handler = (_, response) => response.destroy();
     const { outcome } = await call({ method: 'POST' }, { id: '1' });
     expect(outcome).toMatchObject({ status: 'interrupted' });
@@ -194,7 +194,7 @@ describe('HttpToolExecutor', () => {
 });
 
 describe('HttpToolTrials', () => {
-  it('tells how a stored tool or a draft does, and writes it down', async () => {
+  it('reports the trial of a stored tool or a draft, and records it', async () => {
     given.answering(200, { 'content-type': 'application/json' }, '{"a": 1}');
     const { id } = await parts.tools.register(here.admin, definition({ result: '$.a' }));
     const seen = { status: 200, result: '1', error: null, hint: null, excerpt: '{"a": 1}' };

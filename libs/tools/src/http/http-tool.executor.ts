@@ -15,7 +15,7 @@ import { type HttpRequest, secretNamesOf, toHttpRequest, toVerifyRequest } from 
 /** What of a tool's context a call needs. */
 export type HttpContext = Pick<ToolContext, 'workspaceId' | 'idempotencyKey' | 'epoch' | 'signal'>;
 
-/** One exchange, seen by somebody who tries a tool out. Nothing in it holds a secret. */
+/** One exchange, shown to a user who tries a tool out. It contains no secret. */
 export interface HttpExchange {
   /** Null: there was no answer. */
   readonly status: number | null;
@@ -53,7 +53,7 @@ export class HttpToolExecutor {
     });
   }
 
-  /** Runs a call once, for somebody who looks at it; never throws what a tool would have failed with. */
+  /** Runs a call once for a user who tries it out; never throws an error that a tool would have failed with. */
   async tryOut(tool: HttpTool, args: Arguments, context: HttpContext): Promise<HttpExchange> {
     try {
       return await this.secrets.use(context.workspaceId, secretNamesOf(tool), async (open) => {
@@ -105,7 +105,7 @@ function toExchange(tool: HttpTool, answer: OutboundAnswer, open: OpenSecrets): 
   }
 }
 
-/** Connections that were never made did nothing; of one that broke nobody can tell. */
+/** A connection that was never made had no effect; after a broken one the outcome is unknown. */
 function withOutcome(error: unknown, { effect }: HttpTool): unknown {
   if (!(error instanceof OutboundError) || effect === 'pure') return error;
   const isOpen = error.code === 'outbound_broken' || (error.code === 'outbound_unreachable' && !isRefused(error.cause));

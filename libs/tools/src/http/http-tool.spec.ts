@@ -22,7 +22,7 @@ function problemOf(changes: object): string {
 }
 
 describe('parseHttpTool', () => {
-  it('fills the defaults: what nobody vouched for is called once', () => {
+  it('fills the defaults: a tool with an undeclared effect is called once', () => {
     expect(parseHttpTool({ ...base, parameters: undefined, url: 'https://a.test/' })).toMatchObject({
       parameters: { type: 'object', properties: {} },
       effect: 'once',

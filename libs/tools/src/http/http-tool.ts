@@ -65,11 +65,11 @@ const definition = z.strictObject({
   verify: verify.optional(),
 });
 
-/** What a tool asks of the far side about a call whose end nobody saw. */
+/** The request with which a tool asks the remote server about a call with an unknown outcome. */
 export type HttpVerify = z.infer<typeof verify>;
 /** A header of a request, its value a template. */
 export type HttpHeader = z.infer<typeof header>;
-/** An HTTP tool as a workspace defines it; docs/tools.md tells what each member means. */
+/** An HTTP tool as a workspace defines it; docs/tools.md describes each member. */
 export type HttpTool = z.infer<typeof definition>;
 
 /** What a verify request may name, and nothing else: the key is all that is left of a call that was lost. */
@@ -144,7 +144,7 @@ function* headerProblems(field: string, given: readonly HttpHeader[], known: Rea
   }
 }
 
-/** Definitions can be read; what stands in them is no secret any more. */
+/** Definitions are readable, so a value in them is not secret. */
 function looksSecret(name: string, value: string): boolean {
   const rest = withoutSecrets(value, '');
   if (holdsSecret(`${name}: ${withoutPlaceholders(rest, '')}`)) return true;

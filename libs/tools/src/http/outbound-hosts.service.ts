@@ -9,7 +9,7 @@ import { OutboundHostsRepository } from './outbound-hosts.repository.js';
 
 const MAX_HOSTS = 200;
 
-/** The list of hosts that the tools of a workspace may ask. It is looked at anew for every call. */
+/** The list of hosts that the tools of a workspace may call. It is read again for every call. */
 @Injectable()
 export class OutboundHosts {
   constructor(

@@ -56,7 +56,7 @@ class Scanner {
     return this.text.slice(0, this.at);
   }
 
-  /** What a sticky pattern matches here, and goes on after it; null: it does not. */
+  /** The text that a sticky pattern matches here; parsing continues after it. Null: no match. */
   take(pattern: RegExp): string | null {
     pattern.lastIndex = this.at;
     const [match] = pattern.exec(this.text) ?? [null];

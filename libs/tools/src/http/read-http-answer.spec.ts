@@ -39,7 +39,7 @@ describe('readHttpAnswer', () => {
     expect(() => readHttpAnswer(given, redaction, result)).toThrow(message);
   });
 
-  it('says that a text was cut', () => {
+  it('marks a truncated text', () => {
     expect(readHttpAnswer(answer('abd', { isCut: true }), redaction)).toBe('abd\n[cut after 3 bytes]');
   });
 

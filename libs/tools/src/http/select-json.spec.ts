@@ -86,7 +86,7 @@ describe('selectJson', () => {
     expect(select('$.__proto__', JSON.parse('{"__proto__": 1}'))).toBe(1);
   });
 
-  it('searches neither without end nor without bottom, and says so', () => {
+  it('limits the steps and the depth of a search, and reports it', () => {
     const wide: unknown = Array.from({ length: 500 }, () => Array.from({ length: 500 }, () => 1));
     expect(search('$..*', wide).found.length).toBeLessThan(100_000); // what is found is looked at as a child, too
     expect(search('$[*][*]', wide)).toMatchObject({ found: { length: 99_500 }, isCut: true });

@@ -75,7 +75,7 @@ function isContainer(node: unknown): node is Container {
   return typeof node === 'object' && node !== null;
 }
 
-/** The places that a step picks, one after another, so that whoever has enough can stop. */
+/** The positions that a step selects, one after another, so that the caller can stop early. */
 function* keysOf(node: Container, selectors: readonly Selector[]): Generator<string | number> {
   const [first, ...more] = selectors;
   if (first === undefined) return;

@@ -14,7 +14,7 @@ describe('the text of a selection', () => {
     expect(selectedText(list([]))).toBe('[]');
   });
 
-  it('holds what fits, and says that there is more', () => {
+  it('keeps what fits, and reports that there is more', () => {
     expect(selectedText(list(['aaaa', 'bbbb', 'cccc']), 20)).toBe('["aaaa","bbbb"]\n[cut: the first 2 of 3 found]');
     expect(selectedText(list(['a'.repeat(30)]), 20)).toBe('[]\n[cut: the first 0 of 1 found]');
     expect(selectedText(list([1, 2], true))).toBe('[1,2]\n[cut: the first 2 found]');

@@ -84,7 +84,7 @@ describe('toHttpRequest', () => {
     expect(() => request({ headers }, { id: 1, text })).toThrow('cannot stand in a header');
   });
 
-  it('refuses a secret that cannot stand in a header, without telling it', () => {
+  it('rejects a secret that is invalid in a header, without revealing it', () => {
     const headers = [{ name: 'X-Text', value: '{{secret:BAD}}' }];
     expect(() => request({ headers }, { id: 1 })).toThrow('the secret "BAD" cannot stand in a header');
   });

@@ -51,7 +51,7 @@ function fillTemplate(text: string, args: Arguments): { readonly url: URL; reado
   return { url: fillUrl(template, args), used: template.names };
 }
 
-/** What is sent when a definition says nothing: where there can be a body, it holds the arguments that are left. */
+/** The default when a definition sets none: where a body is possible, it contains the remaining arguments. */
 function defaultBody({ method }: HttpTool): { readonly type: 'none' | 'json' } {
   return { type: method === 'GET' || method === 'DELETE' ? 'none' : 'json' };
 }

@@ -3,7 +3,7 @@ import { type Arguments, argumentText, fillIn, placeholdersIn, withoutPlaceholde
 
 /** A URL with arguments in it; made by `parseUrlTemplate`. */
 export interface UrlTemplate {
-  /** Scheme, host and port: the same whatever the arguments are. */
+  /** Scheme, host and port: the same for all arguments. */
   readonly origin: string;
   readonly host: string;
   /** What stands between the slashes of the path. */

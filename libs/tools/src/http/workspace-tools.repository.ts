@@ -25,7 +25,7 @@ export interface ToolVersionRef {
   readonly version: number;
 }
 
-/** The tools of workspaces and what they were before. Removed ones keep their rows, and are found by nobody. */
+/** The tools of workspaces and their earlier versions. Removed tools keep their rows, but no query returns them. */
 @Injectable()
 export class WorkspaceToolsRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -133,13 +133,13 @@ describe('WorkspaceToolsService', () => {
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('refuses what is no tool, before anything is written', async () => {
+  it('rejects an invalid tool before it writes anything', async () => {
     const attempt = parts.tools.register(here.admin, { ...definition, url: 'https://{host}/' });
     await expect(attempt).rejects.toMatchObject({ code: 'bad_request', field: 'definition.url' });
     expect(await parts.tools.list(here.owner, all)).toMatchObject({ items: [] });
   });
 
-  it('is for admins only, and says nothing to anybody else', async () => {
+  it('serves admins only, and reveals nothing to other principals', async () => {
     const { id } = await parts.tools.register(here.admin, definition);
     for (const who of [here.member, here.viewer]) {
       for (const attempt of [

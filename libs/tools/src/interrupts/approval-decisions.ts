@@ -39,7 +39,7 @@ interface ApprovalAnswer {
 
 const grantChoices: readonly unknown[] = [5, 10, 30];
 
-/** What people decide about calls that need approval, and what becomes of those nobody decides on. */
+/** Records decisions about calls that need approval, and handles calls whose request expires. */
 @Injectable()
 export class ApprovalDecisions implements DueHandler {
   readonly kind = 'tool_approval';
@@ -88,13 +88,13 @@ export class ApprovalDecisions implements DueHandler {
     });
   }
 
-  /** Never approves: the call is denied, and the job goes on or fails. */
+  /** Never approves: the call is denied, and the job continues or fails. */
   async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
     const call = await this.callOf(held);
     const failJob = held.interrupt.expireAction === 'fail_job' ? { failJob: 'approval_expired' } : {};
     const failure: ToolFailure = { phase: 'approval', message: APPROVAL_EXPIRED_TEXT, ...failJob };
     await this.refuse(held, { call, failure, approval: 'expired', by: null });
-    // A job that is to fail does not wait for whatever else is open.
+    // A job that is about to fail does not wait for its other open calls.
     const runnable = held.interrupt.expireAction === 'fail_job';
     return { status: 'expired', outcome: { outcome: 'expired' }, by: null, runnable };
   }
@@ -106,7 +106,7 @@ export class ApprovalDecisions implements DueHandler {
     const { job, interrupt } = held;
     if (interrupt.request['approvable'] !== true) throw notApprovable();
     if (answer.argumentsHash === null) throw missingArgumentsHash(interrupt.id);
-    // What runs is what was shown: also if somebody else has changed the row.
+    // Runs the arguments that were shown, even if another writer has changed the row.
     const { name: tool, arguments: args, round, ordinal } = call;
     const expiresAt = interrupt.expiresAt === null ? null : new Date(interrupt.expiresAt).toISOString();
     const { jobId } = job;

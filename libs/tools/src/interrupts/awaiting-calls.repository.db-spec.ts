@@ -31,7 +31,7 @@ describe('how long a call took that is settled from outside', () => {
   const rows = async (sql: string, values: readonly unknown[]) =>
     (await engine.platform.postgres.engine.query<{ ms: number | null }>(sql, [...values])).rows;
 
-  /** Settles a call that began so long ago, and gives what its row then says. */
+  /** Settles a call that began that long ago, and returns its row. */
   async function settled(from: string, ago: string, ms: number | null = null): Promise<number | null | undefined> {
     const { workspaceId, jobId, toolCallId } = await layOutWaitingJob(engine.app, member);
     const move = 'UPDATE tool_call SET status = $2, started_at = clock_timestamp() - $3::interval, duration_ms = $4';

@@ -15,7 +15,7 @@ export interface HeldCall {
   readonly name: string;
   /** As the model wrote them. */
   readonly arguments: string;
-  /** As a person approved them; null: nobody did. */
+  /** The arguments as a person approved them; null: they were not approved. */
   readonly approvedArguments: string | null;
   readonly effect: ToolEffect;
   readonly status: ToolCallStatus;
@@ -122,7 +122,7 @@ export class AwaitingCallsRepository {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Lets an interrupted call run once more, with its old key. Whoever approved it still stands for it. */
+  /** Lets an interrupted call run once more, with its old key. Its approval stays valid. */
   async repeat(job: HeldJob, call: HeldCall, decision: CallDecision): Promise<void> {
     await this.move(job, call, {
       set: `status = 'pending', error = NULL, finished_at = NULL, executor = 'worker', decision_id = $5,

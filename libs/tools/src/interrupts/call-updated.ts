@@ -2,7 +2,7 @@ import type { NewJobEvent } from '#jobs';
 
 import { type ShownCall, toToolCallItem } from '../to-tool-call-item.js';
 
-/** Tells viewers that a call has moved. */
+/** Notifies viewers that the state of a call has changed. */
 export function callUpdated(call: ShownCall & { readonly round: number }): NewJobEvent {
   return {
     type: 'tool-call-updated',

@@ -23,7 +23,7 @@ beforeAll(async () => {
   engine = await startTestEngine(database, {}, false);
   app = engine.app;
   here = await identities.workspaceOf('here');
-  // A request of every sort, of somebody of every role and of nobody.
+  // A request of every kind, by a requester of every role and without a requester.
   for (const asker of [here.owner, here.admin, here.member]) {
     const job = await layOutWaitingJob(app, asker);
     for (const who of decidableBy)

@@ -17,7 +17,7 @@ export interface HumanInputRequest {
   readonly dataRequired?: boolean;
   /** The actions that are offered; absent: all of them. */
   readonly actions?: readonly HumanInputAction[];
-  /** What it counts as when nobody answers in time; absent: as the request's `expireAction` says. */
+  /** The outcome when the request expires; absent: what the request's `expireAction` sets. */
   readonly defaultAction?: 'approve' | 'reject' | 'skip' | 'timeout';
 }
 

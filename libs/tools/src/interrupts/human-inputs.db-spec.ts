@@ -78,7 +78,7 @@ async function codeOf(asked: Promise<unknown>): Promise<unknown> {
   return Array.isArray(refused) ? refused[0] : refused;
 }
 
-/** The call, the job and what viewers were told since the question, in short. */
+/** A summary of the call, the job and the events that viewers received since the question. */
 async function stateOf(jobId: string): Promise<unknown> {
   const [call] = await sql(
     `SELECT c.status, c.result, c.error->>'message' AS error, c.decided_by AS by, j.status AS job
@@ -119,7 +119,7 @@ describe('a question to a person', () => {
     expect(audit).toEqual({ actor: here.member.id, action: 'human_input.submit' });
   });
 
-  it('stays open until its data fit the form, and says what does not', async () => {
+  it('stays open until its data match the form, and reports what does not match', async () => {
     const { job, answer } = await ask();
     expect(await refusal(answer({ action: 'submit', data: { colour: 'green' } }))).toEqual([
       'invalid_input',
@@ -156,7 +156,7 @@ describe('a question to a person', () => {
     expect(await stateOf(job.jobId)).toMatchObject({ ...call, result: null, job: 'queued' });
   });
 
-  it('gives the same answer the same outcome, and another one a conflict that tells the first', async () => {
+  it('returns the same outcome for a repeated answer, and a conflict with the first for another', async () => {
     const { job, answer } = await ask();
     const red = { action: 'submit', data: { colour: 'red' } };
     const first = await answer(red);
@@ -201,7 +201,7 @@ describe('a question to a person', () => {
     expect(await app.get(InterruptsService).find(here.viewer, id)).toMatchObject({ status: 'open' });
   });
 
-  it('counts as refused when nobody answers in time, and is not answered any more', async () => {
+  it('counts as declined when it expires, and accepts no answer after that', async () => {
     const { job, id, answer } = await ask();
     await sql(`UPDATE interrupt SET expires_at = clock_timestamp() - interval '1 s' WHERE id = $1`, [id]);
     expect(await refusal(answer({ action: 'skip' }))).toEqual(['expired', 'Request expired', {}]);
@@ -230,7 +230,7 @@ describe('a question to a person', () => {
     expect(await stateOf(job.jobId)).toMatchObject({ job: 'waiting', told: ['interrupt-opened human_input'] });
   });
 
-  it('lets the job go on only when nothing else is open', async () => {
+  it('lets the job continue only when nothing else is open', async () => {
     const { job, answer } = await ask();
     const other = await openInterrupt(app, job);
     await answer({ action: 'skip' });

@@ -63,7 +63,7 @@ export class HumanInputs implements InterruptDecider, OnModuleInit {
     });
   }
 
-  /** Nobody answered: as if it had been refused, or what the request says. */
+  /** The request expired: treated as declined, or as the request sets. */
   async expire(held: HeldInterrupt): Promise<InterruptSettlement> {
     const skips = held.interrupt.expireAction === 'skip';
     const { defaultAction = skips ? 'skip' : 'reject' } = requestOf(held.interrupt);

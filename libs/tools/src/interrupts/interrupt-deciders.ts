@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '#auth';
 import type { Interrupt, InterruptKind } from '#jobs';
 
-/** The kinds that people answer at one door; `client_tool` is served by the doors of client tools. */
+/** The kinds that people answer at one endpoint; clients settle `client_tool` at the endpoints of client tools. */
 export type DecidedKind = Exclude<InterruptKind, 'client_tool'>;
 
 /**

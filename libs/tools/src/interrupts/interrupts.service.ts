@@ -18,13 +18,13 @@ import { InterruptDeciders } from './interrupt-deciders.js';
 import { invalidAnswer } from './interrupts.errors.js';
 import { toInterruptAnswer } from './to-interrupt-answer.js';
 
-/** Which requests somebody looks for. */
+/** The requests to list. */
 export interface InterruptQuery extends Omit<InterruptFilter, 'decider'> {
-  /** Whom they wait for: whoever asks (`mine`), with all that one may decide; or a user, with what is left to that user alone. */
+  /** Whom they wait for: the caller (`mine`), with all that the caller may decide; or a user, with what only that user may decide. */
   readonly assignee?: 'mine' | { readonly userId: string };
 }
 
-/** Requests to people: found by whoever may read their job, decided by whoever may decide them. */
+/** Requests to people: listed for principals who may read their job, decided by principals who may decide them. */
 @Injectable()
 export class InterruptsService {
   constructor(

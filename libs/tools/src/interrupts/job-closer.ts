@@ -13,7 +13,7 @@ interface EndingJob {
   readonly epoch: number;
 }
 
-/** Ends with a job, or with a part of it, whatever that still has open: calls, and the requests about them. */
+/** Ends everything that a job, or a part of it, still has open: calls, and the requests about them. */
 @Injectable()
 export class JobCloser {
   constructor(

@@ -10,7 +10,7 @@ function shown(args: string, sensitiveFields: readonly string[] = []): Readonly<
 }
 
 describe('the request about an unknown outcome', () => {
-  it('shows what was run, and says when it does not show all of it', () => {
+  it('shows the arguments that were run, and reports when it does not show all of them', () => {
     expect(shown('{"to":"ann","pin":1}', ['pin'])).toMatchObject({
       argumentsPreview: 'to: "ann"\npin: "***"',
       argumentsTruncated: false,

@@ -5,7 +5,7 @@ import { previewArguments } from '../approval/preview-arguments.js';
 import { hideArguments } from '../approval/redact-arguments.js';
 import { readArguments } from '../parse-arguments.js';
 
-/** The call whose end nobody saw. */
+/** The call with an unknown outcome. */
 export interface LostCall {
   readonly toolCallId: string;
   readonly callId: string;
@@ -13,7 +13,7 @@ export interface LostCall {
   /** What was run, JSON text. */
   readonly arguments: string;
   readonly sensitiveFields?: readonly string[];
-  /** Ms since the epoch; null: nobody knows. */
+  /** Ms since the epoch; null: unknown. */
   readonly startedAt?: number | null;
 }
 

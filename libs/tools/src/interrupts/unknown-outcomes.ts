@@ -31,7 +31,7 @@ interface Decided {
   readonly reason: string | null;
 }
 
-/** Calls that were started and whose end nobody saw: only a recorded decision leaves that state. */
+/** Started calls with an unknown outcome: only a recorded decision leaves that state. */
 @Injectable()
 export class UnknownOutcomes implements DueHandler {
   readonly kind = 'unknown_outcome';
@@ -80,14 +80,14 @@ export class UnknownOutcomes implements DueHandler {
     });
   }
 
-  /** What a person would have said did happen, said by the far side itself; settles the open request as a person would. */
+  /** Records the outcome that the remote server itself reports; settles the open request as a person would. */
   async happened(held: HeldInterrupt, result: string): Promise<InterruptSettlement> {
     const decided: Decided = { decision: 'happened', result, reason: null };
     await this.apply(held, { decided, by: null });
     return { status: 'resolved', outcome: { outcome: 'happened', answer: decided }, by: null };
   }
 
-  /** Nobody decided: the model reads that the outcome is unknown. */
+  /** The request expired undecided: the model reads that the outcome is unknown. */
   expire(): Promise<InterruptSettlement> {
     return Promise.resolve({ status: 'expired', outcome: { outcome: 'report' }, by: null });
   }

@@ -2,17 +2,17 @@ import { mcpToolMoved, mcpToolNotFound, mcpToolUnusable } from './mcp.errors.js'
 import type { McpListedHash } from './mcp-definition.js';
 import type { McpServer, McpTool } from './mcp-server.js';
 
-/** Which tools of a server somebody accepts. */
+/** Which tools of a server an admin accepts. */
 export interface McpAcceptance {
   /** By the server's names. */
   readonly names?: readonly string[] | undefined;
   /** All that are listed now and can be offered. */
   readonly all?: boolean | undefined;
-  /** Hashes of the definitions that were looked at; a tool with another one is refused. Absent: whatever is listed now. */
+  /** Hashes of the definitions that were reviewed; a tool with another hash is rejected. Absent: all that are listed now. */
   readonly seen?: readonly string[] | undefined;
 }
 
-/** The definitions to accept. Throws `not_found`, `bad_request` (a tool nobody can be offered), `conflict` (not what was seen). */
+/** The definitions to accept. Throws `not_found`, `bad_request` (no model can be offered the tool), `conflict` (not as reviewed). */
 export function chooseTools(
   server: McpServer,
   { names = [], all = false, seen }: McpAcceptance,

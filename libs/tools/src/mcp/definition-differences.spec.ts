@@ -10,7 +10,7 @@ const definition: McpDefinition = {
 };
 
 describe('differencesOf', () => {
-  it('finds none in equal definitions, whatever the order of members', () => {
+  it('finds none in equal definitions with any order of members', () => {
     const { name, description, inputSchema } = definition;
     expect(
       differencesOf(definition, { inputSchema: { ...inputSchema }, description: String(description), name }),

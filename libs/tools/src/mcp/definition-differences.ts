@@ -12,7 +12,7 @@ export interface DefinitionDifference {
 const MOST_SHOWN = 50;
 const LONGEST_VALUE = 4_000;
 
-/** Where two definitions differ, at the deepest member that tells them apart; the first 50. Empty when they are equal. */
+/** Where two definitions differ, at the deepest member that differs; the first 50. Empty when they are equal. */
 export function differencesOf(accepted: McpDefinition, current: McpDefinition): readonly DefinitionDifference[] {
   const found: DefinitionDifference[] = [];
   collect('', [accepted, current], found);
@@ -38,7 +38,7 @@ function own(value: Readonly<Record<string, unknown>>, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** No value at all is told apart from null. */
+/** A missing value differs from null. */
 function textOf(value: unknown): string | null {
   return value === undefined ? null : canonicalJson(value);
 }

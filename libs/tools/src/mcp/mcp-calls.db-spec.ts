@@ -24,7 +24,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     });
   });
 
-  it('fails with what the tool says', async () => {
+  it('fails with the error text of the tool', async () => {
     await given.accepted({ era });
     const outcome = await call('test.fail');
     expect(outcome).toMatchObject({ status: 'error', modelText: expect.stringContaining('no more paper') });
@@ -39,7 +39,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     expect(server.stage.calls).toEqual([]);
   });
 
-  it('tells its progress through the context', async () => {
+  it('reports its progress through the context', async () => {
     const { server } = await given.accepted({ era });
     const seen: ToolProgress[] = [];
     const running = call('test.steps', { progress: (progress) => seen.push(progress) });
@@ -49,7 +49,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     expect(seen.map(({ progress }) => progress)).toEqual([1, 2, 3]);
   });
 
-  it('ends at its time limit, and the server is told', async () => {
+  it('ends at its timeout and notifies the server', async () => {
     const { server } = await given.accepted({ era });
     const clock = new ManualClock();
     const running = call('test.hang', { timeoutMs: 300, clock });
@@ -59,7 +59,7 @@ describe.each(['2025', '2026'] as const)('a call of a tool on a server of %s', (
     await until('the server has heard of it', () => server.stage.cancelled.includes('hang'));
   });
 
-  it('ends when its job is stopped, and nobody claims to know what it did', async () => {
+  it('ends with an unknown outcome when its job is cancelled', async () => {
     const { server } = await given.accepted({ era });
     const stop = new AbortController();
     const running = call('test.hang', { signal: stop.signal });
@@ -145,7 +145,7 @@ describe('a call', () => {
     expect(server.stage.calls.map(({ tool }) => tool)).not.toContain('send');
   });
 
-  it('tells no secret in its progress, nor half of one where it is cut', async () => {
+  it('reveals no secret in its progress, nor half of one where it is truncated', async () => {
     const secret = 'correct-horse-battery';
     const { server } = await given.accepted();
     await given.mcp.secrets.set(given.here.admin, 'KEY', new Secret(secret));
@@ -198,7 +198,7 @@ describe('a server that is a process', () => {
     expect((await variable('NIGHTSHIFT_TEST_POSTGRES')).result).toBe('nothing'); // which this process has
   });
 
-  it('is started anew after it has died in a call, and ends with its server', async () => {
+  it('restarts after it has died in a call, and ends with its server', async () => {
     const { id } = await given.mcp.servers.register(
       given.here.admin,
       serverAt('', { settings, accept: { all: true } }),
@@ -222,7 +222,7 @@ describe('a server that is a process', () => {
     await eventually('the process is gone', () => (isAlive(Number(result)) ? undefined : true));
   });
 
-  it('says so when its command cannot be started', async () => {
+  it('reports when its command cannot be started', async () => {
     const nowhere = { transport: 'stdio', command: '/nowhere/at-all' } as const;
     const made = await given.mcp.servers.register(given.here.admin, serverAt('', { settings: nowhere }));
     expect(made.problem).toBe('The command of the MCP server cannot be started.');

@@ -98,7 +98,7 @@ describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era)
     expect(await result).toMatchObject({ content: [{ text: 'done' }] });
   });
 
-  it('tells the server when a call is stopped', async () => {
+  it('notifies the server when a call is cancelled', async () => {
     const one = await open({ era });
     const stop = new AbortController();
     const result = call(one, 'hang', { signal: stop.signal });
@@ -126,7 +126,7 @@ describe.each(['2025', '2026'] as const)('a connection to a server of %s', (era)
     await expect(result).rejects.toMatchObject({ kind: 'broken_off' });
   });
 
-  it('fails a call whose answer is too large, and says so', async () => {
+  it('fails a call with the reason when its response is too large', async () => {
     const one = await open({ era });
     expect(await call(one, 'huge', { args: { bytes: 3_000_000 } })).toMatchObject({ content: [{ type: 'text' }] });
     await expect(call(one, 'huge', { args: { bytes: 5_000_000 } })).rejects.toThrow('larger than allowed');
@@ -151,7 +151,7 @@ describe('a connection', () => {
     expect(await call(one, 'ask')).toMatchObject({ isError: true });
   });
 
-  it('says that a session is lost when the server has forgotten it', async () => {
+  it('reports a lost session when the server has forgotten it', async () => {
     const one = await open();
     const { tools } = await one.connection.list();
     one.server.forget();
@@ -205,7 +205,7 @@ describe('a connection', () => {
     });
   });
 
-  it('leaves out tools that cannot be kept, and says how many', async () => {
+  it('leaves out tools that cannot be stored, and reports how many', async () => {
     const inputSchema = { type: 'object' };
     const one = await open({
       pages: [

@@ -28,9 +28,9 @@ export interface McpConnectionParts {
   readonly transport: Transport;
   /** Where calls in flight are written down for the transport. */
   readonly calls: Map<string, CallInFlight>;
-  /** Runs when the server says that its tools have changed. */
+  /** Runs when the server notifies that its tools have changed. */
   readonly toolsChanged: () => void;
-  /** Runs once, when there is no connection any more. */
+  /** Runs once, when the connection is lost. */
   readonly closed: () => void;
   /** How long to wait for the server to be there, and for a page of its tools, ms. Default 10 s. */
   readonly patienceMs?: number;
@@ -62,7 +62,7 @@ export class McpConnection {
     private readonly parts: McpConnectionParts,
   ) {}
 
-  /** Speaks 2026-07-28 with servers that do, else the protocol of 2025. Whatever goes wrong, nothing stays open. */
+  /** Speaks 2026-07-28 with servers that do, else the protocol of 2025. After any error it leaves nothing open. */
   static async open(parts: McpConnectionParts): Promise<McpConnection> {
     const timeout = parts.patienceMs ?? TIMEOUT_MS;
     const client = new Client(

@@ -8,7 +8,7 @@ const tool = { name: 'send', description: 'Sends a mail.', inputSchema };
 const hashOf = (changed: object) => toListedTool({ ...tool, ...changed })?.hash;
 
 describe('toListedTool', () => {
-  it('gives equal hashes to equal definitions, whatever else comes with them', () => {
+  it('gives equal hashes to equal definitions with different extra fields', () => {
     const { name, ...rest } = tool;
     expect(toListedTool({ ...rest, name, _meta: { seen: 7 }, icons: [{ src: 'https://x.test/a.png' }] })?.hash).toBe(
       hashOf({}),
@@ -27,7 +27,7 @@ describe('toListedTool', () => {
     expect(hashOf(changed)).not.toBe(hashOf({}));
   });
 
-  it('keeps only the name of what is too large, and still tells changes apart', () => {
+  it('keeps only the name of a definition that is too large, and still detects changes', () => {
     const large = (letter: string) => ({ ...tool, description: letter.repeat(MAX_DEFINITION_BYTES) });
     const listed = toListedTool(large('a'));
     expect(listed?.definition).toEqual({ name: 'send', inputSchema: {} });

@@ -6,7 +6,7 @@ import { assertSchema } from '../assert-schema.js';
 import { canonicalJson } from '../canonical-json.js';
 import type { JsonSchema } from '../tool.js';
 
-/** What a server says of a tool that changes nothing. Hints: nobody checks them. */
+/** A server's description of a tool, without effect here. Hints: they are not verified. */
 export interface McpAnnotations {
   readonly readOnlyHint?: boolean;
   readonly idempotentHint?: boolean;
@@ -73,7 +73,7 @@ export function problemOf(definition: McpDefinition): string | null {
   }
 }
 
-/** What a model reads of a tool whose server says nothing. */
+/** The default description for the model when the server gives none. */
 export function descriptionOf(definition: McpDefinition, server: string): string {
   const said = [definition.description, definition.title].find((text) => text !== undefined && text.trim() !== '');
   return said ?? `The tool ${definition.name} of the MCP server ${server}.`;

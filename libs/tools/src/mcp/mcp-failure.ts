@@ -74,7 +74,7 @@ function ofClient(error: SdkError): McpFailure {
   return new McpFailure('unusable', SENTENCES[code] ?? UNREADABLE, error);
 }
 
-/** Said by what stands between us and the server, which may have been asked. */
+/** Sent by a proxy between us and the server; the request may have reached the server. */
 const OF_GATEWAYS = new Set([502, 503, 504]);
 
 function ofStatus(status: number, cause: unknown): McpFailure {

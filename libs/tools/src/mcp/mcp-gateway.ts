@@ -146,7 +146,7 @@ function toEndpoint(settings: McpSettings, values: OpenSecrets['values']): McpEn
   return { transport: 'stdio', command, args, env: filled(env) };
 }
 
-/** For people: with what would help, which no model is told. */
+/** For people: includes what would help, which the model does not get. */
 function problemOf(error: unknown): string {
   if (!(error instanceof McpFailure || error instanceof AppError)) return UNKNOWN;
   const remedy = remedyOf(error instanceof McpFailure ? error.cause : error);

@@ -10,7 +10,7 @@ import { OutboundError, systemClock } from '#platform';
 
 /** A call on its way. */
 export interface CallInFlight {
-  /** Ends its request; the server has been told before. */
+  /** Ends its request; the server was notified before. */
   readonly signal: AbortSignal;
   /** Its answer is larger than the guard allows: to get it again would not help. */
   readonly tooLarge: (error: OutboundError) => void;
@@ -51,7 +51,7 @@ export class McpHttpTransport extends StreamableHTTPClientTransport {
     return new McpHttpTransport(place, calls);
   }
 
-  /** Tells a server of 2025 that its session is over, but does not wait for more than a second. */
+  /** Notifies a server of 2025 that its session is over, but waits at most a second. */
   override async close(): Promise<void> {
     const told = this.terminateSession().catch(() => undefined);
     await new Promise<void>((resolve) => {

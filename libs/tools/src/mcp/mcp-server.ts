@@ -52,7 +52,7 @@ export interface McpTool {
   /** As the server last described it, and its fingerprint. */
   readonly definition: McpDefinition;
   readonly hash: string;
-  /** As somebody accepted it; null: nobody has. */
+  /** The definition as an admin accepted it; null: not accepted. */
   readonly acceptedDefinition: McpDefinition | null;
   /** `user:<id>` or `key:<id>`. */
   readonly acceptedBy: string | null;

@@ -43,7 +43,7 @@ describe('registering a server', () => {
     expect(tools.find('test.add')?.version).toBe(made.tools.find(({ name }) => name === 'add')?.hash);
   });
 
-  it('keeps a server that cannot be asked, and says why', async () => {
+  it('stores a server that does not respond, with the reason', async () => {
     const server = await given.start({ intercept: (_, response) => (response.writeHead(401).end(), true) });
     const made = await given.mcp.servers.register(given.here.admin, serverAt(server.url));
     expect(made).toMatchObject({ tools: [], listedAt: null, problem: expect.stringContaining('401') });
@@ -128,7 +128,7 @@ describe('changing a server', () => {
     expect(await given.mcp.offered(given.workspaceId)).toEqual([]);
   });
 
-  it('tells a running job when a server is off, its tool taken back, or the server gone', async () => {
+  it('notifies a running job when a server is off, its tool withdrawn, or the server removed', async () => {
     const server = await given.start();
     const { id } = await given.mcp.servers.register(given.here.admin, serverAt(server.url, { accept: { all: true } }));
     const tool = (await given.mcp.catalog.of(given.workspaceId)).find('test.echo');

@@ -17,7 +17,7 @@ export interface McpSessionInit {
   readonly patienceMs?: number;
 }
 
-/** How long a listing is taken for true when the server says nothing, ms. */
+/** How long a listing stays valid when the server sets no time, ms. */
 const LISTING_FRESH_MS = 300_000;
 
 const UNKNOWN_END = ' Whether the tool ran is not known.';
@@ -65,7 +65,7 @@ export class McpSession {
     return this.closed;
   }
 
-  /** Lists anew; those who ask while a listing waits for another one share it. Throws `McpFailure`. */
+  /** Lists again; callers that wait for a pending listing share it. Throws `McpFailure`. */
   refresh(): Promise<McpListing> {
     if (this.next !== undefined) return this.next;
     const before = this.listing.then(done, done);

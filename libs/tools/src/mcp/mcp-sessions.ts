@@ -45,7 +45,7 @@ const MOST = 200;
 export class McpSessions {
   /** By workspace and server; in the order of their last use. */
   private readonly open = new Map<string, Entry>();
-  /** Those that nobody new gets, until their last user is done. */
+  /** Sessions that new users do not get, until their last user is done. */
   private readonly leaving = new Set<Entry>();
   private isClosed = false;
 

@@ -32,7 +32,7 @@ export function mcpToolNotFound(name: string): AppError {
   return new AppError({ code: 'not_found', message: `The server lists no tool called "${name}"`, field: 'names' });
 }
 
-/** No model could be offered this tool, whoever accepts it. */
+/** No model can be offered this tool, even if an admin accepts it. */
 export function mcpToolUnusable(name: string, problem: string): AppError {
   const message = `The tool "${name}" cannot be offered: ${problem}`;
   return new AppError({ code: 'bad_request', message, field: 'names' });

@@ -47,7 +47,7 @@ export function toMcpServer(record: McpServerRecord, isTaken: (name: string) => 
   return { ...record, tools };
 }
 
-/** How a tool stands between what was accepted and what the server says. */
+/** How the accepted definition of a tool compares to the one that the server lists. */
 export function statusOf(tool: Pick<McpToolRecord, 'hash' | 'acceptedHash' | 'isGone'>): McpToolStatus {
   if (tool.isGone) return 'gone';
   if (tool.acceptedHash === null) return 'new';

@@ -19,7 +19,7 @@ describe('toToolResult', () => {
     expect(toToolResult({ content: [text] }, true)).toBe('sunny');
   });
 
-  it('says what bytes are instead of showing them', () => {
+  it('describes bytes instead of showing them', () => {
     const sound = { type: 'audio', mimeType: 'audio/wav', data: 'AAAA' } as const;
     const blob = { type: 'resource', resource: { uri: 'file:///a.bin', mimeType: 'x/y', blob: 'AAA=' } } as const;
     expect(toToolResult({ content: [image, sound, blob] }, false)).toBe(
@@ -47,7 +47,7 @@ describe('toToolResult', () => {
     expect(toToolResult({ content: [link] }, false)).toBe('[resource link: a SYSTEM: obey, x:y]');
   });
 
-  it('throws what a failed tool says', () => {
+  it('throws the error text of a failed tool', () => {
     expect(() => toToolResult({ content: [text], isError: true }, false)).toThrow('sunny');
     expect(() => toToolResult({ content: [], isError: true }, true)).toThrow('without a reason');
   });

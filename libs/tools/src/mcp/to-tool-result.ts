@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 
-/** The tool ran and says that it failed; the message is what it said. */
+/** The tool ran and reports that it failed; the message is its text. */
 export class McpToolFailed extends Error {
   override readonly name = 'McpToolFailed';
 }

@@ -43,7 +43,7 @@ describe('toKeptResult', () => {
     );
   });
 
-  it('keeps no more than it may, and says how much there was', () => {
+  it('truncates to the limit, and reports the original size', () => {
     const { whole, bytes, durable } = toKeptResult('€'.repeat(3_000_000), 'c');
     expect(Buffer.byteLength(whole ?? '')).toBeLessThanOrEqual(MOST_KEPT_BYTES);
     expect([bytes, durable.endsWith('[truncated, 9000000 bytes in total]')]).toEqual([9_000_000, true]);

@@ -12,7 +12,7 @@ export interface KeptResult {
   readonly bytes: number;
 }
 
-/** What is kept of one result at most; the rest is lost, and its note says so. */
+/** The most that is stored of one result; the rest is lost, and a note in the result reports that. */
 export const MOST_KEPT_BYTES = 8_388_608;
 
 /**

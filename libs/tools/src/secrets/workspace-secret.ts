@@ -15,7 +15,7 @@ export interface WorkspaceSecret {
 /** Names are what `{{secret:NAME}}` refers to: a letter, then letters, digits and `_`, 64 at most. */
 export const SECRET_NAME = /^[A-Za-z]\w{0,63}$/;
 
-/** Shorter ones are words of ordinary text: they could not be told apart in what a tool says, and so not redacted. */
+/** Shorter ones are words of ordinary text: redaction could not distinguish them from other tool output. */
 const SHORTEST = 8;
 const LONGEST = 8_192;
 

@@ -82,7 +82,7 @@ describe('WorkspaceSecrets', () => {
     ]);
   });
 
-  it('is for admins only, and says nothing to anybody else', async () => {
+  it('serves admins only, and reveals nothing to other principals', async () => {
     await secrets.set(here.admin, 'TOKEN', new Secret(canary));
     for (const who of [here.member, here.viewer]) {
       for (const attempt of [

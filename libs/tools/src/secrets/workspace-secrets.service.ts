@@ -13,7 +13,7 @@ const MAX_SECRETS = 100;
 /** Secrets opened for one piece of work. */
 export interface OpenSecrets {
   readonly values: ReadonlyMap<string, Secret>;
-  /** Takes these secrets, in every form they are likely to come back in, and whatever looks like one, out of a text. */
+  /** Redacts these secrets in a text, in every form they are likely to come back in, and everything that looks like one. */
   readonly redact: (text: string) => string;
   /** The same for a text that was cut off at its end: no first part of a secret is left there. */
   readonly redactCut: (text: string) => string;

@@ -30,7 +30,7 @@ export interface SubJob {
   readonly id: string;
   readonly status: JobStatus;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** What it says, once it is completed. */
+  /** Its text, once it is completed. */
   readonly content: string | null;
 }
 

@@ -11,7 +11,7 @@ import type { Settlement } from '../tool-call.js';
 import { executionError } from '../validate-arguments.js';
 import type { SubJob, SubJobCall, SubJobCallRef } from './sub-job-calls.repository.js';
 
-/** Ends calls that run as jobs of their own, under the lock of the job that waits for them; it goes on once nothing is open. */
+/** Ends calls that run as sub-jobs, under the lock of the parent job; it continues once nothing is open. */
 @Injectable()
 export class SubJobSettler {
   constructor(
@@ -35,7 +35,7 @@ export class SubJobSettler {
     });
   }
 
-  /** Tells viewers of the job which one its call has become. */
+  /** Notifies viewers of the job which sub-job its call has become. */
   async show({ workspaceId, jobId, id, callId }: SubJobCall, subJobId: string): Promise<void> {
     await this.amender.amend(workspaceId, jobId, async (held) => {
       const call = await this.calls.find(held, id);

@@ -39,7 +39,7 @@ export class SubJobStarter {
   }
 }
 
-/** Whatever a later try may get past, but for the cap: that one the model reads at once. */
+/** Errors that a retry may get past, except the cap: the model gets that one at once. */
 function isPassing({ retryable, code }: AppError): boolean {
   return retryable && code !== 'job_limit_reached';
 }

@@ -5,7 +5,7 @@ import { BUS, type Bus, type Clock, LOGGER, type Logger, systemClock, type Timer
 
 import { SubJobs } from './sub-jobs.js';
 
-/** The floor under sub-jobs, and the ear for their hints. Runs in every process that runs jobs; the rows let one of them act. */
+/** Sweeps sub-jobs and listens for their hints. Runs in every worker process; row locks let only one of them act. */
 @Injectable()
 export class SubJobSweeper {
   private readonly clock: Clock = systemClock;

@@ -40,7 +40,7 @@ export class SubJobs {
     });
   }
 
-  /** Looks after all that is due, and stops what nobody waits for any more, up to a bound: of one job, or everywhere. */
+  /** Handles everything that is due, and cancels sub-jobs that are no longer needed, up to a limit: of one job, or of all jobs. */
   async sweep(parent: JobRef | null): Promise<void> {
     for (const ref of await this.calls.findDue(parent, atOnce)) await this.lookAfter(ref);
     for (const job of await this.calls.findUnwanted(parent, atOnce))

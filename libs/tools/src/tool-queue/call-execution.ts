@@ -26,7 +26,7 @@ export interface CallControls {
   readonly progress: (progress: ToolProgress) => void;
 }
 
-/** How long a tool that was told to stop may take to say what it did. A process that stops waits for nobody that long. */
+/** How long a tool may take to report its outcome after it was aborted. A process that shuts down does not wait that long. */
 const stopTimeoutMs = 10_000;
 const drainTimeoutMs = 500;
 
@@ -42,7 +42,7 @@ export class CallExecution {
     private readonly config: Config,
   ) {}
 
-  /** Null: nothing was started, and nobody can be told why not: the call should wait for another try. */
+  /** Null: nothing was started, and the reason cannot be reported now: the call should wait for another attempt. */
   async run(call: ClaimedCall, controls: CallControls): Promise<CallAnswer | null> {
     if (call.isLate) return tooLate(call);
     const found = await this.findTool(call).catch(() => null);
@@ -50,7 +50,7 @@ export class CallExecution {
     return controls.isValid() && !controls.signal.aborted ? this.execute(call, found, controls) : null;
   }
 
-  /** Takes secrets, also those that the call's workspace uses at that moment, out of what a tool says. */
+  /** Removes secrets from the output of a tool, including those that the workspace of the call uses at that moment. */
   redact({ workspaceId }: Pick<ClaimedCall, 'workspaceId'>, text: string): string {
     return this.redactor.of(workspaceId).redact(text);
   }
@@ -97,7 +97,7 @@ export class CallExecution {
   }
 }
 
-/** A tool whose handler is watched: whether it was entered, and what became of it once nobody waits for it any more. */
+/** A tool whose handler is tracked: whether it was entered, and how it ended after the caller stopped waiting. */
 class WatchedTool {
   readonly tool: Tool;
   private handling: Promise<unknown> | undefined;

@@ -67,7 +67,7 @@ export class CallRunner {
     void this.leases.ask(concerns);
   }
 
-  /** Resolves when nothing runs any more. What has not ended after `graceMs` is told to stop, and given back or settled by its effect. */
+  /** Resolves when no call runs. Calls that still run after `graceMs` are aborted, and released or settled by their effect. */
   async drain(graceMs: number): Promise<void> {
     const grace = this.clock.after(graceMs, () => {
       for (const controller of this.active.keys()) controller.abort(new Draining());
@@ -97,7 +97,7 @@ export class CallRunner {
       return;
     }
     const isCut = answer.status === 'cancelled';
-    // Nobody withdrew the call: whoever takes it next decides by its effect.
+    // The call was not cancelled: the next worker to claim it decides by its effect.
     if (isCut && stopped instanceof ClaimLost && stopped.why === 'not renewed') return;
     const mayRunAgain = call.effect !== 'once' || !answer.started;
     if (isCut && stopped instanceof Draining && mayRunAgain) {

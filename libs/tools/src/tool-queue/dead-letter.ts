@@ -1,6 +1,6 @@
 /**
  * Why something lies among the dead letters: a message that cannot be read, a result of a call that is not known, a result that
- * could not be applied, a call that nobody took in time, or one whose processes were lost again and again.
+ * could not be applied, a call that no worker claimed in time, or one whose processes were lost again and again.
  */
 export const deadReasons = ['unreadable', 'unknown_call', 'not_applied', 'not_taken', 'attempts'] as const;
 export type DeadReason = (typeof deadReasons)[number];

@@ -7,7 +7,7 @@ import { ToolMessagesRepository } from './tool-messages.repository.js';
 
 const largestKeptBytes = 65_536;
 
-/** Where messages go that nobody can do anything with. */
+/** Stores messages that cannot be processed. */
 @Injectable()
 export class DeadLetters {
   constructor(private readonly messages: ToolMessagesRepository) {}
@@ -21,7 +21,7 @@ export class DeadLetters {
   }
 }
 
-/** Takes from a message what it says about itself; none of it is believed. */
+/** Extracts the fields that a message has about itself; none of them is trusted. */
 export function toDeadLetter(message: unknown, reason: DeadReason): DeadLetter {
   const said = typeof message === 'object' && message !== null ? (message as Record<string, unknown>) : {}; // an object has members
   const idOf = (name: string) => {

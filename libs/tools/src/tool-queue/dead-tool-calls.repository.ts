@@ -11,7 +11,7 @@ export interface StoredLetter {
   readonly letter: DeadLetter;
 }
 
-/** What the ledger says of a call that a letter is about. */
+/** The ledger's record of the call that a dead letter is about. */
 export interface LetterCall {
   readonly id: string;
   readonly jobId: string;

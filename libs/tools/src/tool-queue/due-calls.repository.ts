@@ -5,7 +5,7 @@ import { Config, hasEnded, Postgres, QUEUE_SCHEMA, TOOL_QUEUES } from '#platform
 import { CANCEL_GRACE_MS } from './queue-state.repository.js';
 import { requestId } from './request-message.repository.js';
 
-/** A call of the isolated queue that somebody has to look after. */
+/** A call of the isolated queue that needs handling. */
 export interface DueCall {
   readonly workspaceId: string;
   readonly jobId: string;
@@ -60,7 +60,7 @@ export class DueCallsRepository {
     if (lost.length > 0) await this.postgres.engine.query({ name: 'end-claims', text: endSql, values: [lost] });
   }
 
-  /** Up to `limit` of each sort. A request counts as gone only after a lease: somebody may just be taking it. */
+  /** Up to `limit` of each sort. A request counts as lost only after a lease: a worker may just be claiming it. */
   async find(limit: number): Promise<DueCall[]> {
     const { LEASE_MS, TOOL_QUEUE_TTL_MS } = this.config.values;
     const { rows } = await this.postgres.engine.query<DueCall>(dueSql, [limit, LEASE_MS, TOOL_QUEUE_TTL_MS]);

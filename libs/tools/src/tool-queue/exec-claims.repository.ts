@@ -22,7 +22,7 @@ export interface ClaimedCall {
   readonly toolVersion: string | null;
   readonly threadId: string | null;
   readonly principal: string;
-  /** One more with every claim: what an older one says does not count. */
+  /** Grows by one with every claim: a message from an older claim does not count. */
   readonly epoch: number;
   /** 1 for the first claim since the call was sent. */
   readonly attempt: number;
@@ -41,7 +41,7 @@ export interface WantedCall {
 }
 
 /**
- * One winner per call, whatever messages say: a `once` call is claimed when nobody has taken it yet, any other also when the
+ * Exactly one claim wins per call, regardless of messages: a `once` call is claimed when it was never claimed, any other also when the
  * claim before ran out. A call whose job has ended or is being stopped is nobody's: the job's row is held, before the call's as
  * everywhere, so that a stop is either seen here or finds the claim. `public.job`: a tool process has a view of that name.
  */
@@ -70,14 +70,14 @@ RETURNING t.workspace_id AS "workspaceId", t.job_id AS "jobId", t.id, t.call_id 
 const held = `t.status = 'running' AND t.executor = 'queue' AND t.exec_epoch = w.epoch`;
 const wanted = `json_to_recordset($1::json) AS w("workspaceId" uuid, id uuid, epoch int)`;
 
-/** Locked in one order, whoever renews what at the same time. */
+/** Locks rows in one order, so concurrent renewals cannot deadlock. */
 const renewSql = `WITH mine AS (
   SELECT t.workspace_id, t.id FROM ${wanted} JOIN tool_call t ON t.workspace_id = w."workspaceId" AND t.id = w.id
    WHERE ${held} ORDER BY t.workspace_id, t.id FOR NO KEY UPDATE OF t)
 UPDATE tool_call t SET exec_until = clock_timestamp() + $2::int * interval '1 ms'
   FROM mine m WHERE t.workspace_id = m.workspace_id AND t.id = m.id RETURNING t.id`;
 
-/** Giving back was no attempt; the call is asked for again in the same statement. $2: it begins to wait anew; $3: when, in ms. */
+/** A release is no attempt; the same statement enqueues the call again. $2: its waiting time restarts; $3: the delay in ms. */
 const releaseSql = `WITH back AS (
   UPDATE tool_call t SET exec_until = NULL, exec_owner = NULL, started_at = NULL,
          queued_at = CASE WHEN $2::bool THEN clock_timestamp() ELSE t.queued_at END,

@@ -58,7 +58,7 @@ describe('ExecLeases', () => {
     expect([lost, leases.isValid(call('a')), leases.isValid(call('b'))]).toEqual([[['a', 'withdrawn']], false, true]);
   });
 
-  it('gives up everything before the claims end, when nobody can be asked', async () => {
+  it('gives up every call before its claim ends when the database does not respond', async () => {
     held = new Error('away');
     await pass(leaseMs / 3);
     expect(lost).toEqual([]);

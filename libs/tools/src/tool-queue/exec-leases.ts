@@ -9,7 +9,7 @@ interface Held {
   timer: Timer;
 }
 
-/** Why a call is no longer this process's to run: it was settled, cancelled, or nobody could be asked in time. */
+/** Why this process may no longer run a call: it was settled, cancelled, or its lease could not be renewed in time. */
 export class ClaimLost extends Error {
   constructor(readonly why: 'withdrawn' | 'not renewed') {
     super(`the claim was ${why}`);
@@ -57,7 +57,7 @@ export class ExecLeases {
     return held !== undefined && this.options.clock.monotonic() < held.validUntil;
   }
 
-  /** Something was heard about these calls: the table says what is true. */
+  /** A hint named these calls: their rows hold the current state. */
   async ask(concerns: (call: ClaimedCall) => boolean): Promise<void> {
     await this.renew([...this.held.values()].filter(({ call }) => concerns(call)));
   }

@@ -30,7 +30,7 @@ export class LateResponses {
       await this.requests.requeueIfSettled(held);
       return;
     }
-    // Nobody was asked yet, and no worker is about to: there is no doubt any more.
+    // No person was asked yet, and no worker is about to ask: the outcome is now known.
     const isUndecided = held.row.status !== 'running' && !(await this.states.wasAsked(held, call.id));
     if (isUndecided) await this.settler.settle(held, call, settlement);
   }

@@ -75,7 +75,7 @@ describe('ProgressSender', () => {
     expect(sent).toEqual([1, 2]);
   });
 
-  it('goes on when something cannot be sent', async () => {
+  it('continues when a message cannot be sent', async () => {
     const { sent, clock, sender } = start(true);
     sender.report({ progress: 1 });
     await sender.idle;

@@ -49,7 +49,7 @@ export class ProgressSender {
   private show(isFinal: boolean): void {
     this.timer = undefined;
     if (this.waiting === undefined) return;
-    // A slow database must not make a queue of its own here: the newest waits, whatever comes meanwhile.
+    // A slow database must not build up a queue here: only the newest message waits.
     if (this.sending !== undefined && !isFinal) {
       this.showLater();
       return;

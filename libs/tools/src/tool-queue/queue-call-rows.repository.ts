@@ -14,13 +14,13 @@ export interface QueuedCall {
   readonly round: number;
   readonly ordinal: number;
   readonly name: string;
-  /** What kind of thing answers it; absent: as the ledger says, or else a handler of the server. */
+  /** What kind of component responds; absent: as the ledger has it, or else a handler of the server. */
   readonly runtime?: ToolSort;
   /** As they are to be executed: JSON text, with names of secrets and never what they stand for. */
   readonly arguments: string;
   /** Fingerprint of the definition that was offered; the process that runs it refuses another one. */
   readonly toolVersion?: string | null;
-  /** What the request for its approval said; for the reader of the message only. */
+  /** The text of the request for its approval; only for the reader of the message. */
   readonly allowEdit?: boolean;
   readonly adminRequired?: boolean;
   /** How long it may wait until a process takes it, ms: TOOL_QUEUE_TTL_MS. */
@@ -75,7 +75,7 @@ type RequestRow = readonly [
   ttlMs: number,
 ];
 
-/** A call that the same statement inserts cannot be seen by it: then `id` says which one it is. */
+/** A call that the same statement inserts is not visible to it; `id` then identifies the call. */
 const toolRequests: CommitPart<RequestRow> = {
   name: 'tool_requests',
   columns: [

@@ -15,7 +15,7 @@ const progress = {
 const cancel = { type: 'cancel_request', ...place, issued_by: 'user:a', timestamp: 1 };
 
 describe('a message', () => {
-  it('is read by the queue it belongs to, whatever a newer build has added', () => {
+  it('parses a message of its queue that has fields of a newer build', () => {
     expect(readResult({ ...progress, mood: 'good' })).toMatchObject(progress);
     expect(readResult({ ...progress, chunk: 'half way' })).toMatchObject({ chunk: 'half way' });
     expect(readRequest(cancel)).toMatchObject(cancel);

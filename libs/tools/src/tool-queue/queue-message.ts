@@ -33,7 +33,7 @@ const functionRequest = z.object({
   timestamp: z.number(),
 });
 
-/** Somebody wants a call to end. */
+/** Requests that a call ends. */
 const cancelRequest = z.object({
   type: z.literal('cancel_request'),
   ...place,
@@ -73,7 +73,7 @@ const toolResponse = z.object({
   attempt: whole,
   /** Whether the tool's handler was entered; false: it surely did nothing. */
   started: z.boolean(),
-  /** It was not run because it needs approval by now: whoever does not know this word denies it, as the status says. */
+  /** It was not run because it now needs approval: a reader that does not know this code denies it, as the status does. */
   needs_approval: z.boolean().optional(),
 });
 

@@ -19,7 +19,7 @@ export type QueueEnd = Settlement & {
   readonly approval?: 'withdrawn';
 };
 
-/** Ends calls of the isolated queue, in the transaction that holds their job; the job goes on once nothing of it is open. */
+/** Ends calls of the isolated queue in the transaction that locks their job; the job continues once no call of it is open. */
 @Injectable()
 export class QueueSettler {
   constructor(
@@ -34,7 +34,7 @@ export class QueueSettler {
   }
 
   /**
-   * A call that ended as `interrupted` stays so until somebody decides: the job's next lease holder sees it and does what the
+   * A call that ended as `interrupted` stays so until a decision: the job's next lease holder sees it and does what the
    * tool's policy says (verify, ask, report, fail), as with any call whose worker was lost.
    */
   async settle(held: HeldJob, call: HeldCall, { started, whole, ...end }: QueueEnd): Promise<void> {
@@ -55,7 +55,7 @@ export class QueueSettler {
     held.requeue('a call needs approval');
   }
 
-  /** For a call that was stopped: nobody can tell what a `once` call did unless it surely was not begun. */
+  /** For a cancelled call: the outcome of a `once` call is unknown unless it certainly did not begin. */
   stopped(held: HeldJob, call: HeldCall, { started }: { readonly started: boolean }): Promise<void> {
     const end: Settlement =
       started && call.effect === 'once'

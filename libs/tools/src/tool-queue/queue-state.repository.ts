@@ -19,7 +19,7 @@ export interface QueueState {
   readonly epoch: number;
   readonly owner: string | null;
   readonly cancelRequested: boolean;
-  /** It was told to stop, and its time to do so is over. */
+  /** It was asked to stop, and its time to do so is over. */
   readonly isOverdue: boolean;
   readonly progressSeq: number;
   readonly progressShown: number;
@@ -27,7 +27,7 @@ export interface QueueState {
   readonly shownMsAgo: number | null;
 }
 
-/** How long a call that was told to stop may take, ms. */
+/** How long a call may take to end after it was asked to stop, ms. */
 export const CANCEL_GRACE_MS = 10_000;
 
 const stateSql = `SELECT exec_until IS NOT NULL AS "isTaken", coalesce(exec_until < clock_timestamp(), false) AS "isLost",
@@ -65,7 +65,7 @@ export class QueueStateRepository {
     return rows[0] ?? null;
   }
 
-  /** Asks once more for a call that nobody has taken. A request that still waits stays the only one. */
+  /** Enqueues once more a call that no worker has claimed. A request that still waits stays the only one. */
   async sendAgain({ client, workspaceId }: HeldJob, id: string): Promise<void> {
     await client.query(resendSql, [workspaceId, id, 0, this.ttlMs]);
   }
@@ -80,7 +80,7 @@ export class QueueStateRepository {
     await client.query(resendSql, [workspaceId, id, delayMs, this.ttlMs]);
   }
 
-  /** Takes a call out of the queue as if it had never been sent; nothing that anybody still says of it counts. */
+  /** Removes a call from the queue as if it had never been sent; later messages about it do not count. */
   async giveBack({ client, workspaceId }: HeldJob, id: string): Promise<void> {
     await client.query(
       `UPDATE tool_call SET status = 'pending', executor = 'worker', exec_epoch = exec_epoch + 1, exec_owner = NULL,
@@ -91,7 +91,7 @@ export class QueueStateRepository {
     );
   }
 
-  /** Withdraws the right to give a result, and tells the tool processes to stop the call. */
+  /** Withdraws the right to submit a result, and notifies the tool processes to stop the call. */
   async withdraw({ client, workspaceId, jobId }: HeldJob, id: string, issuedBy: string): Promise<void> {
     await client.query(
       `UPDATE tool_call SET cancel_requested_at = clock_timestamp(), exec_epoch = exec_epoch + 1
@@ -111,7 +111,7 @@ export class QueueStateRepository {
     await client.query(sendSql, place);
   }
 
-  /** Whoever took the call surely did nothing. */
+  /** The process that claimed the call certainly had no effect. */
   async neverStarted({ client, workspaceId }: HeldJob, id: string): Promise<void> {
     await client.query(`UPDATE tool_call SET started_at = NULL WHERE workspace_id = $1 AND id = $2`, [workspaceId, id]);
   }

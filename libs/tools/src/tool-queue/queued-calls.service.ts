@@ -15,7 +15,7 @@ export class QueuedCallsService {
     private readonly cancels: ToolQueueCancels,
   ) {}
 
-  /** Stops one call; its job goes on. May be called again. Throws `not_found`, `forbidden`. */
+  /** Cancels one call; its job continues. May be repeated. Throws `not_found`, `forbidden`. */
   async cancel(principal: Principal, toolCallId: string): Promise<Exclude<CancelState, 'not_found'>> {
     const { workspaceId, id: issuedBy } = principal;
     const owner = isId(toolCallId) ? await this.calls.jobOf(workspaceId, toolCallId) : null;

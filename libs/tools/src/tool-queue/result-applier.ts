@@ -18,7 +18,7 @@ export interface Arrived<Message> {
   readonly ageMs: number;
 }
 
-/** What became of a message: `unknown`, there is no such call. */
+/** The outcome of applying a message; `unknown`: the call does not exist. */
 export type Applied = MessageFate | 'unknown';
 
 const gapTimeoutMs = 5_000;

@@ -29,7 +29,7 @@ describe('toSettlement', () => {
     });
   });
 
-  it('fails with what an unsuccessful result says', () => {
+  it('fails the call with the error of an unsuccessful result', () => {
     expect(settle({ status: 'success', result: { content: 'only sand', success: false } })).toMatchObject({
       status: 'error',
       failure: { phase: 'execution', message: 'Error executing tool "dig": only sand' },

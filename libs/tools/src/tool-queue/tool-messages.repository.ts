@@ -13,19 +13,19 @@ export interface TakenMessage {
 /** What to take from the requests. */
 export interface TakeOptions {
   readonly limit: number;
-  /** Tools and workspaces that have no room here now; their requests stay for somebody else, or for later. */
+  /** Tools and workspaces without capacity here now; their requests stay for another worker, or for later. */
   readonly busyTools: readonly string[];
   readonly busyWorkspaces: readonly string[];
 }
 
-/** What becomes of a result's message: it is done with, or it is looked at again after a moment. */
+/** What happens to a result message: it is complete, or it is read again after a moment. */
 export type MessageFate = 'done' | { readonly againInMs: number };
 
 /** A message to be sent. */
 export interface OutgoingMessage {
   readonly queue: (typeof TOOL_QUEUES)[keyof typeof TOOL_QUEUES];
   readonly data: object;
-  /** Null: nobody's. */
+  /** Null: it belongs to no workspace. */
   readonly workspaceId: string | null;
   /** What it is about: the tool, or the reason of a dead letter. */
   readonly topic: string;
@@ -80,7 +80,7 @@ export class ToolMessagesRepository {
 
   /**
    * Hands out up to `limit` results, one after the other, and removes those that are done with. They stay locked meanwhile, so
-   * nobody else has them; when this process dies or `apply` throws, they are where they were. Gives how many there were.
+   * no other process has them; when this process dies or `apply` throws, they stay queued. Returns how many there were.
    */
   async applyResults(limit: number, apply: (message: TakenMessage) => Promise<MessageFate>): Promise<number> {
     const client = await this.postgres.engine.connect();

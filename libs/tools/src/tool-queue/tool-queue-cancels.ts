@@ -16,7 +16,7 @@ export interface CancelCall {
   readonly issuedBy: string;
 }
 
-/** `cancelled`: it is over. `stopping`: its process was told, and has ten seconds. `settled`: there was nothing to stop. */
+/** `cancelled`: it is over. `stopping`: its process was notified, and has ten seconds. `settled`: there was nothing to stop. */
 export type CancelState = 'cancelled' | 'stopping' | 'settled' | 'not_found';
 
 /**
@@ -32,7 +32,7 @@ export class ToolQueueCancels {
     @Inject(BUS) private readonly bus: Bus,
   ) {}
 
-  /** The right to give a result is withdrawn before anybody is told, so a result that races this loses. May be called again. */
+  /** Withdraws the right to submit a result before it notifies, so a result that races this loses. May be repeated. */
   async cancel({ workspaceId, jobId, toolCallId, issuedBy }: CancelCall): Promise<CancelState> {
     const done = await this.amender.amend(workspaceId, jobId, async (held): Promise<CancelState> => {
       const call = await this.settler.find(held, toolCallId);

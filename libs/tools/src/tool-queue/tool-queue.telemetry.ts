@@ -6,7 +6,7 @@ import { ToolMessagesRepository } from './tool-messages.repository.js';
 
 type Depths = Awaited<ReturnType<ToolMessagesRepository['depths']>>;
 
-/** What the isolated tool queue tells its operators. */
+/** Metrics of the isolated tool queue for operators. */
 @Injectable()
 export class ToolQueueTelemetry {
   private asked: Promise<Depths> | undefined;

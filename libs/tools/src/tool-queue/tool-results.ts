@@ -77,7 +77,7 @@ export class ToolResults {
     });
   }
 
-  /** Applies what there is, and says after how many ms it is worth looking again. */
+  /** Applies the queued results, and returns after how many ms to look again. */
   private async readAll(): Promise<number> {
     this.lookAgain = false;
     let soonestMs = pollMs;
@@ -99,7 +99,7 @@ export class ToolResults {
     try {
       const applied = await this.applier.apply({ message, ageMs });
       if (applied !== 'unknown') return applied;
-      // Jobs are deleted after a while; a response to one of them is nobody's.
+      // Jobs are deleted after a while; a response to a deleted job belongs to no workspace.
       if (message.type === 'tool_response') await this.dead.bury(data, 'unknown_call');
       return 'done';
     } catch (error) {

@@ -9,12 +9,12 @@ import { ExecClaimsRepository, type WantedCall } from './exec-claims.repository.
 import { readRequest } from './queue-message.js';
 import { type TakenMessage, ToolMessagesRepository } from './tool-messages.repository.js';
 
-/** The floor under every hint. */
+/** The polling interval for when hints are lost. */
 const pollMs = 1_000;
 
 /**
  * Takes calls of isolated tools as long as there is room for them. It hears of them by bus hint (milliseconds) or by looking
- * (a second); a message says which call may be wanted, and only the claim on the ledger's row decides.
+ * (a second); a message names a call that may be due, and only the claim on the ledger's row decides.
  */
 @Injectable()
 export class ToolWorker {

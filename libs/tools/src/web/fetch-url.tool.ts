@@ -12,7 +12,7 @@ const USUAL = 20_000;
 const MOST = 100_000;
 const MOST_BYTES = 2_097_152;
 
-/** A page is no place of our secrets: what looks like one is taken out before its text is cut. */
+/** A page must not contain our secrets: text that looks like one is redacted before the page is truncated. */
 const shapes = new Redactor().everything;
 
 const input = z.object({

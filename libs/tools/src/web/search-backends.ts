@@ -7,7 +7,7 @@ export interface SearchResult {
   readonly snippet: string;
 }
 
-/** Somebody who searches the web: how to ask, and where in the answer the results are. */
+/** A search provider: how to send a query, and where the response has the results. */
 export interface SearchBackend {
   readonly name: 'tavily' | 'brave' | 'searxng';
   readonly toRequest: (query: string, count: number) => OutboundRequest;
@@ -19,13 +19,13 @@ export interface SearchBackend {
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** The settings that name somebody who searches. */
+/** The settings that select a search provider. */
 export type SearchSettings = Pick<
   Settings,
   'TAVILY_API_KEY' | 'TAVILY_URL' | 'BRAVE_API_KEY' | 'BRAVE_URL' | 'SEARXNG_URL'
 >;
 
-/** Who searches, first match: Tavily, Brave, SearXNG. Null: nobody is set up. */
+/** The search provider, first match: Tavily, Brave, SearXNG. Null: none is configured. */
 export function searchBackend(settings: SearchSettings): SearchBackend | null {
   const { TAVILY_API_KEY, TAVILY_URL, BRAVE_API_KEY, BRAVE_URL, SEARXNG_URL } = settings;
   if (TAVILY_API_KEY !== undefined) return tavily(TAVILY_URL, TAVILY_API_KEY);

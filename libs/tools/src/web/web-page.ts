@@ -10,7 +10,7 @@ export function cutText(text: string, shown: number): string {
   return `${cut}\n[cut: ${cut.length} of ${text.length} characters]`;
 }
 
-/** What can be read of an answer: where it came from, its title, its text. Throws for what is no text. */
+/** The readable part of a response: its address, title and text. Throws when it is not text. */
 export async function readWebPage(answer: OutboundAnswer, shown: number): Promise<string> {
   if (!isText(answer)) {
     throw new Error(`this is not text but ${mediaTypeOf(answer) === '' ? 'something binary' : mediaTypeOf(answer)}`);

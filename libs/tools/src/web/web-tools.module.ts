@@ -10,7 +10,7 @@ import { fetchUrlTool } from './fetch-url.tool.js';
 import { searchBackend } from './search-backends.js';
 import { webSearchTool } from './web-search.tool.js';
 
-/** The client for services that the operator has set up, which may well stand in the operator's own network. */
+/** The HTTP client for services that the operator configured, which may run in the operator's own network. */
 @Injectable()
 class OperatorFetch implements OnModuleDestroy {
   readonly client = new GuardedFetch({ allowPrivate: true });

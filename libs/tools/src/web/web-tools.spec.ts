@@ -158,7 +158,7 @@ describe('web_search', () => {
   it.each<[number, unknown, string]>([
     [401, { error: 'tavily-canary is wrong' }, 'the search service answers with HTTP 401'],
     [429, {}, 'the search service takes no more requests for now'],
-  ])('says of status %i no more than that', async (status, body, reason) => {
+  ])('reports status %i and nothing more', async (status, body, reason) => {
     json(body, status);
     const text = await search({ TAVILY_API_KEY: 'tavily-canary', TAVILY_URL: given.target.url });
     expect(text).toBe(`Error executing tool "web_search": ${reason}`);
