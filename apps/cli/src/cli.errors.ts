@@ -12,7 +12,7 @@ interface CliErrorInit {
   readonly remedy?: Remedy | undefined;
 }
 
-/** The command ends here: one sentence says why, another what to do. */
+/** Ends the command: one sentence gives the reason, another the next step. */
 export class CliError extends Error {
   readonly exitCode: ExitCode;
   readonly code: string;

@@ -52,7 +52,7 @@ export async function runCli(init: CliInit): Promise<ExitCode> {
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // Help, the version, or a command line that cannot be understood: to people, commander has said it.
+    // Help, the version, or an invalid command line: commander has already printed it for people.
     if (error.exitCode !== 0 && wantsJson(init)) {
       printError(toUsageError(error), {
         streams: init,
@@ -64,7 +64,7 @@ export async function runCli(init: CliInit): Promise<ExitCode> {
   }
 }
 
-/** What commander cannot understand it says before any flag is read. */
+/** Errors of commander, which it prints before any flag is read. */
 function wantsJson({ words }: CliInit): boolean {
   const end = words.indexOf('--');
   return words.slice(0, end === -1 ? undefined : end).includes('--json');
@@ -98,7 +98,7 @@ const commands = [
   addAdmin,
 ];
 
-/** The commands. `end` is told the exit code of the one that was run. */
+/** The commands. `end` receives the exit code of the command that was run. */
 export function createProgram(init: CliInit, end: (exitCode: ExitCode) => void): Command {
   const program = new Command('nightshift');
   const perform: Perform = async (command) => {
@@ -161,6 +161,6 @@ function printError(error: CliError, { streams: { errors }, json, command }: Pri
     errors.write(`${JSON.stringify({ error: { code, message, remedy: remedy ?? null }, exitCode })}\n`);
     return;
   }
-  // What the server says may hold names that others gave.
+  // Messages of the server may contain names that other users chose.
   errors.write(`${plainText(message)}\n${remedy === undefined ? '' : `${plainText(remedy)}\n`}`);
 }

@@ -74,7 +74,7 @@ describe('where the server is, and who asks', () => {
     });
   });
 
-  it('takes a key or, before it, a token, and says which', async () => {
+  it('uses a token before a key, and reports which', async () => {
     const found = (variables: object) => findConnection({}, readEnvironment({ ...variables }), below);
     expect(await found({ NIGHTSHIFT_KEY: 'k' })).toMatchObject({ token: 'k', tokenFrom: 'NIGHTSHIFT_KEY' });
     expect(await found({ NIGHTSHIFT_KEY: 'k', NIGHTSHIFT_TOKEN: 't' })).toMatchObject({

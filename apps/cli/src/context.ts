@@ -20,9 +20,9 @@ export interface Context {
   readonly emit: (value: object) => void;
   /** Where the server is; nothing is asked yet. */
   readonly connection: () => Promise<Connection>;
-  /** The same one each time. Throws when there is no credential. */
+  /** Returns the same one each time. Throws when there is no credential. */
   readonly client: () => Promise<Nightshift>;
 }
 
-/** A command tells how it ended; what it throws is told by whoever called it. */
+/** A command returns its exit code; its caller prints what it throws. */
 export type Command = (context: Context) => Promise<ExitCode>;

@@ -12,7 +12,7 @@ export interface CliEnvironment {
   readonly tokenFrom: string;
   /** NIGHTSHIFT_WORKSPACE: which one, for the token of a user of several. */
   readonly workspace: string | undefined;
-  /** DATA_DIR: where `npm start` keeps its key and says where it serves. */
+  /** DATA_DIR: where `npm start` stores its key and the address it serves at. */
   readonly dataDir: string | undefined;
   /** NO_COLOR (no-color.org). */
   readonly noColor: boolean;
@@ -31,7 +31,7 @@ export function readEnvironment(
     const value = from[name]?.trim();
     return value === '' ? undefined : value;
   };
-  // `npx` runs the same link as a shell that has its folder on the PATH, and says so by npm_command.
+  // `npx` runs the same link as a shell that has its folder on the PATH, and sets npm_command.
   const isOnPath = basename(script ?? '') === 'nightshift' && text('npm_command') !== 'exec';
   return {
     program: isOnPath ? 'nightshift' : 'npx nightshift',

@@ -8,15 +8,15 @@ export const exitCodes = {
   usage: 2,
   /** No credential, one that does not hold, or one that may not do this. */
   auth: 3,
-  /** There is no such thing, or none that this credential may see. */
+  /** The resource does not exist, or this credential may not read it. */
   notFound: 4,
-  /** The server cannot be reached, went away, or says that it cannot serve now. */
+  /** The server cannot be reached, went away, or reports that it cannot serve now. */
   network: 5,
-  /** A job waits for somebody, and nobody can be asked here. */
+  /** A job waits for a person, and there is no terminal to ask on. */
   waiting: 6,
-  /** Ctrl-C. A job that was followed goes on, unless --cancel-on-exit was given. */
+  /** Ctrl-C. A job that was followed keeps running, unless --cancel-on-exit was given. */
   interrupted: 130,
-  /** Whoever read the output has stopped reading. */
+  /** The reader of the output has stopped reading. */
   brokenPipe: 141,
 } as const;
 

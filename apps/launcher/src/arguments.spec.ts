@@ -13,7 +13,7 @@ const refusal = (...words: string[]): string => {
 };
 
 describe('parseArguments', () => {
-  it('serves and runs the sample when nothing is said', () => {
+  it('serves and runs the sample when there are no arguments', () => {
     expect(parseArguments([])).toEqual({ sample: true, once: false, help: false });
   });
 

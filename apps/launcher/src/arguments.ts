@@ -14,7 +14,7 @@ export interface LaunchArguments {
   readonly help: boolean;
 }
 
-/** The command line cannot be understood; the message says what to write instead. */
+/** The command line is invalid; the message describes a valid one. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);

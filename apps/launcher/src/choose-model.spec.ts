@@ -13,7 +13,7 @@ async function choose(environment: Record<string, string>) {
 }
 
 describe('chooseModel', () => {
-  it('starts the demo model when nobody offers another one', async () => {
+  it('starts the demo model when no other model is configured', async () => {
     const { label, values, reached } = await choose({});
 
     expect(label).toContain('a stand-in');

@@ -50,7 +50,7 @@ export async function openInstallation(config: Config, cleanUp: AsyncDisposableS
   return { urls, secret, previousSecrets, databaseLabel, embedded, dataDir };
 }
 
-/** The error for a directory that is taken also says where its owner serves. */
+/** The error for a directory that is in use also includes the address at which its owner serves. */
 async function startEmbedded(dataDir: string): Promise<EmbeddedPostgres> {
   try {
     return await EmbeddedPostgres.start({ dataDir });

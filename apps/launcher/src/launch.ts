@@ -19,7 +19,7 @@ export interface LaunchInput {
   readonly roles: RoleStarters;
   readonly out: Terminal;
   readonly errors: Terminal;
-  /** Whether log lines land on somebody's screen. */
+  /** Whether log lines appear on a terminal. */
   readonly logsAreWatched: boolean;
 }
 
@@ -35,7 +35,7 @@ interface Plan {
 }
 
 /**
- * Runs Nightshift as the command line and the environment say, until it is told to stop. Resolves with the exit code:
+ * Runs Nightshift with the given command line and environment until it is stopped. Resolves with the exit code:
  * 0 stopped as asked (with --once: the sample job completed), 1 something failed, 2 wrong flags or settings.
  */
 export async function launch(input: LaunchInput): Promise<number> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const fileOf = (dataDir: string) => join(dataDir, 'serving');
 
-/** Leaves word in the data directory of where this process serves, for whoever starts a second one. Returns its removal. */
+/** Writes to the data directory where this process serves, for a second process. Returns a function that removes the note. */
 export async function leaveServingNote(dataDir: string, url: string): Promise<() => Promise<void>> {
   await writeFile(fileOf(dataDir), `${process.pid} ${url}\n`);
   return async () => {
@@ -12,7 +12,7 @@ export async function leaveServingNote(dataDir: string, url: string): Promise<()
   };
 }
 
-/** Where process `pid` serves; undefined when it has not said so, or the note is of a process that is gone. */
+/** Where process `pid` serves; undefined when it has not written a note, or the process of the note has exited. */
 export async function readServingNote(dataDir: string, pid: unknown): Promise<string | undefined> {
   const note = await readFile(fileOf(dataDir), 'utf8').catch(() => '');
   const [owner, url] = note.trim().split(' ');

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '#platform';
  * longer for SIGINT, which a person repeats, than for SIGTERM, which a script repeats faster.
  */
 const ECHO_MS = { SIGINT: 300, SIGTERM: 50 } as const;
-/** After an error nobody expected, this much of the drain is still worth the waiting. */
+/** After an unexpected error, this much of the drain is still allowed. */
 const SHORT_DRAIN_MS = 2_000;
 
 /**

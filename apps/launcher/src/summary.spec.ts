@@ -67,7 +67,7 @@ describe('printSummary', () => {
     expect(text).not.toContain('0123456789');
   });
 
-  it('says how to replace a revoked key, and prints no command that needs it', () => {
+  it('explains how to replace a revoked key, and prints no command that needs it', () => {
     const text = printed({
       demoKey: { text: 'nsk_abcdefghijkl_0123456789', state: 'revoked', file: '/data/demo-api-key' },
     });
@@ -78,7 +78,7 @@ describe('printSummary', () => {
     expect(text).not.toContain('terminal');
   });
 
-  it('says that /metrics of the API needs METRICS_TOKEN', () => {
+  it('reports that /metrics of the API needs METRICS_TOKEN', () => {
     const running = { url: 'http://127.0.0.1:4000', healthUrl: 'http://127.0.0.1:4000', ...idle };
 
     expect(printed({ running })).toContain('/readyz, /metrics once METRICS_TOKEN is set');

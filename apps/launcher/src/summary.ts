@@ -6,7 +6,7 @@ import type { DemoKey } from './demo-workspace.js';
 import type { RunningRole } from './running-role.js';
 import type { Terminal } from './terminal.js';
 
-/** What the summary tells. */
+/** The content of the summary. */
 export interface SummaryFacts {
   readonly config: Config;
   readonly databaseLabel: string;
@@ -79,7 +79,7 @@ function quoted(path: string): string {
 function keyText(terminal: Terminal, key: DemoKey): string {
   const file = relative(process.cwd(), key.file);
   const place = file.startsWith('..') ? key.file : file;
-  // What is no terminal is a log, and logs are kept and collected.
+  // Output that is not a terminal is a log, and logs are kept and collected.
   const shown = `${key.text.slice(0, 16)}…`;
   if (key.state === 'revoked')
     return `${shown}  was revoked; to get a new one, delete ${place} and start again, or run \`npx nightshift admin keys create\``;

@@ -7,7 +7,7 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 /** Time for a hurried stop to release its leases and to stop the embedded Postgres. A successor repairs what is left. */
 const HURRIED_EXIT_MS = 1_500;
 
-/** Who is told about signals, for people. */
+/** Where to print notices about signals, for people. */
 export type OnSignal = (answer: 'stop' | 'hurry') => void;
 
 /** Turns signals and unexpected errors into stop requests. Returns the way back to Node's own behaviour. */

@@ -48,7 +48,7 @@ describe('HealthServer', () => {
     expect((await fetch(`${await listen()}/secret`)).status).toBe(404);
   });
 
-  it('says when its port is taken', async () => {
+  it('reports when its port is in use', async () => {
     const { port } = new URL(await listen());
 
     await expect(HealthServer.listen(source, '127.0.0.1', Number(port))).rejects.toMatchObject({ code: 'EADDRINUSE' });

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the health server tells about. */
+/** The state that the health server reports. */
 export interface HealthSource {
   /** Whether this process wants jobs and its database answers. */
   isReady(): Promise<boolean>;
@@ -9,7 +9,7 @@ export interface HealthSource {
   metrics(): Promise<string>;
 }
 
-/** `/healthz`, `/readyz` and `/metrics` of a process that has no other door. */
+/** Serves `/healthz`, `/readyz` and `/metrics` of a process that has no other endpoint. */
 export class HealthServer {
   private constructor(
     private readonly server: Server,

@@ -5,7 +5,7 @@ import { ScheduleTimers } from '#workflows';
 
 import { ToolUpkeep } from './tool-upkeep.js';
 
-/** What goes on beside the jobs of a worker: retention, timers of requests and schedules, and what isolated tools send back. */
+/** Runs besides the jobs of a worker: retention, timers of requests and schedules, and the results of isolated tools. */
 @Injectable()
 export class JobUpkeep {
   constructor(

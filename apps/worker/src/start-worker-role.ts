@@ -3,7 +3,7 @@ import type { Platform } from '#platform';
 import type { RunningRole } from '../../launcher/src/running-role.js';
 import { type RunningWorker, startToolProcess, startWorker } from './start-worker.js';
 
-/** Starts a worker, with its health endpoints where the configuration says. */
+/** Starts a worker, with its health endpoints at the configured address. */
 export async function startWorkerRole(platform: Platform): Promise<RunningRole> {
   return toRole(await startWorker(platform, healthPlace(platform)));
 }

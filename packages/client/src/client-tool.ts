@@ -7,7 +7,7 @@ export interface ToolContext {
   /** As the model names the call. */
   readonly callId: string;
   readonly name: string;
-  /** Aborts when nobody waits for the result any more: the job was stopped, or we stop serving. */
+  /** Aborts when the result is no longer needed: the job was cancelled, or this client stops serving. */
   readonly signal: AbortSignal;
 }
 

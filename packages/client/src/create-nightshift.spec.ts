@@ -32,7 +32,7 @@ it('names the server that cannot be reached, and no secret of its address', asyn
 });
 
 describe('a client without WebSockets', () => {
-  it('starts nothing, and says what to do', async () => {
+  it('starts nothing without a WebSocket, and reports what to do', async () => {
     const { client, fetch } = withoutSockets();
     const refusal = { code: 'no_websocket', message: expect.stringMatching(/`webSocket`.*"ws".*Node 22/) };
     await expect(client.startChat({ message: 'Hello' })).rejects.toMatchObject(refusal);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { Credentials } from './credentials.js';
 
-/** A JWT with these claims; nobody checks its signature here. */
+/** A JWT with these claims; its signature is not verified here. */
 const tokenOf = (claims: object) => `e30.${btoa(JSON.stringify(claims)).replaceAll('=', '')}.c2ln`;
 
 /** Tokens from a list, and how many were asked for. */
@@ -50,7 +50,7 @@ describe('credentials', () => {
     expect(asked.count).toBe(2);
   });
 
-  it('keep a token that says nothing of its end', async () => {
+  it('keeps a token without an expiry', async () => {
     const { getToken } = source([tokenOf({ sub: 'me' }), 'another']);
     const credentials = new Credentials({ getToken }, () => 8e15);
     expect(await credentials.token()).toBe(await credentials.token());

@@ -14,7 +14,7 @@ interface Held {
   readonly endsAt: number | null;
 }
 
-/** The token that is in use. Whoever needs one while a new one is being asked for waits for that one. */
+/** The current token. Callers that need one while a refresh is pending wait for the new token. */
 export class Credentials {
   private held: Held | undefined;
   private asked: Promise<Held> | undefined;
@@ -34,7 +34,7 @@ export class Credentials {
     return (await this.asked).token;
   }
 
-  /** The server does not take this token: it is not used again. Tells whether there may be another one. */
+  /** The server rejects this token: it is not used again. Returns whether there may be another one. */
   refuse(token: string): boolean {
     if (this.source.getToken === undefined) return false;
     if (this.held?.token === token) this.held = undefined;
@@ -61,7 +61,7 @@ export class Credentials {
   }
 }
 
-/** What a JWT says of itself, unchecked; nothing for anything else. */
+/** The claims of a JWT, not verified; empty for any other token. */
 function claimsOf(token: string): { readonly iat?: unknown; readonly exp?: unknown } {
   const [, body = ''] = token.split('.');
   try {

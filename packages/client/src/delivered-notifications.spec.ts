@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 
 import { DeliveredNotifications } from './delivered-notifications.js';
 
-describe('what a watch of notifications has told', () => {
-  it('is told again when it was read, and else not', () => {
+describe('DeliveredNotifications', () => {
+  it('delivers a notification again only after it was read', () => {
     const told = new DeliveredNotifications();
     const heard = [
       { id: 'a', read: false },
@@ -15,7 +15,7 @@ describe('what a watch of notifications has told', () => {
     expect(heard.map((one) => told.isNews(one))).toEqual([true, true, false, true, false]);
   });
 
-  it('is forgotten when as many newer ones were told as the server keeps', () => {
+  it('forgets a notification after as many newer ones as the server keeps', () => {
     const told = new DeliveredNotifications();
     const tell = (id: number) => told.isNews({ id: String(id), read: false });
     for (let id = 0; id < 1_001; id += 1) expect(tell(id)).toBe(true);

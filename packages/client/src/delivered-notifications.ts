@@ -1,11 +1,11 @@
 /** As many as the server keeps of a user. */
 const most = 1_000;
 
-/** What a watch has told of late: where it begins anew, the server tells all that is unread again. */
+/** The recently delivered notifications of a watch: after a reconnect the server sends all unread ones again. */
 export class DeliveredNotifications {
   private readonly told = new Map<string, boolean>();
 
-  /** Whether it was not told before as it is now. */
+  /** Whether it was not yet delivered in its present state. */
   isNews({ id, read }: { readonly id: string; readonly read: boolean }): boolean {
     if (this.told.get(id) === read) return false;
     this.told.delete(id);

@@ -52,7 +52,7 @@ export class HttpTransport {
       signal?.throwIfAborted();
       const token = await this.options.credentials.token();
       try {
-        return (await this.post(body, token, signal)) as TResult; // the document says what it gives
+        return (await this.post(body, token, signal)) as TResult; // the document determines the type of the result
       } catch (error) {
         signal?.throwIfAborted();
         if (!(error instanceof NightshiftError)) throw error;
@@ -102,7 +102,7 @@ function dataOf(response: Response, text: string): unknown {
   const retryAfter = Number(response.headers.get('retry-after') ?? NaN);
   if (errors !== undefined && errors.length > 0) throw toError(errors[0]);
   if (data !== undefined && data !== null) return data;
-  // No answer of GraphQL: of something between us and the server, or of a door before it.
+  // Not a GraphQL response: it comes from a proxy, or from a check before the GraphQL endpoint.
   throw new NightshiftError(`The server answered ${response.status}`, {
     code: response.status === 401 ? 'unauthenticated' : response.status === 429 ? 'rate_limited' : 'bad_response',
     retryable: response.status >= 500 || response.status === 429,

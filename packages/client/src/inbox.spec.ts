@@ -33,7 +33,7 @@ describe('an inbox', () => {
     await expect(read.next()).rejects.toThrow('lost');
   });
 
-  it('takes no more than it holds, and says so at last', async () => {
+  it('buffers up to its capacity, and reports an overflow last', async () => {
     const inbox = new Inbox<number>(3);
     for (let n = 1; n <= 1_000; n += 1) inbox.put(n);
     const read = inbox.read(signal);

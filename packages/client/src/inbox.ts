@@ -1,6 +1,6 @@
 import { NightshiftError } from './nightshift-error.js';
 
-/** What a socket has brought and nobody has read yet: a bounded queue with one writer and one reader. */
+/** The messages that a socket has received and the reader has not: a bounded queue with one writer and one reader. */
 export class Inbox<Entry> {
   private readonly entries: Entry[] = [];
   private end: { readonly error: Error | undefined } | undefined;

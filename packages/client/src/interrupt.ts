@@ -3,7 +3,7 @@ import type { InterruptFieldsFragment } from './generated/graphql.js';
 /** A request that a job waits for: docs/interrupts.md. */
 export type Interrupt = InterruptFieldsFragment;
 
-/** The request of a call that needs an approval; docs/approvals.md says what its members mean. */
+/** The request of a call that needs an approval; docs/approvals.md describes its members. */
 export type ApprovalRequest = Interrupt & {
   readonly request: {
     readonly tool: string;
@@ -18,7 +18,7 @@ export type ApprovalRequest = Interrupt & {
   };
 };
 
-/** A question of a model or of a workflow; docs/interrupts.md says how it is answered. */
+/** A question of a model or of a workflow; docs/interrupts.md describes how to answer it. */
 export type QuestionRequest = Interrupt & {
   readonly request: {
     readonly prompt: string;

@@ -29,13 +29,13 @@ export type StopState = NonNullable<CancelJobMutation['cancelJob']['state']>;
 export interface EventsOptions extends WaitOptions {
   /** The last number that is known: events after it follow. Absent: all from the first. */
   readonly after?: number | undefined;
-  /** Begins with a `JobSnapshotEvent` of the present, whatever was before. Not together with `after`. */
+  /** Begins with a `JobSnapshotEvent` of the present in place of earlier events. Not together with `after`. */
   readonly snapshot?: boolean | undefined;
 }
 
 /** A job, wherever it runs. Making one asks nothing; each method may be called any number of times, also after its end. */
 export class JobHandle {
-  /** The id of the job, at every door. */
+  /** The id of the job, the same in every API. */
   readonly id: string;
 
   constructor(
@@ -104,7 +104,7 @@ export class JobHandle {
     return job ?? absent(this.id);
   }
 
-  /** Stops it: at once if nobody runs it, else its worker gets up to 5 s. May be repeated; what has ended stays as it is. */
+  /** Cancels it: at once if no worker runs it, else its worker gets up to 5 s. May be repeated; an ended job does not change. */
   async cancel(options: WaitOptions = {}): Promise<StopState | null> {
     const { cancelJob } = await this.connection.http.execute(
       CancelJobDocument,

@@ -38,7 +38,7 @@ const snapshot = (content: string): JobEvent => ({
 });
 
 describe('the text of a job', () => {
-  it('grows by deltas and shrinks when a round is begun anew', () => {
+  it('grows by deltas and shrinks when a round restarts', () => {
     const text = new JobText();
     expect(text.take(delta(0, 'It is fou'))).toEqual({ keep: 0, append: 'It is fou', text: 'It is fou' });
     expect(text.take(restarted(6))).toEqual({ keep: 6, append: '', text: 'It is ' });

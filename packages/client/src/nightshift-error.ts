@@ -1,4 +1,4 @@
-/** What a `NightshiftError` says besides its message. */
+/** The details of a `NightshiftError` besides its message. */
 export interface NightshiftErrorInit {
   readonly code: string;
   readonly field?: string | undefined;

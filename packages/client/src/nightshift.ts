@@ -114,7 +114,7 @@ export class Nightshift {
     return this.ask(document, variables, options);
   }
 
-  /** Asks for a mutation of your own, once: a lost reply throws `connection_lost`, and nobody knows what was done. */
+  /** Sends a mutation of your own, once: a lost response throws `connection_lost`, and the outcome is unknown. */
   mutate<TResult, TVariables>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
@@ -124,7 +124,7 @@ export class Nightshift {
     return this.connection.http.execute(document, variables, options);
   }
 
-  /** A subscription of your own. After a lost connection it begins anew, with the same variables. */
+  /** A subscription of your own. After a lost connection it restarts with the same variables. */
   subscribe<TResult, TVariables extends object>(
     document: TypedDocument<TResult, TVariables>,
     variables: TVariables,
@@ -133,7 +133,7 @@ export class Nightshift {
     return resubscribe(this.connection, document, { variables: () => variables, signal });
   }
 
-  /** Ends whatever this client follows and serves, with the error `closed`. Jobs go on. */
+  /** Ends everything that this client follows and serves, with the error `closed`. Jobs keep running. */
   close(): void {
     this.closer.abort(new NightshiftError('This client was closed', { code: 'closed' }));
     this.connection.sockets.close();
@@ -148,7 +148,7 @@ export class Nightshift {
     return this.connection.http.execute(document, variables, options);
   }
 
-  /** What cannot be followed is not begun: nobody would know of it. */
+  /** A job that cannot be followed is not started: its caller would not see its events. */
   private async start<TResult, TVariables>(
     ...asked: [TypedDocument<TResult, TVariables>, TVariables, { readonly signal?: AbortSignal | undefined }]
   ): Promise<TResult> {

@@ -15,10 +15,10 @@ import { resubscribe } from './resubscribe.js';
 import { assertTaken } from './to-failure.js';
 import type { WaitOptions } from './wait-options.js';
 
-/** What happened to a job of ours while nobody watched it: docs/notifications.md. */
+/** A notification about a job of the user, sent while no client watched it: docs/notifications.md. */
 export type Notification = NotificationFieldsFragment;
 
-/** What we were told in this workspace. Everybody has only their own. */
+/** The notifications of the user in this workspace. Users see only their own. */
 export class Notifications {
   constructor(private readonly connection: Connection) {}
 
@@ -29,7 +29,7 @@ export class Notifications {
     return toPage(notifications);
   }
 
-  /** The number on a bell. */
+  /** The number of unread notifications, for a badge. */
   async unreadCount({ signal }: WaitOptions = {}): Promise<number> {
     const options = asking(this.connection, signal);
     const { notifications } = await this.connection.http.execute(UnreadNotificationCountDocument, {}, options);

@@ -4,7 +4,7 @@ import { NightshiftError } from './nightshift-error.js';
 import type { TypedDocument } from './typed-document.js';
 
 export interface Subscribing<TVariables> {
-  /** Asked before each attempt: they may go on from what was read. */
+  /** Called before each attempt: the variables may continue after the last event that was read. */
   readonly variables: () => TVariables;
   readonly signal: AbortSignal | undefined;
 }

@@ -70,7 +70,7 @@ async function runClaimed(connection: Connection, { call, claim }: Claimed, opti
     throw new NightshiftError('The call is not to be run', { code: 'claim_changed' });
   const outcome = await runTool({ call, claim }, options);
   const input = { jobId, callId, claimToken, ...outcome };
-  // The tool has run: its outcome is handed in also when nobody serves any more, until it is taken or comes too late.
+  // The tool has run: its outcome is submitted even after serving has ended, until the server accepts it or it is too late.
   const timeout = asking(connection, undefined, 'patiently');
   const { submitClientToolResult } = await http.execute(SubmitClientToolResultDocument, { input }, timeout);
   assertTaken(submitClientToolResult);
@@ -84,7 +84,7 @@ async function runTool({ call, claim }: Claimed, options: ServeOptions) {
     if (run === undefined) throw new Error(`This client has no tool "${name}"`);
     const given: unknown = JSON.parse(claim.arguments === '' ? '{}' : claim.arguments);
     const result: unknown = await run(given as Record<string, unknown>, { jobId, callId, name, signal }); // it fits its schema
-    // A tool that returns nothing says `null`.
+    // A tool that returns nothing yields `null`.
     return { result: typeof result === 'string' ? result : JSON.stringify(result ?? null) };
   } catch (error) {
     options.onError?.(error, call);

@@ -5,7 +5,7 @@ import { NightshiftError } from './nightshift-error.js';
 import type { Approval, OfferedRequest } from './serve-options.js';
 import { assertTaken } from './to-failure.js';
 
-/** Refusals that say somebody was faster, or the request is over: nothing is left to do. */
+/** Rejections because another client was faster, or the request is over: nothing is left to do. */
 const isSettled = new Set(['already_answered', 'expired', 'not_found', 'not_pending']);
 
 /** Asks the application about a request that it may decide, and hands the answer in. */

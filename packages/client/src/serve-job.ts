@@ -104,7 +104,7 @@ class Serving {
   private async serve(call: OfferedRequest): Promise<void> {
     const { onApproval, onQuestion } = this.options;
     const { signal } = call;
-    // The kind says what the request holds: docs/interrupts.md.
+    // The kind determines the fields of the request: docs/interrupts.md.
     if (call.kind === 'CLIENT_TOOL') await serveClientTool(this.connection, call, this.options);
     else if (call.kind === 'TOOL_APPROVAL' && onApproval !== undefined)
       await serveDecision(this.connection, call, async (shown) =>

@@ -12,7 +12,7 @@ export type Approval =
 /** The answer to a question: see docs/interrupts.md. `undefined` leaves it to others. */
 export type Answer = Pick<ResolveInterruptInput, 'action' | 'data' | 'reason'> | undefined;
 
-/** Aborts when somebody else has answered, or the job was stopped. */
+/** Aborts when another person has answered, or the job was cancelled. */
 export interface DecisionContext {
   readonly signal: AbortSignal;
 }
@@ -54,6 +54,6 @@ export interface OpenRequest {
 /** A request while it is open. */
 export interface OfferedRequest extends OpenRequest {
   readonly jobId: string;
-  /** Aborts when the request is settled, or nobody serves any more. */
+  /** Aborts when the request is settled, or serving has ended. */
   readonly signal: AbortSignal;
 }

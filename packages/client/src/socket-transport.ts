@@ -76,12 +76,12 @@ export class SocketTransport {
     return new NightshiftError('The token has ended', { code: 'token_ended', retryable: true, cause: error });
   }
 
-  /** Throws where somebody who starts something could not follow it, and has not said that this is meant. */
+  /** Throws when a caller that starts a job could not follow it, and did not opt in to that. */
   assertThere(): void {
     if (this.options.webSocket === undefined) throw missing();
   }
 
-  /** The server has refused the token of the socket. Tells whether there may be another one. */
+  /** The server has rejected the token of the socket. Returns whether there may be another one. */
   refuseToken(): boolean {
     return this.options.credentials.refuse(this.token);
   }

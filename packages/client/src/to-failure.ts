@@ -61,7 +61,7 @@ function ofClose({ code, reason }: CloseLike): NightshiftError {
   return new NightshiftError(message, { code: final ?? 'connection_lost', retryable: final === undefined });
 }
 
-/** Close codes after which it is no use to come back as one was; PROTOCOL.md lists them. */
+/** Close codes after which a reconnect with the same settings cannot succeed; PROTOCOL.md lists them. */
 const closings: Readonly<Record<number, string>> = {
   1009: 'too_large',
   4400: 'bad_request',

@@ -1,4 +1,4 @@
-/** What is waited for can be given up; the job itself goes on. */
+/** A wait can be aborted; the job itself keeps running. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }

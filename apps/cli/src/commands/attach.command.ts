@@ -28,6 +28,6 @@ async function attach(context: Context, id: string, flags: AttachFlags): Promise
   const after = flags.after === undefined ? undefined : wholeNumber(flags.after, '--after');
   const client = await context.client();
   const job = client.job(id);
-  await job.status().catch(noSuchJob(id)); // one that is not there is told before anything is opened
+  await job.status().catch(noSuchJob(id)); // reports a missing job before anything is opened
   return followToEnd(context, { ...flags, client, job, after });
 }

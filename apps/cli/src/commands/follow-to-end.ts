@@ -19,11 +19,11 @@ interface Stay extends StayFlags {
   readonly client: Nightshift;
   readonly job: JobHandle;
   readonly after: number | undefined;
-  /** Said first, when Ctrl-C is heard. */
+  /** Printed first, on Ctrl-C. */
   readonly announce?: () => void;
 }
 
-/** Stays with a job until it ends, waits for somebody who is not here, or the person leaves; says which, and what to do then. */
+/** Follows a job until it ends, waits for another person, or the user detaches; prints which, and what to do then. */
 export async function followToEnd(context: Context, stay: Stay): Promise<ExitCode> {
   const { screen, json, emit, environment } = context;
   const { client, job, after, cancelOnExit = false, wait = false } = stay;
@@ -80,7 +80,7 @@ async function sayWaiting({ screen, command }: Context, client: Nightshift, { re
 }
 
 function noteHowToAttach({ screen, json, command }: Context, jobId: string, after: number | undefined): void {
-  if (json) return; // the last line says it
+  if (json) return; // the last output line contains it
   const from = after === undefined ? '' : ` --after ${after}`;
   screen.note(`Follow it again: ${screen.paint('bold', command(`attach ${jobId}${from}`))}`);
 }

@@ -79,7 +79,7 @@ interface Stay {
   readonly limit: number;
 }
 
-/** Until Ctrl-C. People are told what comes, oldest first; programs also what was read. */
+/** Runs until Ctrl-C. People see new notifications, oldest first; programs also see which were read. */
 async function stay(context: Context, { client, filter, limit }: Stay): Promise<ExitCode> {
   const stop = new AbortController();
   const { signal } = stop;

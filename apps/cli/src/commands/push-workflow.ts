@@ -63,7 +63,7 @@ type Version = PublishWorkflowMutation['publishWorkflow']['version'];
 interface Publishing {
   readonly client: Nightshift;
   readonly id: string;
-  /** What its issues are said of. */
+  /** The subject of its issues. */
   readonly place: string;
   /** What to do when it is not valid. */
   readonly remedy?: string;
@@ -73,7 +73,7 @@ async function publish({ screen, json }: Context, { client, id, place, remedy }:
   const { publishWorkflow: said } = await client.mutate(PublishWorkflowDocument, { input: { id } });
   const shown = json ? [] : (said.issues ?? []);
   for (const issue of shown) screen.note(showIssue(screen, place, issue));
-  // What was said with its place is not said again.
+  // An issue that was printed with its position is not printed again.
   refuse(shown.length === 0 ? said.userErrors : said.userErrors.map((error) => ({ ...error, issues: [] })), remedy);
   return said.version;
 }

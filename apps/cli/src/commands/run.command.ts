@@ -86,7 +86,7 @@ function sayStarted({ json, emit, screen }: Context, job: StartedJob): void {
 
 /** Before anything else, so that it can be found again. */
 function sayFirst({ json, screen }: Context, { id, threadId }: StartedJob): void {
-  if (json) return; // the first event says it
+  if (json) return; // the first event contains it
   const thread = threadId === null ? '' : ` · thread ${threadId}`;
   screen.note(screen.paint('dim', `job ${id}${thread}`));
 }

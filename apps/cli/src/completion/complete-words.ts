@@ -24,7 +24,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   '--decision': ['happened', 'did_not_happen', 'repeat', 'report'],
 };
 
-/** How the last of the words may go on; nothing where it is a file, an id or a text. */
+/** The possible completions of the last word; empty where it is a file, an id or a text. */
 export function completeWords(program: Command, words: readonly string[]): Candidate[] {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';

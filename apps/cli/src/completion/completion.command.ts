@@ -6,7 +6,7 @@ import { exitCodes } from '../exit-code.js';
 import { completeWords } from './complete-words.js';
 import { shells } from './shell-scripts.js';
 
-/** `completion`: what a shell has to be told; and, unlisted, what it asks then. */
+/** `completion`: prints the setup for a shell; and, unlisted, the words that the shell then requests. */
 export function addCompletion(program: Command, perform: Perform): void {
   program
     .command('completion')

@@ -36,5 +36,5 @@ complete -c nightshift -f -a '(__nightshift_words)'
 complete -c nightshift -n '__fish_seen_subcommand_from validate push' -F
 `;
 
-/** What each shell has to be told; the words themselves come from `complete-words`, so a script never is out of date. */
+/** The setup for each shell; the words themselves come from `complete-words`, so a script never is out of date. */
 export const shells: Readonly<Record<string, string>> = { bash, zsh, fish };

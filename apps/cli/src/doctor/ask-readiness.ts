@@ -1,4 +1,4 @@
-/** What `/readyz` says, or that nothing does. */
+/** The response of `/readyz`, or that there is none. */
 export type Readiness =
   | {
       readonly type: 'answered';
@@ -37,7 +37,7 @@ export async function askReadiness(url: string): Promise<Readiness> {
   }
 }
 
-/** `fetch` says "fetch failed" and hides the reason below. */
+/** `fetch` reports "fetch failed" and hides the reason in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return `no response within ${TIMEOUT_MS / 1_000} s`;

@@ -33,7 +33,7 @@ export class InterruptPrompter {
     return asked.finally(() => this.questions.delete(id));
   }
 
-  /** Somebody else has answered, or it is not needed any more: takes a question back. */
+  /** Withdraws a question when another person has answered, or when it is no longer needed. */
   withdraw(id: string): void {
     this.questions.get(id)?.abort();
   }

@@ -6,9 +6,9 @@ import { OpenRequests } from './open-requests.js';
 export interface JobsBelowInit {
   readonly client: Nightshift;
   readonly signal: AbortSignal;
-  /** Told of each event of a job below, with the requests that are new with it. */
+  /** Called with each event of a descendant job, and with the requests that are new with it. */
   readonly onEvent: (event: JobEvent, fresh: readonly string[]) => void;
-  /** Told when one has ended, or a look for them has. */
+  /** Called when a descendant has ended, or a query for descendants has. */
   readonly onEnd: () => void;
   readonly onError: (error: unknown) => void;
 }
@@ -22,7 +22,7 @@ export class JobsBelow {
 
   constructor(private readonly init: JobsBelowInit) {}
 
-  /** What they wait for from somebody. */
+  /** The requests that they wait for. */
   get requests(): readonly string[] {
     return [...this.living.values()].flatMap(({ ids }) => ids);
   }
@@ -32,7 +32,7 @@ export class JobsBelow {
     return this.looks === 0 && [...this.living.values()].every(({ isIdle }) => isIdle);
   }
 
-  /** Looks for new ones where an event of the job above says that there may be some. */
+  /** Looks for new descendants when an event of the parent job indicates that there may be some. */
   take(jobId: string, event: JobEvent): void {
     if (event.__typename === 'JobSnapshotEvent') this.look(jobId);
     if (event.__typename !== 'ToolProgressEvent' || event.subJobId === null) return;

@@ -2,7 +2,7 @@ import type { JobEvent } from '@nightshift/client';
 
 import { type EventTable, lookUp } from '../view/event-table.js';
 
-/** What a job waits for from a person or a client, as its log tells it. */
+/** The open requests of a job to a person or a client, according to its log. */
 export class OpenRequests {
   private readonly known = new Set<string>();
   private waits = false;

@@ -5,7 +5,7 @@ const units = [
   [1, 's'],
 ] as const;
 
-/** A span that is nearly a unit is said in it: 23 h 59 min is a day. */
+/** A span that is nearly a unit is rounded to it: 23 h 59 min is a day. */
 const ENOUGH = 0.99;
 
 /** A time span for people, from milliseconds: `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 3 min`, `4 d 2 h`. */

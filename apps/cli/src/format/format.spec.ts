@@ -16,7 +16,7 @@ describe('durations', () => {
     [3_600_000, '1 h'],
     [3_780_000, '1 h 3 min'],
     [180_000_000, '2 d 2 h'],
-  ])('says %s ms as %s', (ms, text) => {
+  ])('formats %s ms as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text);
   });
 
@@ -25,7 +25,7 @@ describe('durations', () => {
     [-7 * 86_400_000 + 2_000, 'in 7 d'],
     [185_000, '3 min ago'],
     [-5_000, 'in 5 s'],
-  ])('says %s ms before now as %s', (ms, text) => {
+  ])('formats %s ms before now as %s', (ms, text) => {
     expect(formatAge(new Date(1_000_000_000_000 - ms), 1_000_000_000_000)).toBe(text);
   });
 });

@@ -1,7 +1,7 @@
 import { oneLine } from '../terminal/plain-text.js';
 import { cutToWidth, textWidth } from '../terminal/text-width.js';
 
-/** One cell: its text, whoever wrote it, and how it is painted once its width is known. */
+/** One cell: its text from any source, and how it is painted once its width is known. */
 export interface Cell {
   readonly text: string;
   readonly paint?: ((text: string) => string) | undefined;

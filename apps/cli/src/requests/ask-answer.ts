@@ -96,7 +96,7 @@ async function askQuestion(request: Interrupt, tools: AskTools): Promise<Asking>
   if (option !== undefined) {
     return option.action === 'CUSTOM' ? { action: 'CUSTOM', data: option.id } : { action: option.action };
   }
-  const action = chosen as QuestionAction; // what is no option is one of the actions
+  const action = chosen as QuestionAction; // a value that is not an option is one of the actions
   if (action === 'REJECT') return askReason(tools.prompts, { action });
   if (action === 'APPROVE' || action === 'SKIP') return { action };
   const form = action === 'SUBMIT' ? asked.schema : { type: 'string' };

@@ -2,7 +2,7 @@ import type { Interrupt } from '@nightshift/client';
 
 import { oneLine } from '../terminal/plain-text.js';
 
-/** What the `request` of an interrupt may hold; docs/interrupts.md says which kind has what. */
+/** The fields that the `request` of an interrupt may have; docs/interrupts.md lists them by kind. */
 export interface Asked {
   readonly reason: string | undefined;
   readonly preview: string | undefined;
@@ -12,7 +12,7 @@ export interface Asked {
   readonly allowsEdit: boolean;
   readonly prompt: string | undefined;
   readonly schema: unknown;
-  /** Whether whoever does not refuse has to fill it in. */
+  /** Whether a person who does not decline has to fill it in. */
   readonly isDataRequired: boolean;
   /** What a question may be answered with, upper case; empty: anything. */
   readonly actions: readonly string[];
@@ -33,7 +33,7 @@ export interface AskedOption {
   readonly action: 'APPROVE' | 'REJECT' | 'CUSTOM';
 }
 
-/** Reads what a request says about itself. What is not there, or is something else, is absent. */
+/** Reads the fields of a request. A field that is missing or has another type is absent. */
 export function askedOf({ request }: Pick<Interrupt, 'request'>): Asked {
   const members: Readonly<Record<string, unknown>> = isObject(request) ? request : {};
   const text = (name: string) =>

@@ -13,7 +13,7 @@ export interface Choice<Value extends string> {
   readonly hint?: string;
 }
 
-/** What was typed before a question appeared is no answer to it. */
+/** Input typed before a question appeared does not answer it. */
 const SETTLE_MS = 120;
 
 /** Questions to the person at the terminal, on standard error. A signal takes a question back, as if it had been left. */

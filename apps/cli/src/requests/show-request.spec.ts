@@ -28,7 +28,7 @@ describe('a request as a person sees it', () => {
     expect(shown({ prompt: 'To all?', context: { input: ' ' } })).toEqual(['◆ Send it?', '    To all?']);
   });
 
-  it('has of a long text what a screen holds, and says that there is more', () => {
+  it('truncates a long text to a screen, and reports that there is more', () => {
     const input = Array.from({ length: 20 }, (_, at) => `line ${at + 1}`).join('\n');
     const lines = shown({ context: { input } });
     expect(lines.slice(-2)).toEqual(['    │ line 12', '    │ … 8 more lines: --json has all of it']);

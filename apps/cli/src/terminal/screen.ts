@@ -17,7 +17,7 @@ export interface ScreenInit {
   readonly errors: Output;
   readonly noColor: boolean;
   readonly isDumb: boolean;
-  /** Ask nobody, whatever the terminal is. */
+  /** Never prompt, even on a terminal. */
   readonly noInput: boolean;
 }
 

@@ -46,7 +46,7 @@ const finished = {
 };
 
 describe('a job as one reads it', () => {
-  it('says what a job waits for where nobody is asked', () => {
+  it('prints what a job waits for when there is no prompt', () => {
     const opened = (kind: string) => ({
       __typename: 'InterruptOpenedEvent',
       ...{ interruptId: 'i', kind, callId: null, title: 'w waits for "paid"' },
@@ -75,7 +75,7 @@ describe('a job as one reads it', () => {
     expect(out).toBe('Hello!\n');
   });
 
-  it('says when text is withdrawn, and goes on where it stands', () => {
+  it('prints when text is withdrawn, and continues after the text that stays', () => {
     const { out, errors } = shown([delta(0, 'Hello'), restarted(2), delta(2, 'y'), finished], true);
     expect(out).toBe('Hello\ny\n');
     expect(errors).toContain('what it had written above is withdrawn');
@@ -94,13 +94,13 @@ describe('a job as one reads it', () => {
     );
   });
 
-  it('says of a call that was edited what had been proposed', () => {
+  it('prints the proposed arguments of a call that was edited', () => {
     const edited = { arguments: '{"to":"bob"}', proposedArguments: '{"to":"ann"}', result: 'sent' };
     const { errors } = shown([call('RUNNING'), call('COMPLETED', edited)], false);
     expect(errors).toBe('  ✓ send(to: "bob") → sent  100 ms\n    edited, proposed: (to: "ann")\n');
   });
 
-  it('shows a call whose outcome nobody knew again, once somebody has said it', () => {
+  it('prints a call with an unknown outcome again once a person has decided it', () => {
     const { errors } = shown([call('INTERRUPTED'), call('COMPLETED', { result: 'sent' })], false);
     expect(errors.split('\n')).toEqual([
       '  ? send(to: "ann") nobody knows whether it happened',

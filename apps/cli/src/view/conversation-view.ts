@@ -55,11 +55,11 @@ export class ConversationView implements JobView {
     },
     InterruptOpenedEvent: ({ interruptId, kind, callId, title }) => {
       if (callId === null) this.questions.set(interruptId, title);
-      // Nobody is asked: without a word the job would seem to hang.
+      // There is no prompt: without this text the job would seem to hang.
       if (kind === 'WAIT') this.remark(`… ${oneLine(title)} · request ${interruptId}`);
     },
     InterruptResolvedEvent: ({ interruptId, outcome }) => {
-      // What is decided about a call is told by its line.
+      // The output line of a call includes the decision about it.
       const title = this.questions.get(interruptId);
       if (title !== undefined) this.remark(`${oneLine(title)}: ${outcome.replaceAll('_', ' ')}`);
     },
@@ -128,7 +128,7 @@ export class ConversationView implements JobView {
     const began = this.begun.get(call.callId);
     const line = showToolCall(this.screen, call, at === null || began === undefined ? null : Math.max(0, at - began));
     if (line === null || this.shownCalls.has(call.callId)) return;
-    // Whose outcome nobody knows is settled again by a person.
+    // A person settles a call with an unknown outcome a second time.
     if (call.status !== 'INTERRUPTED') this.shownCalls.add(call.callId);
     this.screen.note(line);
     const edit = showEdit(this.screen, call);

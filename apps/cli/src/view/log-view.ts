@@ -7,7 +7,7 @@ import { lookUp } from './event-table.js';
 import type { JobView } from './job-view.js';
 import { sayEvent } from './say-event.js';
 
-/** Number, time, name: before what an event says. */
+/** Number, time, name: the columns before the details of an event. */
 const NUMBER_WIDTH = 5;
 const NAME_WIDTH = 18;
 const INDENT = ' '.repeat(NUMBER_WIDTH + 2 + 12 + 2);

@@ -72,7 +72,7 @@ export class RunningWork {
     this.since = now();
   }
 
-  /** Takes what an event says about it. */
+  /** Applies an event to the calls and jobs that run. */
   note(event: JobEvent): void {
     lookUp(this.changes, event);
   }

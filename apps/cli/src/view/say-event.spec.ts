@@ -3,7 +3,7 @@ import type { JobEventOf } from '@nightshift/client';
 
 import { sayEvent } from './say-event.js';
 
-describe('what the start of a job says', () => {
+describe('details of a job start event', () => {
   it.each([
     [1, ''],
     [5, 'claim 5'],

@@ -26,7 +26,7 @@ export function sayCall({ name, arguments: args, status, error, result, ...call 
 
 const sayToldCall = ({ toolCall }: JobEventOf<'ToolCallEvent' | 'ToolCallUpdatedEvent'>) => sayCall(toolCall);
 
-/** What an event says besides its name, in a line. */
+/** The details of an event besides its name, on one line. */
 export const sayEvent: EventTable<string> = {
   JobQueuedEvent: ({ queuePosition }) => (queuePosition === null ? '' : `number ${queuePosition} in its thread`),
   JobStartedEvent: ({ epoch }) => (epoch === 1 ? '' : `claim ${epoch}`),

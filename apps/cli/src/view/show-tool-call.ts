@@ -33,7 +33,7 @@ export function isSettled(call: ToolCallState): boolean {
   return marks[call.status] !== undefined;
 }
 
-/** A settled call in a line: `✓ calculate(expression: "17 * 23") → 391  12 ms`. `null` for one that goes on. */
+/** A settled call on one line: `✓ calculate(expression: "17 * 23") → 391  12 ms`. `null` for a running call. */
 export function showToolCall(screen: Screen, call: ToolCallState, tookMs: number | null): string | null {
   const mark = marks[call.status];
   if (mark === undefined) return null;
@@ -48,7 +48,7 @@ export function showToolCall(screen: Screen, call: ToolCallState, tookMs: number
   return `  ${screen.paint(mark.style, mark.sign)} ${screen.paint('cyan', name)}${screen.paint('dim', `(${args})`)} ${outcomeStyle}${screen.paint('dim', time)}`;
 }
 
-/** Whether somebody made something else of the arguments, and of which; nothing where nobody did. */
+/** Whether an approver edited the arguments, and what they were before; empty without an edit. */
 export function sayEdit({ proposedArguments }: Pick<ToolCallState, 'proposedArguments'>): string {
   return typeof proposedArguments === 'string' ? `edited, proposed: (${showArguments(proposedArguments)})` : '';
 }

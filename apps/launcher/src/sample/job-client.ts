@@ -81,7 +81,7 @@ export class JobClient {
     return jobId;
   }
 
-  /** A job that was asked for an answer of this name and waits for somebody; null: there is none. */
+  /** A job that was started with this name and waits for a person; null: there is none. */
   async findWaiting(name: string, signal: AbortSignal): Promise<string | null> {
     const { nodes } = (await this.ask(waiting, { query: WAITING, signal })).jobs;
     return nodes.find(({ messageClientId }) => messageClientId === name)?.id ?? null;

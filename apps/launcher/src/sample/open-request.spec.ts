@@ -21,7 +21,7 @@ function shown(...requests: readonly OpenRequest[]): string {
 }
 
 describe('printOpenRequests', () => {
-  it('says what is asked, why, and how to approve it', () => {
+  it('prints what is requested, why, and how to approve it', () => {
     expect(shown(request).split('\n').slice(1, 5)).toEqual([
       '  - Run send {to: "ann", subject: "Hi"} (request r1)',
       '    Rule 0 of the workspace (send) asks for approval.',
@@ -30,7 +30,7 @@ describe('printOpenRequests', () => {
     ]);
   });
 
-  it('says when somebody else decides, and what is no approval', () => {
+  it('prints when another person decides, and which requests are not approvals', () => {
     expect(shown({ ...request, mayDecide: false })).toContain('Somebody else has to decide');
     expect(shown({ ...request, argumentsHash: null, preview: null, title: 'Which\u001b[2J size?' })).toMatch(
       /- Which\[2J size\? \(request r1\)[^]*docs\/interrupts\.md/,

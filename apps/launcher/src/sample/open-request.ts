@@ -6,9 +6,9 @@ export interface OpenRequest {
   readonly title: string;
   /** What would run, for people; null: it is about no call. */
   readonly preview: string | null;
-  /** Why somebody is asked; null: nobody said. */
+  /** The reason for the request; null: it has none. */
   readonly reason: string | null;
-  /** What an approval has to repeat; null: it is no approval, or cannot be given. */
+  /** The value that an approval has to repeat; null: it is not an approval, or cannot be given. */
   readonly argumentsHash: string | null;
   /** Whether the demo key may decide it. */
   readonly mayDecide: boolean;
@@ -22,7 +22,7 @@ export interface AnswerPlace {
   readonly keyFile: string;
 }
 
-/** Says which requests are open, and how each is answered. */
+/** Prints which requests are open, and how to answer each. */
 export function printOpenRequests(out: Terminal, requests: readonly OpenRequest[], place: AnswerPlace): void {
   out.line(`  ${out.style('bold', 'waiting')}: the job goes on when somebody has decided (docs/approvals.md).`);
   for (const request of requests) {

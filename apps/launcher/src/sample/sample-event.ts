@@ -11,7 +11,7 @@ export type SampleEvent =
       readonly args: string;
       readonly outcome: string;
     }
-  /** Nothing goes on before somebody outside has answered. */
+  /** The job does not continue before a person or a client has responded. */
   | { readonly type: 'waiting' }
   /** `reason` is for people: the error's message when there is one. */
   | { readonly type: 'finished'; readonly status: string; readonly reason: string };

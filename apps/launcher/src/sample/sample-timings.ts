@@ -10,7 +10,7 @@ export interface SampleTimings {
   /** The job is accepted: its id is here. */
   readonly acceptedMs: number;
   readonly firstEventMs: number;
-  /** Null when the model said nothing. */
+  /** Null when the model produced no text. */
   readonly firstTextMs: number | null;
   readonly totalMs: number;
 }

@@ -27,7 +27,7 @@ describe('toSampleEvent', () => {
     expect(toSampleEvent(entry)).toEqual(event);
   });
 
-  it('tells open calls from settled ones', () => {
+  it('distinguishes open calls from settled ones', () => {
     const read = (changes: object) =>
       toSampleEvent({ __typename: 'ToolCallUpdatedEvent', toolCall: { ...toolCall, ...changes } });
 
